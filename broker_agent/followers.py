@@ -8,12 +8,12 @@ Every leader is read from twice a second, changes or not, so that one that has j
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Final
+from typing import Final, Protocol
 
 import grpc
 import structlog
 
-from broker_agent.lifecycle import Phase
+from broker_agent.lifecycle import Lifecycle, Phase
 from broker_agent.reconciler import followed
 from broker_agent.replication import LOG_END_OFFSET
 from kraft.v1 import agent_pb2, agent_pb2_grpc
@@ -22,8 +22,19 @@ from metadata_log.image import MetadataImage, PartitionImage, TopicImage
 from metadata_log.voters import GRPC_LISTENER, Endpoint
 from quorum.transport.channel import address_of, open_channel
 
-if TYPE_CHECKING:
-    from broker_agent.agent import Agent
+
+class FollowingBroker(Protocol):
+    """The part of the agent that reading from leaders needs."""
+
+    @property
+    def image(self) -> MetadataImage: ...
+
+    @property
+    def broker_id(self) -> NodeId: ...
+
+    @property
+    def lifecycle(self) -> Lifecycle: ...
+
 
 _READ_EVERY_S: Final = 0.5
 _TIMEOUT_S: Final = 1.0
@@ -32,7 +43,7 @@ _PARTITIONS_A_READ: Final = 5_000
 log = structlog.get_logger("broker_agent")
 
 
-async def follow_leaders(agent: Agent) -> None:
+async def follow_leaders(agent: FollowingBroker) -> None:
     """Read from every leader, round after round, while the broker runs."""
     channels: dict[str, grpc.aio.Channel] = {}
     try:
@@ -47,7 +58,10 @@ async def follow_leaders(agent: Agent) -> None:
 
 
 async def _read(
-    agent: Agent, channels: dict[str, grpc.aio.Channel], leader: NodeId, held: list[tuple[TopicImage, PartitionImage]]
+    agent: FollowingBroker,
+    channels: dict[str, grpc.aio.Channel],
+    leader: NodeId,
+    held: list[tuple[TopicImage, PartitionImage]],
 ) -> None:
     address = _address(agent.image, leader)
     if address is None:
@@ -71,7 +85,7 @@ def _address(image: MetadataImage, leader: NodeId) -> str | None:
     )
 
 
-def _request(agent: Agent, held: list[tuple[TopicImage, PartitionImage]]) -> agent_pb2.FetchPartitionsRequest:
+def _request(agent: FollowingBroker, held: list[tuple[TopicImage, PartitionImage]]) -> agent_pb2.FetchPartitionsRequest:
     request = agent_pb2.FetchPartitionsRequest(broker_id=agent.broker_id, broker_epoch=agent.lifecycle.broker_epoch)
     by_topic: dict[bytes, agent_pb2.FetchPartitionsRequest.FetchTopic] = {}
     for topic, partition in held:

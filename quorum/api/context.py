@@ -6,19 +6,27 @@ principal was found out.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, Protocol
 
 import msgspec
 
 from metadata_log.acl_codes import CLUSTER_RESOURCE_NAME, Operation, ResourceType
-from metadata_log.image import MetadataImage
+from metadata_log.image import AclsImage, MetadataImage
 from quorum.api.error_codes import Error
-from quorum.controller.authorizer import Authorizer
 
 __all__ = ["ANONYMOUS", "CLUSTER", "Operation", "RequestContext", "Resource", "ResourceType", "authorize"]
 
 ANONYMOUS: Final = "User:ANONYMOUS"
 """Whoever comes by a listener that cannot tell who somebody is (neither TLS nor SASL)."""
+
+
+class Authorizer(Protocol):
+    """Decides who may do what. `quorum.controller.authorizer` has Kafka's rules."""
+
+    def allows(
+        self, principal: str, host: str, operation: Operation, resource_type: ResourceType, name: str, acls: AclsImage
+    ) -> bool:
+        """Return True if `principal`, calling from `host`, may do `operation` to that resource."""
 
 
 class Resource(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -17,8 +17,8 @@ SNAPSHOT_MUTANTS: Final = (
         name="a snapshot of what is not committed",
         module="quorum.node.core.snapshots",
         was="        executor, image = self._executor, self._executor.image\n",
-        becomes="        executor, image = self._executor, [self._executor.replayer, "
-        "*self._executor._published._remembered][-1].image\n",
+        becomes="        executor, image = self._executor, [(its := vars(self._executor)['_published']).replayer, "
+        "*its._remembered][-1].image\n",
     ),
     Mutant(
         name="a snapshot is of a later image than its name says",

@@ -6,7 +6,7 @@ counts: an answer alone may come from a leader that loses its epoch before the r
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from metadata_log.ids import Uuid
 from metadata_log.image import ClusterImage, ControllerRegistration
@@ -18,10 +18,8 @@ from quorum.api.error_codes import Error
 from quorum.controller.features import SUPPORTED_FEATURES
 from quorum.controller.metadata_levels import CONTROLLER_REGISTRATION, level_of
 from quorum.node.core.ports import ControllerAnswered, ControllerCall, Refused
+from quorum.node.core.replica_context import ReplicaContext
 from quorum.raft.ready import Destination
-
-if TYPE_CHECKING:
-    from quorum.node.core.executor import Executor
 
 __all__ = ["SUPPORTED_FEATURES", "Registration", "registration_of"]
 
@@ -48,7 +46,7 @@ def registration_of(node_id: int, incarnation_id: Uuid, endpoints: tuple[Endpoin
 class Registration:
     """One controller's, for one run of its process."""
 
-    def __init__(self, executor: Executor, request: RegisterController) -> None:
+    def __init__(self, executor: ReplicaContext, request: RegisterController) -> None:
         self._executor = executor
         self._request = request
         self._correlation = 0

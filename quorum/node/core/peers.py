@@ -7,7 +7,7 @@ how messages travel.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from metadata_log.ids import METADATA_TOPIC_ID
 from quorum.api.calls import PeerRequest
@@ -25,13 +25,10 @@ from quorum.api.voter_messages import UpdateRaftVoterRequest
 from quorum.node.core.access import validate_right
 from quorum.node.core.effects import Effects
 from quorum.node.core.ports import PeerAnswered, PeerFailed, PeerGone, PeerRequested, Refused
+from quorum.node.core.replica_context import ReplicaContext
 from quorum.node.core.topic_id_fencing import ID_ERRORS, Refusal
 from quorum.raft.inputs import Input, RequestDropped, RequestFailed, RequestReceived, ResponseReceived
 from quorum.raft.ready import Ready
-
-if TYPE_CHECKING:
-    from quorum.node.core.executor import Executor
-
 
 _OF_THE_LOG: Final = (FetchResponse, FetchSnapshotResponse)
 
@@ -43,7 +40,7 @@ class Peers:
         last_fetched_ms: when a leader last answered our Fetch without an error; monotonic.
     """
 
-    def __init__(self, executor: Executor, effects: Effects, feed: Callable[[Input], Ready]) -> None:
+    def __init__(self, executor: ReplicaContext, effects: Effects, feed: Callable[[Input], Ready]) -> None:
         self._executor = executor
         self._effects = effects
         self._feed = feed

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 
@@ -46,13 +46,11 @@ from quorum.node.core.checkpoint_jobs import (
 )
 from quorum.node.core.effects import Effects
 from quorum.node.core.opened import OpenedReplica
+from quorum.node.core.replica_context import ReplicaContext
 from quorum.node.core.retention import CLEAN_INTERVAL_MS, SnapshotConfig, bytes_between, choose_start
 from quorum.raft.config import Snapshot
 from quorum.raft.inputs import ChunkStored, Input, LogTrimmed, SnapshotChecked, SnapshotTaken
 from quorum.raft.ready import CheckSnapshot, SendSnapshotChunk, SnapshotInstalled, StoreChunk
-
-if TYPE_CHECKING:
-    from quorum.node.core.executor import Executor
 
 RECORDS_A_SLICE: Final = 200
 """Under 2 ms of encoding (DESIGN 11), counted in records since there is no clock here."""
@@ -79,7 +77,7 @@ class Snapshots:
 
     def __init__(
         self,
-        executor: Executor,
+        executor: ReplicaContext,
         opened: OpenedReplica,
         config: SnapshotConfig,
         effects: Effects,

@@ -9,7 +9,7 @@ know: what a request asks.
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Final, cast
+from typing import Final, Protocol, cast
 
 from quorum.server.kafka.bounds import Bounds
 from quorum.server.kafka.exchange import GiveUp
@@ -17,8 +17,22 @@ from quorum.server.kafka.frames import BadLengthError, Frames
 from quorum.server.kafka.misdirected import GrpcVisitor, may_be_http2
 from quorum.server.node import Caller
 
-if TYPE_CHECKING:
-    from quorum.server.kafka.listen import KafkaDoor
+
+class Listener(Protocol):
+    """The listener that accepted a connection, as the connection sees it."""
+
+    @property
+    def refusal(self) -> str: ...
+
+    def caller(self, host: str) -> Caller:
+        """Return who calls from that address, before it has said anything."""
+
+    def serve(self, connection: Connection, caller: Caller, frame: bytes) -> GiveUp | None:
+        """Answer a request, or close its connection; return what to call if the answer is no longer wanted."""
+
+    def log_closed(self, host: str, why: str) -> None:
+        """Log that this side closed a connection."""
+
 
 _MOST_BEHIND: Final = 64 * 1024
 """Bytes that are taken while a request is being answered; then the socket is read no more."""
@@ -32,7 +46,7 @@ _MOST_WRITTEN: Final = 0
 class Connection(asyncio.Protocol):
     """See `Connection` of asyncio: made, data received, lost."""
 
-    def __init__(self, door: KafkaDoor, bounds: Bounds) -> None:
+    def __init__(self, door: Listener, bounds: Bounds) -> None:
         self._door = door
         self._bounds = bounds
         self._loop = asyncio.get_running_loop()
