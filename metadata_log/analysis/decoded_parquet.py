@@ -1,7 +1,7 @@
 """The decoded tables of an export as Parquet: a typed column for each field, a folder for each record type.
 
-Decides: which Arrow type a field has. Must not know: which tables there are (`tools.decoded` does). Ids are text as
-Kafka shows them; raw batches are binary. Rows are written by the tens of thousands, so memory stays flat.
+Decides: which Arrow type a field has. Must not know: which tables there are (`tools.dump.decoded` does). Ids are text
+as Kafka shows them; raw batches are binary. Rows are written by the tens of thousands, so memory stays flat.
 
     decoded/batches.parquet
     decoded/records/type=TOPIC_RECORD/records.parquet

@@ -1,6 +1,6 @@
 """What it means that replicas hold different batches at one offset, or name different leaders of one epoch.
 
-Decides: how what Spark found is put to `tools.agreement`, which judges it for `kraft check` as well, and how its
+Decides: how what Spark found is put to `tools.replicas.judge`, which judges it for `kraft check` as well, and how its
 findings are told here. Must not know: Spark, files, and the rules.
 """
 

@@ -1,4 +1,4 @@
-"""The operating system's files, behind the port of `files`.
+"""The operating system's files, behind the port of `files.port`.
 
 Decides: which system calls keep the port's promises. Must not know: which files there are.
 """

@@ -1,7 +1,7 @@
 """An image as records, and records as an image: what stands between the control records of a checkpoint.
 
 Decides: which records say all that an image holds, in which version and order. Must not know: batches, files, and the
-control records around them (`snapshot` does).
+control records around them (`storage.checkpoint` does).
 
 The order is Kafka's by kind (features first: metadata.version says how to read the rest) and sorted within a kind, so
 that equal images give equal records; Kafka itself follows its hash tables.

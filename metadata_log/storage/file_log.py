@@ -70,7 +70,7 @@ def open_log(
 
     Raises:
         CorruptFileError: all segments are missing, though the epoch history says that there were records.
-        CorruptBatchError: it is damaged, see `recovery`; nothing was changed.
+        CorruptBatchError: it is damaged, see `log_recovery`; nothing was changed.
         UnsupportedBatchError: a batch is compressed.
         OSError: the directory cannot be read or written.
     """

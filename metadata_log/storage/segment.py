@@ -1,7 +1,7 @@
 """One segment of the log: its file names, its sparse indexes in Kafka's form, and reading its batches in order.
 
 Decides: which file name and which index bytes a segment has, and what a sound sequence of batches is. Must not know:
-the other segments, and what becomes of a fault (`recovery` does).
+the other segments, and what becomes of a fault (`log_recovery` does).
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ NO_CALLER: Final = RequestContext()
 
 
 class PeerCall(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A request of another replica as it came in, before anybody has checked what it names (`gate` does)."""
+    """A request of another replica as it came in, before `topic_id_fencing` has checked its topic id."""
 
     request: PeerRequest
     cluster_id: str | None

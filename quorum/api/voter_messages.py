@@ -1,6 +1,6 @@
 """The RPCs that change who votes, as the core sees them (KIP-853).
 
-Decides: what a request and an answer hold. Must not know: as `messages`.
+Decides: what a request and an answer hold. Must not know: as `raft_messages`.
 
 Every answer names the leader and epoch that the answering replica knows. `voters_offset` is where the record of a
 change stands; -1: nothing was appended, so that it is safe to ask again.

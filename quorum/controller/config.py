@@ -16,7 +16,7 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """As it was given; None when it was not."""
     default: str | None
     kind: int
-    """`config_defaults` has the numbers."""
+    """`configs.defaults` has the numbers."""
 
     def __repr__(self) -> str:
         return "Setting(hidden)"

@@ -1,6 +1,6 @@
 """The removal of delegation tokens that have expired (KIP-48), some a turn.
 
-Decides which; when they are looked at is for `rounds` to say.
+Decides which; when they are looked at is for `periodic_tasks` to say.
 """
 
 from __future__ import annotations

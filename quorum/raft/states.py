@@ -256,7 +256,8 @@ class Transfer(msgspec.Struct, kw_only=True, gc=False):
 class Suspicion(msgspec.Struct, kw_only=True, gc=False):
     """Whether this replica holds the leader for dead, and how often it has asked for an election since (DESIGN 5).
 
-    `alone_since_ms`: since when no majority of the voters has answered; `is_alone_told`: that was told (`loneliness`).
+    `alone_since_ms`: since when no majority of the voters has answered; `is_alone_told`: that was reported
+    (`majority_loss`).
     """
 
     is_active: bool = False

@@ -1,7 +1,7 @@
 """Handing leadership over on request, so that nothing is lost by it: neither a record nor the outcome of a request.
 
 Decides: when the leader may end its epoch for a successor, and when it gives up waiting for one. Must not know: how the
-successor is elected (EndQuorumEpoch names it alone, `following` does the rest).
+successor is elected (EndQuorumEpoch names it alone, `follower` does the rest).
 
 Only a voter that fetches after it was asked for can be the successor, so that the epoch is not ended for one that
 died a moment ago; Fetches that are parked are answered, to hear of their senders at once. The leader waits until the

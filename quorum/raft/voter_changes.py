@@ -1,7 +1,7 @@
 """The leader's side of KIP-853: voters are added, removed and updated, one uncommitted change at a time.
 
 Decides: whether a change is allowed now, what the next voter set is, and when a removed leader resigns. Must not know:
-how the set is replicated or counted (`leading`), what the asker does with the answer.
+how the set is replicated or counted (`replication`), what the asker does with the answer.
 
 The order of the checks is that of Kafka 4.3's AddVoterHandler, RemoveVoterHandler and UpdateVoterHandler. Two are
 stricter: a new voter has to be caught up and fetching now, not within the last hour, and has to say at its own

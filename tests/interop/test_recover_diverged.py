@@ -80,7 +80,7 @@ def _would_lose(survivor: Copy, broker: Copy, cluster: KafkaCluster) -> str:
 
 
 def _take_no_checkpoints(node: KafkaNode) -> None:
-    """A Kafka that has cut its log writes the old voters into its next checkpoint (see `survey.beyond_repair`)."""
+    """A Kafka that cut its log writes the old voters into its next checkpoint (`repair_evidence.beyond_repair`)."""
     with node.properties.open("a") as properties:
         properties.write("metadata.log.max.record.bytes.between.snapshots=20971520\n")
 

@@ -18,5 +18,5 @@ RED_SEEDS: Final[dict[int, str]] = {
     180_050_750_668: "a second voter rotted while a leader waited to: no majority was left (the fault's own mistake)",
     704_519_973_734: "a rotten leader's log was read by a checker, which failed at it (the checker's own mistake)",
     642_635_843_344: "each Fetch was given up before an idle leader's answer: it waited longer (`longest_wait_ms`)",
-    305: "a process was killed; the next one promised what it read and no disk had yet (`recovery._make_durable`)",
+    305: "a process was killed; the next one promised what it read and no disk had yet (`log_recovery._make_durable`)",
 }

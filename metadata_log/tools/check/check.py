@@ -4,7 +4,7 @@ Decides: which checks run, and the verdict. Must not know: how each works, and t
 
 Running nodes write while they are read one after the other, so that the first may look as if it lacked what the last
 has. When something is found and a log changed meanwhile, all is read again before anything is said; of a quorum that
-never rests, the logs of those that seem to lack what is committed (`second_look`).
+never rests, the logs of those that seem to lack what is committed (`reread_lagging`).
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Whether a checkpoint has the time that other replicas' logs have at its end.
 
-Decides: which replicas tell. Must not know: what its own log says (`verify_passed` does). Logs that have the same epoch
-in front of an offset hold the same batch there (KIP-595), so that of a time that is another the checkpoint is at fault:
-its name is not that of its end. But a leader of Kafka notes when it appended the batch, and others fetch what it made:
-a time that is a little later says nothing, unless the log goes on only after the name's offset, and no checkpoint
-reaches there.
+Decides: which replicas tell. Must not know: what its own log says (`checkpoint_against_log` does). Logs that have the
+same epoch in front of an offset hold the same batch there (KIP-595), so that of a time that is another the checkpoint
+is at fault: its name is not that of its end. But a leader of Kafka notes when it appended the batch, and others fetch
+what it made: a time that is a little later says nothing, unless the log goes on only after the name's offset, and no
+checkpoint reaches there.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ A leader's first act is to append its LeaderChange, before it answers or tells a
 before that it writes its own quorum-state. So who has learnt of it can only be wrong where the leader's log was cut,
 its directory set back, or the other file changed. Nothing is wrong where the leader went on to a later epoch: its
 LeaderChange may have been cut off then. And where its own file names it the leader of that epoch it may have resigned
-before it wrote anything, or has lost its end, which `verify_reach` says. A leader with no log at all is said elsewhere.
+before it wrote anything, or has lost its end, which `log_extent` says. A leader with no log at all is said elsewhere.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from metadata_log.tools.replicas.replica_set import QuorumView, Replica
 def check_leaders(view: QuorumView) -> Iterator[Finding]:
     """A finding for each quorum-state whose leader, one of these replicas, lacks the epoch that it is said to lead.
 
-    Epochs that are far ahead of all logs, and those of which another log has the LeaderChange, are `check_votes`'s.
+    Epochs that are far ahead of all logs, and those of which another log has the LeaderChange, are `check.votes`'s.
     """
     newest = max((replica.report.last_epoch for replica in view.replicas), default=-1)
     known = {election.epoch for replica in view.replicas for election in replica.report.elections}

@@ -2,7 +2,7 @@
 
 Decides: at which offsets that is asked (wherever any node has a checkpoint), and whose answer is the odd one: any that
 not more than half of the replicas give, since brokers know as much as voters. Must not know: how a hash is made. What a
-log's batches differ in is `compare`'s to say: a replica with other findings is left out here.
+log's batches differ in is `divergence`'s to say: a replica with other findings is left out here.
 
 A node whose log begins after a topic was removed and made again may hold the removed one's configs, which Kafka left
 behind there, and its own log cannot tell. Another's does: what was left is taken for that.
@@ -122,7 +122,7 @@ def _image_at(replica: Replica, offset: int) -> MetadataImage | None:
 
 
 def _left_finding(view: QuorumView, index: int, offset: int, file: str | None, left: Sequence[LeftConfigs]) -> Finding:
-    """As `verify_passed` says it of a log that has the topic's removal; the log of this one begins after that."""
+    """Return the finding of `checkpoint_against_log`, for a log that begins after the topic's removal."""
     replica = view.replicas[index]
     whole = replica.report.checkpoints
     is_newest = file is None or file == whole[-1].path

@@ -104,7 +104,7 @@ def _two_votes(
 def _two_leaders(
     replica: Replica, state: QuorumState, elections: dict[int, list[tuple[Replica, Election]]]
 ) -> Iterator[Finding]:
-    """A quorum-state's leader against other nodes' logs; against its own log `verify_state` checks it."""
+    """A quorum-state's leader against other nodes' logs; against its own log `verify.sidecar_files` checks it."""
     if state.leader_id < 0:
         return
     held = elections.get(state.leader_epoch, ())

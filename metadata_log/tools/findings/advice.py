@@ -1,6 +1,6 @@
 """What to do about findings, where it takes more than a few words.
 
-Decides: the texts. Must not know: which kind of finding has which (`finding_kinds` does).
+Decides: the texts. Must not know: which kind of finding has which (`kinds` does).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A finding: what was found, where, how grave it is, and what to do; and the order in which findings are shown.
 
-Decides: a finding's fields, and the order. Must not know: which kinds there are (`finding_kinds` has them), and how any
+Decides: a finding's fields, and the order. Must not know: which kinds there are (`kinds` has them), and how any
 is detected.
 """
 

@@ -10,7 +10,7 @@ never become fewer. But a broker at work sets aside what is of no topic, so that
 warning. No proof is a directory in the place of a partition that the broker has under another id (its
 partition.metadata is wrong), nor one on a disk of another cluster, nor one of what no log here gave that was set aside
 (-stray): a broker started, or somebody looked, since, nor one that looks copied or renamed by hand
-(`brought_directories`): both are told. That the broker's own copy never gave it is no doubt: it follows
+(`copied_directories`): both are told. That the broker's own copy never gave it is no doubt: it follows
 a quorum that lost its end, and cuts what the others lack.
 """
 

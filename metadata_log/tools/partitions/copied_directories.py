@@ -1,6 +1,6 @@
 """Which of the partition directories that no log accounts for look as if a hand had made them: a copy, or a new name.
 
-Decides: what tells them from a broker's own. Must not know: what follows for the logs (`check_proof`).
+Decides: what tells them from a broker's own. Must not know: what follows for the logs (`committed_proof`).
 
 A controller numbers a topic's partitions in order, and a broker has a directory of each replica that the log gives it.
 So a partition behind a gap that nobody has, one beside the lack of another of the same topic, and one that other

@@ -6,8 +6,8 @@ about one.
 A directory has the id of its topic for good. So the id of a topic that had another name is wrong in any case, where the
 broker is to have a partition of the directory's name. The id that an earlier topic of this very name had is what a
 broker leaves that was away while that topic was removed; it is wrong only where the broker must have put the present
-topic's partition in its place since (`due_partitions`). So is an id of which no log here knows: where they begin with a
-checkpoint, there may have been a topic of it before.
+topic's partition in its place since (`required_replicas`). So is an id of which no log here knows: where they begin
+with a checkpoint, there may have been a topic of it before.
 """
 
 from __future__ import annotations

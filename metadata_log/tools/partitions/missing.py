@@ -1,6 +1,6 @@
 """Partition directories that a broker must have, by the log, and has not.
 
-Decides: which are gone. Must not know: what the directories hold, and when a broker must have one (`due_partitions`
+Decides: which are gone. Must not know: what the directories hold, and when a broker must have one (`required_replicas`
 does).
 
 One that a quarantine moved away is not lost: its journal, beside the partitions, says where it is.

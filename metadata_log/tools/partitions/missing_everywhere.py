@@ -1,6 +1,6 @@
 """Partitions of which no broker has a directory, though all of their replicas' brokers are here.
 
-Decides: when that is most likely a loss. Must not know: what a single broker must hold (`due_partitions` does).
+Decides: when that is most likely a loss. Must not know: what a single broker must hold (`required_replicas` does).
 
 A broker takes up what the log gives in the log's order, and makes directories as it does. So one that holds what was
 given a while later, in another batch, made those that were given before. It takes up at once what came while it was

@@ -80,10 +80,10 @@ def _of_node(
     for disk in node.log_directories:
         for directory in _in_use(held, disk):
             if directory.complaint is not None:
-                continue  # `check_partition_files` says so
+                continue  # `start_obstacles` says so
             facts, topic_id = directory.facts, directory.facts.topic_id
             if is_beyond(directory, disk, node, view, image):
-                continue  # it proves what the logs have lost, which `check_proof` says
+                continue  # it proves what the logs have lost, which `committed_proof` says
             is_known = topic_id is None or not knowing or any(rules.was_ever(topic_id) for rules in knowing)
             verdict = judge(facts, image, broker_id, _directory_id(disk))
             verdict = with_wrong_id(verdict, facts, broker_id, image, rules, own)
@@ -96,7 +96,7 @@ def _of_node(
 
 
 def _own(node: NodeSource, view: QuorumView, odd: frozenset[int]) -> OwnLog | None:
-    """The broker's own copy, where it may speak; what is wrong with the disks' files is `check_missing`'s to say."""
+    """Return the broker's own copy, if that is sound; faults of the disks' files are left to `partitions.missing`."""
     for index, replica in enumerate(view.replicas):
         if replica.source is node and index not in odd and replica.report.is_sound:
             return own_log(replica, FindingSink(node.node_id))

@@ -1,7 +1,7 @@
 """Reading a file of batches past its damage: what is sound, what is not, and where the sound part goes on.
 
 Decides: which bytes are a sound batch, which are damaged, and that zeros up to the end of a file are neither (a writer
-that claims space ahead leaves them). Must not know: offsets and epochs that would fit together; `recovery` refuses
+that claims space ahead leaves them). Must not know: offsets and epochs that would fit together; `log_recovery` refuses
 where this goes on, because a node must stop there and an examiner must not.
 """
 

@@ -1,6 +1,6 @@
 """Where replicas part, which side a majority holds, and what the difference means in records.
 
-Decides: the shape of that answer. Must not know: how logs are compared (`compare`) and judged (`agreement`).
+Decides: the shape of that answer. Must not know: how logs are compared (`divergence`) and judged (`judge`).
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ class HashLine(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         end_offset: exclusive.
         problem: why there is no hash.
-        left_behind: topics that are gone, whose configs the copy holds nevertheless (`left_configs`).
+        left_behind: topics that are gone, whose configs the copy holds nevertheless (`orphaned_configs`).
         hash_without: the hash as it would be without them.
     """
 

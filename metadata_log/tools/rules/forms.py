@@ -1,7 +1,7 @@
 """What metadata records say by themselves, each without those before it.
 
 Decides: whether a record decodes, and what no record may say whatever came before. Must not know: replay
-(`verify_records` has it, and judges all of this by itself).
+(`rules.records` has it, and judges all of this by itself).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Which records have values that no controller writes, given those before them.
 
-Decides: what of each type of record is asked. Must not know: the rules themselves (`verify_values`, `verify_acls` have
+Decides: what of each type of record is asked. Must not know: the rules themselves (`rules.values`, `rules.acls` have
 them), nor how records are replayed.
 """
 

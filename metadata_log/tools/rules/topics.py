@@ -1,8 +1,8 @@
 """What topics and their partitions have become after the records of a batch.
 
 Decides: which of the rules for one partition, and for a topic's partitions together, are broken by what was touched.
-Must not know: how records are replayed, and what each rule is for a partition by itself (`verify_partitions`,
-`verify_values`).
+Must not know: how records are replayed, and what each rule is for a partition by itself (`rules.partitions`,
+`rules.values`).
 
 A controller writes a topic with its partitions, numbered from 0, in one batch, and adds to them at their end. What is
 amiss after a batch may be set right by the next one in a checkpoint, whose batches end anywhere, and within a metadata

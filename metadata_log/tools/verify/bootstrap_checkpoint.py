@@ -1,6 +1,6 @@
 """Each disk's own `bootstrap.checkpoint`, which formatting puts on all of a node's disks.
 
-Decides: which of them a start reads, and what it must hold beyond being a sound checkpoint (`verify_checkpoint`).
+Decides: which of them a start reads, and what it must hold beyond being a sound checkpoint (`verify.checkpoint`).
 Must not know: the log beside it.
 """
 

@@ -47,7 +47,7 @@ _NO_SPAN: Final = (EpochSpan(epoch=-1, start_offset=0, end_offset=0),)
 
 
 class ChainCheck:
-    """Takes what `walk` sees of each segment in turn."""
+    """Takes what `fast_scan` sees of each segment in turn."""
 
     def __init__(self, sink: FindingSink) -> None:
         self._sink = sink

@@ -1,7 +1,7 @@
 """The checkpoints beside a log, each held against the log where the pass over it comes to the checkpoint's end.
 
 Decides: what a checkpoint must say of the log before its end. Must not know: how one is read by itself
-(`verify_checkpoint`), and other replicas.
+(`verify.checkpoint`), and other replicas.
 
 A checkpoint's header has the time of the last batch before its end, in Kafka's (4.3: MetadataBatchLoader) and in ours.
 So a renamed one is told even where the metadata did not change in between; a header time of 0 says nothing. But a

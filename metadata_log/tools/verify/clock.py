@@ -20,7 +20,7 @@ _SECOND_MS: Final = 1000
 
 
 class ClockCheck:
-    """Is told of all batches in order, of runs as a whole: `walk` ends a run where the time goes back so far."""
+    """Is told of all batches in order, of runs as a whole: `fast_scan` ends a run where the time goes back so far."""
 
     def __init__(self, sink: FindingSink) -> None:
         self._sink = sink

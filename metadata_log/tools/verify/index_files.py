@@ -1,7 +1,7 @@
 """Whether a segment's `.index` and `.timeindex` are the log's.
 
 Decides: which entries fit the batches. Must not know: what the batches hold, and what an entry past the log's end
-proves (`verify_reach`). An index only says where to begin to read, so that a wrong one makes reads fail or wrong
+proves (`log_extent`). An index only says where to begin to read, so that a wrong one makes reads fail or wrong
 without damage to the log.
 
 Kafka writes an entry for each append, which may hold several batches (always, before 4.0): the position of the first,
@@ -140,7 +140,7 @@ def orphan_reach(path: str, data: bytes) -> int:
 
 
 class IndexCheck:
-    """The two indexes of one segment. Give it all that `walk` sees with its `marks`, then `finish`.
+    """The two indexes of one segment. Give it all that `fast_scan` sees with its `marks`, then `finish`.
 
     Args:
         index, time_index: path and content; None where there is no such file.

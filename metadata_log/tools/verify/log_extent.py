@@ -7,7 +7,7 @@ Decides: what each file proves. Must not know: other replicas, and whether the f
 - `NNN.snapshot` (Kafka's producer state): written when the log ends at the offset that it is named after, on each roll
   and at a stop; a truncation removes it.
 - `.index`, `.timeindex`: entries are made as batches are appended; without its segment the name alone says that the
-  log reached its base. While a node runs, entries of a truncated tail may remain (`verify_index`): they prove nothing
+  log reached its base. While a node runs, entries of a truncated tail may remain (`index_files`): they prove nothing
   where their time is older than the log's end, or the node has moved on to an epoch that the log has nothing of.
   Nor does a file whose entries do not rise, or lie so far past the log's end that no log was cut there.
 - `quorum-state` that names the node itself as the leader: a leader's first act is to append its LeaderChange. A crash
@@ -77,7 +77,7 @@ def proofs_beside(files: Files, directory: str, names: Sequence[str]) -> list[Pr
 
 
 def epochs_beside(files: Files, directory: str, names: Sequence[str]) -> tuple[EpochStart, ...]:
-    """The lines of `leader-epoch-checkpoint`; none where it says nothing usable, which `verify_state` reports."""
+    """Return the lines of `leader-epoch-checkpoint`; none if it is unusable, which `verify.sidecar_files` reports."""
     path = f"{directory}/{EPOCH_FILE}"
     if EPOCH_FILE not in names:
         return ()

@@ -229,7 +229,7 @@ class Verification:
                 index.on_seen(seen)
             else:
                 index.stop()
-        if read_to < size:  # zeros up to its end, which `walk` passes over
+        if read_to < size:  # zeros up to its end, which `fast_scan` passes over
             zeros = Damage(position=read_to, size=size - read_to, fault=Fault.TORN, what="zeros")
             self._on_other(self._judged(handle, zeros, index, is_last=is_last))
         self._claims = index.finish(chain.end, end_position)

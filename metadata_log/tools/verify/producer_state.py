@@ -1,7 +1,7 @@
 """Whether a producer state file (`NNN.snapshot`) is one.
 
 Decides: what Kafka leaves beside a metadata log there: version 1, a CRC-32C of what follows it, no producers, for no
-batch of this log has a producer id. Must not know: what its name proves (`verify_reach`).
+batch of this log has a producer id. Must not know: what its name proves (`log_extent`).
 
 Source: ProducerStateManager and ProducerSnapshot.json of Kafka 4.3.
 """

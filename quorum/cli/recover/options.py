@@ -112,7 +112,7 @@ class Shared(msgspec.Struct, frozen=True, kw_only=True):
         is_new: bool = False,
         owner_of: Path | None = None,
     ) -> None:
-        """Run a repair, see `recover_run`."""
+        """Run a repair, see `recover.run`."""
         run_proposed(action, propose, targets, self.apply, self.work, self.output, is_new=is_new, owner_of=owner_of)
 
 
@@ -264,7 +264,7 @@ def run_proposed(
     is_new: bool = False,
     owner_of: Path | None = None,
 ) -> None:
-    """Run a repair, see `recover_run`. `action`: the sub-command's name."""
+    """Run a repair, see `recover.run`. `action`: the sub-command's name."""
     from quorum.cli.recover.run import run_repair  # noqa: PLC0415  (not needed for help)
 
     run_repair(propose, targets, apply=apply, work=work, output=output, action=action, is_new=is_new, owner_of=owner_of)

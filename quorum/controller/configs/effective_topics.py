@@ -90,7 +90,7 @@ class EffectiveTopicConfigs:
         self._of_none: tuple[EffectiveConfig, ...] = ()
 
     def of(self, own: Mapping[str, str], image: MetadataImage) -> tuple[EffectiveConfig, ...]:
-        """See `effective_topic_configs`."""
+        """See `effective_topics`."""
         if own:
             return effective_topic_configs(own, image, self._config)
         node, cluster = image.configs.of_broker(self._config.node_id), image.configs.of_cluster()

@@ -1,7 +1,7 @@
 r"""The characters of one of Java's regular expressions, and what a `\\` in it stands for.
 
 Decides: how far an escape goes, and whether it is one. Must not know: groups, classes and how often something repeats
-(`java_patterns` does). The methods are those of java.util.regex.Pattern of Java 17, which say more by where they leave
+(`java_regex` does). The methods are those of java.util.regex.Pattern of Java 17, which say more by where they leave
 the place than by what they give.
 """
 

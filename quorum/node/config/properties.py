@@ -1,6 +1,6 @@
 """Reads Kafka's `.properties` files.
 
-Decides: what a line means. Must not know: which keys there are (`config`).
+Decides: what a line means. Must not know: which keys there are (`node_config`).
 
 As `java.util.Properties` reads them, as far as configuration files use it: `#` and `!` begin comments; `=`, `:` or
 white space ends the key; a backslash at a line's end continues it, and before a character escapes it (t, n, r, f, uXXXX

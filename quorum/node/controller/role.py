@@ -262,7 +262,7 @@ class ControllerRole:
         except (TooLargeError, MalformedRecordError) as error:
             is_too_much = isinstance(error, TooLargeError)
             code = Error.RECORD_LIST_TOO_LARGE if is_too_much else Error.INVALID_REQUEST
-            # What the machine noted of these records is more than there is, which does no harm (`controller.index`).
+            # What the machine noted of these records is more than there is, which does no harm (`topic_index`).
             call.respond(executor.leader_hint(code, str(error)))
             return
         if not is_leading:

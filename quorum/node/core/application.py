@@ -1,4 +1,4 @@
-"""What a controller adds to a replica: the port between the executor and `controller_role`.
+"""What a controller adds to a replica: the port between the executor and `role`.
 
 Decides: when the executor calls it. Must not know: what a controller does.
 """

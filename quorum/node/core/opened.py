@@ -1,6 +1,6 @@
 """A replica's directory, opened: what the executor starts from.
 
-Decides: nothing. Made by `bootstrap.open_replica`; a test or the simulator makes it over simulated files likewise.
+Decides: nothing. Made by `open_replica.open_replica`; a test or the simulator makes it over simulated files likewise.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from quorum.recovery.journal.repair_record import Record, audits, of_directory, 
 class LetGo(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Offsets `start` to `end` (exclusive) that `label` held: `epoch` of the last of them, None where it is not known.
 
-    `committed`: as in `survey.Excess`, judged when they went; `never` is left out.
+    `committed`: as in `lost_records.Excess`, judged when they went; `never` is left out.
     """
 
     label: str

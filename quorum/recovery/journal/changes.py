@@ -1,6 +1,6 @@
 """What a repair writes, as data: files of one log directory with their new content, and how content is copied.
 
-Decides: nothing. Must not know: in which order and how safely it is written (`journal` and `carry_out` do).
+Decides: nothing. Must not know: in which order and how safely it is written (`repair_record` and `carry_out` do).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Which handlers answer what administrators ask about configs, access, quotas, credentials and tokens.
 
-Decides nothing else. Which versions of them are offered stands with all others in `offered`.
+Decides nothing else. Which versions of them are offered stands with all others in `offered_versions`.
 """
 
 from __future__ import annotations
