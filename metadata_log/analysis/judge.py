@@ -14,8 +14,8 @@ import msgspec
 from metadata_log.analysis.findings import KINDS, Finding, Severity
 from metadata_log.analysis.replicas import ReplicaFacts, is_voter
 from metadata_log.ids import ReplicaKey
-from metadata_log.tools.replicas import divergence as compare
-from metadata_log.tools.replicas import judge as agreement
+from metadata_log.tools.replicas import divergence
+from metadata_log.tools.replicas import judge as replica_judge
 from metadata_log.tools.replicas.committed_bounds import CommittedBounds
 from metadata_log.tools.words import join_names
 
@@ -24,7 +24,7 @@ __all__ = ["MAX_REPLICAS", "Conflict", "Judge", "Variant", "holders_of", "join_n
 MAX_REPLICAS: Final = 63
 """Holders of a batch are bits of a 64 bit number."""
 
-Variant: TypeAlias = compare.Held
+Variant: TypeAlias = divergence.Held
 """One of several batches at one base offset, and the replicas that hold it."""
 
 
@@ -52,11 +52,12 @@ class Judge:
 
     def __init__(self, replicas: Sequence[ReplicaFacts], voters: Sequence[ReplicaKey], bounds: CommittedBounds) -> None:
         self._replicas = {facts.index: facts for facts in replicas}
-        self._judge = agreement.Judge({facts.index: _view(facts, voters) for facts in replicas}, len(voters), bounds)
+        views = {facts.index: _view(facts, voters) for facts in replicas}
+        self._judge = replica_judge.Judge(views, len(voters), bounds)
 
     def on_conflict(self, conflict: Conflict) -> Iterator[Finding]:
         """What a conflict means, a finding for each replica that is at fault or must act."""
-        put = compare.Conflict(
+        put = divergence.Conflict(
             offset=conflict.offset,
             end=conflict.offset + 1,
             count=conflict.count,
@@ -99,8 +100,8 @@ class Judge:
         )
 
 
-def _view(facts: ReplicaFacts, voters: Sequence[ReplicaKey]) -> agreement.ReplicaView:
-    return agreement.ReplicaView(
+def _view(facts: ReplicaFacts, voters: Sequence[ReplicaKey]) -> replica_judge.ReplicaView:
+    return replica_judge.ReplicaView(
         label=facts.source.label,
         node_id=facts.source.key.node_id,
         is_voter=is_voter(facts, voters),

@@ -13,7 +13,7 @@ from typing import Any, Final
 from metadata_log.offsets import Offset
 from quorum.cli.demo import child
 from quorum.node.controller.role import ControllerRole
-from quorum.raft import replication as leading
+from quorum.raft import replication
 
 VARIABLE: Final = "KRAFT_PLANTED"
 
@@ -42,7 +42,7 @@ def _stale_read() -> None:
 
 def _no_check_quorum() -> None:
     """A leader without followers goes on: no fault of safety by itself, but it brings those out that are."""
-    leading.CHECK_QUORUM_FACTOR = 1000
+    replication.CHECK_QUORUM_FACTOR = 1000
 
 
 PLANTS: Final[dict[str, Callable[[], None]]] = {

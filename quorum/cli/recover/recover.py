@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from quorum.cli.output import Output, OutputFormat, show_json
-from quorum.cli.recover import log_repairs as recover_log
-from quorum.cli.recover import quorum_repairs as recover_quorum
+from quorum.cli.recover import log_repairs, quorum_repairs
 from quorum.cli.recover.options import Apply, Directory, Work, run_proposed, single, text_of, texts_of
 
 if TYPE_CHECKING:
@@ -94,14 +93,14 @@ def _judged(found: Verification) -> list[Path]:
 
 
 for _name, _command, _examples in (
-    ("standalone", recover_quorum.standalone, recover_quorum.STANDALONE_EXAMPLES),
-    ("from-broker", recover_quorum.from_broker, recover_quorum.FROM_BROKER_EXAMPLES),
-    ("voters", recover_quorum.voters, recover_quorum.VOTERS_EXAMPLES),
-    ("static-voters", recover_quorum.static_voters, recover_quorum.STATIC_VOTERS_EXAMPLES),
-    ("truncate", recover_log.truncate, recover_log.TRUNCATE_EXAMPLES),
-    ("drop-snapshot", recover_log.drop_snapshot, recover_log.DROP_SNAPSHOT_EXAMPLES),
-    ("rebuild-indexes", recover_log.rebuild_indexes, recover_log.REBUILD_INDEXES_EXAMPLES),
-    ("cluster-id", recover_log.cluster_id, recover_log.CLUSTER_ID_EXAMPLES),
+    ("standalone", quorum_repairs.standalone, quorum_repairs.STANDALONE_EXAMPLES),
+    ("from-broker", quorum_repairs.from_broker, quorum_repairs.FROM_BROKER_EXAMPLES),
+    ("voters", quorum_repairs.voters, quorum_repairs.VOTERS_EXAMPLES),
+    ("static-voters", quorum_repairs.static_voters, quorum_repairs.STATIC_VOTERS_EXAMPLES),
+    ("truncate", log_repairs.truncate, log_repairs.TRUNCATE_EXAMPLES),
+    ("drop-snapshot", log_repairs.drop_snapshot, log_repairs.DROP_SNAPSHOT_EXAMPLES),
+    ("rebuild-indexes", log_repairs.rebuild_indexes, log_repairs.REBUILD_INDEXES_EXAMPLES),
+    ("cluster-id", log_repairs.cluster_id, log_repairs.CLUSTER_ID_EXAMPLES),
 ):
     app.command(_name, epilog=_examples)(_command)
 
