@@ -14,8 +14,8 @@ from metadata_log.errors import InvariantViolation
 from metadata_log.ids import NodeId, ReplicaKey
 from metadata_log.offsets import Epoch
 from metadata_log.voters import Endpoint
+from quorum.draws import NO_DRAWS, Draws
 from quorum.raft.config import RaftConfig, StorageState
-from quorum.raft.draws import NO_DRAWS, Draws
 from quorum.raft.log_state import LogState
 from quorum.raft.membership import Membership
 from quorum.raft.outbox import Outbox

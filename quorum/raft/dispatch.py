@@ -30,9 +30,9 @@ from quorum.api.voter_messages import (
     UpgradeKRaftVersionRequest,
     VoterRequest,
 )
+from quorum.draws import NO_DRAWS, Draws
 from quorum.raft.auto_join import handle_api_versions, on_ask_answered
 from quorum.raft.core import Core
-from quorum.raft.draws import NO_DRAWS, Draws
 from quorum.raft.elections import (
     handle_vote,
     on_elapsed_candidate,

@@ -17,8 +17,8 @@ from typing import Final
 from metadata_log.ids import NodeId
 from quorum.api.error_codes import Error
 from quorum.api.transfer_messages import TransferLeadershipRequest, TransferLeadershipResponse
+from quorum.draws import NO_DRAWS
 from quorum.raft.core import Core
-from quorum.raft.draws import NO_DRAWS
 from quorum.raft.fetch_purgatory import answer_parked_voters
 from quorum.raft.leader_discovery import told_leader
 from quorum.raft.roles import become_resigned

@@ -12,12 +12,12 @@ from metadata_log.records import MetadataRecord, PartitionRecord
 from quorum.api import CreatePartitions, CreatePartitionsResponse, GrowingTopic, GrownTopic
 from quorum.api.context import Operation, Resource, ResourceType, authorize
 from quorum.api.error_codes import Error
-from quorum.controller.draws import GAMMA
 from quorum.controller.handlers.new_topic import Refused, added_partitions, partition_records
 from quorum.controller.handlers.too_large import TOO_LARGE, refusal_of_too_many
 from quorum.controller.mutation_quota import MutationQuota
 from quorum.controller.result import ControllerResult
 from quorum.controller.turn import Turn
+from quorum.draws import GAMMA
 
 
 def handle_create_partitions(request: CreatePartitions, turn: Turn) -> ControllerResult:

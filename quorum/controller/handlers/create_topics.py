@@ -19,13 +19,13 @@ from quorum.api.context import ResourceType as AclResourceType
 from quorum.api.error_codes import Error
 from quorum.controller.configs.effective import MIN_INSYNC_REPLICAS
 from quorum.controller.configs.topics import why_invalid
-from quorum.controller.draws import GAMMA
 from quorum.controller.handlers.new_topic import Refused, partition_records, partitions_of
 from quorum.controller.handlers.too_large import refusal_of_too_many
 from quorum.controller.partitions.brokers import NewPartition
 from quorum.controller.result import ControllerResult
 from quorum.controller.topic_names import why_illegal
 from quorum.controller.turn import Turn
+from quorum.draws import GAMMA
 
 
 def handle_create_topics(request: CreateTopics, turn: Turn) -> ControllerResult:

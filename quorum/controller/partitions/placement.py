@@ -10,8 +10,8 @@ shuffled, so that the pattern does not repeat. (The rules of Kafka's striped pla
 from __future__ import annotations
 
 from metadata_log.ids import NodeId
-from quorum.controller.draws import Draws
 from quorum.controller.partitions.brokers import Brokers
+from quorum.draws import Draws
 
 
 class PlacementError(Exception):

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from metadata_log.ids import NodeId
 from metadata_log.image import BrokerRegistration, ClusterImage
 from metadata_log.image.maps import Map
-from quorum.controller.draws import Draws
 from quorum.controller.partitions.brokers import Brokers, prepare
 from quorum.controller.partitions.placement import PlacementError, _Stripes, place
+from quorum.draws import Draws
 from tests.support.controller import directory, uuid
 
 draws = st.integers(min_value=0, max_value=2**64 - 1)
