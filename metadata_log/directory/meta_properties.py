@@ -16,7 +16,7 @@ import msgspec
 from metadata_log.errors import CorruptFileError, ForeignDirectoryError, NewerFileError, NotFormattedError
 from metadata_log.files.port import Files, read_small_file, replace_file
 from metadata_log.ids import DirectoryId, InvalidIdError, NodeId, id_text, parse_directory_id
-from metadata_log.java_properties import BLANKS, LINE_END
+from metadata_log.java_text import PROPERTY_BLANKS, PROPERTY_LINE_END
 
 META_PROPERTIES_FILE: Final = "meta.properties"
 _VERSION: Final = 1
@@ -98,8 +98,8 @@ def told_node_id(data: bytes, path: str) -> NodeId | None:
 
 def _pairs(data: bytes) -> dict[str, str]:
     pairs: dict[str, str] = {}
-    for line in LINE_END.split(data.decode("latin-1")):
-        stripped = line.strip(BLANKS)
+    for line in PROPERTY_LINE_END.split(data.decode("latin-1")):
+        stripped = line.strip(PROPERTY_BLANKS)
         if stripped and stripped[0] not in "#!" and (match := _LINE.fullmatch(stripped)) is not None:
             pairs[_ESCAPE.sub(r"\1", match["key"])] = _ESCAPE.sub(r"\1", match["value"])
     return pairs

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from metadata_log.java_properties import BLANKS, LINE_END
+from metadata_log.java_text import PROPERTY_BLANKS, PROPERTY_LINE_END
 
 _ENTRY: Final = re.compile(r"(?P<key>(?:\\.|[^\\=: \t\f])*)[ \t\f]*[=:]?[ \t\f]*(?P<value>.*)", re.DOTALL)
 _ESCAPE: Final = re.compile(r"\\(u[0-9A-Fa-f]{4}|.)", re.DOTALL)
@@ -49,8 +49,8 @@ def parse_properties(text: str, *, source: str = "configuration") -> dict[str, s
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
     """Lines without comments and blanks, continued ones joined, with the number of their first."""
     started: tuple[int, str] | None = None
-    for number, raw in enumerate(LINE_END.split(text), start=1):
-        line = raw.lstrip(BLANKS)
+    for number, raw in enumerate(PROPERTY_LINE_END.split(text), start=1):
+        line = raw.lstrip(PROPERTY_BLANKS)
         if started is None and (not line or line[0] in "#!"):
             continue
         first, joined = (number, line) if started is None else (started[0], started[1] + line)
@@ -58,7 +58,7 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
             started = (first, joined[:-1])
             continue
         started = None
-        yield first, joined.rstrip(BLANKS)
+        yield first, joined.rstrip(PROPERTY_BLANKS)
     if started is not None:
         yield started
 
