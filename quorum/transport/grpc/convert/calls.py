@@ -26,7 +26,6 @@ from quorum.api import (
 from quorum.api.calls import NO_OFFSET, ClientAnswer
 from quorum.api.error_codes import Error
 from quorum.transport.grpc.convert import topics
-from quorum.transport.grpc.convert.access import ACCESS_KINDS
 from quorum.transport.grpc.convert.admin import ADMIN_KINDS
 from quorum.transport.grpc.convert.common import BadMessage, endpoint_from, endpoints_to, error_from
 from quorum.transport.grpc.convert.consistency import set_consistency
@@ -69,7 +68,6 @@ KINDS: Final[tuple[Kind, ...]] = (
     kind_by_fields(pb, "alter_partition", AlterPartition, is_repeatable=False),
     kind_by_fields(pb, "register_controller", RegisterController, is_repeatable=True),
     *ADMIN_KINDS,
-    *ACCESS_KINDS,
 )
 
 KIND_BY_NAME: Final[Mapping[str, Kind]] = {kind.name: kind for kind in KINDS}
