@@ -24,8 +24,7 @@ from quorum.recovery.advice.discarded_records import (
     left_behind_here,
     not_whole,
 )
-from quorum.recovery.advice.epoch_files import rebuild_epochs
-from quorum.recovery.advice.faults import fault_of, lasting_fault, mend_first, mends
+from quorum.recovery.advice.faults import fault_of, lasting_fault, mend_first, mends, rebuild_epochs
 from quorum.recovery.advice.lent_checkpoint import borrow, or_lent
 from quorum.recovery.advice.obstacles import obstacle, old_voters, outvoted
 from quorum.recovery.advice.repair_steps import before_repair, steps_for
