@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from typing import BinaryIO, Final
+from typing import Any, BinaryIO, Final
 
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
@@ -46,16 +46,20 @@ def write_table(
     found: list[tuple[str, Flaw | str]] = []
     with pq.ParquetWriter(out, _SCHEMA) if form == "parquet" else pa.ipc.new_stream(out, _SCHEMA) as writer:
         for path in paths:
-            try:
-                for rows in _rows_of(path, selection):
-                    if isinstance(rows, Flaw):
-                        found.append((path, rows))
-                    else:
-                        writer.write_batch(_batch(path, rows))
-            except FileNotFoundError:
-                found.append((path, REMOVED))
+            found += [(path, flaw) for flaw in _write_rows(path, selection, writer)]
     out.flush()
     yield from found
+
+
+def _write_rows(path: str, selection: Selection, writer: Any) -> Iterator[Flaw | str]:
+    try:
+        for rows in _rows_of(path, selection):
+            if isinstance(rows, Flaw):
+                yield rows
+            else:
+                writer.write_batch(_batch(path, rows))
+    except FileNotFoundError:
+        yield REMOVED
 
 
 def _rows_of(path: str, selection: Selection) -> Iterator[list[TextRow] | Flaw]:

@@ -46,19 +46,23 @@ def unreadable_records(batches: Iterable[LocatedBatch], level: int) -> Iterator[
     for batch in batches:
         header = batch.header
         if header.is_control:
-            for record in batch_records(batch.buffer, header, batch.at):
-                control = decode_control(record.key or b"", record.value or b"")
-                if isinstance(control, KRaftVersionRecord):
-                    reason = unsupported_level(KRAFT_VERSION, control.kraft_version, level)
-                    if reason is not None:
-                        yield Unreadable(
-                            offset=record.offset, type="KRaftVersionRecord", version=control.version, reason=reason
-                        )
+            yield from _unreadable_controls(batch, level)
             continue
         for index, value in enumerate(batch_values(batch.buffer, header, batch.at)):
             found = _judge(value, header.base_offset + index, level)
             if found is not None:
                 yield found
+
+
+def _unreadable_controls(batch: LocatedBatch, level: int) -> Iterator[Unreadable]:
+    for record in batch_records(batch.buffer, batch.header, batch.at):
+        control = decode_control(record.key or b"", record.value or b"")
+        if isinstance(control, KRaftVersionRecord):
+            reason = unsupported_level(KRAFT_VERSION, control.kraft_version, level)
+            if reason is not None:
+                yield Unreadable(
+                    offset=record.offset, type="KRaftVersionRecord", version=control.version, reason=reason
+                )
 
 
 def _judge(value: bytes, offset: int, level: int) -> Unreadable | None:

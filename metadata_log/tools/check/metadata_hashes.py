@@ -62,12 +62,18 @@ def check_hashes(view: QuorumView, parted: frozenset[int], common_end: int) -> I
             for index in sorted(side):
                 file = hashes[index][1]
                 if file is not None or index not in blamed:
-                    left = _left_behind(view, index, rivals, offset)
-                    if left is None:
-                        yield _finding(view, index, offset, file, others, _in_what(view, index, rivals, offset))
-                    elif left:
-                        yield _left_finding(view, index, offset, file, left)
+                    yield from _blame(view, index, offset, file, others, rivals)
                 blamed.add(index)
+
+
+def _blame(
+    view: QuorumView, index: int, offset: int, file: str | None, others: str, rivals: Sequence[int]
+) -> Iterator[Finding]:
+    left = _left_behind(view, index, rivals, offset)
+    if left is None:
+        yield _finding(view, index, offset, file, others, _in_what(view, index, rivals, offset))
+    elif left:
+        yield _left_finding(view, index, offset, file, left)
 
 
 def _ends(view: QuorumView) -> set[int]:

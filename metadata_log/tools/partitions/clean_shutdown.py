@@ -11,6 +11,7 @@ file is of the topic that had the name when the broker asked: by then it had set
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Final
 
@@ -82,12 +83,8 @@ def given_since_shutdown(
 
 def _records(segments: Sequence[str]) -> Iterator[MetadataRecord]:
     for segment in segments:
-        handle = OsFiles().open(segment, read_only=True)
-        try:
+        with closing(OsFiles().open(segment, read_only=True)) as handle:
             for batch in scan(handle):
                 if isinstance(batch, LocatedBatch) and not batch.header.is_control:
-                    for value in batch_values(batch.buffer, batch.header, batch.at):
-                        if value[_KEY_AT] in _KEYS:
-                            yield decode_record(value)
-        finally:
-            handle.close()
+                    values = batch_values(batch.buffer, batch.header, batch.at)
+                    yield from (decode_record(value) for value in values if value[_KEY_AT] in _KEYS)

@@ -12,7 +12,7 @@ be that of a later batch: of the node that led then, a later time says nothing.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from typing import Final
 
 import msgspec
@@ -337,16 +337,13 @@ class PassedCheckpoints:
     def _ends_of(self, time_ms: int, epoch: int) -> Iterator[int]:
         """The offsets at which batches of that time and epoch end in the log."""
         for path in self._segments:
-            with suppress(OSError):  # what cannot be read is said elsewhere
-                handle = self._files.open(path, read_only=True)
-                try:
-                    for seen in scan(handle):
-                        if not isinstance(seen, LocatedBatch):
-                            continue
-                        if (seen.header.max_timestamp, seen.header.partition_leader_epoch) == (time_ms, epoch):
-                            yield int(seen.header.next_offset)
-                finally:
-                    handle.close()
+            # A file that cannot be read is reported elsewhere.
+            with suppress(OSError), closing(self._files.open(path, read_only=True)) as handle:
+                for seen in scan(handle):
+                    if not isinstance(seen, LocatedBatch):
+                        continue
+                    if (seen.header.max_timestamp, seen.header.partition_leader_epoch) == (time_ms, epoch):
+                        yield int(seen.header.next_offset)
 
 
 def _end_of(image: MetadataImage) -> int:

@@ -6,6 +6,7 @@ Decides: nothing; it reads a metadata directory of a node, or an export. Must no
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import msgspec
@@ -17,7 +18,7 @@ from metadata_log.image import MetadataImage, Replayer
 from metadata_log.records import TopicRecord, decode_record
 from metadata_log.storage.segment import LocatedBatch, segment_bases, segment_file
 from metadata_log.tools.read.contents import control_facts
-from metadata_log.tools.read.scan import Damage, Fault, scan
+from metadata_log.tools.read.scan import Fault, scan
 from quorum.cli.demo.story import CheckFailedError
 
 
@@ -106,13 +107,11 @@ def _batches(directory: Path) -> Iterator[LocatedBatch]:
     files = OsFiles()
     for base in segment_bases(files.listdir(str(directory))):
         path = str(directory / segment_file(base))
-        handle = files.open(path, read_only=True)
-        try:
+        with closing(files.open(path, read_only=True)) as handle:
             for found in scan(handle):
-                if isinstance(found, Damage):
-                    if found.fault is Fault.TORN:
-                        return
+                if isinstance(found, LocatedBatch):
+                    yield found
+                elif found.fault is Fault.TORN:
+                    return
+                else:
                     raise CheckFailedError(f"{path} is damaged at byte {found.position}: {found.what}")
-                yield found
-        finally:
-            handle.close()

@@ -135,11 +135,12 @@ def _values(files: list[Path]) -> Iterator[list[bytes]]:
             continue  # removed by a running node since it was listed
         try:
             for found in scan(handle):
-                if not isinstance(found, Damage) and not found.header.is_control:
-                    try:
-                        yield batch_values(found.buffer, found.header, found.at)
-                    except CorruptBatchError:
-                        continue
+                if isinstance(found, Damage) or found.header.is_control:
+                    continue
+                try:
+                    yield batch_values(found.buffer, found.header, found.at)
+                except CorruptBatchError:
+                    continue
         finally:
             handle.close()
 
