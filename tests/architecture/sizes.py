@@ -26,6 +26,7 @@ FRAGMENT: Final = 40
 """A file of at most so many lines that exactly one other file imports is a fragment."""
 
 _NESTING: Final = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith, ast.Try, ast.TryStar, ast.Match)
+_BODIES: Final = (ast.stmt, ast.ExceptHandler, ast.match_case)
 _FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -67,6 +68,8 @@ def functions(source: Source) -> Iterator[Function]:
 
     def below(node: ast.AST, path: str) -> Iterator[Function]:
         for child in ast.iter_child_nodes(node):
+            if not isinstance(child, _BODIES):
+                continue
             if isinstance(child, (*_FUNCTIONS, ast.ClassDef)):
                 name = f"{path}.{child.name}" if path else child.name
                 if isinstance(child, _FUNCTIONS):
@@ -83,7 +86,7 @@ def _depth(node: ast.AST) -> int:
     """Return how many statements of control flow lie in each other; an `elif` is as deep as its `if`."""
     deepest = 0
     for child in ast.iter_child_nodes(node):
-        if isinstance(child, (*_FUNCTIONS, ast.ClassDef)):
+        if isinstance(child, (*_FUNCTIONS, ast.ClassDef)) or not isinstance(child, _BODIES):
             continue
         is_elif = isinstance(node, ast.If) and isinstance(child, ast.If) and node.orelse == [child]
         deepest = max(deepest, _depth(child) + (isinstance(child, _NESTING) and not is_elif))
@@ -91,7 +94,7 @@ def _depth(node: ast.AST) -> int:
 
 
 def importers(files: Iterable[Source]) -> Mapping[str, set[str]]:
-    """Return by module the modules that import it, whatever form the import has and wherever it is."""
+    """Return by module the modules that import it, in any form, lazy ones, too."""
     modules = {source.module for source in files}
     found: dict[str, set[str]] = defaultdict(set)
     for source in files:
@@ -107,7 +110,7 @@ def importers(files: Iterable[Source]) -> Mapping[str, set[str]]:
 
 
 def fragments(files: list[Source]) -> dict[str, int]:
-    """Return the fragments by name, with their lines. A package's `__init__` is none."""
+    """Return the fragments by name, with their lines. A package's `__init__` does not count."""
     by_module = importers(files)
     return {
         source.name: source.lines
