@@ -1,0 +1,257 @@
+"""Counts of what `docs/english.md` forbids, by package: they may only fall.
+
+    python tests/architecture/prose_report.py .                                    print a table
+    python tests/architecture/prose_report.py . --baseline FILE [--since COMMIT]   exit with 1 if a count has risen
+    python tests/architecture/prose_report.py . --write FILE                       store the counts
+    python tests/architecture/prose_report.py . --list openings quorum/raft        print every hit of one rule
+
+Read are docstrings and comments of Python files (generated ones apart), string constants that hold a sentence
+(messages), and Markdown files without code blocks and tables, which are reported under `docs`. Of commits the
+subjects count. Nothing is written but the file of `--write`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import io
+import json
+import re
+import subprocess
+import sys
+import tokenize
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+CODE = ("metadata_log", "quorum", "broker_agent", "tests", "benchmarks")
+RULE_PAGES = ("docs/english.md", "docs/glossary.md")
+"""They quote what they forbid."""
+GENERATED = re.compile(r"_pb2|metadata_log/records/(codec|printers)\.py|/fixtures/|/\.")
+OPENINGS = re.compile(
+    r"(What|Whether|Where|That|Those|Who|Whom|Whose|Which|Whoever|Whatever|Why|How|Of|As|In|By|To whom)\b(?!-)"
+)
+"""A docstring that opens so is a clause, not a statement. `How many ...`, `When ...` of a count or a time may pass."""
+ALLOWED_OPENINGS = re.compile(r"(How (many|much|long|far|often)\b|As `|In (ms|bytes|seconds)\b|By (id|name|offset)\b)")
+BANNED = {
+    "told": r"\b(?:is|are|was|were|be|been|being|as|it|one|they|who|that) told\b|\btold (?:of|apart|by|anew|once)\b",
+    "tells": r"\btells?\b(?! (?:apart|you))",
+    "whoever": r"\b(?:whoever|whomever|whosoever|whichever|wherever)\b",
+    "nobody": r"\bnobody\b|\bsomebody\b|\banybody\b|\beverybody\b",
+    "anew": r"\banew\b",
+    "for ever": r"\bfor ever\b",
+    "stands": r"\b(?:stands?|stood) (?:in|at|there|beside|behind|before|under|for|where|as|on|by|amid|so)\b",
+    "goes by": r"\b(?:goes|go|went|going) by\b",
+    "let go": r"\blet(?:s|ting)? go\b",
+    "held for dead": r"\b(?:held|holds?|taken|takes?|took) (?:\w+ )?for (?:dead|one|that|its|an?|the)\b",
+    "is none": r"\b(?:is|are|was|were) none\b",
+    "of ours": r"\bof (?:ours|theirs|his|its own)\b",
+    "rot": r"\brot(?:s|ten|ted)?\b",
+    "amiss": r"\bamiss\b|\blest\b|\bbe it (?:that|as)\b|\bamid\b|\bthereof\b",
+    "mend": r"\bmend(?:s|ed|ing)?\b",
+    "parts from": r"\bpart(?:s|ed)? (?:from|ways|company)\b|\bwhere (?:they|logs|replicas|copies|it) parts?\b",
+    "speaks for": r"\bspeaks? for\b|\bspoken for\b",
+    "set back": r"\bset back\b",
+    "by itself, that": r"\bso that (?:who|what|whoever)\b",
+    "what ... that": r"\bwhat (?:is|was|are|were|has|had|it|they|one) [a-z ]{0,30}\bthat\b",
+    "once more": r"\bonce more\b",
+    "as much as": r"\bno more than what\b|\bnone but\b|\bnot but\b",
+}
+BANNED_RE = {name: re.compile(pattern, re.IGNORECASE) for name, pattern in BANNED.items()}
+NOISE = re.compile(
+    r"Decides:? (?:nothing(?: else| but [^.]*)?|exactly that[^.]*|that|how|its words|the words|the form only"
+    r"|the shape)\."
+)
+BOUNDARY = re.compile(r"\b(?:Decides|Must not know)\b:?")
+LONG_WORDS = 25
+"""A sentence of more words counts as long. The rule for writers is 20."""
+SUBJECT = 72
+
+
+class Hit(NamedTuple):
+    """One place where a rule is broken."""
+
+    rule: str
+    package: str
+    place: str
+    text: str
+
+
+def package_of(path: Path) -> str:
+    """The unit that is counted: a folder two deep, or the top folder."""
+    parts = path.parts
+    return "/".join(parts[:2]) if len(parts) > 2 and parts[0] != "benchmarks" else parts[0]
+
+
+def sentences(text: str) -> Iterator[str]:
+    """The sentences of prose; indented blocks and lists of attributes are taken line by line."""
+    prose = "\n".join(line for line in text.splitlines() if not re.match(r"\s{4,}\S+  +\S", line))
+    for block in re.split(r"\n\s*\n|\n(?=\s*(?:[-*|#]|\d+\.|\w+:))", prose):
+        for sentence in re.split(r"(?<=[.!?:;])\s+(?=[A-Z`(])", " ".join(block.split())):
+            if sentence:
+                yield sentence
+
+
+def code_hits(path: Path, source: str, package: str) -> Iterator[Hit]:
+    """Yield the hits in one Python file: docstrings, comments, then messages."""
+    tree = ast.parse(source)
+    docstrings = list(_docstrings(tree))
+    for node, at, constant in docstrings:
+        text, place = str(constant.value), f"{path}:{constant.lineno}"
+        if at == 0:
+            yield from _head_hits(text, package, place, is_module=isinstance(node, ast.Module))
+        yield Hit("docstrings", package, place, "")
+        yield from prose_hits(text, package, place)
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT and not re.match(r"#\s*(noqa|type:|fmt:|pragma|!)", token.string):
+            yield from prose_hits(token.string.lstrip("# "), package, f"{path}:{token.start[0]}")
+    known = {id(constant) for _, _, constant in docstrings}
+    for one in ast.walk(tree):
+        if isinstance(one, ast.Constant) and isinstance(one.value, str) and id(one) not in known:
+            yield from _message_hits(one.value, package, f"{path}:{one.lineno}")
+
+
+def _docstrings(tree: ast.Module) -> Iterator[tuple[ast.AST, int, ast.Constant]]:
+    """Yield every string that is a statement: its module, class or function, its position there, and the string."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            for at, child in enumerate(node.body):
+                constant = child.value if isinstance(child, ast.Expr) else None
+                if isinstance(constant, ast.Constant) and isinstance(constant.value, str):
+                    yield node, at, constant
+
+
+def _head_hits(text: str, package: str, place: str, *, is_module: bool) -> Iterator[Hit]:
+    """Yield the hits that only the first docstring of a module, class or function can have."""
+    first = text.strip().partition("\n")[0]
+    if OPENINGS.match(first) and not ALLOWED_OPENINGS.match(first):
+        yield Hit("openings", package, place, first)
+    if is_module:
+        yield from (Hit("boundary", package, place, one[0]) for one in BOUNDARY.finditer(text))
+        yield from (Hit("noise", package, place, one[0]) for one in NOISE.finditer(" ".join(text.split())))
+
+
+def _message_hits(text: str, package: str, place: str) -> Iterator[Hit]:
+    """Yield the banned words in a string that holds a sentence."""
+    if text.count(" ") >= 3:
+        for name, pattern in BANNED_RE.items():
+            for found in pattern.finditer(text):
+                yield Hit("messages", package, place, f"{name}: {found[0]}")
+
+
+def prose_hits(text: str, package: str, place: str) -> Iterator[Hit]:
+    """Banned words and long sentences."""
+    for name, pattern in BANNED_RE.items():
+        for found in pattern.finditer(text):
+            yield Hit("words", package, place, f"{name}: {found[0]}")
+    for sentence in sentences(text):
+        yield Hit("sentences", package, place, "")
+        if len(sentence.split()) > LONG_WORDS:
+            yield Hit("long", package, place, sentence[:100])
+
+
+def doc_hits(path: Path, text: str) -> Iterator[Hit]:
+    """Hits in a Markdown file, outside of fenced and indented code."""
+    prose = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+    prose = "\n".join(line for line in prose.splitlines() if not re.match(r"(    |\t|\s*\|)", line))
+    package = "docs" if path.parts[0] == "docs" or len(path.parts) == 1 else package_of(path)
+    unit = "docs" if package in (path.name, "docs") else f"docs of {path.parts[0]}"
+    yield from prose_hits(prose, unit, str(path))
+
+
+def commit_hits(root: Path, since: str | None) -> Iterator[Hit]:
+    """Commit subjects that are too long."""
+    span = [f"{since}..HEAD"] if since else ["HEAD"]
+    words = ["git", "-C", str(root), "log", "--no-merges", "--format=%h %s", *span]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"prose: git log failed, the clone must have the whole history: {done.stderr.strip()}")
+    for line in done.stdout.splitlines():
+        commit, _, subject = line.partition(" ")
+        yield Hit("commits", "git log", commit, subject)
+        if len(subject) > SUBJECT:
+            yield Hit("subjects", "git log", commit, f"{len(subject)}: {subject[:100]}")
+
+
+def all_hits(root: Path, since: str | None) -> Iterator[Hit]:
+    """Everything in a checkout."""
+    for top in CODE:
+        for path in sorted((root / top).rglob("*.py")):
+            relative = path.relative_to(root)
+            if not GENERATED.search(str(relative)):
+                yield from code_hits(relative, path.read_text(), package_of(relative))
+    for path in sorted(root.rglob("*.md")):
+        relative = path.relative_to(root)
+        if str(relative) in RULE_PAGES:
+            continue
+        if not any(part.startswith(".") or part in ("fixtures", "node_modules") for part in relative.parts):
+            yield from doc_hits(relative, path.read_text())
+    yield from commit_hits(root, since)
+
+
+RULES = ("openings", "words", "messages", "long", "noise", "subjects")
+SIZES = ("boundary", "docstrings", "sentences", "commits")
+
+
+def main() -> int:
+    """Print the table, and compare it with a baseline."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("checkout", type=Path)
+    parser.add_argument("--since", help="count the subjects of commits after this one only")
+    parser.add_argument("--write", type=Path, help="store the counts in this file")
+    parser.add_argument("--baseline", type=Path, help="exit with 1 if a count is above the one in this file")
+    parser.add_argument("--list", nargs=2, metavar=("RULE", "PACKAGE"), help="print every hit of one rule")
+    options = parser.parse_args()
+    hits = list(all_hits(options.checkout.resolve(), options.since))
+    if options.list:
+        for hit in hits:
+            if options.list == [hit.rule, hit.package]:
+                print(f"{hit.place}: {hit.text}")
+        return 0
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for hit in hits:
+        counts[hit.package][hit.rule] += 1
+    if options.write:
+        options.write.write_text(json.dumps(_stored(counts), indent=1, sort_keys=True) + "\n")
+    if not options.baseline:
+        _print_table(counts, hits)
+        return 0
+    risen = _risen(_stored(counts), json.loads(options.baseline.read_text()))
+    too_long = [hit for hit in hits if hit.rule == "subjects"] if options.since else []
+    for line in risen:
+        print(f"prose: {line}; see them with `--list RULE PACKAGE`")
+    for hit in too_long:
+        print(f"prose: the subject of commit {hit.place} has more than {SUBJECT} characters: {hit.text}")
+    return 1 if risen or too_long else 0
+
+
+def _stored(counts: Mapping[str, Counter[str]]) -> dict[str, dict[str, int]]:
+    """Return the counts that a baseline keeps: every rule but the one of commits, where there is a hit."""
+    kept = [rule for rule in RULES if rule != "subjects"]
+    found = {package: {rule: one[rule] for rule in kept if one[rule]} for package, one in sorted(counts.items())}
+    return {package: rules for package, rules in found.items() if rules}
+
+
+def _risen(now: Mapping[str, Mapping[str, int]], before: Mapping[str, Mapping[str, int]]) -> list[str]:
+    """Return one line for each count that is above the baseline's; a package that the baseline lacks has none."""
+    return [
+        f"{package}: {rule} rose from {before.get(package, {}).get(rule, 0)} to {count}"
+        for package, rules in now.items()
+        for rule, count in rules.items()
+        if count > before.get(package, {}).get(rule, 0)
+    ]
+
+
+def _print_table(counts: Mapping[str, Counter[str]], hits: Iterable[Hit]) -> None:
+    head = (*RULES, *SIZES)
+    print(f"{'package':28}" + "".join(f"{name:>11}" for name in head))
+    total: Counter[str] = sum(counts.values(), Counter())
+    for package, one in (*sorted(counts.items()), ("all", total)):
+        print(f"{package:28}" + "".join(f"{one[name]:>11,}" for name in head))
+    words = Counter(hit.text.partition(":")[0] for hit in hits if hit.rule in ("words", "messages"))
+    print("words:", ", ".join(f"{name} {count}" for name, count in words.most_common()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,73 @@
+"""The prose ratchet: `make check` runs it, and it fails where a count rises."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+SCRIPT, BASELINE = HERE / "prose_report.py", HERE / "prose.json"
+D572B3A = {"openings": 1674, "words": 2144, "messages": 400, "long": 889, "noise": 58}
+"""The totals of the commit from which on no count may rise."""
+
+PLAIN = '"""Texts."""\n\n\ndef f():\n    """Return 1."""\n'
+
+
+def _checkout(root: Path, text: str, subject: str = "quorum: add texts") -> Path:
+    (root / "quorum" / "raft").mkdir(parents=True, exist_ok=True)
+    (root / "quorum" / "raft" / "texts.py").write_text(text)
+    git = ["git", "-C", str(root), "-c", "user.name=a", "-c", "user.email=a@example.org"]
+    for words in (["init", "-q"], ["add", "."], ["commit", "-q", "--allow-empty", "-m", subject]):
+        subprocess.run([*git, *words], check=True, capture_output=True)
+    return root
+
+
+def _report(root: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(SCRIPT), str(root), *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('"""Whether it is so."""\n', "quorum/raft: openings rose from 0 to 1"),
+        ('"""Texts."""\n\nx = "it is ' + "told a" + 'new by them"\n', "quorum/raft: messages rose from 0 to 2"),
+        ('"""Texts."""\n\nx = 1  # no' + "body knows\n", "quorum/raft: words rose from 0 to 1"),
+        ('"""Texts. Decides: nothing."""\n', "quorum/raft: noise rose from 0 to 1"),
+        (f'"""A {"long " * 26}sentence."""\n', "quorum/raft: long rose from 0 to 1"),
+    ],
+)
+def test_a_count_that_rises_fails(tmp_path: Path, text: str, said: str) -> None:
+    baseline = tmp_path / "prose.json"
+    before = _checkout(tmp_path / "checkout", PLAIN)
+    assert _report(before, "--write", str(baseline)).returncode == 0
+    assert _report(before, "--baseline", str(baseline)).returncode == 0
+
+    after = _report(_checkout(before, text), "--baseline", str(baseline))
+
+    assert after.returncode == 1
+    assert said in after.stdout
+
+
+def test_a_subject_that_is_too_long_fails(tmp_path: Path) -> None:
+    baseline = tmp_path / "prose.json"
+    checkout = _checkout(tmp_path / "checkout", PLAIN)
+    assert _report(checkout, "--write", str(baseline)).returncode == 0
+    head = subprocess.run(["git", "-C", str(checkout), "rev-parse", "HEAD"], capture_output=True, text=True, check=True)
+    words = ("--baseline", str(baseline), "--since", head.stdout.strip())
+    assert _report(_checkout(checkout, PLAIN, "q" * 72), *words).returncode == 0
+
+    after = _report(_checkout(checkout, PLAIN, "q" * 73), *words)
+
+    assert after.returncode == 1
+    assert "more than 72 characters" in after.stdout
+
+
+def test_no_total_of_the_baseline_exceeds_the_first_one() -> None:
+    baseline = json.loads(BASELINE.read_text())
+    totals = {rule: sum(counts.get(rule, 0) for counts in baseline.values()) for rule in D572B3A}
+    assert {rule: count for rule, count in totals.items() if count > D572B3A[rule]} == {}
