@@ -166,7 +166,11 @@ VOTER_MUTANTS = (
 
 
 def plant(mutant: Mutant, directory: Path) -> None:
-    """Lay out the sources in `directory`, with the bug in them."""
+    """Lay out the sources in `directory`, with the bug in them.
+
+    Raises:
+        AssertionError: no source has the mutant's file name, or the line is not in it exactly once.
+    """
     for entry in ROOT.iterdir():
         if entry.name in ("metadata_log", "tests"):
             (directory / entry.name).symlink_to(entry)
@@ -177,7 +181,10 @@ def plant(mutant: Mutant, directory: Path) -> None:
             (quorum / entry.name).symlink_to(entry)
     raft = quorum / "raft"
     raft.mkdir()
-    for source in (ROOT / "quorum" / "raft").glob("*.py"):
+    sources = sorted((ROOT / "quorum" / "raft").glob("*.py"))
+    if mutant.file not in {source.name for source in sources}:
+        raise AssertionError(f"{mutant.name}: quorum/raft has no {mutant.file}")
+    for source in sources:
         text = source.read_text()
         if source.name == mutant.file:
             found = text.count(mutant.was)

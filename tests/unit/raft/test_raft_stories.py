@@ -49,6 +49,19 @@ def test_a_planted_bug_is_found(mutant: Mutant) -> None:
 
 
 @pytest.mark.parametrize(
+    ("file", "was", "said"),
+    [
+        ("ballots.py", "", "quorum/raft has no ballots.py"),
+        ("elections.py", "a line that is not there", "0 times in elections.py, not once"),
+    ],
+)
+def test_a_bug_that_cannot_be_planted_is_an_error(tmp_path: Path, file: str, was: str, said: str) -> None:
+    """Else its stories would run clean sources, and say so only as "not found"."""
+    with pytest.raises(AssertionError, match=said):
+        plant(Mutant("a bug", file, was, "", 1), tmp_path)
+
+
+@pytest.mark.parametrize(
     ("defects", "seeds"),
     [
         (Defects(effects_before_their_write=True), 800),
