@@ -19,7 +19,7 @@ class BusyError(RuntimeError):
 
 
 def lock_file() -> Path:
-    """Return the lock's path: one for each user, whichever checkout the benchmark belongs to."""
+    """Return the lock's path: one for each user, shared by all checkouts."""
     return Path(tempfile.gettempdir()) / f"kraft-bench-{os.getuid()}.lock"
 
 

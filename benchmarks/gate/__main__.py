@@ -2,8 +2,8 @@
 
     python -m benchmarks.gate [--rows ROWS] [--pairs N] [--records N] [--minutes N] [--quick] [--json FILE]
 
-Three sides: `tree` is this checkout, `base` the wheel of the previous release, and `control` the same wheel once more.
-Each is installed from a wheel in an environment of its own. Loads of about a second are put on each side in turn, and
+Three sides: `tree` is this checkout, `base` the wheel of the previous release, and `control` the same wheel again.
+Each is installed from a wheel in its own environment. Loads of about a second are put on each side in turn, and
 compared within one round. A row fails if the tree's median ratio is below 0.95 of the control's, and the upper quartile
 of the tree's is below 1.
 

@@ -1,7 +1,7 @@
-"""The three sides, each installed from a wheel in a virtual environment of its own.
+"""The three sides, each installed from a wheel in its own virtual environment.
 
-The tree is built and installed like the release that it is compared with. An editable installation would look its
-modules up by a finder of its own, which costs every start some time.
+The tree is built and installed like the release that it is compared with. The finder of an
+editable installation would cost every start some time.
 """
 
 from __future__ import annotations

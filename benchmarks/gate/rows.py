@@ -23,7 +23,7 @@ from benchmarks.side import cpu_seconds
 from benchmarks.toolkit_logs import node_directory
 
 CLUSTER_ROUNDS: Final = 4
-"""Rounds between which clusters live on: each instance has a speed of its own, which no round on it evens out."""
+"""Rounds between which clusters live on: instances differ in speed, which no round on one of them evens out."""
 LOAD_S: Final = 1.0
 """The length of a load, as nearly as whole requests or processes allow."""
 _TIMEOUT_S: Final = 600.0
@@ -167,8 +167,8 @@ def _creates_row(clients: int, batch: int = 1) -> Row:
 def _process_row(title: str, words: Callable[[Scene], tuple[str | Path, ...]]) -> Row:
     """Return a row of processes, judged by their processor time.
 
-    It is steadier than the clock. Beside other work, the middle half of the ratios of equal code was at most 11 % wide
-    by the processor, and at most 20 % by the clock.
+    It is steadier than the clock. The middle half of the ratios of equal code, beside other work, was at most 11 %
+    wide. By the clock it was 20 %.
     """
     return Row(
         title=title,

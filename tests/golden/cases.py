@@ -22,8 +22,9 @@ _UNSTEADY: Final = {
     r"(?m)^(?:WARNING: |  )/\S+ belongs to user .*\n": "",
     r'(?:, )?"/[^"\s]+ belongs to user [^"]*"': "",
 }
-"""Texts that differ between two runs of `from-broker`, by what stands for them: the new directory's id, and a sentence
-on its owner, who is the user that runs it."""
+"""Texts that differ between two runs of `from-broker`, with a replacement for each.
+
+They are the new directory's id, and a sentence on its owner, who is the user that runs it."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class Case:
 
     @property
     def unsteady(self) -> Mapping[str, str]:
-        """Texts in its output that differ between two runs, as regular expressions, by what stands for them."""
+        """Texts in its output that differ between two runs, as regular expressions, with a replacement for each."""
         return _UNSTEADY if "from-broker" in self.command else {}
 
 

@@ -1,4 +1,4 @@
-"""Cases of planted damage: each way to damage a cluster, with what is said of it and the repairs that fit it."""
+"""Cases of planted damage: each way to damage a cluster, the commands that look at it, and the repairs that fit it."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def _verifications(scenario: str) -> Iterator[Case]:
 
 
 def _of_one_directory(node: Node) -> Iterator[Case]:
-    """Yield the repairs that mend one directory."""
+    """Yield the repairs of one directory."""
     name, place = _name(node), ["--dir", node.data]
     copies = dirs(_others(node), "--copy")
     ends = FACTS[node.scenario].ends

@@ -65,7 +65,7 @@ def test_every_kind_of_damage_is_in_some_part() -> None:
 
 
 def test_no_golden_is_a_bug_that_is_not_known() -> None:
-    """A bug stays as it is while modules move; a new one is found where goldens are written, and mended."""
+    """A bug stays as it is while modules move; a new one is found where goldens are written, and fixed."""
     bugs = {
         f"{command}/{name.rpartition('.')[0]}"
         for command in {case.command for case in all_cases()}

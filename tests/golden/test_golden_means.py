@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import socket
 import sys
@@ -41,7 +42,7 @@ def test_a_failure_is_part_of_the_text(tmp_path: Path) -> None:
 
 
 def test_no_port_is_probed(clusters: Path) -> None:
-    """The listener stands for a controller: had a connection come in, the command would have been refused."""
+    """The listener plays a controller: had a connection come in, the command would have been refused."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
         text = run_command([*_STANDALONE, "--bootstrap-controller", f"127.0.0.1:{port}"], clusters)
@@ -49,7 +50,7 @@ def test_no_port_is_probed(clusters: Path) -> None:
         with pytest.raises(BlockingIOError):
             listener.accept()
 
-    assert f"127.0.0.1:{port}: nobody, Connection refused" in text
+    assert re.search(rf"127\.0\.0\.1:{port}: .*Connection refused", text)
     with socket.create_server(("127.0.0.1", 0)) as listener, socket.create_connection(listener.getsockname()):
         pass  # the network is as it was
 
