@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -103,6 +103,8 @@ class Node:
         self.ports = dict(ports)
         """By listener name, and `HTTP`."""
         self.properties = dict(properties)
+        self.launcher: Sequence[str] = (sys.executable, "-m", "quorum.cli.demo.child")
+        """The words before the parent's pid and the command. A test starts another release by its own."""
         self.process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -167,7 +169,7 @@ class Node:
         command = [self.role, "start", "--config", str(self.config_file)]
         with self.log_file.open("ab") as log, shielded():
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "quorum.cli.demo.child", str(os.getpid()), *command],
+                [*self.launcher, str(os.getpid()), *command],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
                 start_new_session=True, env={**os.environ, **(environment or {})},
             )  # fmt: skip
@@ -242,6 +244,8 @@ class Cluster:
     ) -> None:
         """`properties` go into every node's configuration, `agent_properties` into the agents'."""
         self.root = root.absolute()
+        self.kraft: Sequence[str] = (sys.executable, "-m", "quorum.cli.main")
+        """The command that formats. A test formats with another release by its own."""
         entropy = SystemEntropy()
         self.cluster_id = id_text(entropy.new_id())
         self.directory_ids = {node: DirectoryId(entropy.new_id()) for node in controllers}
@@ -313,9 +317,8 @@ class Cluster:
         try:
             with shielded():
                 process = subprocess.Popen(
-                    [sys.executable, "-m", "quorum.cli.main", *words],
-                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                )  # fmt: skip
+                    [*self.kraft, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+                )
             output, errors = process.communicate()
         finally:
             with shielded():
