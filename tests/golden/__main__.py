@@ -17,7 +17,7 @@ from pathlib import Path
 
 from tests.golden.applied_cases import ARCHIVE as APPLIED
 from tests.golden.applied_cases import applied_texts
-from tests.golden.archive import difference, read_archive, write_archive
+from tests.golden.archive import difference, read_archive, remedy, write_archive
 from tests.golden.cases import Scene
 from tests.golden.command import BUG
 from tests.golden.comparing import texts_of
@@ -67,15 +67,17 @@ def _texts_at(number: int) -> list[tuple[str, str, str]]:
 
 def _compare(found: dict[str, dict[str, str]]) -> int:
     """Print how the texts differ from the goldens; return the exit status."""
-    status = 0
+    differing: list[str] = []
     for command, texts in found.items():
         goldens = read_archive(command)
         for name in sorted({*goldens, *texts}):
             shown = difference(command, name, goldens.get(name), texts.get(name))
             if shown is not None:
                 print(shown, end="\n\n")
-                status = 1
-    return status
+                differing.append(command)
+    if differing:
+        print(f"{len(differing)} of {sum(map(len, found.values()))} outputs differ. {remedy(differing)}")
+    return int(bool(differing))
 
 
 def _write(found: dict[str, dict[str, str]]) -> int:

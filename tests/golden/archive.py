@@ -9,7 +9,7 @@ import difflib
 import io
 import json
 import tarfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -81,11 +81,10 @@ def difference(command: str, name: str, golden: str | None, found: str | None) -
     if golden == found:
         return None
     title = f"{command}/{name}"
-    again = f"If that is meant: {_WRITE} {command}"
     if golden is None:
-        return f"{title}: this case has no golden. {again}"
+        return f"{title}: this case has no golden"
     if found is None:
-        return f"{title}: this golden belongs to no case. {again}"
+        return f"{title}: this golden belongs to no case"
     before, after = _readable(golden), _readable(found)
     if before == after:
         before, after = golden, found
@@ -94,7 +93,12 @@ def difference(command: str, name: str, golden: str | None, found: str | None) -
     )
     more = len(lines) - _MOST_LINES
     shown = [*lines[:_MOST_LINES], f"... and {more} more lines"] if more > 0 else lines
-    return "\n".join([*shown, again])
+    return "\n".join(shown)
+
+
+def remedy(commands: Iterable[str]) -> str:
+    """Return the command that stores today's outputs of these commands."""
+    return f"If that is meant: {_WRITE} {' --only '.join(sorted(set(commands)))}"
 
 
 def _readable(text: str) -> str:

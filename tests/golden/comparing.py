@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.golden.archive import difference, read_archive
+from tests.golden.archive import difference, read_archive, remedy
 from tests.golden.cases import Case, Scene
 from tests.golden.command import run_command
 from tests.golden.rendering import renderer_of
@@ -42,7 +42,8 @@ def compare(scene: Scene, clusters: Path) -> None:
     if found:
         more = len(found) - _MOST_SHOWN
         shown = [*found[:_MOST_SHOWN], *([f"... and {more} more cases"] if more > 0 else [])]
-        pytest.fail("\n\n".join([f"{len(found)} outputs are not as they were:", *shown]), pytrace=False)
+        last = remedy(case.command for case in scene.cases)
+        pytest.fail("\n\n".join([f"{len(found)} outputs are not as they were:", *shown, last]), pytrace=False)
 
 
 def shares_of(part: str) -> Sequence[Scene]:

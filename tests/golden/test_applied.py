@@ -13,7 +13,7 @@ from quorum.recovery.guards.request import Proposal
 from quorum.recovery.journal.changes import FileChange, Rewrite
 from tests.golden.applied import AppliedCase
 from tests.golden.applied_cases import ARCHIVE, applied_cases
-from tests.golden.archive import difference, read_archive
+from tests.golden.archive import difference, read_archive, remedy
 from tests.golden.cases import Case
 
 _CASES: Final = {case.name: case for case in applied_cases()}
@@ -32,7 +32,7 @@ def _compare(cases: dict[str, AppliedCase], repair: str) -> None:
     differing = [one for one in found if one is not None]
     if differing:
         said = f"{len(differing)} of {len(chosen)} directories are not as they were:"
-        pytest.fail("\n\n".join([said, *differing[:_SHOWN]]), pytrace=False)
+        pytest.fail("\n\n".join([said, *differing[:_SHOWN], remedy([ARCHIVE])]), pytrace=False)
 
 
 @pytest.mark.parametrize("repair", _repairs(_SHARED))

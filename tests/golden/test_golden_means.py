@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.golden.archive import difference, packed, unpacked
+from tests.golden.archive import difference, packed, remedy, unpacked
 from tests.golden.command import PLACE, run_command
 
 _STANDALONE = ["recover", "standalone", "--dir", "basic/node-1/data", "--missing", "rest"]
@@ -68,10 +68,13 @@ def test_a_difference_is_shown_as_a_diff() -> None:
 
     assert shown is not None
     assert shown.split("\n")[3:7] == [" one", "-two", "+2", " "]
-    assert "--write --only check" in shown
     assert difference("check", "basic", "same", "same") is None
     assert "has no golden" in (difference("check", "basic", None, "new") or "")
     assert "belongs to no case" in (difference("check", "basic", "old", None) or "")
+
+
+def test_a_remedy_names_each_archive_once() -> None:
+    assert remedy(["log-dump", "check", "check"]).endswith("--write --only check --only log-dump")
 
 
 def test_a_difference_in_json_is_shown_value_by_value() -> None:
