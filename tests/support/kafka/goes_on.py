@@ -18,17 +18,24 @@ from tests.support.kafka.recovery import read_contents
 
 def check_it_goes_on(cluster: KafkaCluster, lost: LostCluster, *, topics: set[str]) -> None:
     """All is there, also after a second failover; every node then holds the same."""
-    assert read_contents(cluster, lost.contents) == lost.before
+    check_contents(cluster, lost)
     cluster.leader().kill()
     cluster.admin("topics", "--create", "--topic", "second", "--partitions", "1", "--replication-factor", "2")
     cluster.await_topics("second")
     listed = {name for name in cluster.topics() if not name.startswith(("__", NEVER))}
     assert listed == {*lost.contents.topics, "after-recovery", "second", *topics}
     assert lost.never not in cluster.admin("topics", "--list").split()
-    assert read_contents(cluster, lost.contents) == lost.before
+    check_contents(cluster, lost)
     cluster.start(*(node.node_id for node in cluster.controllers if not node.is_running))
     cluster.end()
     check_they_are_equal(cluster.nodes.values())
+
+
+def check_contents(cluster: KafkaCluster, lost: LostCluster) -> None:
+    """Raise AssertionError with the parts of the contents that differ from those before the loss."""
+    found = read_contents(cluster, lost.contents)
+    differing = {part: (before, found[part]) for part, before in lost.before.items() if found[part] != before}
+    assert not differing, f"before and now: {differing}"
 
 
 def check_they_are_equal(nodes: Iterable[KafkaNode]) -> None:
