@@ -26,17 +26,29 @@ _UNSTEADY: Final = {
 
 They are the new directory's id, and a sentence on its owner, who is the user that runs it."""
 
+APPLIED_COMMAND: Final = "recover-apply"
+"""The archive of repairs that are applied, at the machine's time and by its user."""
+_UNSTEADY_APPLIED: Final = {
+    r"\d{8}T\d{6}\.\d{3}Z-([a-z-]+)-[0-9a-f]{8}": r"TIME-\1-DIRECTORY",
+    r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z": "TIME",
+    r'"at_ms": \d+': '"at_ms": 0',
+    r"\b[0-9a-f]{64}\b": "SHA-256",
+    r"(by |\")golden@[\w.-]+": r"\1golden@HOST",
+}
+_NEW_DIRECTORY: Final = r'(?<="directory_id": ")[A-Za-z0-9_-]{22}'
+
 
 @dataclass(frozen=True)
 class Case:
     """One command line. `command` names its archive, `name` the text in it.
 
-    A word may have a place for what a scene finds out, `{offset}` say.
+    A word may have a place for what a scene finds out, `{offset}` say. Cases of one `lot` are compared together.
     """
 
     command: str
     name: str
     words: tuple[str, ...]
+    lot: str = ""
 
     @property
     def key(self) -> str:
@@ -49,8 +61,8 @@ class Case:
 
         The cases of one damage are drawn together, so that no damage is planted for one of its commands alone.
         """
-        lot = self.name.partition(".")[0] if self.name.startswith(DAMAGE_NAMES) else self.key
-        return zlib.crc32(lot.encode()) % _SHARE == 0
+        damage = self.name.partition(".")[0] if self.name.startswith(DAMAGE_NAMES) else ""
+        return zlib.crc32((self.lot or damage or self.key).encode()) % _SHARE == 0
 
     def words_for(self, values: Mapping[str, str]) -> list[str]:
         """Return its words with the scene's values in them."""
@@ -59,6 +71,9 @@ class Case:
     @property
     def unsteady(self) -> Mapping[str, str]:
         """Texts in its output that differ between two runs, as regular expressions, with a replacement for each."""
+        if self.command == APPLIED_COMMAND:
+            made = {_NEW_DIRECTORY: "a-random-directory-id-"} if self.name.startswith("from-broker") else {}
+            return {**_UNSTEADY, **_UNSTEADY_APPLIED, **made}
         return _UNSTEADY if "from-broker" in self.command else {}
 
 

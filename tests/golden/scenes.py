@@ -14,6 +14,7 @@ from tests.golden.damaged import damage_scenes
 from tests.golden.helping import help_cases
 from tests.golden.looking import looking_cases
 from tests.golden.recovering import recovering_cases
+from tests.golden.repairing import repairing_scenes
 from tests.support.clusters import SCENARIOS
 
 _DAMAGE: Final[Mapping[str, Sequence[str]]] = {
@@ -22,7 +23,7 @@ _DAMAGE: Final[Mapping[str, Sequence[str]]] = {
     "damage-files": ("files", "small_files", "beside"),
     "damage-quorum": ("quorum", "voters", "partitions", "reach"),
 }
-PARTS: Final = ("help", "looking", "recovering", *_DAMAGE)
+PARTS: Final = ("help", "looking", "recovering", "repairing", *_DAMAGE)
 
 
 @cache
@@ -35,6 +36,8 @@ def scenes_of(part: str) -> Sequence[Scene]:
             return list(_by_command(looking_cases))
         case "recovering":
             return list(_by_command(recovering_cases))
+        case "repairing":
+            return list(repairing_scenes())
         case _:
             return [scene for group in _DAMAGE[part] for scene in damage_scenes(group)]
 
