@@ -1,7 +1,7 @@
 """Counts of what `docs/english.md` forbids, by package: they may only fall.
 
     python tests/architecture/prose_report.py .                                    print a table
-    python tests/architecture/prose_report.py . --baseline FILE [--since COMMIT]   exit with 1 if a count has risen
+    python tests/architecture/prose_report.py . --baseline FILE [--since COMMIT]   exit with 1 if a count has changed
     python tests/architecture/prose_report.py . --write FILE                       store the counts
     python tests/architecture/prose_report.py . --list openings quorum/raft        print every hit of one rule
 
@@ -200,7 +200,7 @@ def main() -> int:
     parser.add_argument("checkout", type=Path)
     parser.add_argument("--since", help="count the subjects of commits after this one only")
     parser.add_argument("--write", type=Path, help="store the counts in this file")
-    parser.add_argument("--baseline", type=Path, help="exit with 1 if a count is above the one in this file")
+    parser.add_argument("--baseline", type=Path, help="exit with 1 if a count is another than in this file")
     parser.add_argument("--list", nargs=2, metavar=("RULE", "PACKAGE"), help="print every hit of one rule")
     options = parser.parse_args()
     hits = list(all_hits(options.checkout.resolve(), options.since))
@@ -217,10 +217,12 @@ def main() -> int:
     if not options.baseline:
         _print_table(counts, hits)
         return 0
-    risen = _risen(_stored(counts), json.loads(options.baseline.read_text()))
+    now, before = _stored(counts), json.loads(options.baseline.read_text())
+    risen = [f"{one}; see them with `--list RULE PACKAGE`" for one in _risen(now, before)]
+    risen += [f"{one}; store it with `--write {options.baseline}`" for one in _fallen(now, before)]
     too_long = [hit for hit in hits if hit.rule == "subjects"] if options.since else []
     for line in risen:
-        print(f"prose: {line}; see them with `--list RULE PACKAGE`")
+        print(f"prose: {line}")
     for hit in too_long:
         print(f"prose: the subject of commit {hit.place} has more than {SUBJECT} characters: {hit.text}")
     return 1 if risen or too_long else 0
@@ -240,6 +242,16 @@ def _risen(now: Mapping[str, Mapping[str, int]], before: Mapping[str, Mapping[st
         for package, rules in now.items()
         for rule, count in rules.items()
         if count > before.get(package, {}).get(rule, 0)
+    ]
+
+
+def _fallen(now: Mapping[str, Mapping[str, int]], before: Mapping[str, Mapping[str, int]]) -> list[str]:
+    """Return one line for each count that is below the baseline's, which would let it rise again."""
+    return [
+        f"{package}: {rule} fell from {count} to {now.get(package, {}).get(rule, 0)}"
+        for package, rules in before.items()
+        for rule, count in rules.items()
+        if count > now.get(package, {}).get(rule, 0)
     ]
 
 

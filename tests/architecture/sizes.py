@@ -1,5 +1,7 @@
 """The sizes of files and functions, and the fragments: `python tests/architecture/sizes.py` prints them.
 
+With `--check` it prints only what the budget does not allow. It exits with 1 if there is any.
+
 `sizes.json` is the budget. It names every long file, every long function and every fragment, each with a reason of one
 line. A change of the budget is a commit that says why; `test_sizes` compares the tree with it.
 """
@@ -9,6 +11,7 @@ from __future__ import annotations
 import ast
 import json
 import statistics
+import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -21,6 +24,7 @@ GENERATED: Final = frozenset({"metadata_log/records/codec.py", "metadata_log/rec
 
 LONG_FILE, LONGEST_FILE, MOST_LONG_FILES = 400, 600, 8
 LONG_FUNCTION, LONGEST_FUNCTION, MOST_LONG_FUNCTIONS = 50, 80, 6
+MOST_FRAGMENTS: Final = 15
 DEEPEST: Final = 4
 FRAGMENT: Final = 40
 """A file of at most so many lines that exactly one other file imports is a fragment."""
@@ -156,15 +160,25 @@ def complaints(files: list[Source], budget: Mapping[str, Mapping[str, str]]) -> 
         ]
         said += [f"{name}: sizes.json names it in {kind}, which is not needed" for name in named if name not in found]
         said += [f"{name}: sizes.json gives no reason" for name, reason in named.items() if not reason.strip()]
-    for kind, most in (("files", MOST_LONG_FILES), ("functions", MOST_LONG_FUNCTIONS)):
+    most_of = {"files": MOST_LONG_FILES, "functions": MOST_LONG_FUNCTIONS, "fragments": MOST_FRAGMENTS}
+    for kind, most in most_of.items():
         if len(budget[kind]) > most:
             said.append(f"sizes.json names {len(budget[kind])} {kind}, more than {most}")
     return said
 
 
-def main() -> None:
-    """Print the longest files and functions, the fragments, and the share of imports."""
+def main() -> int:
+    """Print the tables, unless `--check` is given, then every size that the budget does not allow."""
     files = sources()
+    if "--check" not in sys.argv[1:]:
+        _print_tables(files)
+    found = complaints(files, json.loads(BUDGET.read_text()))
+    for line in found:
+        print(f"sizes: {line}")
+    return int(bool(found))
+
+
+def _print_tables(files: list[Source]) -> None:
     print(f"{len(files)} files, {sum(source.lines for source in files):,} lines")
     print("\nlongest files")
     for source in sorted(files, key=lambda one: -one.lines)[:15]:
@@ -182,11 +196,7 @@ def main() -> None:
     print("\nlines of imports from the product, of 100 lines (median of a package's files)")
     for package, share in import_share(files).items():
         print(f"{share:6.1f}  {package}")
-    for line in complaints(
-        files, json.loads(BUDGET.read_text()) if BUDGET.exists() else {"files": {}, "functions": {}, "fragments": {}}
-    ):
-        print("OVER", line)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -53,6 +53,20 @@ def test_a_count_that_rises_fails(tmp_path: Path, text: str, said: str) -> None:
     assert said in after.stdout
 
 
+def test_a_count_that_falls_has_to_be_stored(tmp_path: Path) -> None:
+    baseline = tmp_path / "prose.json"
+    before = _checkout(tmp_path / "checkout", '"""Whether it is so."""\n')
+    assert _report(before, "--write", str(baseline)).returncode == 0
+    after = _checkout(before, PLAIN)
+
+    fallen = _report(after, "--baseline", str(baseline))
+    stored = _report(after, "--baseline", str(baseline), "--write", str(baseline))
+
+    assert fallen.returncode == 1
+    assert "quorum/raft: openings fell from 1 to 0; store it with" in fallen.stdout
+    assert stored.returncode == 0
+
+
 def test_a_subject_that_is_too_long_fails(tmp_path: Path) -> None:
     baseline = tmp_path / "prose.json"
     checkout = _checkout(tmp_path / "checkout", PLAIN)
