@@ -76,12 +76,6 @@ class Repository:
     def _names(self) -> frozenset[str]:
         return frozenset(file.rpartition("/")[2] for file in self.files)
 
-    def code_folders(self) -> set[str]:
-        """Return the folders of the product that hold Python code, the contract's among them."""
-        tops = (*PACKAGES, "proto")
-        code = (file for file in self.files if file.endswith(".py"))
-        return {file.rpartition("/")[0] for file in code if file.partition("/")[0] in tops}
-
     def pages(self) -> list[str]:
         """Return the Markdown pages, as paths from the root."""
         return sorted(file for file in self.files if file.endswith(".md"))
@@ -142,16 +136,6 @@ class Repository:
                 found |= {f"{node.name}.{name}" for child in node.body for name in _names_of(child)}
         return found
 
-    def functions(self, file: str) -> set[str]:
-        """Return the functions of a module, those of its classes as `Class.method`."""
-        functions = (ast.FunctionDef, ast.AsyncFunctionDef)
-        body = ast.parse((self.root / file).read_text()).body
-        found = {node.name for node in body if isinstance(node, functions)}
-        classes = (node for node in body if isinstance(node, ast.ClassDef))
-        return found | {
-            f"{one.name}.{node.name}" for one in classes for node in one.body if isinstance(node, functions)
-        }
-
     def _has_target(self, page: str, target: str) -> bool:
         if "://" in target:
             return True
@@ -165,11 +149,6 @@ class Repository:
 def fnmatch_any(names: frozenset[str], pattern: str) -> bool:
     """Return True if a name matches the pattern, in which a star matches any text."""
     return pattern in names or ("*" in pattern and any(fnmatchcase(name, pattern) for name in names))
-
-
-def linked_files(text: str) -> list[str]:
-    """Return the link targets of a page that are files, without their anchors."""
-    return [target.partition("#")[0] for target in _LINK.findall(_FENCE.sub("", text)) if "://" not in target]
 
 
 def _words(text: str) -> Iterator[str]:
