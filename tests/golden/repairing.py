@@ -7,7 +7,6 @@ clock is fixed. Here the clock is the machine's, so times and digests of new fil
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path, PurePath
@@ -19,6 +18,7 @@ from tests.golden.cases import APPLIED_COMMAND, Case, Scene
 from tests.golden.layout import FACTS, Node, brokers_of, controllers_of
 from tests.golden.recovering import NEW_CLUSTER, NEW_ENDPOINT, REST, dirs, members
 from tests.support.clusters import SCENARIOS
+from tests.support.damage import copy_cluster, flip
 
 _NEW: Final = "new/data"
 
@@ -34,14 +34,14 @@ def repairing_scenes() -> Iterator[Scene]:
 
 def _copy(node: Node, repair: str, clusters: Path, place: Path) -> tuple[Path, Mapping[str, str]]:
     """Copy the scenario, and damage the first controller if the repair is one of damage."""
-    shutil.copytree(clusters / node.scenario, place / node.scenario, copy_function=shutil.copyfile)
+    copy_cluster(clusters / node.scenario, place / node.scenario)
     metadata = place / node.data / METADATA_DIRECTORY
     if repair == "rebuild-indexes":
         (metadata / EPOCH_FILE).unlink()
     elif repair == "drop-snapshot" and _newest(node):
-        _flip(metadata / _newest(node))
+        flip(metadata / _newest(node))
     elif repair == "trim":
-        _flip(min(metadata.glob("*.log")))
+        flip(min(metadata.glob("*.log")))
     return place, {}
 
 
@@ -49,12 +49,6 @@ def _newest(node: Node) -> str:
     """Return the name of a node's newest checkpoint of a log, or nothing."""
     names = [PurePath(file).name for file in node.files if file.endswith(".checkpoint")]
     return max((name for name in names if int(name[:20])), default="")
-
-
-def _flip(file: Path) -> None:
-    data = bytearray(file.read_bytes())
-    data[len(data) // 2] ^= 1
-    file.write_bytes(data)
 
 
 def _cases(name: str, targets: Sequence[str], words: Sequence[str], form: str) -> Iterator[Case]:

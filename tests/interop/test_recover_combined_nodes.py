@@ -13,9 +13,10 @@ import pytest
 
 from quorum.cli.main import run
 from quorum.recovery.advice.commands import Step
+from tests.support.damage import flip
 from tests.support.kafka.cluster import KafkaNode
 from tests.support.kafka.combined import CombinedCluster
-from tests.support.kafka.goes_on import check_logs_are_equal, flip
+from tests.support.kafka.goes_on import check_logs_are_equal
 from tests.support.kafka.recovery import Contents, knows_its_vote, read_contents, write_contents
 from tests.support.kafka.runbook import Block, Player
 from tests.support.kafka.tools import KafkaTools

@@ -16,8 +16,9 @@ from metadata_log.tools.read.scan import scan
 from quorum.cli.main import run
 from quorum.recovery.copies.copy_reader import read_copy
 from quorum.recovery.journal.log_directories import find_place
+from tests.support.damage import flip
 from tests.support.kafka.cluster import KafkaCluster, KafkaNode
-from tests.support.kafka.goes_on import check_it_goes_on, destroy, flip
+from tests.support.kafka.goes_on import check_it_goes_on, destroy
 from tests.support.kafka.lost import LATE, UNSEEN, LostCluster
 from tests.support.kafka.runbook import Player
 

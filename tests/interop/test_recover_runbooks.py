@@ -15,8 +15,9 @@ from metadata_log.tools.check.check import check_paths
 from quorum.cli.demo.cluster import free_ports
 from quorum.recovery.copies.copy_reader import read_copy
 from quorum.recovery.journal.log_directories import find_place
+from tests.support.damage import flip
 from tests.support.kafka.cluster import KafkaNode
-from tests.support.kafka.goes_on import check_it_goes_on, check_logs_are_equal, check_they_are_equal, destroy, flip
+from tests.support.kafka.goes_on import check_it_goes_on, check_logs_are_equal, check_they_are_equal, destroy
 from tests.support.kafka.lost import LATE, UNSEEN, LostCluster
 from tests.support.kafka.recovery import read_contents
 from tests.support.kafka.runbook import Block, Player, blocks_of

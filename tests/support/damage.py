@@ -182,3 +182,10 @@ def append(path: Path, records: Sequence[MetadataRecord | bytes], version: int =
     position = path.stat().st_size
     path.write_bytes(path.read_bytes() + batch)
     return int(last.next_offset), position
+
+
+def flip(file: Path) -> None:
+    """Change a byte in the middle."""
+    data = bytearray(file.read_bytes())
+    data[len(data) // 2] ^= 1
+    file.write_bytes(data)

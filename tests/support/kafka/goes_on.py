@@ -56,10 +56,3 @@ def destroy(cluster: KafkaCluster, *node_ids: int) -> None:
     """Remove the log directories of these nodes."""
     for node_id in node_ids:
         shutil.rmtree(cluster.nodes[node_id].log_dir)
-
-
-def flip(file: Path) -> None:
-    """Change a byte in the middle."""
-    data = bytearray(file.read_bytes())
-    data[len(data) // 2] ^= 1
-    file.write_bytes(data)
