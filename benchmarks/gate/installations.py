@@ -6,13 +6,11 @@ editable installation would cost every start some time.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 import subprocess
-import sys
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,8 +18,7 @@ import msgspec
 
 from benchmarks.gate.pairs import BASE, CONTROL, TREE
 from benchmarks.loadgen.build import ROOT
-from tests.support.kafka.jars import cache_directory
-from tests.support.made_once import made_once
+from tests.support.environments import environment_python, pip
 from tests.support.previous_release import previous_python
 
 ENVIRONMENT: Final[Mapping[str, str]] = {
@@ -63,14 +60,10 @@ def installations(work: Path) -> dict[str, Installation]:
 def _tree_python(work: Path) -> Path:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     dependencies: list[str] = project["project"]["dependencies"]
-
-    def install(environment: Path) -> None:
-        _venv(environment)
-        _pip(environment / "bin" / "python", "install", "--constraint", _CONSTRAINTS, *dependencies)
-
-    python = _made("gate-tree", [*dependencies, _CONSTRAINTS.read_text()], install)
+    ingredients = "\n".join([*dependencies, _CONSTRAINTS.read_text()]).encode()
+    python = environment_python("gate-tree", ingredients, ("--constraint", _CONSTRAINTS, *dependencies))
     wheel = _built_wheel(work, project)
-    _pip(python, "install", "--no-deps", "--force-reinstall", wheel)
+    pip(python, "install", "--no-deps", "--force-reinstall", wheel)
     return python
 
 
@@ -80,15 +73,10 @@ def _built_wheel(work: Path, project: Mapping[str, Any]) -> Path:
     It is built from a copy: setuptools leaves its own below `build/`, and would take stale modules from there.
     """
     needed: list[str] = project["build-system"]["requires"]
-
-    def install(environment: Path) -> None:
-        _venv(environment)
-        _pip(environment / "bin" / "python", "install", *needed)
-
-    python = _made("gate-builder", needed, install)
+    python = environment_python("gate-builder", "\n".join(needed).encode(), tuple(needed))
     source, wheels = work / "source", work / "wheels"
     _copy_checkout(source)
-    _pip(python, "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", wheels, source)
+    pip(python, "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", wheels, source)
     (wheel,) = wheels.glob("*.whl")
     return wheel
 
@@ -101,18 +89,3 @@ def _copy_checkout(to: Path) -> None:
         if (ROOT / name).is_file():  # git still knows those that were removed
             (to / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, to / name)
-
-
-def _made(name: str, ingredients: Sequence[str], install: Callable[[Path], None]) -> Path:
-    digest = hashlib.sha256("\n".join(ingredients).encode()).hexdigest()[:12]
-    version = f"{sys.version_info.major}.{sys.version_info.minor}"
-    return made_once(cache_directory() / f"{name}-{digest}-{version}", install) / "bin" / "python"
-
-
-def _venv(environment: Path) -> None:
-    subprocess.run([sys.executable, "-m", "venv", str(environment)], check=True)
-
-
-def _pip(python: Path, verb: str, *words: str | Path) -> None:
-    command = [str(python), "-m", "pip", verb, "--quiet", "--disable-pip-version-check", *map(str, words)]
-    subprocess.run(command, check=True, env=dict(ENVIRONMENT))

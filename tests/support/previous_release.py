@@ -6,14 +6,10 @@ A roll between releases and `make bench-gate` run it beside the tree.
 
 from __future__ import annotations
 
-import hashlib
-import subprocess
-import sys
 from pathlib import Path
 from typing import Final
 
-from tests.support.kafka.jars import cache_directory
-from tests.support.made_once import made_once
+from tests.support.environments import environment_python
 
 COMMIT: Final = "d572b3a"
 """The commit that the wheel was built from."""
@@ -32,13 +28,5 @@ def previous_python(instance: str = "") -> Path:
     Raises:
         subprocess.CalledProcessError: the environment could not be created, or its packages not installed.
     """
-    digest = hashlib.sha256(WHEEL.read_bytes() + CONSTRAINTS.read_bytes()).hexdigest()[:12]
-    name = f"previous-release{instance}-{digest}-{sys.version_info.major}.{sys.version_info.minor}"
-    return made_once(cache_directory() / name, _install) / "bin" / "python"
-
-
-def _install(environment: Path) -> None:
-    subprocess.run([sys.executable, "-m", "venv", str(environment)], check=True)
-    python = str(environment / "bin" / "python")
-    pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    subprocess.run([*pip, "--constraint", str(CONSTRAINTS), str(WHEEL)], check=True)
+    ingredients = WHEEL.read_bytes() + CONSTRAINTS.read_bytes()
+    return environment_python(f"previous-release{instance}", ingredients, ("--constraint", CONSTRAINTS, WHEEL))

@@ -2,34 +2,26 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import subprocess
-import sys
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from tests.support.kafka.jars import cache_directory
-from tests.support.made_once import made_once
+from tests.support.environments import environment_python
 
 _ROOT = Path(__file__).resolve().parents[4]
-_PIP = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check")
 
 
 def _python() -> Path:
     """An interpreter that has the clients that pyproject.toml names, at the versions that constraints.txt gives."""
-    wanted = (_ROOT / "pyproject.toml").read_bytes() + (_ROOT / "constraints.txt").read_bytes()
-    digest = hashlib.sha256(wanted + sys.version.encode()).hexdigest()[:12]
-    return made_once(cache_directory() / f"clients-{digest}", _install) / "bin" / "python"
-
-
-def _install(directory: Path) -> None:
-    subprocess.run([sys.executable, "-m", "venv", str(directory)], check=True)
-    python = str(directory / "bin" / "python")
-    subprocess.run([python, *_PIP, "--upgrade", "pip>=25.1"], check=True)
-    words = ["--constraint", str(_ROOT / "constraints.txt"), "--group", f"{_ROOT / 'pyproject.toml'}:clients"]
-    subprocess.run([python, *_PIP, *words], check=True)
+    project, constraints = _ROOT / "pyproject.toml", _ROOT / "constraints.txt"
+    return environment_python(
+        "clients",
+        project.read_bytes() + constraints.read_bytes(),
+        ("--upgrade", "pip>=25.1"),
+        ("--constraint", constraints, "--group", f"{project}:clients"),
+    )
 
 
 class SteadyWriter:
