@@ -23,7 +23,7 @@ def renderer_of(words: Sequence[str]) -> Callable[[bytes], str] | None:
 
 
 def _sorted_json(data: bytes) -> str:
-    """Return JSON with the keys in order: those of `tree` come in the order of hashes, which each process draws."""
+    """Return JSON with sorted keys: `tree` prints them in hash order, which differs between processes."""
     return "".join(
         f"{json.dumps(json.loads(line), sort_keys=True, ensure_ascii=False)}\n" for line in data.splitlines()
     )

@@ -28,16 +28,16 @@ class Release:
 
     @property
     def launcher(self) -> tuple[str, ...]:
-        """The words before the parent's pid and the command of a node. `-P` keeps the checkout out of its imports."""
+        """The start of a node's command line, before the parent's pid. `-P` hides the checkout from its imports."""
         return (self.python, "-P", release_child.__file__)
 
     @property
     def kraft(self) -> tuple[str, ...]:
-        """The words before a command that is no node."""
+        """The start of any other command line of `kraft`."""
         return (self.python, "-P", "-m", "quorum.cli.main")
 
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
-        """Run `kraft words` of this release to its end."""
+        """Run `kraft words` of this release, and return its status and output."""
         return subprocess.run([*self.kraft, *words], capture_output=True, text=True, check=False)
 
     def __str__(self) -> str:
