@@ -37,6 +37,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         for node in running.nodes:
             if node.node_id != 12:
                 node.wait_listening()
+        wait_until("agent 11 to be unfenced", lambda: _is_unfenced(running, 11))
         create(running, ["before"])
         _hand_over(running, LEADERS[0])
         for node_id in set(BOOTSTRAP) - {LEFT}:
@@ -55,7 +56,7 @@ def _hand_over(cluster: Cluster, to: int) -> None:
 
 
 def _create(addresses: Sequence[str], name: str, broker: int) -> None:
-    """By a client that knows nothing but these addresses, on that broker: so it must have registered, unfenced."""
+    """Create a topic on that broker, which is unfenced, by a client that knows nothing but these addresses."""
 
     async def main() -> None:
         async with Client(list(addresses), timeout_s=20) as client:
