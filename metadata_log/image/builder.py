@@ -40,6 +40,7 @@ from metadata_log.records import (
     TopicRecord,
     UnfenceBrokerRecord,
     UnregisterBrokerRecord,
+    UnregisterControllerRecord,
     UserScramCredentialRecord,
     ZkMigrationStateRecord,
 )
@@ -180,6 +181,7 @@ _REPLAYS: Final[dict[type[object], Callable[[ImageBuilder], Callable[[Any], obje
     UnfenceBrokerRecord: lambda builder: builder.cluster().on_unfence_broker,
     BrokerRegistrationChangeRecord: lambda builder: builder.cluster().on_broker_registration_change,
     RegisterControllerRecord: lambda builder: builder.cluster().on_register_controller,
+    UnregisterControllerRecord: lambda builder: builder.cluster().on_unregister_controller,
     AccessControlEntryRecord: lambda builder: builder.access().on_acl,
     RemoveAccessControlEntryRecord: lambda builder: builder.access().on_remove_acl,
     UserScramCredentialRecord: lambda builder: builder.access().on_scram,

@@ -33,6 +33,7 @@ from metadata_log.records import (
     RegisterControllerRecord,
     UnfenceBrokerRecord,
     UnregisterBrokerRecord,
+    UnregisterControllerRecord,
 )
 
 _FENCED_BY_CHANGE: Final = {1: True, -1: False, 0: None}
@@ -121,6 +122,13 @@ class ClusterBuilder:
                 zk_migration_ready=record.zk_migration_ready,
             ),
         )
+        self.changed_controllers.add(record.controller_id)
+
+    def on_unregister_controller(self, record: UnregisterControllerRecord) -> None:
+        """UnregisterControllerRecord: the controller has no registration until it registers again (KIP-1312)."""
+        if record.controller_id not in self._controllers:
+            raise ImpossibleRecordError(f"controller {record.controller_id} is not registered")
+        self._controllers = self._controllers.delete(record.controller_id)
         self.changed_controllers.add(record.controller_id)
 
     def _put(self, broker: BrokerRegistration) -> None:

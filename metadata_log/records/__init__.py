@@ -40,6 +40,7 @@ from metadata_log.records.declarations.nodes import (
     RegisterControllerRecord,
     UnfenceBrokerRecord,
     UnregisterBrokerRecord,
+    UnregisterControllerRecord,
 )
 from metadata_log.records.declarations.security import (
     AccessControlEntryRecord,
@@ -123,6 +124,7 @@ __all__ = [
     "UnfenceBrokerRecord",
     "UnknownLevelError",
     "UnregisterBrokerRecord",
+    "UnregisterControllerRecord",
     "UserScramCredentialRecord",
     "VotersRecord",
     "VotersRecordEndpoint",

@@ -80,6 +80,7 @@ from metadata_log.records.declarations.nodes import (
     RegisterControllerRecord,
     UnfenceBrokerRecord,
     UnregisterBrokerRecord,
+    UnregisterControllerRecord,
 )
 from metadata_log.records.declarations.security import (
     AccessControlEntryRecord,
@@ -1888,6 +1889,16 @@ def _write_ClearElrRecord_0(r: ClearElrRecord) -> bytes:
     topic_name = (ONE[n] if n < 128 else long_string_length(n)) + topic_name
     return b''.join((b'\x01\x1c\x00', topic_name, b'\0',))
 
+def _read_UnregisterControllerRecord_0(v: bytes) -> UnregisterControllerRecord:
+    (controller_id,) = _S_i.unpack_from(v, 3)
+    p = skip_tags(v, 7) if v[7] else 8
+    if p != len(v):
+        raise wrong_end(v, p)
+    return UnregisterControllerRecord(controller_id=controller_id)
+
+def _write_UnregisterControllerRecord_0(r: UnregisterControllerRecord) -> bytes:
+    return b''.join((b'\x01\x1d\x00', _S_i.pack(r.controller_id), b'\0',))
+
 def _read_LeaderChangeVoter_0s(v: bytes, p: int) -> tuple[tuple[LeaderChangeVoter, ...], int]:
     count, p = read_count(v, p)
     elements = []
@@ -2082,6 +2093,7 @@ READERS: Final[dict[bytes, Callable[[bytes], MetadataRecord]]] = {
     b'\x01\x1a\x00': _read_RemoveDelegationTokenRecord_0,
     b'\x01\x1b\x00': _read_RegisterControllerRecord_0,
     b'\x01\x1c\x00': _read_ClearElrRecord_0,
+    b'\x01\x1d\x00': _read_UnregisterControllerRecord_0,
 }
 """Reader of a value that begins with these three bytes: frame version, api key, version."""
 
@@ -2112,6 +2124,7 @@ WRITERS: Final[dict[type, dict[int, Callable[[Any], bytes]]]] = {
     RemoveDelegationTokenRecord: {0: _write_RemoveDelegationTokenRecord_0},
     RegisterControllerRecord: {0: _write_RegisterControllerRecord_0},
     ClearElrRecord: {0: _write_ClearElrRecord_0},
+    UnregisterControllerRecord: {0: _write_UnregisterControllerRecord_0},
     LeaderChangeMessage: {0: _write_LeaderChangeMessage_0, 1: _write_LeaderChangeMessage_1},
     SnapshotHeaderRecord: {0: _write_SnapshotHeaderRecord_0},
     SnapshotFooterRecord: {0: _write_SnapshotFooterRecord_0},

@@ -1,44 +1,91 @@
-"""The features that Kafka knows beside metadata.version, and the levels of each that a release can run.
+"""The features that Kafka knows beside metadata.version: their levels, and what each level needs.
 
-Decides: the highest level of a feature that software of a metadata.version supports; a controller stops as it replays
-one above that, or one of a feature that it does not know, unless it is 0, which means none. Must not know: images.
+Decides: the highest level of a feature that software of a metadata.version supports, and the level that a new cluster
+has on. A controller stops as it replays a level above the highest, or a feature that it does not know, unless the level
+is 0, which means none. Must not know: images.
 
-Source: QuorumFeatures.defaultSupportedFeatureMap of Kafka 4.0.0, 4.1.0, 4.2.0 and 4.3.0, defaultFeatureMap of 3.8.1 and
-3.9.1 (asked of the published kafka-metadata jars, without unstable features); FeatureControlManager.replay.
+Source: QuorumFeatures.defaultSupportedFeatureMap of Kafka 4.0.0 to 4.4.0, defaultFeatureMap of 3.8.1 and 3.9.1 (from
+the published kafka-metadata jars, without unstable features); the enum Feature; FeatureControlManager.replay.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
+import msgspec
+
 from metadata_log.records.declarations.cluster import FeatureLevelRecord
 from metadata_log.records.levels import FEATURE_NAME, LATEST_PRODUCTION, metadata_version
 
-_RELEASED: Final = {
-    "group.version": (22, 1),
-    "kraft.version": (21, 1),
-    "share.version": (26, 1),
-    "streams.version": (28, 1),
-    "transaction.version": (22, 2),
-    "eligible.leader.replicas.version": (22, 1),
-}
-"""The first metadata.version of the release that knows the feature (3.9-IV0, 4.0-IV0, 4.1-IV0, 4.2-IV0), and the
-highest level of it: none has had more than one highest level so far. The lowest is 0."""
+
+class FeatureLevel(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One level of a feature, above 0.
+
+    Attributes:
+        name: of the feature.
+        level: of the feature.
+        supported_since: the first metadata.version of the first release that supports the level.
+        default_since: the metadata.version from which a new cluster has the level on; None: a new cluster never has.
+        needs_metadata_version: the lowest metadata.version at which the level may be finalised.
+    """
+
+    name: str
+    level: int
+    supported_since: int
+    default_since: int | None
+    needs_metadata_version: int = 0
+
+
+def _row(name: str, level: int, since: int, default: int | None, needs: int = 0) -> FeatureLevel:
+    return FeatureLevel(
+        name=name, level=level, supported_since=since, default_since=default, needs_metadata_version=needs
+    )
+
+
+FEATURE_LEVELS: Final = (
+    _row("eligible.leader.replicas.version", 1, 22, 26, needs=23),
+    _row("group.version", 1, 22, 22),
+    _row("kraft.version", 1, 21, None),
+    _row("share.version", 1, 26, 28),
+    _row("share.version", 2, 31, 31),
+    _row("streams.version", 1, 28, 29),
+    _row("transaction.version", 1, 22, 24),
+    _row("transaction.version", 2, 22, 24),
+)
+"""All levels above 0, by feature and ascending. The lowest level of each feature is 0, which is off."""
 
 
 def highest_feature_level(name: str, level: int) -> int:
-    """The highest level of a feature other than metadata.version that software of this level supports; 0: none."""
-    since, highest = _RELEASED.get(name, (level, 0))
-    return highest if level >= since else 0
+    """Return the highest level of a feature other than metadata.version that software of this level supports, or 0."""
+    return max((row.level for row in FEATURE_LEVELS if row.name == name and level >= row.supported_since), default=0)
 
 
 def supported_features(level: int) -> dict[str, int]:
-    """All features other than metadata.version that software of this level supports, with the highest level of each."""
-    return {name: highest for name, (since, highest) in _RELEASED.items() if level >= since}
+    """Return the features other than metadata.version that software of this level supports, each with its highest."""
+    return {row.name: row.level for row in FEATURE_LEVELS if level >= row.supported_since}
+
+
+def default_features(level: int) -> dict[str, int]:
+    """Return the features beside metadata.version that a new cluster of this level has on, by name.
+
+    Raises:
+        UnknownLevelError: there is no such level.
+    """
+    known = metadata_version(level).level
+    return {
+        row.name: row.level for row in FEATURE_LEVELS if row.default_since is not None and known >= row.default_since
+    }
+
+
+def needed_metadata_version(name: str, level: int) -> int:
+    """Return the lowest metadata.version at which this level of a feature may be finalised; 0: any."""
+    return max(
+        (row.needs_metadata_version for row in FEATURE_LEVELS if row.name == name and row.level == level), default=0
+    )
 
 
 def unsupported_feature(record: FeatureLevelRecord, level: int) -> str | None:
-    """Why a controller of this metadata.version stops at the record, in half a sentence; None: it does not.
+    """Return why a controller of this metadata.version stops at the record, in half a sentence; None: it does not.
 
     Levels of metadata.version, and those below 0, are judged by replay.
     """
@@ -48,7 +95,7 @@ def unsupported_feature(record: FeatureLevelRecord, level: int) -> str | None:
 
 
 def unsupported_level(name: str, wanted: int, level: int) -> str | None:
-    """Why software of this metadata.version cannot run level `wanted` of another feature; None: it can."""
+    """Return why software of this metadata.version cannot run level `wanted` of another feature; None: it can."""
     highest = highest_feature_level(name, level)
     if wanted <= highest:
         return None
@@ -58,7 +105,7 @@ def unsupported_level(name: str, wanted: int, level: int) -> str | None:
 
 
 def unknown_feature(record: FeatureLevelRecord) -> str | None:
-    """As `unsupported_feature`, for the newest release that is known here; its unstable features are the same."""
+    """Return `unsupported_feature` for the newest release that is known here; its unstable features are the same."""
     why = unsupported_feature(record, LATEST_PRODUCTION)
     if why is None:
         return None

@@ -3,7 +3,7 @@
 The only place that knows this. A level is the finalised value of the feature `metadata.version`; a level's name is
 "4.3-IV0", or the release alone for the newest level of it that is in production.
 
-Source: Apache Kafka 4.3's MetadataVersion, and what its controller writes (KIP-778).
+Source: Apache Kafka 4.4's MetadataVersion, and what its controller writes (KIP-778).
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from metadata_log.records.declarations.nodes import (
     BrokerRegistrationChangeRecord,
     RegisterBrokerRecord,
     RegisterControllerRecord,
+    UnregisterControllerRecord,
 )
 from metadata_log.records.declarations.security import (
     DelegationTokenRecord,
@@ -59,7 +60,8 @@ def _table() -> tuple[MetadataVersion, ...]:
     rows = (
         "7 3.3-IV3 *, 8 3.4-IV0 *, 9 3.5-IV0, 10 3.5-IV1, 11 3.5-IV2 *, 12 3.6-IV0, 13 3.6-IV1 *, 14 3.6-IV2 *, "
         "15 3.7-IV0 *, 16 3.7-IV1, 17 3.7-IV2 *, 18 3.7-IV3, 19 3.7-IV4, 20 3.8-IV0, 21 3.9-IV0, 22 4.0-IV0, "
-        "23 4.0-IV1 *, 24 4.0-IV2, 25 4.0-IV3, 26 4.1-IV0, 27 4.1-IV1, 28 4.2-IV0, 29 4.2-IV1, 30 4.3-IV0 *, 31 4.4-IV0"
+        "23 4.0-IV1 *, 24 4.0-IV2, 25 4.0-IV3, 26 4.1-IV0, 27 4.1-IV1, 28 4.2-IV0, 29 4.2-IV1, 30 4.3-IV0 *, "
+        "31 4.4-IV0, 32 4.4-IV1 *, 33 4.4-IV2 *, 34 4.5-IV0"
     )
     table = []
     for row in rows.split(", "):
@@ -70,10 +72,12 @@ def _table() -> tuple[MetadataVersion, ...]:
 
 
 METADATA_VERSIONS: Final = _table()
-"""All levels that Kafka 4.3 knows, ascending; those above `LATEST_PRODUCTION` are in development there."""
+"""All levels that Kafka 4.4 knows, ascending; those above `LATEST_PRODUCTION` are in development there."""
 
 MINIMUM_LEVEL: Final = METADATA_VERSIONS[0].level
-LATEST_PRODUCTION: Final = 30
+LATEST_PRODUCTION: Final = 33
+DEFAULT_LEVEL: Final = 30
+"""The level of a new cluster, unless another is asked for."""
 
 _BY_LEVEL: Final = {version.level: version for version in METADATA_VERSIONS}
 _BY_NAME: Final = {version.name: version for version in METADATA_VERSIONS}
@@ -86,6 +90,8 @@ CONTROLLER_REGISTRATION_LEVEL: Final = 15
 DIRECTORIES_LEVEL: Final = 17
 ELR_LEVEL: Final = 23
 CORDONED_DIRECTORIES_LEVEL: Final = 30
+ACL_RANGES_LEVEL: Final = 32
+UNREGISTER_CONTROLLER_LEVEL: Final = 33
 _ZK_MIGRATION_LEVEL: Final = 8
 
 _WRITTEN_SINCE: Final[dict[type[MetadataRecord], tuple[int, ...]]] = {
@@ -103,6 +109,7 @@ _WRITTEN_SINCE: Final[dict[type[MetadataRecord], tuple[int, ...]]] = {
     RemoveDelegationTokenRecord: (DELEGATION_TOKENS_LEVEL,),
     RegisterControllerRecord: (CONTROLLER_REGISTRATION_LEVEL,),
     ClearElrRecord: (ELR_LEVEL,),
+    UnregisterControllerRecord: (UNREGISTER_CONTROLLER_LEVEL,),
 }
 """The level from which each version of a record may be written; what is not here: version 0, from the minimum on."""
 

@@ -54,6 +54,7 @@ from metadata_log.records.declarations.nodes import (
     RegisterControllerRecord,
     UnfenceBrokerRecord,
     UnregisterBrokerRecord,
+    UnregisterControllerRecord,
 )
 from metadata_log.records.declarations.security import (
     AccessControlEntryRecord,
@@ -296,6 +297,9 @@ def _print_RegisterControllerRecord_0(r: RegisterControllerRecord) -> str:
 def _print_ClearElrRecord_0(r: ClearElrRecord) -> str:
     return f'{{"topicName":{string_text(r.topic_name)}}}'
 
+def _print_UnregisterControllerRecord_0(r: UnregisterControllerRecord) -> str:
+    return f'{{"controllerId":{r.controller_id}}}'
+
 def _print_LeaderChangeVoter_0(r: LeaderChangeVoter) -> str:
     return f'{{"voterId":{r.voter_id}}}'
 
@@ -356,6 +360,7 @@ PRINTERS: Final[dict[type, dict[int, Callable[[Any], str]]]] = {
     RemoveDelegationTokenRecord: {0: _print_RemoveDelegationTokenRecord_0},
     RegisterControllerRecord: {0: _print_RegisterControllerRecord_0},
     ClearElrRecord: {0: _print_ClearElrRecord_0},
+    UnregisterControllerRecord: {0: _print_UnregisterControllerRecord_0},
     LeaderChangeMessage: {0: _print_LeaderChangeMessage_0, 1: _print_LeaderChangeMessage_1},
     SnapshotHeaderRecord: {0: _print_SnapshotHeaderRecord_0},
     SnapshotFooterRecord: {0: _print_SnapshotFooterRecord_0},

@@ -32,6 +32,7 @@ from metadata_log.records.declarations.nodes import (
     RegisterControllerRecord,
     UnfenceBrokerRecord,
     UnregisterBrokerRecord,
+    UnregisterControllerRecord,
 )
 from metadata_log.records.declarations.security import (
     AccessControlEntryRecord,
@@ -76,6 +77,7 @@ MetadataRecord: TypeAlias = (
     | RemoveDelegationTokenRecord
     | RegisterControllerRecord
     | ClearElrRecord
+    | UnregisterControllerRecord
 )
 """Any metadata record. All of them have `API_KEY` and `VERSIONS`."""
 

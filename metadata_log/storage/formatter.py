@@ -17,7 +17,8 @@ from metadata_log.errors import AlreadyFormattedError, DirectoryError
 from metadata_log.files.port import Files
 from metadata_log.ids import DirectoryId, NodeId, id_text
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
-from metadata_log.records import FeatureLevelRecord, encode_record, metadata_version, write_version
+from metadata_log.records import FeatureLevelRecord, encode_record, write_version
+from metadata_log.records.feature_levels import default_features
 from metadata_log.storage.checkpoint import (
     BOOTSTRAP_CHECKPOINT,
     CheckpointTimes,
@@ -32,15 +33,6 @@ METADATA_VERSION_FEATURE: Final = "metadata.version"
 KRAFT_VERSION: Final = 1
 _START: Final = OffsetAndEpoch(offset=Offset(0), epoch=Epoch(0))
 
-_FEATURE_LEVELS: Final = (
-    ("eligible.leader.replicas.version", 26, 1),
-    ("group.version", 22, 1),
-    ("share.version", 28, 1),
-    ("streams.version", 29, 1),
-    ("transaction.version", 24, 2),
-)
-"""Feature, the metadata.version level from which it is on by default (4.1-IV0, 4.0-IV0, ...), and its level then."""
-
 
 class LogDirectory(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A log directory to format, and the id that it is to have."""
@@ -54,16 +46,6 @@ class FormatResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     formatted: tuple[str, ...]
     already_formatted: tuple[str, ...] = ()
-
-
-def default_features(level: int) -> dict[str, int]:
-    """The features beside metadata.version that a new cluster of this level has on, by name.
-
-    Raises:
-        UnknownLevelError: there is no such level.
-    """
-    known = metadata_version(level)
-    return {name: feature_level for name, since, feature_level in _FEATURE_LEVELS if known.level >= since}
 
 
 def bootstrap_values(level: int, features: Mapping[str, int]) -> list[bytes]:

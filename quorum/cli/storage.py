@@ -11,7 +11,13 @@ import typer
 
 from metadata_log.files.os_files import OsFiles
 from metadata_log.ids import DirectoryId, NodeId, ReplicaKey, id_text
-from metadata_log.records.levels import LATEST_PRODUCTION, MINIMUM_LEVEL, UnknownLevelError, metadata_version
+from metadata_log.records.levels import (
+    DEFAULT_LEVEL,
+    LATEST_PRODUCTION,
+    MINIMUM_LEVEL,
+    UnknownLevelError,
+    metadata_version,
+)
 from metadata_log.records.levels import parse_metadata_version as parse_release
 from metadata_log.storage.formatter import LogDirectory, format_directory
 from metadata_log.voters import InvalidVoterError, Voter, VoterSet, parse_voters
@@ -30,7 +36,7 @@ app = typer.Typer(
 )
 app.command("audit", epilog=audit.EPILOG)(audit.run)
 
-_DEFAULT_RELEASE: Final = metadata_version(LATEST_PRODUCTION).name
+_DEFAULT_RELEASE: Final = metadata_version(DEFAULT_LEVEL).name
 _KRAFT_VERSION: Final = "kraft.version"
 _SEGMENT = re.compile(r"\d{20}\.log")
 

@@ -1,6 +1,6 @@
 """Features: the levels that this software can run, and who else must be able to run a level before it is finalised.
 
-Decides nothing about levels that are finalised already. Source: the features of Kafka 4.3 and what they depend on.
+Decides nothing about levels that are finalised already. Source: the features of Kafka 4.4 and what they depend on.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from typing import Final
 
 from metadata_log.image import MetadataImage
 from metadata_log.image.cluster import SupportedFeature
-from metadata_log.image.features import ELIGIBLE_LEADER_REPLICAS_VERSION, METADATA_VERSION
-from metadata_log.records.feature_levels import supported_features
+from metadata_log.image.features import METADATA_VERSION
+from metadata_log.records.feature_levels import needed_metadata_version, supported_features
 from metadata_log.records.levels import LATEST_PRODUCTION, MINIMUM_LEVEL
 from quorum.api import FeatureRange
 from quorum.controller.config import ControllerConfig
@@ -24,13 +24,9 @@ SUPPORTED_FEATURES: Final = (
         for name, most in supported_features(LATEST_PRODUCTION).items()
     ),
 )
-"""What this software can run, as Kafka 4.3's controllers register."""
+"""What this software can run, as Kafka 4.4's controllers register."""
 
 _OWN: Final = {each.name: (each.min_supported_version, each.max_supported_version) for each in SUPPORTED_FEATURES}
-_NEEDS: Final[Mapping[tuple[str, int], Mapping[str, int]]] = {
-    (ELIGIBLE_LEADER_REPLICAS_VERSION, 1): {METADATA_VERSION: 23}  # 4.0-IV1
-}
-"""What a level of a feature needs of others; nothing else does."""
 
 
 def why_not_supported(name: str, level: int, image: MetadataImage, config: ControllerConfig) -> str | None:
@@ -65,7 +61,7 @@ def _ranges(features: tuple[SupportedFeature, ...]) -> dict[str, tuple[int, int]
 
 def why_not_on_its_own(name: str, level: int, levels: Mapping[str, int]) -> str | None:
     """What this level lacks among the levels of the other features, in words; None where it lacks nothing."""
-    for other, least in _NEEDS.get((name, level), {}).items():
-        if levels.get(other, 0) < least:
-            return f"{name} could not be set to {level} because it depends on {other} level {least}"
+    least = needed_metadata_version(name, level)
+    if levels.get(METADATA_VERSION, 0) < least:
+        return f"{name} could not be set to {level} because it depends on {METADATA_VERSION} level {least}"
     return None

@@ -128,3 +128,12 @@ class RegisterControllerRecord(msgspec.Struct, frozen=True, kw_only=True, gc=Fal
     zk_migration_ready: Annotated[bool, Wire("bool")]
     end_points: Annotated[tuple[ControllerEndpoint, ...], Wire("[]struct")]
     features: Annotated[tuple[ControllerFeature, ...], Wire("[]struct")]
+
+
+class UnregisterControllerRecord(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The end of a controller's registration, written from 4.4-IV2 on (KIP-1312)."""
+
+    API_KEY: ClassVar[int] = 29
+    VERSIONS: ClassVar[range] = range(1)
+
+    controller_id: Annotated[NodeId, Wire("int32")]

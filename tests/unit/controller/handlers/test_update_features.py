@@ -77,9 +77,9 @@ class TestMetadataVersion:
         assert f"Unsupported metadata.version downgrade from {above} to {below}" in said
         assert words in said
 
-    @pytest.mark.parametrize("level", [6, 31, 0])
+    @pytest.mark.parametrize("level", [6, 34, 0])
     def test_a_level_that_is_not_known_here(self, level: int) -> None:
-        assert "Local controller 1 only supports 7 to 30" in why(ask(cluster_at(25), (MV, level, SAFE)))
+        assert "Local controller 1 only supports 7 to 33" in why(ask(cluster_at(25), (MV, level, SAFE)))
 
     def test_records_of_the_next_batch_are_of_the_new_level(self) -> None:
         cluster = cluster_at(16)

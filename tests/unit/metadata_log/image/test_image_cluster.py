@@ -27,6 +27,7 @@ from metadata_log.records import (
     RegisterControllerRecord,
     UnfenceBrokerRecord,
     UnregisterBrokerRecord,
+    UnregisterControllerRecord,
     ZkMigrationStateRecord,
 )
 from tests.support.image_records import broker, config, directory, image_of, level, uuid
@@ -143,6 +144,17 @@ def test_controllers_are_registered_beside_brokers() -> None:
     assert (found.incarnation_id, found.zk_migration_ready) == (uuid(3), True)
     assert found.listener("GRPC") == Listener(name="GRPC", host="h", port=2, security_protocol=0)
     assert found.listener("none") is None
+
+
+def test_a_controller_that_is_unregistered_is_gone_until_it_registers_again() -> None:
+    registered = RegisterControllerRecord(
+        controller_id=NodeId(1), incarnation_id=uuid(3), zk_migration_ready=False, end_points=(), features=()
+    )
+    gone = UnregisterControllerRecord(controller_id=NodeId(1))
+    assert not image_of(registered, gone, base=BASE).cluster.controllers
+    assert list(image_of(registered, gone, registered, base=BASE).cluster.controllers) == [1]
+    with pytest.raises(ReplayError, match="controller 1 is not registered"):
+        image_of(gone, base=BASE)
 
 
 def test_features_keep_metadata_version_apart_and_ignore_kraft_version() -> None:

@@ -45,9 +45,10 @@ from tests.support.records import (
 TOPIC_ID = bytes(range(16))
 BY_KAFKA = [
     json.loads(line)
-    for line in gzip.decompress((FIXTURES / "records" / "kafka-4.3.0.jsonl.gz").read_bytes()).splitlines()
+    for release in ("4.3.0", "4.4.0")
+    for line in gzip.decompress((FIXTURES / "records" / f"kafka-{release}.jsonl.gz").read_bytes()).splitlines()
 ]
-"""Records that Kafka 4.3.0 itself has written, with their JSON as its converters print it."""
+"""Records that Kafka itself has written, with their JSON as its converters print it; of 4.4.0 those that it added."""
 
 
 @pytest.mark.parametrize("kind", METADATA_VERSIONS_OF, ids=version_id)

@@ -78,7 +78,7 @@ def test_changed_bytes_are_read_or_refused_and_nothing_else(kind: Any, data: st.
 
 @pytest.mark.parametrize(
     ("value", "api_key", "version"),
-    [("010600 00", 6, 0), ("011d00 00", 29, 0), ("010201 00", 2, 1), ("01800100 00", 128, 0), ("01028001 00", 2, 128)],
+    [("010600 00", 6, 0), ("011e00 00", 30, 0), ("010201 00", 2, 1), ("01800100 00", 128, 0), ("01028001 00", 2, 128)],
 )
 def test_an_unknown_type_or_version_is_named(value: str, api_key: int, version: int) -> None:
     with pytest.raises(UnknownRecordError) as refused:

@@ -11,7 +11,7 @@ from metadata_log.records import CONTROL_RECORDS, METADATA_RECORDS, PartitionCha
 from metadata_log.records.json_form import type_name
 from metadata_log.records.wire import DeclarationError, Wire, camel_case, schema_of
 
-KAFKA_4_3 = """
+KAFKA_4_4 = """
     0 REGISTER_BROKER_RECORD 4, 1 UNREGISTER_BROKER_RECORD 0, 2 TOPIC_RECORD 0, 3 PARTITION_RECORD 2, 4 CONFIG_RECORD 0,
     5 PARTITION_CHANGE_RECORD 2, 7 FENCE_BROKER_RECORD 0, 8 UNFENCE_BROKER_RECORD 0, 9 REMOVE_TOPIC_RECORD 0,
     10 DELEGATION_TOKEN_RECORD 0, 11 USER_SCRAM_CREDENTIAL_RECORD 0, 12 FEATURE_LEVEL_RECORD 0,
@@ -20,13 +20,13 @@ KAFKA_4_3 = """
     19 REMOVE_ACCESS_CONTROL_ENTRY_RECORD 0, 20 NO_OP_RECORD 0, 21 ZK_MIGRATION_STATE_RECORD 0,
     22 REMOVE_USER_SCRAM_CREDENTIAL_RECORD 0, 23 BEGIN_TRANSACTION_RECORD 0, 24 END_TRANSACTION_RECORD 0,
     25 ABORT_TRANSACTION_RECORD 0, 26 REMOVE_DELEGATION_TOKEN_RECORD 0, 27 REGISTER_CONTROLLER_RECORD 0,
-    28 CLEAR_ELR_RECORD 0
+    28 CLEAR_ELR_RECORD 0, 29 UNREGISTER_CONTROLLER_RECORD 0
 """
 """Key, name and highest version."""
 
 
 def test_every_record_of_kafka_is_declared_with_all_its_versions() -> None:
-    expected = {int(key): (name, int(last)) for key, name, last in (row.split() for row in KAFKA_4_3.split(","))}
+    expected = {int(key): (name, int(last)) for key, name, last in (row.split() for row in KAFKA_4_4.split(","))}
     declared = {key: (type_name(record), record.VERSIONS[-1]) for key, record in METADATA_RECORDS.items()}
     assert declared == expected
     assert {key: record.VERSIONS[-1] for key, record in CONTROL_RECORDS.items()} == {2: 1, 3: 0, 4: 0, 5: 0, 6: 0}

@@ -22,6 +22,7 @@ from metadata_log.records import (
     RegisterControllerRecord,
     TopicRecord,
     UnknownLevelError,
+    UnregisterControllerRecord,
     UserScramCredentialRecord,
     decode_versioned,
     is_writable,
@@ -39,10 +40,11 @@ def test_levels_are_kafkas() -> None:
     assert names[21] == "3.9-IV0"
     assert names[25] == "4.0-IV3"
     assert names[30] == "4.3-IV0"
-    assert sorted(names) == list(range(7, 32))
-    assert (MINIMUM_LEVEL, LATEST_PRODUCTION) == (7, 30)
+    assert names[33] == "4.4-IV2"
+    assert sorted(names) == list(range(7, 35))
+    assert (MINIMUM_LEVEL, LATEST_PRODUCTION) == (7, 33)
     changing = [version.level for version in METADATA_VERSIONS if version.changes_records]
-    assert changing == [7, 8, 11, 13, 14, 15, 17, 23, 30]
+    assert changing == [7, 8, 11, 13, 14, 15, 17, 23, 30, 32, 33]
 
 
 @pytest.mark.parametrize(
@@ -55,7 +57,9 @@ def test_levels_are_kafkas() -> None:
         ("3.7", 19),
         ("4.0", 25),
         ("3.7-IV1", 16),
+        ("4.4", 33),
         ("4.4-IV0", 31),
+        ("4.5-IV0", 34),
     ],
 )
 def test_a_level_is_found_by_its_name_or_its_release(text: str, level: int) -> None:
@@ -63,13 +67,13 @@ def test_a_level_is_found_by_its_name_or_its_release(text: str, level: int) -> N
     assert metadata_version(level).level == level
 
 
-@pytest.mark.parametrize("text", ["4.4", "3.2", "3.3-IV2", "", "4.3-IV1", "latest"])
+@pytest.mark.parametrize("text", ["4.5", "3.2", "3.3-IV2", "", "4.3-IV1", "latest"])
 def test_an_unknown_name_is_refused(text: str) -> None:
-    with pytest.raises(UnknownLevelError, match=r"3\.3-IV3 to 4\.3-IV0"):
+    with pytest.raises(UnknownLevelError, match=r"3\.3-IV3 to 4\.4-IV2"):
         parse_metadata_version(text)
 
 
-@pytest.mark.parametrize("level", [0, 6, 32])
+@pytest.mark.parametrize("level", [0, 6, 35])
 def test_an_unknown_level_is_refused(level: int) -> None:
     with pytest.raises(UnknownLevelError, match=f"no level {level}"):
         metadata_version(level)
@@ -101,6 +105,7 @@ def test_the_version_written_follows_the_level(record: type[MetadataRecord], by_
         (DelegationTokenRecord, 14),
         (RegisterControllerRecord, 15),
         (ClearElrRecord, 23),
+        (UnregisterControllerRecord, 33),
     ],
 )
 def test_a_record_is_not_written_below_the_level_that_brought_it(record: type[MetadataRecord], since: int) -> None:

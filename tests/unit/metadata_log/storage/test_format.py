@@ -13,8 +13,9 @@ from metadata_log.files.simulated_files import SimulatedCrash, SimulatedFiles
 from metadata_log.format.batch import check_batch, iter_batches
 from metadata_log.ids import DirectoryId, NodeId, parse_directory_id
 from metadata_log.records import UnknownLevelError, decode_record
+from metadata_log.records.feature_levels import default_features
 from metadata_log.storage.checkpoint import read_checkpoint
-from metadata_log.storage.formatter import FormatResult, LogDirectory, default_features, format_directory
+from metadata_log.storage.formatter import FormatResult, LogDirectory, format_directory
 from metadata_log.voters import Voter, VoterSet, parse_voters
 
 FIXTURES = Path(__file__).parents[3] / "fixtures"
@@ -106,6 +107,12 @@ def test_the_bootstrap_records_of_a_level_are_kafkas(scenario: str, level: int) 
 def test_features_follow_the_level_and_may_be_turned_off() -> None:
     assert default_features(21) == {}
     assert default_features(25) == {"group.version": 1, "transaction.version": 2}
+    assert {level: default_features(level).get("share.version") for level in (27, 28, 30, 31)} == {
+        27: None,
+        28: 1,
+        30: 1,
+        31: 2,
+    }
     files = SimulatedFiles()
     format_directory(
         files,

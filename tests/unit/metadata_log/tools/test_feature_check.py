@@ -43,6 +43,8 @@ def _log_with(path: Path, name: str, level: int) -> Path:
         ("streams.version", 1, "4.2-IV0", None),
         ("share.version", 1, "4.0", "4.0-IV3 has no feature share.version"),
         ("share.version", 1, "4.1", None),
+        ("share.version", 2, "4.3", "4.3-IV0 has share.version up to 1"),
+        ("share.version", 2, "4.4", None),
         ("group.version", 1, "3.9", "3.9-IV0 has no feature group.version"),
         ("transaction.version", 2, "4.0-IV0", None),
         ("transaction.version", 3, "4.3", "4.3-IV0 has transaction.version up to 2"),
@@ -85,6 +87,7 @@ def test_features_of_a_release_are_kafkas() -> None:
         27: of_4_0 | {"share.version"},
         29: of_4_0 | {"share.version", "streams.version"},
         30: of_4_0 | {"share.version", "streams.version"},
+        33: of_4_0 | {"share.version", "streams.version"},
     }
     for level, names in known.items():
         assert supported_features(level).keys() == names, metadata_version(level)

@@ -65,13 +65,13 @@ def test_a_row_says_everything_of_a_record() -> None:
 
 
 def test_a_record_that_cannot_be_read_is_named_and_the_next_one_follows() -> None:
-    content = batch(b"\x01\x1d\x00\x00", TOPIC)
+    content = batch(b"\x01\x1e\x00\x00", TOPIC)
     lines = list(dump_text(LOG, content))
-    assert " payload: Error at 7, skipping. unknown metadata record: type 29, version 0" in lines[3]
+    assert " payload: Error at 7, skipping. unknown metadata record: type 30, version 0" in lines[3]
     assert '"name":"orders"' in lines[4]
     unreadable, readable = dump_rows(content)
     assert (unreadable.type, unreadable.data) == ("UNREADABLE", None)
-    assert "type 29" in str(unreadable.error)
+    assert "type 30" in str(unreadable.error)
     assert readable.type == "TOPIC_RECORD"
 
 
