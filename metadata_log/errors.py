@@ -71,8 +71,12 @@ class UnknownRecordError(RecordError):
         where = "" if offset is None else f" at offset {offset}"
         super().__init__(
             f"unknown metadata record{where}: type {api_key}, version {version}; it was written by newer software, "
-            "and reading on without it would give a wrong image: upgrade this node"
+            "and reading on without it would give a wrong image: use the release of the software that wrote it"
         )
+
+
+class NewerLevelError(MetadataLogError):
+    """A finalised level of a feature that this software does not know: a node must stop here."""
 
 
 class MalformedRecordError(RecordError):

@@ -11,7 +11,7 @@ from metadata_log.image.errors import ImpossibleRecordError
 from metadata_log.image.features import KRAFT_VERSION, METADATA_VERSION, FeaturesImage
 from metadata_log.image.sharing import share
 from metadata_log.records import ConfigRecord, FeatureLevelRecord
-from metadata_log.records.levels import UnknownLevelError, metadata_version
+from metadata_log.records.levels import LATEST_PRODUCTION, MINIMUM_LEVEL
 
 
 class FeaturesBuilder:
@@ -28,17 +28,19 @@ class FeaturesBuilder:
         return FeaturesImage(levels=self._levels, metadata_version=self._metadata_version)
 
     def on_feature_level(self, record: FeatureLevelRecord) -> None:
-        """FeatureLevelRecord: sets a level, 0 removes it. One for kraft.version means nothing (see `features`)."""
+        """FeatureLevelRecord: sets a level, 0 removes it. One for kraft.version means nothing (see `features`).
+
+        A level that only a later release knows is taken like any other: `supported` refuses it for a node.
+        """
         name, level = record.name, record.feature_level
         if level < 0:
             raise ImpossibleRecordError(f"level {level} of {name} is below 0, which means none")
         if name == KRAFT_VERSION:
             return
         if name == METADATA_VERSION:
-            try:
-                metadata_version(level)
-            except UnknownLevelError as error:
-                raise ImpossibleRecordError(str(error)) from error
+            if level < MINIMUM_LEVEL:
+                why = f"metadata.version has no level {level}: known are {MINIMUM_LEVEL} to {LATEST_PRODUCTION}"
+                raise ImpossibleRecordError(why)
             self._metadata_version = level
         elif level != 0:
             self._levels = self._levels.set(name, level)

@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 
 from metadata_log.records.declarations.cluster import FeatureLevelRecord
-from metadata_log.records.levels import FEATURE_NAME, LATEST_PRODUCTION, metadata_version
+from metadata_log.records.levels import FEATURE_NAME, metadata_version
 
 
 class FeatureLevel(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -102,11 +102,3 @@ def unsupported_level(name: str, wanted: int, level: int) -> str | None:
     if not highest:
         return f"{metadata_version(level)} has no feature {name}"
     return f"{metadata_version(level)} has {name} up to {highest}"
-
-
-def unknown_feature(record: FeatureLevelRecord) -> str | None:
-    """Return `unsupported_feature` for the newest release that is known here; its unstable features are the same."""
-    why = unsupported_feature(record, LATEST_PRODUCTION)
-    if why is None:
-        return None
-    return f"it sets {record.name} to {record.feature_level}, and {why}: its controllers stop at it"

@@ -132,6 +132,12 @@ def metadata_version(level: int) -> MetadataVersion:
     return version
 
 
+def level_name(level: int) -> str:
+    """Return the level with its name, "4.5-IV0 (34)"; the number alone where it is not known."""
+    version = _BY_LEVEL.get(level)
+    return str(level) if version is None else f"{version} ({level})"
+
+
 def parse_metadata_version(text: str) -> MetadataVersion:
     """The level with this name: "4.3-IV0", or "4.3" and "4.3.1" for the newest production level of a release.
 

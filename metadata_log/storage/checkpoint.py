@@ -15,7 +15,7 @@ from typing import Final
 
 import msgspec
 
-from metadata_log.errors import CorruptBatchError, CorruptFileError, RecordError
+from metadata_log.errors import CorruptBatchError, CorruptFileError, RecordError, UnknownRecordError
 from metadata_log.files.port import FileHandle, Files, parent_of
 from metadata_log.format.batch import HEADER_SIZE, batch_records, batch_values, build_batch, build_control_batch
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
@@ -64,6 +64,7 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
         voters: the voter set, or None.
         epoch: of its batches.
         batches: all its bytes, of which `values` gives the metadata records.
+        newer: control records of a later release, which are not among the rest.
     """
 
     header: SnapshotHeaderRecord
@@ -71,6 +72,7 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
     voters: VotersRecord | None
     epoch: Epoch
     batches: tuple[LocatedBatch, ...]
+    newer: tuple[UnknownRecordError, ...] = ()
 
     def values(self) -> Iterator[bytes]:
         """The values of the metadata records, in order."""
@@ -242,7 +244,7 @@ class CheckpointWriter:
 
 
 def read_checkpoint(files: Files, path: str) -> Checkpoint:
-    """Read and check a whole checkpoint.
+    """Read and check a whole checkpoint. Metadata records are not decoded.
 
     Raises:
         CorruptBatchError: a batch is not sound.
@@ -256,7 +258,8 @@ def read_checkpoint(files: Files, path: str) -> Checkpoint:
         batches = tuple(read_batches(handle, path, expected=Expected(offset=Offset(0))))
     finally:
         handle.close()
-    controls = [record for batch in batches if batch.header.is_control for record in _controls(batch, path)]
+    newer: list[UnknownRecordError] = []
+    controls = [record for batch in batches if batch.header.is_control for record in _controls(batch, path, newer)]
     header = snapshot_header(batches[0], path)
     _check_footer(batches[-1], path)
     version = next((record for record in controls if isinstance(record, KRaftVersionRecord)), None)
@@ -266,6 +269,7 @@ def read_checkpoint(files: Files, path: str) -> Checkpoint:
         voters=next((record for record in controls if isinstance(record, VotersRecord)), None),
         epoch=batches[0].header.partition_leader_epoch,
         batches=batches,
+        newer=tuple(newer),
     )
 
 
@@ -317,10 +321,17 @@ def snapshot_header(first: LocatedBatch | None, path: str) -> SnapshotHeaderReco
     return controls[0]
 
 
-def _controls(batch: LocatedBatch, path: str) -> list[ControlRecord]:
+def _controls(batch: LocatedBatch, path: str, newer: list[UnknownRecordError] | None = None) -> list[ControlRecord]:
+    """Return the control records of a batch that are known; errors of the others are added to `newer`."""
+    found = []
     try:
-        records = batch_records(batch.buffer, batch.header, batch.at)
-        return [decode_control(record.key or b"", record.value or b"") for record in records]
+        for record in batch_records(batch.buffer, batch.header, batch.at):
+            try:
+                found.append(decode_control(record.key or b"", record.value or b""))
+            except UnknownRecordError as error:
+                if newer is not None:
+                    newer.append(error)
+        return found
     except CorruptBatchError as error:
         raise error.in_file(path, shift=batch.position - batch.at) from error
     except RecordError as error:

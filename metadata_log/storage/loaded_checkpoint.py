@@ -56,6 +56,8 @@ def load_snapshot(files: Files, path: str, end: OffsetAndEpoch) -> LoadedSnapsho
     checkpoint = read_checkpoint(files, path)
     for batch in checkpoint.batches:
         check_epoch(batch, path, end)
+    if checkpoint.newer:
+        raise checkpoint.newer[0]
     timestamp_ms = checkpoint.header.last_contained_log_timestamp
     return LoadedSnapshot(
         held=HeldCheckpoint(

@@ -177,8 +177,8 @@ RECORD_DAMAGE = [
         lambda c: [BeginTransactionRecord(), BeginTransactionRecord(), EndTransactionRecord()],
         index=1,
     ),
-    appended("future_type", "unknown_record", lambda c: [b"\x01\x63\x00\x00"]),
-    appended("future_version", "unknown_record", lambda c: [b"\x01\x02\x63\x00"]),
+    appended("future_type", "newer_release", lambda c: [b"\x01\x63\x00\x00"], counts=False),
+    appended("future_version", "newer_release", lambda c: [b"\x01\x02\x63\x00"], counts=False),
     appended(
         "cut_value", "malformed_record", lambda c: [encode_record(TopicRecord(name="new", topic_id=NEW_ID), 0)[:9]]
     ),

@@ -102,7 +102,7 @@ def kraft_version_unknown(cluster: Cluster) -> Planted:
     batches = split(path)
     batches[0], number = _with_kraft_version(batches[0], 3)
     write(path, batches)
-    return Planted("unknown_kraft_version", _HIT, path, number, 0, _DIFFERS)
+    return Planted("newer_release", _HIT, path, number, 0, _DIFFERS)
 
 
 def kraft_version_fallen(cluster: Cluster) -> Planted:
@@ -126,7 +126,7 @@ def kraft_version_of_checkpoint(cluster: Cluster) -> Planted:
     batches = split(path)
     batches[0], number = _with_kraft_version(batches[0], 2)
     write(path, batches)
-    return Planted("unknown_kraft_version", 11, path, number, 0)
+    return Planted("newer_release", 11, path, number, 0, frozenset({"checkpoint_disagrees"}))
 
 
 def _with_kraft_version(batch: bytes, level: int) -> tuple[bytes, int]:
@@ -242,11 +242,15 @@ VALUE_DAMAGE = [
     ),
     appended(
         "feature_level_too_high",
-        "unknown_feature_level",
+        "newer_release",
         lambda c: [FeatureLevelRecord(name="eligible.leader.replicas.version", feature_level=9)],
+        counts=False,
     ),
     appended(
-        "feature_unknown", "unknown_feature_level", lambda c: [FeatureLevelRecord(name="no.such.one", feature_level=1)]
+        "feature_unknown",
+        "newer_release",
+        lambda c: [FeatureLevelRecord(name="no.such.one", feature_level=1)],
+        counts=False,
     ),
     appended("broker_epoch_back", "broker_epoch_went_back", lambda c: [broker_record(11, 1)]),
     appended(

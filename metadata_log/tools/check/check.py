@@ -18,13 +18,15 @@ from typing import Final
 import msgspec
 
 from metadata_log.files.os_files import OsFiles
+from metadata_log.records.newer import NOTHING_NEWER, NewerParts
 from metadata_log.tools.check.checkpoint_times import check_times
 from metadata_log.tools.check.identity import check_identity
 from metadata_log.tools.check.leaders import check_leaders
 from metadata_log.tools.check.metadata_hashes import check_hashes, probes_of
 from metadata_log.tools.check.votes import check_votes
 from metadata_log.tools.findings.advice import AUDIT
-from metadata_log.tools.findings.finding import Finding, sort_findings
+from metadata_log.tools.findings.finding import Finding, finding, sort_findings
+from metadata_log.tools.findings.kinds import NEWER_RELEASE
 from metadata_log.tools.partitions.broker_files import check_clean_shutdowns, check_offset_files
 from metadata_log.tools.partitions.committed_proof import check_proof
 from metadata_log.tools.partitions.directories import HeldPartitions, list_partitions
@@ -135,6 +137,8 @@ def _check(sources: Sources) -> CheckReport:
     found += (*check_strange(sources.nodes, brokers), *check_partition_files(brokers, held))
     found += check_missing(held, view, odd)
     found += _check_files(sources.nodes, view)
+    newer = [report.newer for report in (*(replica.report for replica in view.replicas), *files)]
+    found = list(_one_newer_note(found, newer))
     replicas = {id(replica.source): replica for replica in view.replicas}
     voters = {id(replica.source) for replica in view.replicas if view.is_voter(replica)}
     return CheckReport(
@@ -156,6 +160,17 @@ def _check_files(nodes: Sequence[NodeSource], view: QuorumView) -> Iterator[Find
     for node in nodes:
         if node.metadata is None:
             yield from check_unread_bootstraps(OsFiles(), node)
+
+
+def _one_newer_note(found: Sequence[Finding], newer: Iterable[NewerParts]) -> Iterator[Finding]:
+    """Yield the findings, with one note for all logs of what a later release has written."""
+    notes = [one for one in found if one.kind == NEWER_RELEASE]
+    yield from (one for one in found if one.kind != NEWER_RELEASE)
+    if len(notes) == 1:
+        yield notes[0]
+    elif notes:
+        every = NOTHING_NEWER.plus(*(part for parts in newer for part in parts.parts))
+        yield finding(NEWER_RELEASE, every.text())
 
 
 def _besides(more: Iterable[Finding], found: Sequence[Finding]) -> list[Finding]:

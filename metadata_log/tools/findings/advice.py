@@ -82,8 +82,8 @@ COMPRESSED: Final = (
     "other replicas have it so (kraft log diff). Where they have not: " + RESTORE
 )
 NEWER: Final = (
-    "if newer software wrote it, start nothing older on this log, and look at it with a version of this software that "
-    "knows it; else compare with the other replicas (kraft log diff)"
+    "nothing, if the cluster runs that release. For a verdict on the whole log use a version of this software that "
+    "knows it, and start no controller of this version on the log: it stops there"
 )
 LEVEL: Final = (
     "compare the finalised level with the software that wrote it (kraft shell, cat /image/features/metadataVersion); "
@@ -200,15 +200,6 @@ LEADER_WITHOUT_EPOCH: Final = (
 STATIC_VOTERS: Final = (
     "compare controller.quorum.voters in the configuration of all nodes: it must be the same. Do not start this node: "
     "with fewer voters it may elect itself. Restore the file from a backup of this directory, or by hand"
-)
-KRAFT_VERSION: Final = (
-    "if newer software wrote it, use the version of this software that knows it; else compare with the other replicas "
-    "(kraft log diff): a controller that does not know it stops there"
-)
-FEATURE: Final = (
-    "start no controller of Kafka 4.3 or older on this log: it stops as it replays the record. If newer software wrote "
-    "it, stay with that, and look at the log with a version of this software that knows it; else compare with the "
-    "other replicas (kraft log diff): where they have not the record, let this replica fetch the log anew"
 )
 VOTERS_AT_ONCE: Final = (
     "start and stop nobody before it is known what wrote it: a majority of the voters before and one of those after "

@@ -39,6 +39,7 @@ class Cause(enum.StrEnum):
     VOTES = "votes and leaders contradict each other"
     REPLICAS = "replicas differ"
     PARTITIONS = "partition directories do not fit the metadata"
+    NEWER = "a release that this software does not know wrote a part of it"
 
 
 class FindingKind(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,6 +51,9 @@ class FindingKind(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     advice: str
 
+
+NEWER_RELEASE: Final = "newer_release"
+"""The note that names what was not judged, because a release that is not known here wrote it."""
 
 _E, _W, _N = Severity.ERROR, Severity.WARNING, Severity.NOTE
 
@@ -79,7 +83,6 @@ _ALL: Final = [
         ("torn_tail", _W, "an unfinished write at the end", advice.TORN),
         ("unsupported_batch", _E, "a compressed batch", advice.COMPRESSED),
         ("foreign_batch", _E, "a batch that no controller writes", advice.FOREIGN),
-        ("unknown_record", _E, "a record of newer software", advice.NEWER),
         ("malformed_record", _E, "a record that does not decode", advice.RESTORE),
     ),
     *_kinds(
@@ -147,8 +150,6 @@ _ALL: Final = [
         ("broker_epoch_went_back", _E, "a broker epoch that falls", advice.WRITER),
         ("broker_epoch_not_offset", _N, "a broker epoch that is not its record's offset", advice.NOTHING),
         ("record_above_level", _W, "a record above the finalised metadata.version", advice.LEVEL),
-        ("unknown_kraft_version", _E, "a kraft.version that is not known", advice.KRAFT_VERSION),
-        ("unknown_feature_level", _E, "a feature, or a level of one, that is not known", advice.FEATURE),
         ("transaction_broken", _E, "a metadata transaction out of order", advice.WRITER),
         ("open_transaction", _W, "a metadata transaction that does not end", advice.OPEN),
         ("impossible_record", _E, "a record that cannot follow those before it", advice.WRITER),
@@ -357,6 +358,7 @@ _ALL: Final = [
         ("partition_stale", _N, "a partition directory of a topic that is gone", advice.AUDIT_SAYS),
         ("partition_elsewhere", _N, "a partition directory that is assigned elsewhere", advice.AUDIT_SAYS),
     ),
+    *_kinds(Cause.NEWER, (NEWER_RELEASE, _N, "parts of a later release", advice.NEWER)),
 ]
 KINDS: Final[Mapping[str, FindingKind]] = {kind.name: kind for kind in _ALL}
 """By name, in the order in which they are shown."""

@@ -10,7 +10,9 @@ from typing import Final
 
 import msgspec
 
+from metadata_log.records.newer import NOTHING_NEWER, NewerPart
 from metadata_log.tools.findings.finding import Finding, Severity, finding, why_unreadable
+from metadata_log.tools.findings.kinds import NEWER_RELEASE
 
 _BOUND_A_KIND: Final = 1000
 _OFFSETS_SHOWN: Final = 5
@@ -40,10 +42,35 @@ class FindingSink:
         self.node_id = node_id
         self._groups: dict[Hashable, _Group] = {}
         self._kinds: dict[str, int] = {}
+        self.newer = NOTHING_NEWER
+        """All that a later release has written, and is not judged."""
+        self._newer_note: Finding | None = None
 
     def add_unreadable(self, path: str, error: OSError) -> None:
         """Take one of a file that cannot be read."""
         self.add("unreadable_file", why_unreadable(error), file=path)
+
+    def add_newer(
+        self,
+        *parts: NewerPart,
+        file: str,
+        position: int | None = None,
+        offset: int | None = None,
+        epoch: int | None = None,
+    ) -> None:
+        """Take parts of a later release; one note names all of them, and the place of the first."""
+        if self._newer_note is None:
+            self._newer_note = finding(
+                NEWER_RELEASE, "", node_id=self.node_id, file=file, position=position, offset=offset, epoch=epoch
+            )
+        self.newer = self.newer.plus(*parts)
+
+    def take_from(self, inner: FindingSink) -> None:
+        """Take all that another sink holds."""
+        for group in inner._groups.values():
+            self.take(group.finding())
+        self.newer = self.newer.plus(*inner.newer.parts)
+        self._newer_note = self._newer_note or inner._newer_note
 
     def add(
         self,
@@ -91,7 +118,9 @@ class FindingSink:
     @property
     def findings(self) -> list[Finding]:
         """One for each group; its meaning says how many there were, and where the next of them are."""
-        return [group.finding() for group in self._groups.values()]
+        found = [group.finding() for group in self._groups.values()]
+        note = self._newer_note
+        return found if note is None else [*found, msgspec.structs.replace(note, meaning=self.newer.text())]
 
     def has(self, *kinds: str) -> bool:
         """Whether any of these kinds was found."""

@@ -15,14 +15,16 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from metadata_log.errors import MetadataLogError
+from metadata_log.errors import MetadataLogError, UnknownRecordError
 from metadata_log.files.os_files import OsFiles
 from metadata_log.files.port import Files
 from metadata_log.format.batch import batch_records, batch_values
-from metadata_log.image import MetadataImage, Replayer, image_of_checkpoint
-from metadata_log.image.known_partitions import read_for_replay
+from metadata_log.image import MetadataImage, Replayer
+from metadata_log.image.features import KRAFT_VERSION
+from metadata_log.image.newer_release import known_image_of_checkpoint, newer_features, replay_known
 from metadata_log.offsets import OffsetAndEpoch
 from metadata_log.records import KRaftVersionRecord, VotersRecord, decode_control
+from metadata_log.records.newer import NOTHING_NEWER, NewerParts, newer_control, newer_levels
 from metadata_log.storage.checkpoint import Checkpoint, checkpoint_name, parse_checkpoint_name, read_checkpoint
 from metadata_log.storage.segment import LocatedBatch, segment_bases, segment_file
 from metadata_log.tools.read.scan import Damage, Fault, scan
@@ -77,14 +79,21 @@ class Quorum(msgspec.Struct, frozen=True, kw_only=True):
     voters: VotersRecord | None = None
     voters_at: int = -1
     voters_before: VotersRecord | None = None
+    newer: NewerParts = NOTHING_NEWER
 
     def after(self, batch: LocatedBatch) -> Quorum:
         """After a control batch."""
         quorum = self
         for record in batch_records(batch.buffer, batch.header, batch.at):
-            match decode_control(record.key or b"", record.value or b""):
+            try:
+                control = decode_control(record.key or b"", record.value or b"")
+            except UnknownRecordError as error:
+                quorum = quorum.past(error)
+                continue
+            match control:
                 case KRaftVersionRecord(kraft_version=version):
-                    quorum = msgspec.structs.replace(quorum, kraft_version=version)
+                    newer = quorum.newer.plus(*newer_levels({KRAFT_VERSION: version}))
+                    quorum = msgspec.structs.replace(quorum, kraft_version=version, newer=newer)
                 case VotersRecord() as voters:
                     at, before = int(batch.header.base_offset), quorum.voters
                     quorum = msgspec.structs.replace(quorum, voters=voters, voters_at=at, voters_before=before)
@@ -92,12 +101,23 @@ class Quorum(msgspec.Struct, frozen=True, kw_only=True):
                     pass
         return quorum
 
+    def past(self, error: UnknownRecordError) -> Quorum:
+        """Return the quorum after a control record of a later release; voters that such a record names are unknown."""
+        newer = self.newer.plus(newer_control(error))
+        if error.api_key != VotersRecord.CONTROL_TYPE:
+            return msgspec.structs.replace(self, newer=newer)
+        return msgspec.structs.replace(self, newer=newer, voters=None, voters_before=self.voters)
+
 
 class State(msgspec.Struct, frozen=True, kw_only=True):
-    """The log up to an offset, replayed. `replayer.image` is the image there, or before an open transaction."""
+    """The log up to an offset, replayed. `replayer.image` is the image there, or before an open transaction.
+
+    `passed_over`: metadata records of a later release, which the image lacks.
+    """
 
     replayer: Replayer
     quorum: Quorum
+    passed_over: NewerParts = NOTHING_NEWER
 
     @property
     def image(self) -> MetadataImage:
@@ -108,16 +128,23 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
         """Exclusive end of the image: where a hash or a snapshot of it may stand."""
         return int(self.image.offset_and_epoch.offset)
 
+    @property
+    def newer(self) -> NewerParts:
+        """All that a later release has written, and the image or the quorum does not show."""
+        levels = newer_features(self.image.features)
+        return NewerParts().plus(*levels, *self.quorum.newer.parts, *self.passed_over.parts)
+
     def after(self, batch: LocatedBatch) -> State:
-        """After the next batch.
+        """After the next batch. Records of a later release are passed over.
 
         Raises:
-            ReplayError, RecordError: its records make no sense or cannot be read.
+            ReplayError, MalformedRecordError: its records make no sense or cannot be read.
         """
         control = batch.header.is_control
         values = [] if control else batch_values(batch.buffer, batch.header, batch.at)
         quorum = self.quorum.after(batch) if control else self.quorum
-        return State(replayer=self.replayer.on_batch(batch.header, values), quorum=quorum)
+        replayer, passed_over = replay_known(self.replayer, batch.header, values, self.passed_over)
+        return State(replayer=replayer, quorum=quorum, passed_over=passed_over)
 
 
 class LogHistory(msgspec.Struct, frozen=True, kw_only=True):
@@ -363,14 +390,25 @@ def state_of_checkpoint(end: OffsetAndEpoch, path: Path) -> State:
         checkpoint = read_checkpoint(OsFiles(), str(path))
     except FileNotFoundError as error:
         raise RemovedMeanwhileError(path) from error
-    image = image_of_checkpoint(
-        map(read_for_replay, checkpoint.values()),
-        end=end,
-        last_contained_timestamp_ms=checkpoint.header.last_contained_log_timestamp,
-    )
-    return State(replayer=Replayer.start(image), quorum=quorum_of(checkpoint))
+    return state_of(checkpoint, end)
+
+
+def state_of(checkpoint: Checkpoint, end: OffsetAndEpoch) -> State:
+    """Return the state that a whole checkpoint holds; `end`: by its name.
+
+    Raises:
+        ReplayError, MalformedRecordError: it is not sound.
+    """
+    timestamp_ms = checkpoint.header.last_contained_log_timestamp
+    values = list(checkpoint.values())
+    image, passed_over = known_image_of_checkpoint(values, end=end, last_contained_timestamp_ms=timestamp_ms)
+    return State(replayer=Replayer.start(image), quorum=quorum_of(checkpoint), passed_over=passed_over)
 
 
 def quorum_of(checkpoint: Checkpoint) -> Quorum:
-    """What a checkpoint's head says of the quorum."""
-    return Quorum(kraft_version=checkpoint.kraft_version, voters=checkpoint.voters)
+    """Return the quorum by a checkpoint's head."""
+    newer = NOTHING_NEWER.plus(*newer_levels({KRAFT_VERSION: checkpoint.kraft_version}))
+    quorum = Quorum(kraft_version=checkpoint.kraft_version, voters=checkpoint.voters, newer=newer)
+    for error in checkpoint.newer:
+        quorum = quorum.past(error)
+    return quorum

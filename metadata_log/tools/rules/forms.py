@@ -20,7 +20,7 @@ from metadata_log.records import (
     TopicRecord,
     decode_record,
 )
-from metadata_log.records.feature_levels import unknown_feature
+from metadata_log.records.newer import NewerPart, newer_level, newer_record
 from metadata_log.tools.findings.sink import FindingSink
 from metadata_log.tools.rules.acls import entry_fault
 from metadata_log.tools.rules.partitions import broken_rules
@@ -54,8 +54,7 @@ class RecordForms:
             try:
                 record = decode_record(value)
             except UnknownRecordError as error:
-                meaning = f"the record at offset {offset} is of type {error.api_key}, version {error.version}"
-                self._add("unknown_record", f"{meaning}, which this software does not know", offset, place)
+                self._add_newer(newer_record(error), offset, place)
             except MalformedRecordError as error:
                 self._add("malformed_record", f"the record at offset {offset} does not decode: {error}", offset, place)
             else:
@@ -94,9 +93,9 @@ class RecordForms:
             self._add(kind, what, offset, place, topic_id)
 
     def _judge_feature(self, record: FeatureLevelRecord, offset: int, place: Place) -> None:
-        fault = unknown_feature(record)
-        if fault is not None:
-            self._add("unknown_feature_level", f"FeatureLevelRecord at offset {offset}: {fault}", offset, place)
+        part = newer_level(record.name, record.feature_level)
+        if part is not None:
+            self._add_newer(part, offset, place)
 
     def _judge_values(
         self, record: AccessControlEntryRecord | RegisterControllerRecord, offset: int, place: Place
@@ -107,6 +106,9 @@ class RecordForms:
             fault = entry_fault(record, may_be_unknown=True)
         if fault is not None:
             self._add("strange_value", f"{type(record).__name__} at offset {offset}: {fault}", offset, place)
+
+    def _add_newer(self, part: NewerPart, offset: int, place: Place) -> None:
+        self._sink.add_newer(part, file=place.file, position=place.position, offset=offset, epoch=place.epoch)
 
     def _add(self, kind: str, meaning: str, offset: int, place: Place, topic_id: TopicId | None = None) -> None:
         self._sink.add(

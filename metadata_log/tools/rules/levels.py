@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from metadata_log.errors import InvariantViolation
-from metadata_log.records import FeatureLevelRecord, MetadataRecord, decode_versioned, write_version
+from metadata_log.records import LATEST_PRODUCTION, FeatureLevelRecord, MetadataRecord, decode_versioned, write_version
 from metadata_log.records.levels import FEATURE_NAME
 from metadata_log.tools.findings.sink import FindingSink
 from metadata_log.tools.rules.place import Place
@@ -24,6 +24,8 @@ class LevelRules:
     def __init__(self, sink: FindingSink) -> None:
         self._sink = sink
         self._level: int | None = None
+        self.is_newer = False
+        """The level is one of a later release, so that nothing is known of what may be written at it."""
         self._from = ""
         """Where that is said, in words."""
         self._highest: dict[type[MetadataRecord], int] = {}
@@ -31,7 +33,8 @@ class LevelRules:
 
     def start(self, level: int | None, where: str) -> None:
         """Go on from this level, which is found at `where`; None: from none."""
-        self._level, self._from = level, where
+        self.is_newer = level is not None and level > LATEST_PRODUCTION
+        self._level, self._from = None if self.is_newer else level, where
         self._highest = {}
 
     def on_record(self, record: MetadataRecord, value: bytes, offset: int, place: Place, *, is_trusted: bool) -> None:

@@ -16,7 +16,6 @@ from metadata_log.records import (
     ClientQuotaRecord,
     ConfigRecord,
     DelegationTokenRecord,
-    FeatureLevelRecord,
     FenceBrokerRecord,
     MetadataRecord,
     ProducerIdsRecord,
@@ -28,7 +27,6 @@ from metadata_log.records import (
     UserScramCredentialRecord,
     ZkMigrationStateRecord,
 )
-from metadata_log.records.feature_levels import unknown_feature
 from metadata_log.tools.rules.acls import AclRules, entry_fault
 from metadata_log.tools.rules.orphaned_configs import GoneConfigs
 from metadata_log.tools.rules.place import Place
@@ -107,9 +105,6 @@ class RecordValues:
         elif isinstance(record, RemoveAccessControlEntryRecord):
             self._acls.on_removal(record)
             return
-        elif isinstance(record, FeatureLevelRecord):
-            fault = unknown_feature(record)
-            broken = None if fault is None else ("unknown_feature_level", fault)
         elif isinstance(record, ZkMigrationStateRecord):
             broken = self._on_migration(record)
         else:

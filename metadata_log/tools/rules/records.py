@@ -20,6 +20,7 @@ from metadata_log.records import (
     BeginTransactionRecord,
     BrokerRegistrationChangeRecord,
     EndTransactionRecord,
+    FeatureLevelRecord,
     FenceBrokerRecord,
     MetadataRecord,
     NoOpRecord,
@@ -30,7 +31,10 @@ from metadata_log.records import (
     UnfenceBrokerRecord,
     UnregisterBrokerRecord,
     decode_record,
+    decode_versioned,
+    encode_record,
 )
+from metadata_log.records.newer import LATEST_RELEASE, NewerPart, newer_level, newer_record, newer_tag
 from metadata_log.tools.findings.sink import FindingSink
 from metadata_log.tools.rules.image_records import ImageRecords
 from metadata_log.tools.rules.levels import LevelRules
@@ -47,6 +51,9 @@ _OF_A_BROKER: Final = (
     UnfenceBrokerRecord,
     UnregisterBrokerRecord,
 )
+
+
+_STRANGE: Final = NewerPart(what=f"values that no controller of {LATEST_RELEASE} writes")
 
 
 class RecordRules:
@@ -155,13 +162,14 @@ class RecordRules:
             try:
                 record = decode_record(value)
             except UnknownRecordError as error:
-                meaning = f"the record at offset {offset} is of type {error.api_key}, version {error.version}"
-                self._add("unknown_record", f"{meaning}, which this software does not know", offset, place)
+                self._add_newer(newer_record(error), offset, place)
                 self.distrust()
             except MalformedRecordError as error:
                 self._add("malformed_record", f"the record at offset {offset} does not decode: {error}", offset, place)
                 self.distrust()
             else:
+                if self._levels.is_newer or type(record) is FeatureLevelRecord:
+                    self._judge_newer(record, value, offset, place)
                 if self._is_replayed(record, offset, place):
                     self._levels.on_record(record, value, offset, place, is_trusted=self.is_trusted)
                     decoded.append((offset, record))
@@ -169,6 +177,18 @@ class RecordRules:
         self.records += offset - base_offset
         if decoded and self.is_trusted:
             self._replay(decoded, place)
+
+    def _judge_newer(self, record: MetadataRecord, value: bytes, offset: int, place: Place) -> None:
+        """Find levels, and tagged fields, of a later release; the latter stand only in a log of such a level."""
+        if isinstance(record, FeatureLevelRecord):
+            part = newer_level(record.name, record.feature_level)
+            if part is not None:
+                self._add_newer(part, offset, place)
+        if self._levels.is_newer and encode_record(record, decode_versioned(value)[1]) != value:
+            self._add_newer(newer_tag(type(record)), offset, place)
+
+    def _add_newer(self, part: NewerPart, offset: int, place: Place) -> None:
+        self._sink.add_newer(part, file=place.file, position=place.position, offset=offset, epoch=place.epoch)
 
     def _is_replayed(self, record: MetadataRecord, offset: int, place: Place) -> bool:
         """Not a NoOp, nor what cannot stand in a checkpoint."""
@@ -181,6 +201,9 @@ class RecordRules:
     def _add(
         self, kind: str, meaning: str, offset: int, place: Place, topic_id: TopicId | None = None, group: object = None
     ) -> None:
+        if kind == "strange_value" and self._levels.is_newer:
+            self._add_newer(_STRANGE, offset, place)
+            return
         key = (place.file, topic_id, group) if topic_id is not None or group is not None else None
         self._sink.add(
             kind,

@@ -11,12 +11,15 @@ from functools import cached_property
 
 import msgspec
 
+from metadata_log.errors import UnknownRecordError
 from metadata_log.files.os_files import OsFiles
 from metadata_log.format.batch import batch_values
 from metadata_log.ids import TopicId
-from metadata_log.image import ImageBuilder, Map, MetadataImage, Replayer, TopicImage, TopicsImage
+from metadata_log.image import ImageBuilder, Map, MetadataImage, Replayer, ReplayError, TopicImage, TopicsImage
 from metadata_log.image.hash import image_hash
+from metadata_log.image.newer_release import newer_features
 from metadata_log.records import ClearElrRecord, MetadataRecord, decode_record
+from metadata_log.records.newer import NewerParts
 from metadata_log.storage.checkpoint import read_checkpoint
 from metadata_log.storage.segment import LocatedBatch
 from metadata_log.tools.read.history import LogHistory, Quorum, State, quorum_of
@@ -38,6 +41,11 @@ class View:
     @property
     def quorum(self) -> Quorum:
         return self._state.quorum
+
+    @property
+    def newer(self) -> NewerParts:
+        """All that a later release has written, and that is not shown."""
+        return self._state.newer
 
     @property
     def end(self) -> int:
@@ -97,9 +105,14 @@ def view_at(history: LogHistory, end: int | None = None) -> View:
     if touched is None:
         return View(history.state_at(end))
     builder = ImageBuilder(MetadataImage.empty())
-    for record in lazy.others():
-        builder.apply(record, 0)
+    try:
+        for record in lazy.others():
+            builder.apply(record, 0)
+    except (UnknownRecordError, ReplayError):
+        return View(history.state_at(end))
     image = builder.build(origin[0].offset, origin[0].epoch, checkpoint.header.last_contained_log_timestamp)
+    if newer_features(image.features):
+        return View(history.state_at(end))
     state = State(
         replayer=Replayer.start(_with_topics(image, [lazy.topic(topic_id) for topic_id in touched])),
         quorum=quorum_of(checkpoint),
@@ -125,7 +138,10 @@ def _touched(lazy: LazyCheckpoint, tail: Iterable[LocatedBatch]) -> set[TopicId]
         if batch.header.is_control:
             continue
         for value in batch_values(batch.buffer, batch.header, batch.at):
-            record = decode_record(value)
+            try:
+                record = decode_record(value)
+            except UnknownRecordError:
+                return None
             if isinstance(record, ClearElrRecord):
                 topic = lazy.named(record.topic_name) if record.topic_name else None
                 if not record.topic_name:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from metadata_log.errors import CorruptBatchError, RecordError
+from metadata_log.errors import CorruptBatchError, RecordError, UnknownRecordError
 from metadata_log.format.batch import batch_records
 from metadata_log.ids import ReplicaKey
+from metadata_log.image.features import KRAFT_VERSION
 from metadata_log.records import (
     ControlRecord,
     KRaftVersionRecord,
@@ -20,6 +21,7 @@ from metadata_log.records import (
     VotersRecord,
     decode_control,
 )
+from metadata_log.records.newer import NewerPart, newer_control, newer_levels
 from metadata_log.storage.epoch_starts import unled_epoch
 from metadata_log.storage.segment import LocatedBatch
 from metadata_log.tools.findings.sink import FindingSink
@@ -29,7 +31,6 @@ from metadata_log.tools.read.fast_scan import Quiet, Seen
 from metadata_log.tools.read.scan import Damage, Fault
 from metadata_log.tools.verify.batch_framing import foreign_fields, record_fault
 from metadata_log.tools.verify.voter_steps import (
-    kraft_version_fault,
     voter_addresses_fault,
     voter_ids_fault,
     voters_step_fault,
@@ -74,6 +75,8 @@ class ChainCheck:
         self.batches = 0
         self._accepted: tuple[int, ...] = ()
         self._epoch_before = -1
+        self._is_led_unknown = False
+        """The batch begins with a LeaderChange of a later release, whose leader is not known."""
         self._after_damage = False
         self.false_starts: list[int] = []
         """Offsets of the one batch of an epoch, a LeaderChange, that a batch of an epoch between it and the one before
@@ -185,6 +188,7 @@ class ChainCheck:
         in_order = self._check_offset(batch)
         if not in_order:
             self._voters_before = None
+        self._is_led_unknown = False
         leader = self._on_control(batch, in_order=in_order) if header.is_control else None
         in_order = self._check_epoch(batch, leader) and in_order
         self._after_damage = False
@@ -240,7 +244,7 @@ class ChainCheck:
                 epoch=epoch,
             )
             return False
-        unled = unled_epoch(batch, self.epoch, is_led=leader is not None)
+        unled = unled_epoch(batch, self.epoch, is_led=leader is not None or self._is_led_unknown)
         if unled is not None and not self._after_damage:
             self._found("epoch_without_leader", unled, batch, offset)
             self._epoch_before, self.epoch = self.epoch, epoch
@@ -267,7 +271,11 @@ class ChainCheck:
             if fault is not None:
                 self._found("malformed_record", fault, batch, offset)
             for index, raw in enumerate(raws):
-                record = decode_control(raw.key or b"", raw.value or b"")
+                try:
+                    record = decode_control(raw.key or b"", raw.value or b"")
+                except UnknownRecordError as error:
+                    self._on_newer(error, batch, index)
+                    continue
                 misplaced = self._misplaced(record, batch, index) if in_order else None
                 if misplaced is not None:
                     self._found("foreign_batch", f"it holds {misplaced}", batch, offset + index)
@@ -283,6 +291,18 @@ class ChainCheck:
         if first is not None:
             self._check_electorate(first, batch)
         return first
+
+    def _on_newer(self, error: UnknownRecordError, batch: LocatedBatch, index: int) -> None:
+        """Take note of a control record of a later release: what it says of leaders and voters is not known."""
+        self._add_newer(newer_control(error), batch, int(batch.header.base_offset) + index)
+        if error.api_key == VotersRecord.CONTROL_TYPE:
+            self.voters = self._voters_before = None
+        if error.api_key == LeaderChangeMessage.CONTROL_TYPE and index == 0:
+            self._is_led_unknown = True
+
+    def _add_newer(self, part: NewerPart, batch: LocatedBatch, offset: int) -> None:
+        epoch = int(batch.header.partition_leader_epoch)
+        self._sink.add_newer(part, file=self._file, position=batch.position, offset=offset, epoch=epoch)
 
     def _misplaced(self, record: ControlRecord, batch: LocatedBatch, index: int) -> str | None:
         """Which record a batch of a log holds that cannot stand there; another's LeaderChange is a second leader's."""
@@ -316,14 +336,14 @@ class ChainCheck:
             self._found("leader_not_voter", meaning, batch, election.offset)
 
     def _on_kraft_version(self, level: int, batch: LocatedBatch, offset: int) -> None:
-        fault = kraft_version_fault(level)
-        if fault is not None:
-            self._found("unknown_kraft_version", f"KRaftVersionRecord at offset {offset}: {fault}", batch, offset)
+        newer = newer_levels({KRAFT_VERSION: level})
+        if newer:
+            self._add_newer(newer[0], batch, offset)
         elif level < (self.kraft_version or 0):
             what = f"KRaftVersionRecord at offset {offset} takes kraft.version from {self.kraft_version} to {level}"
             self._found("impossible_record", f"{what}: it never falls (KIP-853)", batch, offset)
         self.kraft_version = level
-        if fault is None:
+        if not newer:
             begins_log = int(batch.header.base_offset) == 0
             self.quorum_changes.append(QuorumChange(offset=offset, begins_log=begins_log, kraft_version=level))
 

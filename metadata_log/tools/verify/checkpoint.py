@@ -10,11 +10,12 @@ from typing import Final
 
 import msgspec
 
-from metadata_log.errors import CorruptBatchError, RecordError
+from metadata_log.errors import CorruptBatchError, RecordError, UnknownRecordError
 from metadata_log.files.port import FileHandle, Files
 from metadata_log.format.batch import batch_records, batch_values
 from metadata_log.ids import ReplicaKey
 from metadata_log.image import MetadataImage
+from metadata_log.image.features import KRAFT_VERSION
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from metadata_log.records import (
     ControlRecord,
@@ -24,6 +25,7 @@ from metadata_log.records import (
     VotersRecord,
     decode_control,
 )
+from metadata_log.records.newer import NewerPart, newer_control, newer_levels
 from metadata_log.storage.checkpoint import parse_checkpoint_name
 from metadata_log.storage.segment import LocatedBatch
 from metadata_log.tools.findings.advice import DROP_CHECKPOINT, RESTORE_FILE
@@ -38,7 +40,6 @@ from metadata_log.tools.rules.place import Place
 from metadata_log.tools.rules.records import RecordRules
 from metadata_log.tools.verify.batch_framing import foreign_fields, inner_fault
 from metadata_log.tools.verify.depth import Depth
-from metadata_log.tools.verify.voter_steps import kraft_version_fault
 
 _DAMAGE: Final = ("corrupt_batch", "malformed_record", "checkpoint_incomplete", "checkpoint_malformed")
 """Of a log these mean another remedy than of a checkpoint, and `bootstrap.checkpoint` can only be restored."""
@@ -174,8 +175,7 @@ class _Check:
         left = self._left()
         if left and (self._end is None or self._end.offset == 0):
             self._set_on_nothing(left)
-        for found in self._inner.findings:
-            self._sink.take(found)
+        self._sink.take_from(self._inner)
         has_errors = any(found.severity is Severity.ERROR for found in self._inner.findings)
         is_whole = self._is_sound and self._has_footer and self._header is not None and not has_errors
         voters = self._voters
@@ -255,7 +255,12 @@ class _Check:
     def _on_control(self, batch: LocatedBatch) -> None:
         try:
             for raw in batch_records(batch.buffer, batch.header, batch.at):
-                self._on_control_record(decode_control(raw.key or b"", raw.value or b""), batch.position, raw.offset)
+                try:
+                    record = decode_control(raw.key or b"", raw.value or b"")
+                except UnknownRecordError as error:
+                    self._add_newer(newer_control(error), batch.position, raw.offset)
+                else:
+                    self._on_control_record(record, batch.position, raw.offset)
         except (CorruptBatchError, RecordError) as error:
             what = f"a control record cannot be read: {error}"
             self._found("malformed_record", what, batch.position, batch.header.base_offset)
@@ -269,9 +274,11 @@ class _Check:
             self._voters = record
         elif isinstance(record, KRaftVersionRecord):
             self._kraft_version = record.kraft_version
-            fault = kraft_version_fault(record.kraft_version)
-            if fault is not None:
-                self._found("unknown_kraft_version", fault, position, offset)
+            for part in newer_levels({KRAFT_VERSION: record.kraft_version}):
+                self._add_newer(part, position, offset)
+
+    def _add_newer(self, part: NewerPart, position: int, offset: int) -> None:
+        self._sink.add_newer(part, file=self._path, position=position, offset=offset)
 
     def _on_data(self, batch: LocatedBatch) -> None:
         header = batch.header

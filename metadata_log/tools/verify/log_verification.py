@@ -155,6 +155,7 @@ class Verification:
             proved_end=max(self._proved_end, chain.end),
             is_sound=log.is_sound,
             is_unread=self._is_unread,
+            newer=self._sink.newer,
             probed=self._checkpoints.probed,
             times=self._checkpoints.times,
             segments=tuple(self._segments),

@@ -11,6 +11,7 @@ from metadata_log.directory import QuorumState
 from metadata_log.ids import ReplicaKey
 from metadata_log.image import MetadataImage, UnwritableMetadataError
 from metadata_log.image.hash import image_hash
+from metadata_log.records.newer import NewerParts
 from metadata_log.tools.findings.finding import Finding
 from metadata_log.tools.read.contents import EpochSpan, voter_keys
 from metadata_log.tools.read.control_facts import Election, QuorumChange, Voting
@@ -39,6 +40,7 @@ class LogReport(msgspec.Struct, frozen=True, kw_only=True):
         proved_end: up to where the log once reached, by what stands beside it; at least its end.
         is_sound: nothing is wrong with bytes and order of its batches.
         is_unread: a segment could not be read, so that nobody knows how far the log goes.
+        newer: all that a later release has written, and was not judged.
         times: of the batches that end where a checkpoint does, in ms, by that offset.
         probed: the metadata that replay gives, at those of the offsets asked for that it has; the images share nearly
             all that they hold.
@@ -64,6 +66,7 @@ class LogReport(msgspec.Struct, frozen=True, kw_only=True):
     proved_end: int
     is_sound: bool
     is_unread: bool = False
+    newer: NewerParts
     probed: dict[int, MetadataImage]
     times: dict[int, int]
     segments: tuple[str, ...]

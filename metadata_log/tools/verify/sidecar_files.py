@@ -20,12 +20,13 @@ from metadata_log.directory import (
     read_partition_metadata,
 )
 from metadata_log.directory.quorum_state import VOTE_ADVICE
-from metadata_log.errors import CorruptFileError
+from metadata_log.errors import CorruptFileError, NewerFileError
 from metadata_log.files.port import Files, read_small_file
 from metadata_log.format.epoch_file import EPOCH_FILE, parse_epochs
 from metadata_log.format.epochs import EpochHistory, EpochStart
 from metadata_log.ids import METADATA_TOPIC_ID, id_text
 from metadata_log.offsets import Epoch, Offset
+from metadata_log.records.newer import NewerPart
 from metadata_log.storage.checkpoint import is_all_in_checkpoint
 from metadata_log.storage.recovered_epochs import was_being_cut
 from metadata_log.tools.findings.advice import RESTORE_VOTES, STATIC_VOTERS
@@ -63,7 +64,9 @@ _ADVICE: Final = {QUORUM_STATE_FILE: RESTORE_VOTES, EPOCH_FILE: _REBUILD_EPOCHS}
 
 def add_unusable(sink: FindingSink, path: str, error: CorruptFileError | OSError) -> None:
     """A small file that says nothing usable, or cannot be read at all."""
-    if isinstance(error, CorruptFileError):
+    if isinstance(error, NewerFileError):
+        sink.add_newer(NewerPart(what=f"{path} ({error.what.removesuffix(f'. {VOTE_ADVICE}')})"), file=path)
+    elif isinstance(error, CorruptFileError):
         what = error.what.removesuffix(f". {VOTE_ADVICE}")  # the finding's own advice says what to do
         sink.add("corrupt_file", what, file=path, advice=_ADVICE.get(path.rsplit("/", 1)[-1]))
     else:

@@ -1,4 +1,4 @@
-"""Whether a log may name such voters, or such a level of kraft.version, and whether one set may follow another.
+"""The rules for sets of voters: which a log may name, and which may follow another.
 
 Decides: what a set must have, and how many voters may change at a time. Must not know: files, batches, who wrote a set.
 
@@ -10,21 +10,10 @@ is replaced is one removed and, later, one added.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
 from metadata_log.ids import ReplicaKey, id_text
 from metadata_log.records import VotersRecord
 from metadata_log.tools.words import join_names
-
-_KRAFT_VERSIONS: Final = range(2)
-"""0: static voters; 1: voters in the log (KIP-853)."""
-
-
-def kraft_version_fault(level: int) -> str | None:
-    """What is wrong with a level of kraft.version, or None."""
-    if level in _KRAFT_VERSIONS:
-        return None
-    return f"kraft.version {level} is not known: known are {_KRAFT_VERSIONS[0]} to {_KRAFT_VERSIONS[-1]}"
 
 
 def voter_ids_fault(voters: Sequence[ReplicaKey]) -> str | None:

@@ -14,6 +14,7 @@ from collections.abc import Callable
 
 from metadata_log.format.batch import batch_values, check_batch
 from metadata_log.image import ImageChanges, MetadataImage, changes_between
+from metadata_log.image.newer_release import check_known_levels
 from metadata_log.image.replayer import Replayer
 from metadata_log.offsets import Offset
 from quorum.node.core.ports import ImagePublished
@@ -84,6 +85,7 @@ class Published:
         """A snapshot has taken the log's place: go on from its image."""
         before = self.replayer.image
         self.forget()
+        check_known_levels(image.features)
         self.replayer = Replayer.follow(image)
         self.high_watermark = max(self.high_watermark, image.offset_and_epoch.offset)
         changes = changes_between(before, image)
@@ -127,7 +129,10 @@ class Published:
         header = check_batch(self._buffer, self._position)
         values = [] if header.is_control else batch_values(self._buffer, header, self._position)
         if header.next_offset > self.replayer.end.offset:
+            before = self.replayer.image.features
             self.replayer = self.replayer.on_batch(header, values)
+            if self.replayer.image.features is not before:
+                check_known_levels(self.replayer.image.features)
         self._position += header.size_in_bytes
         return 1 + len(values)
 

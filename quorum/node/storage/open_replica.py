@@ -25,6 +25,7 @@ from metadata_log.files.port import Files
 from metadata_log.format.batch import batch_records, iter_batches
 from metadata_log.ids import METADATA_TOPIC_ID, ZERO_DIRECTORY_ID, NodeId, ReplicaKey, id_text
 from metadata_log.image import MetadataImage
+from metadata_log.image.newer_release import check_known_bootstrap, check_known_levels
 from metadata_log.image.replayer import Replayer
 from metadata_log.offsets import Offset
 from metadata_log.records import MetadataRecord, VotersRecord, decode_control, decode_record
@@ -52,6 +53,7 @@ def open_replica(files: Files, config: NodeConfig, *, cluster_id: str | None = N
         DirectoryLockedError: another process uses one.
         LostVoteError: a controller's has a log, and no quorum-state.
         CorruptBatchError, CorruptFileError, UnknownRecordError: something in it is damaged or from newer software.
+        NewerLevelError: its log is of a later release.
         OSError: it cannot be read or written.
     """
     directories = dict.fromkeys((*config.log_dirs, config.metadata_log_dir))
@@ -84,12 +86,16 @@ def _open_locked(files: Files, config: NodeConfig, meta: MetaProperties, locks: 
         _check_never_voted(files, directory)
     starting = open_starting_log(files, directory, config.log)
     log, snapshot, writer = starting.log, starting.snapshot, starting.writer
+    if snapshot is not None:
+        check_known_levels(snapshot.image.features)
     bootstrap_records = _bootstrap_records(files, config.metadata_log_dir)
     if config.is_controller and starting.end.offset == 0 and not bootstrap_records:
         raise NotFormattedError(
             f"{config.metadata_log_dir}/{BOOTSTRAP_CHECKPOINT} is missing: a first controller has nothing to begin "
             "with. Run `kraft storage format` for this directory"
         )
+    if starting.end.offset == 0:
+        check_known_bootstrap(bootstrap_records)
     storage = StorageState(
         quorum_state=None if quorum_state is None else _state_of(quorum_state),
         log_start_offset=log.start_offset,

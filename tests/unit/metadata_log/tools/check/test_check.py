@@ -357,12 +357,10 @@ def test_without_indexes_nothing_is_missed(clusters: Path, tmp_path: Path) -> No
     ("name", "content"),
     [
         ("__cluster_metadata-0/quorum-state", b""),
-        ("__cluster_metadata-0/quorum-state", b'{"data_version":9,"leaderId":1,"leaderEpoch":1}'),
         ("__cluster_metadata-0/quorum-state", None),
-        ("__cluster_metadata-0/partition.metadata", b"version: 7\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ"),
         ("meta.properties", bytes(120)),
     ],
-    ids=["empty", "newer", "gone", "topic-id", "zeroed"],
+    ids=["empty", "gone", "zeroed"],
 )
 def test_a_small_file_is_to_be_restored_not_its_directory_emptied(
     name: str, content: bytes | None, clusters: Path, tmp_path: Path
@@ -381,6 +379,28 @@ def test_a_small_file_is_to_be_restored_not_its_directory_emptied(
     assert "anew" not in found.advice
     assert "Never remove it" not in found.meaning
     assert not ("do not empty" in found.advice and "empty log" in found.advice)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("quorum-state", b'{"data_version":9,"leaderId":1,"leaderEpoch":1}'),
+        ("partition.metadata", b"version: 7\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ"),
+        ("leader-epoch-checkpoint", b"5\n1\n1 0\n"),
+    ],
+)
+def test_a_small_file_of_a_later_release_is_noted(name: str, content: bytes, clusters: Path, tmp_path: Path) -> None:
+    cluster = copy_cluster(clusters / "basic", tmp_path / "basic")
+    path = cluster.metadata(2) / name
+    path.write_bytes(content)
+
+    report = check_paths([cluster.node(node_id) for node_id in (1, 2, 3)])
+
+    (found,) = report.findings
+    assert report.is_sound
+    assert (found.kind, found.node_id, found.file) == ("newer_release", 2, str(path))
+    assert str(path) in found.meaning
+    assert "start no controller" in found.advice
 
 
 def test_epochs_that_are_gone_are_made_anew(clusters: Path, tmp_path: Path) -> None:
