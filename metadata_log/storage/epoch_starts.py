@@ -7,14 +7,14 @@ A batch's epoch is outside its checksum. One bit of it makes a log seem to have 
 
 from __future__ import annotations
 
-from metadata_log.errors import MetadataLogError
+from metadata_log.errors import MetadataLogError, UnknownRecordError
 from metadata_log.format.batch import batch_records
 from metadata_log.records import LeaderChangeMessage, decode_control
 from metadata_log.storage.segment import LocatedBatch
 
 
 def leads(batch: LocatedBatch) -> bool:
-    """Whether it begins with a LeaderChange."""
+    """Return True if it begins with a LeaderChange, of a later release's version, too."""
     if not batch.header.is_control:
         return False
     try:
@@ -22,6 +22,8 @@ def leads(batch: LocatedBatch) -> bool:
         return first is not None and isinstance(
             decode_control(first.key or b"", first.value or b""), LeaderChangeMessage
         )
+    except UnknownRecordError as error:
+        return error.api_key == LeaderChangeMessage.CONTROL_TYPE
     except MetadataLogError:
         return False
 

@@ -18,7 +18,7 @@ from typing import Final
 import msgspec
 
 from metadata_log.files.os_files import OsFiles
-from metadata_log.records.newer import NOTHING_NEWER, NewerParts
+from metadata_log.records.newer import NOTHING_NEWER
 from metadata_log.tools.check.checkpoint_times import check_times
 from metadata_log.tools.check.identity import check_identity
 from metadata_log.tools.check.leaders import check_leaders
@@ -44,6 +44,7 @@ from metadata_log.tools.replicas.foreign_logs import without_aliens
 from metadata_log.tools.replicas.replica_set import QuorumView, Replica, absent_voters, nothing_in_common, view_quorum
 from metadata_log.tools.replicas.reread_lagging import with_second_look
 from metadata_log.tools.verify.bootstrap_checkpoint import check_unread_bootstraps
+from metadata_log.tools.verify.report import LogReport
 from metadata_log.tools.verify.verify_log import verify_file, verify_log
 
 _TRIES: Final = 4
@@ -137,8 +138,6 @@ def _check(sources: Sources) -> CheckReport:
     found += (*check_strange(sources.nodes, brokers), *check_partition_files(brokers, held))
     found += check_missing(held, view, odd)
     found += _check_files(sources.nodes, view)
-    newer = [report.newer for report in (*(replica.report for replica in view.replicas), *files)]
-    found = list(_one_newer_note(found, newer))
     replicas = {id(replica.source): replica for replica in view.replicas}
     voters = {id(replica.source) for replica in view.replicas if view.is_voter(replica)}
     return CheckReport(
@@ -149,7 +148,7 @@ def _check(sources: Sources) -> CheckReport:
         files=tuple(map(str, sources.files)),
         voters=tuple(map(str, view.voters)),
         bounds=diff.bounds if is_tie else view.bounds,
-        findings=sort_findings(with_places(dict.fromkeys(found), sources.nodes)),
+        findings=sort_findings(with_places(_with_one_note(found, view, files), sources.nodes)),
     )
 
 
@@ -162,15 +161,14 @@ def _check_files(nodes: Sequence[NodeSource], view: QuorumView) -> Iterator[Find
             yield from check_unread_bootstraps(OsFiles(), node)
 
 
-def _one_newer_note(found: Sequence[Finding], newer: Iterable[NewerParts]) -> Iterator[Finding]:
-    """Yield the findings, with one note for all logs of what a later release has written."""
-    notes = [one for one in found if one.kind == NEWER_RELEASE]
-    yield from (one for one in found if one.kind != NEWER_RELEASE)
-    if len(notes) == 1:
-        yield notes[0]
-    elif notes:
-        every = NOTHING_NEWER.plus(*(part for parts in newer for part in parts.parts))
-        yield finding(NEWER_RELEASE, every.text())
+def _with_one_note(found: Iterable[Finding], view: QuorumView, files: Iterable[LogReport]) -> list[Finding]:
+    """Return the findings, each once, with one note for all logs of what a later release has written."""
+    each = list(dict.fromkeys(found))
+    if sum(one.kind == NEWER_RELEASE for one in each) < 2:
+        return each
+    reports = (*(replica.report for replica in view.replicas), *files)
+    every = NOTHING_NEWER.plus(*(part for report in reports for part in report.newer.parts))
+    return [*(one for one in each if one.kind != NEWER_RELEASE), finding(NEWER_RELEASE, every.text())]
 
 
 def _besides(more: Iterable[Finding], found: Sequence[Finding]) -> list[Finding]:

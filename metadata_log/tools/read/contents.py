@@ -20,12 +20,13 @@ from metadata_log.directory import (
     read_meta_properties,
     read_quorum_state,
 )
-from metadata_log.errors import CorruptBatchError, CorruptFileError, RecordError
+from metadata_log.errors import CorruptBatchError, CorruptFileError, RecordError, UnknownRecordError
 from metadata_log.files.os_files import OsFiles
 from metadata_log.files.port import Files
 from metadata_log.format.batch import batch_records
 from metadata_log.ids import ReplicaKey
 from metadata_log.records import LeaderChangeMessage, VotersRecord, decode_control
+from metadata_log.records.newer import newer_control
 from metadata_log.storage.checkpoint import parse_checkpoint_name
 from metadata_log.storage.segment import LocatedBatch, segment_bases, segment_file
 from metadata_log.tools.read.scan import Damage, scan
@@ -132,7 +133,10 @@ class _Walk:
 
 
 class ControlFacts(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What a control batch says. `electors`: voters named by a LeaderChange; `unreadable`: what does not decode."""
+    """What a control batch says. `electors`: voters named by a LeaderChange; `unreadable`: what does not decode.
+
+    A record of a later release is passed over: its leader or voters are not known.
+    """
 
     types: tuple[str, ...] = ()
     """The class names of its records."""
@@ -141,13 +145,21 @@ class ControlFacts(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     voters: tuple[ReplicaKey, ...] | None = None
     unreadable: str | None = None
 
+    def past(self, error: UnknownRecordError) -> ControlFacts:
+        """Return the facts after a record of a later release."""
+        return msgspec.structs.replace(self, types=(*self.types, newer_control(error).what))
+
 
 def control_facts(batch: LocatedBatch) -> ControlFacts:
     """The leader and the voters that a control batch names."""
     facts = ControlFacts()
     try:
         for record in batch_records(batch.buffer, batch.header, batch.at):
-            decoded = decode_control(record.key or b"", record.value or b"")
+            try:
+                decoded = decode_control(record.key or b"", record.value or b"")
+            except UnknownRecordError as error:
+                facts = facts.past(error)
+                continue
             facts = msgspec.structs.replace(facts, types=(*facts.types, type(decoded).__name__))
             match decoded:
                 case LeaderChangeMessage() as change:

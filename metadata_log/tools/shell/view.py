@@ -22,7 +22,8 @@ from metadata_log.records import ClearElrRecord, MetadataRecord, decode_record
 from metadata_log.records.newer import NewerParts
 from metadata_log.storage.checkpoint import read_checkpoint
 from metadata_log.storage.segment import LocatedBatch
-from metadata_log.tools.read.history import LogHistory, Quorum, State, quorum_of
+from metadata_log.tools.read.history import LogHistory, State
+from metadata_log.tools.read.quorum import Quorum, quorum_of
 from metadata_log.tools.shell.lazy_checkpoint import LazyCheckpoint
 
 

@@ -31,6 +31,7 @@ from metadata_log.tools.read.fast_scan import Quiet, Seen
 from metadata_log.tools.read.scan import Damage, Fault
 from metadata_log.tools.verify.batch_framing import foreign_fields, record_fault
 from metadata_log.tools.verify.voter_steps import (
+    electorate_fault,
     voter_addresses_fault,
     voter_ids_fault,
     voters_step_fault,
@@ -62,6 +63,8 @@ class ChainCheck:
         """Where each epoch's first batch is, by its offset: file and position."""
         self.elections: list[Election] = []
         self.voters: Voting | None = None
+        self.has_newer_voters = False
+        """The last voters are in a record of a later release, so that they are not known."""
         self._voters_before: tuple[ReplicaKey, ...] | None = None
         """The last set, if nothing that may have changed it since is missing."""
         self.known_voters: set[ReplicaKey] = set()
@@ -288,15 +291,16 @@ class ChainCheck:
                     self._on_kraft_version(record.kraft_version, batch, offset + index)
         except (CorruptBatchError, RecordError) as error:
             self._found("malformed_record", f"a control record cannot be read: {error}", batch, offset)
-        if first is not None:
-            self._check_electorate(first, batch)
+        fault = None if first is None or self.voters is None else electorate_fault(first, self.voters)
+        if first is not None and fault is not None:
+            self._found("leader_not_voter", fault, batch, first.offset)
         return first
 
     def _on_newer(self, error: UnknownRecordError, batch: LocatedBatch, index: int) -> None:
         """Take note of a control record of a later release: what it says of leaders and voters is not known."""
         self._add_newer(newer_control(error), batch, int(batch.header.base_offset) + index)
         if error.api_key == VotersRecord.CONTROL_TYPE:
-            self.voters = self._voters_before = None
+            self.voters, self._voters_before, self.has_newer_voters = None, None, True
         if error.api_key == LeaderChangeMessage.CONTROL_TYPE and index == 0:
             self._is_led_unknown = True
 
@@ -319,21 +323,6 @@ class ChainCheck:
             return None
         began = self.spans[-1].start_offset
         return f"a LeaderChange of epoch {epoch}, which has begun at offset {began}: a leader writes it first, and once"
-
-    def _check_electorate(self, election: Election, batch: LocatedBatch) -> None:
-        """Who elected, and who was elected, are voters by the last set in the log: a first leader writes its own set
-        into the batch of its LeaderChange."""
-        if self.voters is None:
-            return
-        ids = {int(voter.node_id) for voter in self.voters.voters}
-        strangers = ({*election.granting, election.leader_id} & set(election.voters)) - ids
-        if strangers:
-            names = ", ".join(map(str, sorted(strangers)))
-            meaning = (
-                f"node {election.leader_id} became leader of epoch {election.epoch}, but {names} had no vote: the "
-                f"voters by the KRaftVoters at offset {self.voters.offset} were {', '.join(map(str, sorted(ids)))}"
-            )
-            self._found("leader_not_voter", meaning, batch, election.offset)
 
     def _on_kraft_version(self, level: int, batch: LocatedBatch, offset: int) -> None:
         newer = newer_levels({KRAFT_VERSION: level})
@@ -361,7 +350,7 @@ class ChainCheck:
             fault = voters_step_fault(self._voters_before, voters) if self._voters_before and not is_repairs else None
             if fault is not None:
                 self._found("voters_changed_at_once", f"VotersRecord at offset {offset} {fault}", batch, offset)
-            self.voters = Voting(offset=offset, voters=voters)
+            self.voters, self.has_newer_voters = Voting(offset=offset, voters=voters), False
             self._voters_before = voters
             self.known_voters.update(voters)
             begins_log = int(batch.header.base_offset) == 0

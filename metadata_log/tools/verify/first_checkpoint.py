@@ -15,7 +15,8 @@ from metadata_log.errors import MetadataLogError
 from metadata_log.files.port import Files
 from metadata_log.image import MetadataImage, Replayer
 from metadata_log.storage.segment import LocatedBatch
-from metadata_log.tools.read.history import Quorum, State, readable_batches
+from metadata_log.tools.read.history import State, readable_batches
+from metadata_log.tools.read.quorum import Quorum
 from metadata_log.tools.read.scan import Damage
 from metadata_log.tools.verify.checkpoint import CheckpointReport
 

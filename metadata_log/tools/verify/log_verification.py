@@ -142,7 +142,7 @@ class Verification:
             epochs=tuple(chain.spans),
             elections=tuple(chain.elections),
             false_starts=tuple(chain.false_starts),
-            voters=chain.voters or voters_of(whole),
+            voters=None if chain.has_newer_voters else chain.voters or voters_of(whole),
             known_voters=frozenset(chain.known_voters).union(*(found.voters or () for found in whole)),
             quorum_changes=tuple(chain.quorum_changes),
             static_voters=() if state is None else state.static_voters,

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 from metadata_log.ids import ReplicaKey, id_text
 from metadata_log.records import VotersRecord
+from metadata_log.tools.read.control_facts import Election, Voting
 from metadata_log.tools.words import join_names
 
 
@@ -43,3 +44,19 @@ def voters_step_fault(before: Sequence[ReplicaKey], after: Sequence[ReplicaKey])
 
 def _named(voters: Sequence[ReplicaKey]) -> str:
     return join_names([f"node {voter.node_id} (directory {id_text(voter.directory_id)})" for voter in voters])
+
+
+def electorate_fault(election: Election, voting: Voting) -> str | None:
+    """Return a sentence if one who elected, or was elected, is no voter by the last set in the log; None: all are.
+
+    A first leader writes its own set into the batch of its LeaderChange.
+    """
+    ids = {int(voter.node_id) for voter in voting.voters}
+    strangers = ({*election.granting, election.leader_id} & set(election.voters)) - ids
+    if not strangers:
+        return None
+    names = ", ".join(map(str, sorted(strangers)))
+    return (
+        f"node {election.leader_id} became leader of epoch {election.epoch}, but {names} had no vote: the voters by "
+        f"the KRaftVoters at offset {voting.offset} were {', '.join(map(str, sorted(ids)))}"
+    )

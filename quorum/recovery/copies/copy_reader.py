@@ -27,7 +27,8 @@ from metadata_log.storage.segment import LocatedBatch, segment_bases, segment_fi
 from metadata_log.tools.read.consistent_read import OneMoment, read_at_one_moment
 from metadata_log.tools.read.contents import EpochSpan
 from metadata_log.tools.read.control_facts import Election
-from metadata_log.tools.read.history import Quorum, State, quorum_of
+from metadata_log.tools.read.history import State
+from metadata_log.tools.read.quorum import Quorum, quorum_of
 from metadata_log.tools.read.scan import Damage, Fault, scan
 from quorum.recovery.copies.checkpoints import damage_of, load_checkpoint
 from quorum.recovery.copies.copy_parts import (
