@@ -15,6 +15,8 @@ _SHARE: Final = 10
 """One lot of so many is compared by `make test`, all by `make campaign`."""
 DAMAGE_NAMES: Final = "damage/"
 """The beginning of the names of the cases of planted damage; `damage/`, the damage, and after a dot what is asked."""
+NEWER_NAMES_PREFIX: Final = "newer/"
+"""The beginning of the names of the cases of logs of a later release."""
 RANDOM_PORT: Final = 29901
 """The port of a controller that a command makes, which gives it a random directory id."""
 _UNSTEADY: Final = {
@@ -61,7 +63,8 @@ class Case:
 
         The cases of one damage are drawn together, so that no damage is planted for one of its commands alone.
         """
-        damage = self.name.partition(".")[0] if self.name.startswith(DAMAGE_NAMES) else ""
+        is_planted = self.name.startswith((DAMAGE_NAMES, NEWER_NAMES_PREFIX))
+        damage = self.name.partition(".")[0] if is_planted else ""
         return zlib.crc32((self.lot or damage or self.key).encode()) % _SHARE == 0
 
     def words_for(self, values: Mapping[str, str]) -> list[str]:

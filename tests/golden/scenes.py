@@ -13,6 +13,7 @@ from tests.golden.cases import Case, Scene, in_clusters
 from tests.golden.damaged import damage_scenes
 from tests.golden.helping import help_cases
 from tests.golden.looking import looking_cases
+from tests.golden.newer import newer_scenes
 from tests.golden.recovering import recovering_cases
 from tests.golden.repairing import repairing_scenes
 from tests.support.clusters import SCENARIOS
@@ -23,7 +24,7 @@ _DAMAGE: Final[Mapping[str, Sequence[str]]] = {
     "damage-files": ("files", "small_files", "beside"),
     "damage-quorum": ("quorum", "voters", "partitions", "reach"),
 }
-PARTS: Final = ("help", "looking", "recovering", "repairing", *_DAMAGE)
+PARTS: Final = ("help", "looking", "recovering", "repairing", "newer", *_DAMAGE)
 
 
 @cache
@@ -38,6 +39,8 @@ def scenes_of(part: str) -> Sequence[Scene]:
             return list(_by_command(recovering_cases))
         case "repairing":
             return list(repairing_scenes())
+        case "newer":
+            return list(newer_scenes())
         case _:
             return [scene for group in _DAMAGE[part] for scene in damage_scenes(group)]
 
