@@ -39,7 +39,12 @@ from quorum.api.configs import (
     IncrementalAlterConfigsResponse,
     ReplacedResource,
 )
-from quorum.api.controllers import RegisterController, RegisterControllerResponse
+from quorum.api.controllers import (
+    RegisterController,
+    RegisterControllerResponse,
+    UnregisterController,
+    UnregisterControllerResponse,
+)
 from quorum.api.described_configs import (
     ConfigSynonym,
     DescribeConfigs,
@@ -160,6 +165,7 @@ Request = (
     | DescribeUserScramCredentials
     | DescribeConfigs
     | UnregisterBroker
+    | UnregisterController
     | UpdateFeatures
 )
 Response = (
@@ -190,6 +196,7 @@ Response = (
     | DescribeUserScramCredentialsResponse
     | DescribeConfigsResponse
     | UnregisterBrokerResponse
+    | UnregisterControllerResponse
     | UpdateFeaturesResponse
 )
 
@@ -307,6 +314,8 @@ __all__ = [
     "TopicPartitions",
     "UnregisterBroker",
     "UnregisterBrokerResponse",
+    "UnregisterController",
+    "UnregisterControllerResponse",
     "UpdateFeatures",
     "UpdateFeaturesResponse",
     "UpgradeType",

@@ -1,4 +1,4 @@
-"""RegisterController and its answer: a controller tells its listeners and features (KIP-919)."""
+"""RegisterController (KIP-919) and UnregisterController (KIP-1312) with their responses."""
 
 from __future__ import annotations
 
@@ -24,6 +24,23 @@ class RegisterController(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 class RegisterControllerResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The answer to RegisterController."""
+
+    error: Error = Error.NONE
+    error_message: str | None = None
+
+
+class UnregisterController(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A request to remove the registration of a controller that is gone for good."""
+
+    controller_id: int
+
+    def refused(self, error: Error, message: str | None = None) -> UnregisterControllerResponse:
+        """Return the response that rejects the whole request."""
+        return UnregisterControllerResponse(error=error, error_message=message)
+
+
+class UnregisterControllerResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The response to UnregisterController."""
 
     error: Error = Error.NONE
     error_message: str | None = None

@@ -3,7 +3,7 @@
 Decides nothing: a code is a value in an answer. What a peer or a client did wrong is told by one of these; what we did
 wrong ourselves is an exception and never becomes a code.
 
-Source: the error table of Kafka's protocol as of 4.3.
+Source: the error table of Kafka's protocol as of 4.4.
 """
 
 from __future__ import annotations
@@ -149,3 +149,6 @@ class Error(enum.IntEnum):
     STREAMS_INVALID_TOPOLOGY_EPOCH = 131
     STREAMS_TOPOLOGY_FENCED = 132
     SHARE_SESSION_LIMIT_REACHED = 133
+    GROUP_DELETION_FAILED = 134
+    STREAMS_TOPOLOGY_DESCRIPTION_UPDATE_FAILED = 135
+    CONTROLLER_ID_NOT_REGISTERED = 136

@@ -46,6 +46,7 @@ from quorum.api import (
     RenewDelegationToken,
     Request,
     UnregisterBroker,
+    UnregisterController,
     UpdateFeatures,
 )
 from quorum.api.context import RequestContext
@@ -83,6 +84,7 @@ from quorum.controller.handlers.list_partition_reassignments import handle_list_
 from quorum.controller.handlers.register_broker import handle_register_broker
 from quorum.controller.handlers.register_controller import handle_register_controller
 from quorum.controller.handlers.unregister_broker import handle_unregister_broker
+from quorum.controller.handlers.unregister_controller import handle_unregister_controller
 from quorum.controller.handlers.update_features import handle_update_features
 from quorum.controller.leader_changes import continue_clean_ups, continue_elections, continue_losses
 from quorum.controller.result import NOTHING, ControllerResult
@@ -105,6 +107,7 @@ _HANDLERS: Final[dict[type[Request], Callable[[Any, Turn], ControllerResult]]] =
     IncrementalAlterConfigs: handle_incremental_alter_configs,
     AlterPartitionReassignments: handle_alter_partition_reassignments,
     UnregisterBroker: handle_unregister_broker,
+    UnregisterController: handle_unregister_controller,
     UpdateFeatures: handle_update_features,
     ElectLeaders: handle_elect_leaders,
     ListPartitionReassignments: handle_list_partition_reassignments,

@@ -1,7 +1,7 @@
 """Which metadata.version allows what: the levels from which a record may say something.
 
 Decides nothing else; which version of a record is written at a level is `metadata_log.records.levels`' business.
-Source: the table of metadata versions of Kafka 4.3.
+Source: the table of metadata versions of Kafka 4.4.
 """
 
 from __future__ import annotations

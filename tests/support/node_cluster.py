@@ -38,8 +38,10 @@ class Cluster:
         disk: type[SimulatedDisk] | None = None,
         log: LogConfig | None = None,
         snapshots: SnapshotConfig | None = None,
+        level: int = LEVEL,
     ) -> None:
         self.now_ms = 0
+        self.level = level
         self.random = random.Random(seed)
         self._queue: list[tuple[int, int, Callable[[], None]]] = []
         self._sequence = 0
@@ -80,7 +82,7 @@ class Cluster:
             DATA,
             cluster_id=CLUSTER_ID,
             node_id=node.voter.key.node_id,
-            level=LEVEL,
+            level=self.level,
             now_ms=WALL_START_MS,
             initial_voters=[each.voter for each in self.nodes],
         )

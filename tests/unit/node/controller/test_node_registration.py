@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from metadata_log.ids import NodeId, Uuid
+from metadata_log.records.levels import UNREGISTER_CONTROLLER_LEVEL
 from metadata_log.voters import Endpoint
+from quorum.api import UnregisterController, UnregisterControllerResponse
+from quorum.api.calls import ClientAnswer
 from quorum.node.controller.registration import registration_of
 from quorum.node.core.ports import Refused
 from tests.support.node_cluster import Cluster
@@ -50,3 +53,23 @@ def test_what_a_former_process_asked_late_is_no_second_process() -> None:
     cluster.run_until(lambda: _registered(leader) == TWIN.incarnation_id)
     cluster.run_until(lambda: _registered(leader) == own, within_ms=2_000)
     assert _warnings(cluster) == []
+
+
+def test_a_running_controller_that_was_unregistered_registers_once_more_and_no_more() -> None:
+    cluster = Cluster(seed=5, level=UNREGISTER_CONTROLLER_LEVEL)
+    cluster.start()
+    leader = cluster.elect()
+    cluster.run_until(lambda: len(leader.executor.image.cluster.controllers) == len(cluster.nodes))
+    before = leader.executor.image.cluster.controllers
+    other = next(node_id for node_id in before if node_id != leader.node_id)
+    answers: list[ClientAnswer] = []
+    leader.call(UnregisterController(controller_id=other), answers.append)
+    cluster.run_until(lambda: bool(answers))
+    assert answers[0].response == UnregisterControllerResponse()
+    assert other not in leader.executor.image.cluster.controllers
+    cluster.run_until(lambda: other in leader.executor.image.cluster.controllers, within_ms=1_000)
+    again = leader.executor.image.cluster
+    assert again.controllers[other] == before[other]
+    cluster.run_for(MINUTES * 60_000)
+    assert leader.executor.image.cluster is again, "nobody registered since"
+    assert not [event for event in cluster.node(other).events if isinstance(event, Refused)]
