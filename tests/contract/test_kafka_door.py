@@ -14,11 +14,12 @@ from metadata_log.image.cluster import ControllerRegistration, Listener
 from metadata_log.image.maps import Map
 from metadata_log.offsets import Offset
 from metadata_log.voters import Endpoint
+from quorum.api.error_codes import Error
 from quorum.api.quorum_description import QuorumDescription, ReplicaDescription
 from quorum.server.kafka.frames import MAX_FRAME_BYTES
 from quorum.server.kafka.offered_versions import OFFERED
 from tests.support.kafka_requests import api_versions, describe_cluster, describe_quorum
-from tests.support.kafka_wire import connected, kafka_door, request_bytes, requests_of, written
+from tests.support.kafka_wire import connected, kafka_door, request_bytes, written
 from tests.support.loop import run
 from tests.support.scripted_node import NODE_ID, ScriptedNode
 
@@ -70,7 +71,7 @@ def _registered(image: MetadataImage) -> MetadataImage:
 
 
 class TestApiVersions:
-    @pytest.mark.parametrize("version", range(5))
+    @pytest.mark.parametrize("version", range(6))
     def test_it_offers_exactly_what_is_answered(self, version: int) -> None:
         async def main() -> None:
             async with kafka_door(_Node()) as door, connected(door.port) as client:
@@ -88,7 +89,7 @@ class TestApiVersions:
             levels = {each.name: each.max_version_level for each in newest.finalized_features}
             assert levels == {"kraft.version": 1, "metadata.version": 30, "group.version": 1}
             supported = {each.name: (each.min_version, each.max_version) for each in newest.supported_features}
-            assert supported["metadata.version"] == (7, 30)
+            assert supported["metadata.version"] == (7, 33)
             assert supported["kraft.version"] == (0, 1)
             assert [each.name for each in older.supported_features] == ["metadata.version"], "v3 knows no level 0"
 
@@ -101,17 +102,43 @@ class TestApiVersions:
                 await client.send_bytes(struct.pack(">i", len(head)) + head)
                 said = await client.answer(18, 0, 77)
                 assert said.error_code.value == 35
-                assert [(each.api_key, each.min_version, each.max_version) for each in said.api_keys] == [(18, 0, 4)]
+                assert [(each.api_key, each.min_version, each.max_version) for each in said.api_keys] == [(18, 0, 5)]
                 assert (await client.ask(api_versions(4))).error_code.value == 0, "the connection goes on"
 
         run(main())
 
+    @pytest.mark.parametrize("version", [4, 5])
     @pytest.mark.parametrize("name", ["", "-a", "a b", "a/"])
-    def test_a_strange_name_of_software_is_refused(self, name: str) -> None:
+    def test_a_strange_name_of_software_is_refused(self, name: str, version: int) -> None:
         async def main() -> None:
-            request = requests_of(18, 4).ApiVersionsRequest(client_software_name=name, client_software_version="1")
+            request = api_versions(version, client_software_name=name)
             async with kafka_door(_Node()) as door, connected(door.port) as client:
                 assert (await client.ask(request)).error_code.value == 42
+
+        run(main())
+
+    @pytest.mark.parametrize(
+        ("cluster_id", "node_id", "code"),
+        [
+            (None, -1, Error.NONE),
+            ("any", NODE_ID, Error.NONE),
+            ("any", NODE_ID + 1, Error.NONE),
+            ("", 0, Error.NONE),
+            ("any", -2, Error.NONE),
+            ("any", -1, Error.INVALID_REQUEST),
+            (None, NODE_ID, Error.INVALID_REQUEST),
+            (None, 0, Error.INVALID_REQUEST),
+        ],
+    )
+    def test_both_ids_or_neither_are_taken(self, cluster_id: str | None, node_id: int, code: Error) -> None:
+        """Kafka's controllers compare no id with their own, either."""
+
+        async def main() -> None:
+            async with kafka_door(_Node()) as door, connected(door.port) as client:
+                said = await client.ask(api_versions(5, cluster_id=cluster_id, node_id=node_id))
+                assert said.error_code.value == code
+                assert bool(said.api_keys) == (code is Error.NONE)
+                assert (await client.ask(api_versions(5))).error_code.value == 0, "the connection goes on"
 
         run(main())
 

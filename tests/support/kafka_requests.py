@@ -60,9 +60,15 @@ def fetch_snapshot(version: int, **changes: Any) -> Any:
     return only(module.FetchSnapshotRequest, **{"topics": topics, **words})
 
 
-def api_versions(version: int) -> Any:
-    words = {} if version < 3 else {"client_software_name": "apache-kafka-java", "client_software_version": "4.3.0"}
-    return requests_of(18, version).ApiVersionsRequest(**words)
+def api_versions(version: int, **changes: Any) -> Any:
+    words: dict[str, Any] = {
+        "client_software_name": "apache-kafka-java",
+        "client_software_version": "4.3.0",
+        "cluster_id": CLUSTER_ID,
+        "node_id": 7,
+        **changes,
+    }
+    return only(requests_of(18, version).ApiVersionsRequest, **words)
 
 
 def describe_quorum(version: int, name: str = "__cluster_metadata", partition: int = 0) -> Any:
@@ -231,6 +237,10 @@ def unregister_broker(version: int) -> Any:
     return requests_of(64, version).UnregisterBrokerRequest(broker_id=11)
 
 
+def unregister_controller(version: int) -> Any:
+    return requests_of(94, version).UnregisterControllerRequest(controller_id=4)
+
+
 def envelope(version: int = 0, **changes: Any) -> Any:
     """CreateTopics of User:ANONYMOUS at 10.1.2.3; as a client numbers it, 42."""
     words: dict[str, Any] = {
@@ -263,6 +273,7 @@ SAMPLES: Final[dict[int, Callable[[int], Any]]] = {
     64: unregister_broker,
     67: allocate_producer_ids,
     73: assign_replicas_to_dirs,
+    94: unregister_controller,
     **VOTER_SAMPLES,
     **ADMIN_SAMPLES,
 }

@@ -17,16 +17,38 @@ from kio.static.constants import EntityType
 from metadata_log.voters import Endpoint
 from quorum.server.kafka.bounds import Limits
 from quorum.server.kafka.listen import KafkaDoor, listen_kafka
+from quorum.server.kafka.offered_versions import OFFERED
 from quorum.server.node import Node
+from quorum.transport.kafka import beside_kio
 
 GRPC = Endpoint(name="GRPC", host="::1", port=9094)
 WAIT_S = 20.0
 
 
+def is_beside_kio(key: int, version: int) -> bool:
+    """Return True if kio has no such message and the product declares it."""
+    return key in OFFERED and (OFFERED[key].name, version) in beside_kio.DECLARED
+
+
+def request_schema(key: int, version: int) -> Any:
+    """Return the class of a request: kio's, or the one declared beside kio."""
+    return _declared(key, "Request") if is_beside_kio(key, version) else load_request_schema(key, version)
+
+
+def response_schema(key: int, version: int) -> Any:
+    """Return the class of a response: kio's, or the one declared beside kio."""
+    return _declared(key, "Response") if is_beside_kio(key, version) else load_response_schema(key, version)
+
+
+def _declared(key: int, kind: str) -> Any:
+    name = "".join(word.capitalize() for word in OFFERED[key].name.split("_"))
+    return getattr(beside_kio, f"{name}{kind}")
+
+
 def request_bytes(key: int, version: int, body: bytes, correlation_id: int = 1, client_id: str | None = "me") -> bytes:
     """A whole frame with that body."""
     client = struct.pack(">h", -1) if client_id is None else struct.pack(">h", len(client_id)) + client_id.encode()
-    tags = b"\0" if load_request_schema(key, version).__flexible__ else b""
+    tags = b"\0" if request_schema(key, version).__flexible__ else b""
     data = struct.pack(">hhi", key, version, correlation_id) + client + tags + body
     return struct.pack(">i", len(data)) + data
 
@@ -40,6 +62,8 @@ def written(entity: Any) -> bytes:
 
 def requests_of(key: int, version: int) -> ModuleType:
     """kio's module of a request, which holds the entities that it is made of."""
+    if is_beside_kio(key, version):
+        return beside_kio
     return load_payload_module(key, version, EntityType.request)
 
 
@@ -70,8 +94,8 @@ class KafkaClient:
     async def answer(self, key: int, version: int, correlation_id: int) -> Any:
         """The next answer, which must be to that request."""
         data = await self.frame()
-        kind = load_response_schema(key, version)
-        header, at = entity_reader(kind.__header_schema__)(data, 0)  # type: ignore[attr-defined]
+        kind = response_schema(key, version)
+        header, at = entity_reader(kind.__header_schema__)(data, 0)
         assert header.correlation_id == correlation_id
         entity, size = entity_reader(kind)(data, at)
         assert at + size == len(data)

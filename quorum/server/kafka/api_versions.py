@@ -1,6 +1,9 @@
 """ApiVersions: what this listener answers, which features this software has, and which levels are finalised.
 
-Source: KIP-35, KIP-511, KIP-584 (features), KIP-1022 (features from level 0 only in v4).
+A broker also answers REBOOTSTRAP_REQUIRED to ids of another cluster or node. Kafka's controllers do not: they compare
+no id with their own, and so this listener compares none.
+
+Source: KIP-35, KIP-511, KIP-584 (features), KIP-1022 (features from level 0 only in v4), KIP-1242 (ids in v5).
 """
 
 from __future__ import annotations
@@ -20,19 +23,27 @@ from quorum.transport.kafka.wire import API_VERSIONS, Answers, Header, answers_o
 _SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 _LEVEL_ZERO_FROM: Final = 4
 _NAMED_FROM: Final = 3
+_IDS_FROM: Final = 5
+_NO_NODE: Final = -1
 
 
 def on_api_versions(exchange: Exchange, node: Node) -> None:
     """Every API that is offered, and the features."""
     version, body, answers = exchange.header.version, exchange.body, exchange.answers
-    is_named = version < _NAMED_FROM or all(
-        _SOFTWARE.fullmatch(text) for text in (body.client_software_name, body.client_software_version)
-    )
-    if not is_named:
+    if not _is_valid(version, body):
         exchange.send(lambda: answers.response(error_code=Error.INVALID_REQUEST, api_keys=()))
         return
     image, kraft_version = node.image, node.kraft_version
     exchange.send(lambda: _response(answers, version, image, kraft_version))
+
+
+def _is_valid(version: int, body: Any) -> bool:
+    """Return True if the request gives both ids or neither, and its names are those of software."""
+    if version >= _IDS_FROM and (body.cluster_id is None) != (body.node_id == _NO_NODE):
+        return False
+    return version < _NAMED_FROM or all(
+        _SOFTWARE.fullmatch(text) for text in (body.client_software_name, body.client_software_version)
+    )
 
 
 def unsupported_version(sink: Sink, header: Header) -> None:

@@ -23,7 +23,7 @@ from quorum.server.kafka.broker_apis import (
 from quorum.server.kafka.connection import Connection
 from quorum.server.kafka.envelope import on_envelope
 from quorum.server.kafka.exchange import Exchange, GiveUp, Sink
-from quorum.server.kafka.feature_apis import on_unregister_broker, on_update_features
+from quorum.server.kafka.feature_apis import on_unregister_broker, on_unregister_controller, on_update_features
 from quorum.server.kafka.fetches import Fetches
 from quorum.server.kafka.offered_versions import OFFERED
 from quorum.server.kafka.partition_apis import (
@@ -63,6 +63,7 @@ _HANDLERS: Final[dict[int, Handler]] = {
     64: on_unregister_broker,
     67: on_allocate_producer_ids,
     73: on_assign_replicas_to_dirs,
+    94: on_unregister_controller,
     **VOTER_HANDLERS,
 }
 

@@ -1,7 +1,7 @@
-"""What administrators ask about the cluster's levels and members: UpdateFeatures, UnregisterBroker.
+"""Requests of administrators about levels and members: UpdateFeatures, UnregisterBroker, UnregisterController.
 
 Decides: that of UpdateFeatures all is checked before kraft.version is raised, which Raft writes, and the rest follows
-it. Sources: KIP-584, KIP-778, KIP-853, KIP-1022; KIP-631.
+it. Sources: KIP-584, KIP-778, KIP-853, KIP-1022; KIP-631; KIP-1312.
 """
 
 from __future__ import annotations
@@ -120,5 +120,15 @@ def on_unregister_broker(exchange: Exchange, node: Node) -> None:
         exchange,
         node,
         r.UnregisterBroker(broker_id=exchange.body.broker_id),
+        lambda answers, said: answers.response(error_code=said.error, error_message=said.error_message),
+    )
+
+
+def on_unregister_controller(exchange: Exchange, node: Node) -> None:
+    """Hand a request to unregister a controller to the active controller."""
+    ask_controller(
+        exchange,
+        node,
+        r.UnregisterController(controller_id=exchange.body.controller_id),
         lambda answers, said: answers.response(error_code=said.error, error_message=said.error_message),
     )

@@ -1,7 +1,7 @@
 """Which of Kafka's APIs are answered here, in which versions: exactly what works, and ApiVersions says so.
 
-Source: the versions of Kafka 4.3's controllers (KIP-896 dropped the older ones); of Fetch those that tell where the
-leader is (KIP-853): a broker that is not told ends itself.
+Source: the versions of Kafka 4.4's controllers (KIP-896 dropped the older ones), at every metadata.version. Of Fetch
+those that tell where the leader is (KIP-853): a broker that is not told ends itself.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Offered(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 OFFERED: Final[dict[int, Offered]] = {
     1: Offered(name="fetch", first=16, last=18),
-    18: Offered(name="api_versions", first=0, last=4),
+    18: Offered(name="api_versions", first=0, last=5),
     19: Offered(name="create_topics", first=2, last=7, is_forwardable=True, first_throttled=6),
     20: Offered(name="delete_topics", first=1, last=6, is_forwardable=True, first_throttled=5),
     29: Offered(name="describe_acls", first=1, last=3),
@@ -65,5 +65,6 @@ OFFERED: Final[dict[int, Offered]] = {
     80: Offered(name="add_raft_voter", first=0, last=1, is_forwardable=True),
     81: Offered(name="remove_raft_voter", first=0, last=0, is_forwardable=True),
     82: Offered(name="update_raft_voter", first=0, last=0),
+    94: Offered(name="unregister_controller", first=0, last=0, is_forwardable=True),
 }
 """By key."""

@@ -23,6 +23,7 @@ from kio.schema.errors import ErrorCode
 from metadata_log.ids import DirectoryId, NodeId, ReplicaKey
 from metadata_log.voters import Endpoint
 from quorum.api.error_codes import Error
+from quorum.transport.kafka import beside_kio
 from quorum.transport.kafka.reader import MAX_ELEMENTS, NUMBERS_AN_ELEMENT, BadFrame, Cursor, reader_of
 from quorum.transport.kafka.writer import writer_of
 
@@ -78,6 +79,8 @@ def read_header(data: bytes) -> Header:
 
 @cache
 def _module(name: str, version: int, kind: str) -> ModuleType:
+    if (name, version) in beside_kio.DECLARED:
+        return beside_kio
     return importlib.import_module(f"kio.schema.{name}.v{version}.{kind}")
 
 
@@ -171,7 +174,7 @@ def _made(entity: type[Any], given: dict[str, Any]) -> Any:
     """The entity of these fields: an error of ours becomes kio's, what is said of it no longer than it may be."""
     error, message = given.get("error_code"), given.get("error_message")
     if isinstance(error, Error):
-        given["error_code"] = _CODES[error]
+        given["error_code"] = _CODES.get(error, error)  # kio 0.6.5 knows no error above 133
     if message is not None:
         given["error_message"] = said_briefly(message)
     return entity(**given)

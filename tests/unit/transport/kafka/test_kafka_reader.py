@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kio.index import load_request_schema
 from kio.serial import entity_reader
 
 from quorum.server.kafka.frames import MAX_FRAME_BYTES
@@ -17,7 +16,7 @@ from quorum.server.kafka.offered_versions import OFFERED
 from quorum.transport.kafka.reader import MAX_ELEMENTS, NUMBERS_AN_ELEMENT, BadFrame, Cursor, reader_of
 from quorum.transport.kafka.wire import read_header, read_request
 from tests.support.kafka_requests import SAMPLES
-from tests.support.kafka_wire import request_bytes, requests_of, written
+from tests.support.kafka_wire import request_bytes, request_schema, requests_of, written
 
 _EVERY = [(key, version) for key, offered in OFFERED.items() for version in offered.versions]
 
@@ -36,7 +35,7 @@ def test_kio_reads_the_same(key: int, version: int) -> None:
 @pytest.mark.parametrize(("key", "version"), _EVERY)
 def test_every_cut_and_every_changed_byte_is_read_or_refused(key: int, version: int) -> None:
     body = written(SAMPLES[key](version))
-    read = reader_of(load_request_schema(key, version))
+    read = reader_of(request_schema(key, version))
     for end in range(len(body)):
         with pytest.raises(BadFrame):
             read(Cursor(body[:end]))
@@ -47,7 +46,7 @@ def test_every_cut_and_every_changed_byte_is_read_or_refused(key: int, version: 
 
 @given(st.sampled_from(_EVERY), st.binary(max_size=200))
 def test_any_bytes_are_read_or_refused(kind: tuple[int, int], body: bytes) -> None:
-    _read_or_refused(reader_of(load_request_schema(*kind)), body)
+    _read_or_refused(reader_of(request_schema(*kind)), body)
 
 
 @given(st.binary(max_size=40))
@@ -129,7 +128,7 @@ def test_tags_between_structs_of_numbers_are_skipped() -> None:
 def test_a_text_has_at_most_32767_bytes(version: int) -> None:
     """IncrementalAlterConfigs, whose version 1 is flexible."""
     key = 44
-    read = reader_of(load_request_schema(key, version))
+    read = reader_of(request_schema(key, version))
     sample = SAMPLES[key](version)
 
     def of(length: int) -> Any:
@@ -143,7 +142,7 @@ def test_a_text_has_at_most_32767_bytes(version: int) -> None:
 
 
 def test_a_tagged_field_has_the_length_that_it_says() -> None:
-    read = reader_of(load_request_schema(1, 18))
+    read = reader_of(request_schema(1, 18))
     head = struct.pack(">iii", 500, 0, 1) + b"\0" + struct.pack(">ii", 0, -1) + b"\1\1\1"
     assert read(Cursor(head + b"\1\0\2\2a")).cluster_id == "a"
     with pytest.raises(BadFrame, match="tagged field 0"):

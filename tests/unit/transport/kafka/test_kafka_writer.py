@@ -10,14 +10,13 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from kio.index import load_response_schema
 from kio.schema.errors import ErrorCode
 
 from quorum.server.kafka.offered_versions import OFFERED
 from quorum.transport.kafka.reader import NUMBERS, without_none
 from quorum.transport.kafka.wire import answers_of
 from quorum.transport.kafka.writer import writer_of
-from tests.support.kafka_wire import written
+from tests.support.kafka_wire import response_schema, written
 
 _EVERY = [(key, version) for key, offered in OFFERED.items() for version in offered.versions]
 _BITS = {"b": 7, "h": 15, "i": 31, "q": 63}
@@ -65,7 +64,7 @@ def _entities(entity: type[Any]) -> st.SearchStrategy[Any]:
 @settings(max_examples=20)
 @given(st.data())
 def test_it_is_what_kio_writes(key: int, version: int, data: st.DataObject) -> None:
-    entity = load_response_schema(key, version)
+    entity = response_schema(key, version)
     value = data.draw(_entities(entity))
     assert writer_of(entity)(value) == written(value)
 
@@ -73,7 +72,7 @@ def test_it_is_what_kio_writes(key: int, version: int, data: st.DataObject) -> N
 @pytest.mark.parametrize("version", [1, 2])
 def test_a_text_has_at_most_32767_bytes(version: int) -> None:
     """CreateAcls, whose version 2 is flexible: Kafka's clients do not read longer ones."""
-    entity = load_response_schema(30, version)
+    entity = response_schema(30, version)
     (results,) = (field for field in dataclasses.fields(entity) if field.name == "results")
     result = typing.get_args(results.type)[0]
 
