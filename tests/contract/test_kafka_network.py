@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from metadata_log.ids import METADATA_TOPIC_ID, NodeId
 from metadata_log.offsets import NO_EPOCH, Epoch, Offset, OffsetAndEpoch
@@ -288,19 +289,23 @@ def test_bytes_that_nobody_asked_for_end_the_connection() -> None:
     run(main())
 
 
-def test_an_older_controller_is_asked_again_in_its_own_version() -> None:
+@pytest.mark.parametrize("newest", [3, 4])
+def test_an_older_controller_is_asked_again_in_its_own_version(newest: int) -> None:
+    """Once: the next request on the connection comes with no other ApiVersions."""
     oldest = answers_of("api_versions", 0)
+    versions: list[int] = []
 
     def answer(frame: bytes, number: int) -> bytes | None:
         key, version = struct.unpack_from(">hh", frame)
-        if (key, version) == (18, 4):
-            own = oldest.make("ApiVersion", api_key=18, min_version=0, max_version=3)
+        if key == 18:
+            versions.append(version)
+        if key == 18 and version > newest:
+            own = oldest.make("ApiVersion", api_key=18, min_version=0, max_version=newest)
             data = oldest.frame(
                 correlation_of(frame), oldest.response(error_code=Error.UNSUPPORTED_VERSION, api_keys=(own,))
             )
             return struct.pack(">i", len(data)) + data
         if key == 18:
-            assert version == 3
             return told_versions(correlation_of(frame), (52, 0, 1), (53, 0, 0))
         assert (key, version) == (53, 0)
         return None
@@ -313,5 +318,27 @@ def test_an_older_controller_is_asked_again_in_its_own_version() -> None:
             network.send(outgoing_to(port, 2, BEGIN))
             await until(lambda: len(replies.failures) == 2, what="what it does know, and its end")
             assert replies.failures[-1] == (NODE_ID, 2, True)
+            assert versions == [5, newest]
+
+    run(main())
+
+
+@pytest.mark.parametrize("error", [Error.REBOOTSTRAP_REQUIRED, Error.INVALID_REQUEST])
+def test_a_peer_that_rejects_api_versions_is_not_asked_by_itself_again(error: Error) -> None:
+    frames: list[bytes] = []
+
+    def answer(frame: bytes, number: int) -> bytes:
+        frames.append(frame)
+        return told_versions(correlation_of(frame), error=error)
+
+    async def main() -> None:
+        async with any_peer(answer) as port, peer_network() as (network, replies):
+            with capture_logs() as logs:
+                for number in (1, 2):
+                    network.send(outgoing_to(port, number, VOTE))
+                    await until(lambda count=number: len(replies.failures) == count, what="the failure")
+            assert replies.failures == [(NODE_ID, 1, False), (NODE_ID, 2, False)], "it speaks: it is not gone"
+            assert len(frames) == 2, "one for each request"
+            assert [error.name in line["why"] for line in logs] == [True, True]
 
     run(main())

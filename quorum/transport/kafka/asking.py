@@ -3,7 +3,10 @@
 Decides: the highest version that both sides know, and what cannot be said in it. Must not know: connections, and who is
 asked.
 
-Source: KIP-35 (ApiVersions), KIP-511 (its first request may be of too new a version); the versions of Kafka 4.3.
+ApiVersions names no cluster and no node, as between Kafka's controllers. Fetch and elections carry both themselves.
+
+Source: KIP-35 (ApiVersions), KIP-511 (its first request may be of too new a version), KIP-1242; the versions of
+Kafka 4.4.
 """
 
 from __future__ import annotations
@@ -30,6 +33,7 @@ from quorum.api.voter_messages import (
     RemoveRaftVoterRequest,
     UpdateRaftVoterRequest,
 )
+from quorum.transport.grpc.convert.common import error_from
 from quorum.transport.kafka import elections, fetch_asking, voters
 from quorum.transport.kafka.fetch_answer import read_fetch_answer
 from quorum.transport.kafka.fetch_request_frame import fetch_request_body
@@ -38,10 +42,15 @@ from quorum.transport.kafka.wire import API_VERSIONS, Fields, Questions, questio
 
 CLIENT_ID: Final = "kraft"
 _SOFTWARE: Final[Fields] = {"client_software_name": "kraft", "client_software_version": "1"}
-_NEWEST_VERSIONS: Final = 4
+_NEWEST_VERSIONS: Final = 5
 _FEATURES_FROM: Final = 3
 """The first version of ApiVersions whose answer tells of features."""
 _UNSUPPORTED: Final = Error.UNSUPPORTED_VERSION.value
+_ADVICE: Final = {
+    Error.REBOOTSTRAP_REQUIRED: ": another node, or one of another cluster, listens there; check the listeners of the "
+    "controllers",
+}
+"""What is to be done about an error in a response to ApiVersions."""
 
 Offered = Mapping[int, tuple[int, int]]
 """The first and the last version of each API that the other side answers, by key."""
@@ -134,6 +143,11 @@ def _ask_fetch(questions: Questions, request: FetchRequest, cluster_id: str | No
     return _AskedFetch(questions=questions, request=request, cluster_id=cluster_id)
 
 
+def _ask_versions(questions: Questions, request: ApiVersionsRequest, cluster_id: str | None, timeout_ms: int) -> Asked:
+    """Return ApiVersions without ids: a cluster's without a node's is rejected."""
+    return _AskedByEntity(questions=questions, entity=questions.request(**_SOFTWARE), answer=voters.versions_from)
+
+
 def _elects(
     name: str, key: int, last: int, kind: type[elections.ElectionRequest], fields: Callable[..., Fields]
 ) -> _Api:
@@ -170,12 +184,7 @@ _APIS: Final[dict[type[Any], _Api]] = {
     UpdateRaftVoterRequest: _Api(
         "update_raft_voter", 82, (0, 0), _by_entity(voters.update_fields, voters.updated_from)
     ),
-    ApiVersionsRequest: _Api(
-        "api_versions",
-        API_VERSIONS,
-        (_FEATURES_FROM, _NEWEST_VERSIONS),
-        _by_entity(lambda questions, request: _SOFTWARE, voters.versions_from),
-    ),
+    ApiVersionsRequest: _Api("api_versions", API_VERSIONS, (_FEATURES_FROM, _NEWEST_VERSIONS), _ask_versions),
 }
 
 
@@ -219,7 +228,8 @@ def offered_in(questions: Questions, data: bytes) -> Offered | Questions:
     found = {each.api_key: (each.min_version, each.max_version) for each in body.api_keys}
     if not is_refused:
         if body.error_code:
-            raise BadFrame(f"ApiVersions ends with error {body.error_code}")
+            error = error_from(body.error_code)
+            raise BadFrame(f"ApiVersions ends with {error.name} ({body.error_code}){_ADVICE.get(error, '')}")
         return found
     first, last = found.get(API_VERSIONS, (0, 0))
     again = min(last, questions.version - 1)

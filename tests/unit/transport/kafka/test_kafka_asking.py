@@ -210,6 +210,12 @@ class TestVersions:
         with pytest.raises(BadFrame, match="no version of ApiVersions"):
             offered_in(first_question(), strange)
 
+    def test_a_peer_that_calls_itself_another_node_is_named_as_such(self) -> None:
+        answers = answers_of("api_versions", 5)
+        rejected = answers.frame(7, answers.response(error_code=Error.REBOOTSTRAP_REQUIRED, api_keys=()))
+        with pytest.raises(BadFrame, match=r"REBOOTSTRAP_REQUIRED \(129\): another node, or one of another cluster"):
+            offered_in(first_question(), rejected)
+
     def test_kafkas_own_answer_tells_versions_and_features(self) -> None:
         recorded = next(each for each in RECORDED if each["key"] == 18)
         offered = offered_in(first_question(), _frame(recorded, "answer"))

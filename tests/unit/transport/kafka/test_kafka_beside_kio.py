@@ -13,9 +13,10 @@ import pytest
 from kio.index import KioIndexError, load_request_schema, load_response_schema
 
 from quorum.api.error_codes import Error
+from quorum.api.voter_messages import ApiVersionsRequest
 from quorum.server.kafka.offered_versions import OFFERED
 from quorum.transport.kafka import beside_kio
-from quorum.transport.kafka.asking import CLIENT_ID
+from quorum.transport.kafka.asking import CLIENT_ID, asked, first_frame, first_question
 from quorum.transport.kafka.reader import BadFrame
 from quorum.transport.kafka.wire import answers_of, questions_of, read_header, read_request
 
@@ -26,6 +27,7 @@ LINES: list[dict[str, Any]] = [
 REQUESTS = [line for line in LINES if line["kind"] == "request"]
 RESPONSES = [line for line in LINES if line["kind"] == "response"]
 CORRELATION_ID = 77
+_NEITHER = {"clusterId": None, "nodeId": -1}
 
 
 def _frame(line: dict[str, Any]) -> bytes:
@@ -104,3 +106,22 @@ def test_a_response_cut_anywhere_is_refused(line: dict[str, Any]) -> None:
     for end in range(4, len(_frame(line))):
         with pytest.raises(BadFrame):
             questions.read(_frame(line)[:end])
+
+
+def _versions_request(version: int) -> bytes:
+    """Return Kafka's frame of ApiVersions without ids."""
+    found = [line for line in REQUESTS if (line["key"], line["version"]) == (18, version)]
+    (line,) = [line for line in found if {**_NEITHER, **line["fields"]}.items() >= _NEITHER.items()]
+    return _frame(line)
+
+
+def test_a_connection_begins_as_one_between_kafkas_controllers() -> None:
+    """Without ids: Kafka's Raft client and its broker-to-controller client give none."""
+    assert first_frame(first_question(), CORRELATION_ID)[4:] == _versions_request(5)
+
+
+@pytest.mark.parametrize("version", [4, 5])
+def test_a_new_voter_is_asked_without_ids(version: int) -> None:
+    """A cluster's id without a node's is rejected."""
+    found = asked(ApiVersionsRequest(), {18: (0, version)}, cluster_id="4L6g3nShT-eMCtK--X86sw", timeout_ms=1)
+    assert found.frame(CORRELATION_ID)[4:] == _versions_request(version)
