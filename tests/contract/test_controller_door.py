@@ -391,6 +391,7 @@ class TestSingleCalls:
                     await stub.DescribeClientQuotas(access_pb2.DescribeClientQuotasRequest()),
                     await stub.AlterUserScramCredentials(access_pb2.AlterUserScramCredentialsRequest()),
                     await stub.DescribeUserScramCredentials(access_pb2.DescribeUserScramCredentialsRequest()),
+                    await stub.UnregisterController(admin_pb2.UnregisterControllerRequest()),
                 ]
             assert {answer.outcome.error_code for answer in answers} == {Error.NOT_CONTROLLER}
             assert [type(call.request) for call in node.calls] == [kind.request for kind in KINDS]

@@ -1242,6 +1242,62 @@ class UnregisterBrokerResponse(_message.Message):
 Global___UnregisterBrokerResponse: _TypeAlias = UnregisterBrokerResponse  # noqa: Y015
 
 @_typing.final
+class UnregisterControllerRequest(_message.Message):
+    """Removes the registration of a controller that is gone for good (KIP-1312)."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CONTROLLER_ID_FIELD_NUMBER: _builtins.int
+    controller_id: _builtins.int
+    """Node id of the controller."""
+    def __init__(
+        self,
+        *,
+        controller_id: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["controller_id", b"controller_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___UnregisterControllerRequest: _TypeAlias = UnregisterControllerRequest  # noqa: Y015
+
+@_typing.final
+class UnregisterControllerResponse(_message.Message):
+    """The response to UnregisterController."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    OUTCOME_FIELD_NUMBER: _builtins.int
+    ERROR_CODE_FIELD_NUMBER: _builtins.int
+    ERROR_MESSAGE_FIELD_NUMBER: _builtins.int
+    error_code: _builtins.int
+    """Kafka's error code for the request as a whole; 0 is none."""
+    error_message: _builtins.str
+    """The reason for the error."""
+    @_builtins.property
+    def outcome(self) -> _common_pb2.Outcome:
+        """How the node dealt with the request."""
+
+    def __init__(
+        self,
+        *,
+        outcome: _common_pb2.Outcome | None = ...,
+        error_code: _builtins.int = ...,
+        error_message: _builtins.str | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_error_message", b"_error_message", "error_message", b"error_message", "outcome", b"outcome"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_error_message", b"_error_message", "error_code", b"error_code", "error_message", b"error_message", "outcome", b"outcome"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__error_message: _TypeAlias = _typing.Literal["error_message"]  # noqa: Y015
+    _WhichOneofArgType__error_message: _TypeAlias = _typing.Literal["_error_message", b"_error_message"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__error_message) -> _WhichOneofReturnType__error_message | None: ...
+
+Global___UnregisterControllerResponse: _TypeAlias = UnregisterControllerResponse  # noqa: Y015
+
+@_typing.final
 class UpdateFeaturesRequest(_message.Message):
     """Sets levels of features, all or none (KIP-584, KIP-778)."""
 

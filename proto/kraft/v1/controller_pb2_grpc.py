@@ -113,6 +113,11 @@ class ControllerStub:
                 request_serializer=kraft_dot_v1_dot_admin__pb2.UnregisterBrokerRequest.SerializeToString,
                 response_deserializer=kraft_dot_v1_dot_admin__pb2.UnregisterBrokerResponse.FromString,
                 _registered_method=True)
+        self.UnregisterController = channel.unary_unary(
+                '/kraft.v1.Controller/UnregisterController',
+                request_serializer=kraft_dot_v1_dot_admin__pb2.UnregisterControllerRequest.SerializeToString,
+                response_deserializer=kraft_dot_v1_dot_admin__pb2.UnregisterControllerResponse.FromString,
+                _registered_method=True)
         self.UpdateFeatures = channel.unary_unary(
                 '/kraft.v1.Controller/UpdateFeatures',
                 request_serializer=kraft_dot_v1_dot_admin__pb2.UpdateFeaturesRequest.SerializeToString,
@@ -275,6 +280,13 @@ class ControllerServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def UnregisterController(self, request, context):
+        """Remove the registration of a controller that is gone for good.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def UpdateFeatures(self, request, context):
         """Levels of features are set, all or none.
         """
@@ -423,6 +435,11 @@ def add_ControllerServicer_to_server(servicer, server):
                     servicer.UnregisterBroker,
                     request_deserializer=kraft_dot_v1_dot_admin__pb2.UnregisterBrokerRequest.FromString,
                     response_serializer=kraft_dot_v1_dot_admin__pb2.UnregisterBrokerResponse.SerializeToString,
+            ),
+            'UnregisterController': grpc.unary_unary_rpc_method_handler(
+                    servicer.UnregisterController,
+                    request_deserializer=kraft_dot_v1_dot_admin__pb2.UnregisterControllerRequest.FromString,
+                    response_serializer=kraft_dot_v1_dot_admin__pb2.UnregisterControllerResponse.SerializeToString,
             ),
             'UpdateFeatures': grpc.unary_unary_rpc_method_handler(
                     servicer.UpdateFeatures,
@@ -882,6 +899,33 @@ class Controller:
             '/kraft.v1.Controller/UnregisterBroker',
             kraft_dot_v1_dot_admin__pb2.UnregisterBrokerRequest.SerializeToString,
             kraft_dot_v1_dot_admin__pb2.UnregisterBrokerResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def UnregisterController(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/kraft.v1.Controller/UnregisterController',
+            kraft_dot_v1_dot_admin__pb2.UnregisterControllerRequest.SerializeToString,
+            kraft_dot_v1_dot_admin__pb2.UnregisterControllerResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -71,6 +71,8 @@ class ControllerStub:
     """A broker tells in which log directories its replicas are."""
     UnregisterBroker: _grpc.UnaryUnaryMultiCallable[_admin_pb2.UnregisterBrokerRequest, _admin_pb2.UnregisterBrokerResponse]
     """A broker is gone for good."""
+    UnregisterController: _grpc.UnaryUnaryMultiCallable[_admin_pb2.UnregisterControllerRequest, _admin_pb2.UnregisterControllerResponse]
+    """Remove the registration of a controller that is gone for good."""
     UpdateFeatures: _grpc.UnaryUnaryMultiCallable[_admin_pb2.UpdateFeaturesRequest, _admin_pb2.UpdateFeaturesResponse]
     """Levels of features are set, all or none."""
     DescribeConfigs: _grpc.UnaryUnaryMultiCallable[_admin_pb2.DescribeConfigsRequest, _admin_pb2.DescribeConfigsResponse]
@@ -131,6 +133,8 @@ class ControllerAsyncStub(ControllerStub):
     """A broker tells in which log directories its replicas are."""
     UnregisterBroker: _aio.UnaryUnaryMultiCallable[_admin_pb2.UnregisterBrokerRequest, _admin_pb2.UnregisterBrokerResponse]  # type: ignore[assignment]
     """A broker is gone for good."""
+    UnregisterController: _aio.UnaryUnaryMultiCallable[_admin_pb2.UnregisterControllerRequest, _admin_pb2.UnregisterControllerResponse]  # type: ignore[assignment]
+    """Remove the registration of a controller that is gone for good."""
     UpdateFeatures: _aio.UnaryUnaryMultiCallable[_admin_pb2.UpdateFeaturesRequest, _admin_pb2.UpdateFeaturesResponse]  # type: ignore[assignment]
     """Levels of features are set, all or none."""
     DescribeConfigs: _aio.UnaryUnaryMultiCallable[_admin_pb2.DescribeConfigsRequest, _admin_pb2.DescribeConfigsResponse]  # type: ignore[assignment]
@@ -278,6 +282,14 @@ class ControllerServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_admin_pb2.UnregisterBrokerResponse, _abc.Awaitable[_admin_pb2.UnregisterBrokerResponse]]:
         """A broker is gone for good."""
+
+    @_abc_1.abstractmethod
+    def UnregisterController(
+        self,
+        request: _admin_pb2.UnregisterControllerRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_admin_pb2.UnregisterControllerResponse, _abc.Awaitable[_admin_pb2.UnregisterControllerResponse]]:
+        """Remove the registration of a controller that is gone for good."""
 
     @_abc_1.abstractmethod
     def UpdateFeatures(

@@ -80,6 +80,7 @@ class ControllerDoor(controller_pb2_grpc.ControllerServicer):
     AllocateProducerIds = _method("allocate_producer_ids")
     AssignReplicasToDirs = _method("assign_replicas_to_dirs")
     UnregisterBroker = _method("unregister_broker")
+    UnregisterController = _method("unregister_controller")
     UpdateFeatures = _method("update_features")
     DescribeConfigs = _method("describe_configs")
     CreateAcls = _method("create_acls")

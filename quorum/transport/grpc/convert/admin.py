@@ -30,5 +30,6 @@ ADMIN_KINDS: Final = (
     _access("describe_client_quotas", r.DescribeClientQuotas, is_repeatable=True),
     _access("alter_user_scram_credentials", r.AlterUserScramCredentials, is_repeatable=False),
     _access("describe_user_scram_credentials", r.DescribeUserScramCredentials, is_repeatable=True),
+    _admin("unregister_controller", r.UnregisterController, is_repeatable=False),
 )
 """In the order of `Call`. A repeated AllocateProducerIds only loses the first block of ids, which does no harm."""
