@@ -8,7 +8,7 @@ import typer
 
 from quorum.cli import voters
 from quorum.cli.connection import DEFAULT_TIMEOUT_S, BootstrapController, Timeout, with_client
-from quorum.cli.errors import CliError
+from quorum.cli.errors import CliError, wrong_use
 from quorum.cli.option_values import MAX_INT32, a_time
 from quorum.cli.output import Output, OutputFormat, show_json
 from quorum.cli.quorum_output import Parts, as_json, lines_of
@@ -118,3 +118,29 @@ def transfer(
         print(f"Node {done.leader_id} leads epoch {done.leader_epoch}; node {done.old_leader_id} led {done.old_epoch}.")
     if to is not None and done.leader_id != to:
         raise CliError(f"node {to} was to lead, but node {done.leader_id} was elected")
+
+
+@app.command(
+    epilog="Example:  kraft quorum unregister-controller --bootstrap-controller localhost:9094 --controller-id 4"
+)
+def unregister_controller(
+    bootstrap_controller: BootstrapController = "",
+    controller_id: Annotated[
+        int | None,
+        typer.Option("--id", "-i", "--controller-id", help="Node id of the controller.", min=0, max=MAX_INT32),
+    ] = None,
+    timeout: Timeout = DEFAULT_TIMEOUT_S,
+    output: Output = OutputFormat.TABLE,
+) -> None:
+    """Remove the registration of a controller that is gone for good; metadata.version 4.4-IV2 or newer is needed.
+
+    First take its vote with kraft quorum remove-controller, then stop it: a running controller registers again at once.
+    Exit status 1: the active controller rejects the request.
+    """
+    if controller_id is None:
+        raise wrong_use("name the controller: --controller-id")
+    with_client(bootstrap_controller, timeout, lambda client: client.unregister_controller(controller_id))
+    if output is OutputFormat.JSON:
+        show_json({"controller_id": controller_id, "registered": False})
+    else:
+        print(f"Controller {controller_id} is no longer registered.")

@@ -122,6 +122,12 @@ class Admin:
         )
         return Cluster(found)
 
+    # --- controllers
+
+    async def unregister_controller(self, controller_id: int, *, timeout_s: float | None = None) -> None:
+        """Remove the registration of a controller that is gone for good; see `Client.unregister_controller`."""
+        await self._client.unregister_controller(controller_id, timeout_s=timeout_s)
+
     # --- configs
 
     async def describe_configs(

@@ -41,6 +41,8 @@ from quorum.api import (
     RegisterBrokerResponse,
     RegisterController,
     RegisterControllerResponse,
+    UnregisterController,
+    UnregisterControllerResponse,
 )
 from quorum.api.calls import NO_OFFSET
 from quorum.api.error_codes import Error
@@ -274,6 +276,15 @@ class Client:
         """
         timeout_s = self._timeout_s if timeout_s is None else timeout_s
         return await transfer_leadership(self._controllers.addresses, to, timeout_s)
+
+    async def unregister_controller(self, controller_id: int, *, timeout_s: float | None = None) -> None:
+        """Remove the registration of a controller that is gone for good; a running one registers again.
+
+        Raises:
+            RefusedError: CONTROLLER_ID_NOT_REGISTERED; INVALID_REQUEST: it leads; UNSUPPORTED_VERSION: below 4.4-IV2.
+        """
+        request = UnregisterController(controller_id=controller_id)
+        await self.ask(request, UnregisterControllerResponse, timeout_s=timeout_s)
 
     # --- brokers and controllers: errors are values of the answer
 

@@ -14,7 +14,7 @@ _COMMANDS: Final = {
     "agent": "describe start",
     "topics": "create delete describe list",
     "configs": "alter describe",
-    "quorum": "add-controller describe remove-controller transfer",
+    "quorum": "add-controller describe remove-controller transfer unregister-controller",
     "check": "",
     "log": "diff dump export hash timeline verify",
     "shell": "",

@@ -28,6 +28,7 @@ _COMMANDS = (
     "quorum add-controller",
     "quorum remove-controller",
     "quorum transfer",
+    "quorum unregister-controller",
     "storage random-uuid",
     "storage audit",
     "check",

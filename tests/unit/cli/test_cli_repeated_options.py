@@ -14,6 +14,7 @@ from quorum.cli.main import run
         ("topics create --bootstrap-controller h:1 --topic=aa1 --topic aa1", "--topic is given 2 times"),
         ("quorum describe --bootstrap-controller h:1 --bootstrap-controller h:2", "--bootstrap-controller is given"),
         ("quorum remove-controller -i 1 --controller-id 2 -i 3", "--controller-id is given 3 times"),
+        ("quorum unregister-controller -i 1 --id 2", "--controller-id is given 2 times"),
         ("features upgrade --feature kraft.version=1 --feature kraft.version=0", "--feature is given 2 times"),
     ],
 )
