@@ -90,6 +90,8 @@ CONTROLLER_REGISTRATION_LEVEL: Final = 15
 DIRECTORIES_LEVEL: Final = 17
 ELR_LEVEL: Final = 23
 CORDONED_DIRECTORIES_LEVEL: Final = 30
+BOOTSTRAP_IN_CHECKPOINT_LEVEL: Final = 31
+"""The first level of the release whose formatter writes bootstrap records into the checkpoint of offset 0."""
 ACL_RANGES_LEVEL: Final = 32
 UNREGISTER_CONTROLLER_LEVEL: Final = 33
 _ZK_MIGRATION_LEVEL: Final = 8

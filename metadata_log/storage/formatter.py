@@ -1,7 +1,11 @@
 """Formatting log directories, so that ours and Apache Kafka's nodes start from them alike.
 
-Decides: which files a fresh directory holds and what they say, as Kafka 4.3's formatter writes them. Must not know:
-command lines and clocks; ids and times are given.
+Decides: which files a fresh directory holds and what they say, as Kafka's formatter writes them. Must not know: command
+lines and clocks; ids and times are given.
+
+From 4.4-IV0 on a controller's bootstrap records are in the checkpoint of offset 0, as Kafka 4.4 writes them
+(KAFKA-19648). Below, every directory has them in `bootstrap.checkpoint`, though Kafka 4.4 no longer writes that file:
+Kafka 4.3 reads no records from the checkpoint of offset 0, and would begin at its own newest level instead.
 """
 
 from __future__ import annotations
@@ -19,6 +23,7 @@ from metadata_log.ids import DirectoryId, NodeId, id_text
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from metadata_log.records import FeatureLevelRecord, encode_record, write_version
 from metadata_log.records.feature_levels import default_features
+from metadata_log.records.levels import BOOTSTRAP_IN_CHECKPOINT_LEVEL
 from metadata_log.storage.checkpoint import (
     BOOTSTRAP_CHECKPOINT,
     CheckpointTimes,
@@ -48,6 +53,57 @@ class FormatResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     already_formatted: tuple[str, ...] = ()
 
 
+class _FirstRecords(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The checkpoints of a fresh directory.
+
+    Attributes:
+        kraft_version: None for brokers, who never begin a log.
+    """
+
+    values: tuple[bytes, ...]
+    level: int
+    kraft_version: int | None
+    voters: VoterSet | None
+    now_ms: int
+
+    @classmethod
+    def of(
+        cls,
+        level: int,
+        features: Mapping[str, int],
+        voters: Sequence[Voter] | None,
+        kraft_version: int | None,
+        now_ms: int,
+    ) -> _FirstRecords:
+        """Return the first records of a node that `format_directory` describes."""
+        return cls(
+            values=tuple(bootstrap_values(level, {**default_features(level), **features})),
+            level=level,
+            kraft_version=kraft_version if voters is None else KRAFT_VERSION,
+            voters=None if voters is None else VoterSet.of(voters),
+            now_ms=now_ms,
+        )
+
+    def write(self, files: Files, log_dir: str, *, holds_log: bool) -> None:
+        """Write those of one log directory; `holds_log`: the metadata log will be in it."""
+        is_in_checkpoint = self.level >= BOOTSTRAP_IN_CHECKPOINT_LEVEL
+        if not is_in_checkpoint:
+            batches = build_checkpoint(self.values, epoch=_START.epoch, times=_times(self.now_ms, 0))
+            write_checkpoint(files, f"{log_dir}/{BOOTSTRAP_CHECKPOINT}", batches)
+        if not holds_log or self.kraft_version is None or (self.voters is None and not is_in_checkpoint):
+            return
+        directory = f"{log_dir}/{METADATA_DIRECTORY}"
+        files.mkdirs(directory)
+        batches = build_checkpoint(
+            self.values if is_in_checkpoint else (),
+            epoch=_START.epoch,
+            times=_times(self.now_ms, self.now_ms),
+            kraft_version=self.kraft_version,
+            voters=None if self.voters is None else self.voters.to_record(),
+        )
+        write_checkpoint(files, f"{directory}/{checkpoint_name(_START)}", batches)
+
+
 def bootstrap_values(level: int, features: Mapping[str, int]) -> list[bytes]:
     """The records that a new cluster begins with: metadata.version first, then the features that are on, by name."""
     version = write_version(FeatureLevelRecord, level)
@@ -65,6 +121,7 @@ def format_directory(
     level: int,
     now_ms: int,
     initial_voters: Sequence[Voter] | None = None,
+    kraft_version: int | None = None,
     features: Mapping[str, int] | None = None,
     ignore_formatted: bool = False,
 ) -> FormatResult:
@@ -75,7 +132,8 @@ def format_directory(
     Args:
         level: of metadata.version, which must be known.
         initial_voters: the first quorum, this node among them, at kraft.version 1; None for brokers and for controllers
-            that join later.
+            that join later or have static voters.
+        kraft_version: of a controller without initial voters, 0 with static ones; None for brokers.
         features: levels that differ from `default_features`; 0 turns one off.
 
     Raises:
@@ -84,19 +142,16 @@ def format_directory(
         DirectoryError: a directory cannot be written, or holds a metadata log already, or the voters do not fit.
         UnknownLevelError: there is no such level.
     """
-    levels = {**default_features(level), **(features or {})}
     _check_voters(log_dirs, metadata_dir, node_id, initial_voters)
     already = _formatted_before(files, log_dirs, cluster_id, node_id, ignore_formatted)
     fresh = [log_dir for log_dir in log_dirs if log_dir.path not in already]
     for log_dir in fresh:
         _check_no_log(files, log_dir.path)
-    bootstrap = list(build_checkpoint(bootstrap_values(level, levels), epoch=_START.epoch, times=_times(now_ms, 0)))
+    first = _FirstRecords.of(level, features or {}, initial_voters, kraft_version, now_ms)
     try:
         for log_dir in fresh:
             files.mkdirs(log_dir.path)
-            write_checkpoint(files, f"{log_dir.path}/{BOOTSTRAP_CHECKPOINT}", bootstrap)
-            if initial_voters is not None and log_dir.path == metadata_dir:
-                _write_voters(files, metadata_dir, initial_voters, now_ms)
+            first.write(files, log_dir.path, holds_log=log_dir.path == metadata_dir)
         for log_dir in fresh:
             properties = MetaProperties(cluster_id=cluster_id, node_id=node_id, directory_id=log_dir.directory_id)
             write_meta_properties(files, log_dir.path, properties, written_at_ms=now_ms)
@@ -151,16 +206,3 @@ def _check_no_log(files: Files, log_dir: str) -> None:
             f"{directory} holds a metadata log, though {log_dir} has no {META_PROPERTIES_FILE}: it is not formatted "
             "over. Move it away, or restore its meta.properties"
         )
-
-
-def _write_voters(files: Files, metadata_dir: str, voters: Sequence[Voter], now_ms: int) -> None:
-    directory = f"{metadata_dir}/{METADATA_DIRECTORY}"
-    files.mkdirs(directory)
-    batches = build_checkpoint(
-        (),
-        epoch=_START.epoch,
-        times=_times(now_ms, now_ms),
-        kraft_version=KRAFT_VERSION,
-        voters=VoterSet.of(voters).to_record(),
-    )
-    write_checkpoint(files, f"{directory}/{checkpoint_name(_START)}", batches)

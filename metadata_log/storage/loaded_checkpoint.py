@@ -27,12 +27,17 @@ class HeldCheckpoint(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class LoadedSnapshot(msgspec.Struct, frozen=True, kw_only=True):
-    """A sound checkpoint. `voters` is None where it names none: they are static, or it ends before any were known."""
+    """A sound checkpoint. `voters` is None where it names none: they are static, or it ends before any were known.
+
+    `bootstrap_values` are the records in a checkpoint of offset 0, which are no state (KAFKA-19648): the first leader
+    writes them into the log.
+    """
 
     held: HeldCheckpoint
     image: MetadataImage
     kraft_version: int
     voters: VoterSet | None
+    bootstrap_values: tuple[bytes, ...] = ()
 
     @property
     def end(self) -> OffsetAndEpoch:
@@ -68,6 +73,7 @@ def load_snapshot(files: Files, path: str, end: OffsetAndEpoch) -> LoadedSnapsho
         image=_image(checkpoint, path, end),
         kraft_version=checkpoint.kraft_version,
         voters=None if checkpoint.voters is None else VoterSet.from_record(checkpoint.voters),
+        bootstrap_values=tuple(checkpoint.values()) if end.offset == 0 else (),
     )
 
 

@@ -120,6 +120,7 @@ def format_storage(
         level=level,
         now_ms=time.time_ns() // 1_000_000,
         initial_voters=None if voters is None else tuple(voters),
+        kraft_version=_kraft_version(settings),
         features=levels,
         ignore_formatted=ignore_formatted,
     )
@@ -196,9 +197,16 @@ def _check_own_addresses(mine: Voter, settings: NodeConfig, config: Path) -> Non
         )
 
 
+def _kraft_version(settings: NodeConfig) -> int | None:
+    """Return the kraft.version with which a controller begins, or None for a broker agent."""
+    if not settings.is_controller:
+        return None
+    return 0 if len(settings.static_voters) else 1
+
+
 def _check_kraft_version(settings: NodeConfig, given: int | None) -> None:
     """It follows from how the first voters are named; whoever says it too must say the same, as Kafka asks."""
-    is_static = not settings.is_controller or len(settings.static_voters) > 0
+    is_static = not _kraft_version(settings)
     if given is None or (given == 0 and is_static) or (given == 1 and not is_static):
         return
     if given not in (0, 1):

@@ -85,6 +85,7 @@ class Cluster:
             level=LEVEL,
             now_ms=WALL_START_MS,
             initial_voters=voters,
+            kraft_version=1,
         )
 
     def replace_disk(self, node: Node) -> None:

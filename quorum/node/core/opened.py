@@ -24,7 +24,7 @@ class OpenedReplica(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that stands on a replica's disk, checked and in memory, and the locks that keep others away.
 
     `replayer` stands at the newest checkpoint, or at the empty image: nothing of the log is replayed before it is known
-    to be committed. `bootstrap_records` are those of `bootstrap.checkpoint`, for the controller that finds no log.
+    to be committed. `bootstrap_records` are for the controller that finds no log.
     """
 
     meta: MetaProperties

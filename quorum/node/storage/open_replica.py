@@ -88,11 +88,12 @@ def _open_locked(files: Files, config: NodeConfig, meta: MetaProperties, locks: 
     log, snapshot, writer = starting.log, starting.snapshot, starting.writer
     if snapshot is not None:
         check_known_levels(snapshot.image.features)
-    bootstrap_records = _bootstrap_records(files, config.metadata_log_dir)
+    bootstrap_records = _bootstrap_records(files, config.metadata_log_dir, snapshot)
     if config.is_controller and starting.end.offset == 0 and not bootstrap_records:
         raise NotFormattedError(
-            f"{config.metadata_log_dir}/{BOOTSTRAP_CHECKPOINT} is missing: a first controller has nothing to begin "
-            "with. Run `kraft storage format` for this directory"
+            f"{config.metadata_log_dir} holds no bootstrap records: it has neither {BOOTSTRAP_CHECKPOINT} nor a "
+            "checkpoint of offset 0 with records, so that a first controller has nothing to begin with. Run `kraft "
+            "storage format` for this directory"
         )
     if starting.end.offset == 0:
         check_known_bootstrap(bootstrap_records)
@@ -179,7 +180,10 @@ def _voters_records(log: FileLog, begin: Offset) -> Iterator[tuple[Offset, Voter
                     yield record.offset, control
 
 
-def _bootstrap_records(files: Files, log_dir: str) -> tuple[MetadataRecord, ...]:
+def _bootstrap_records(files: Files, log_dir: str, snapshot: LoadedSnapshot | None) -> tuple[MetadataRecord, ...]:
+    """Return the records in the checkpoint of offset 0, or else those in `bootstrap.checkpoint`, as Kafka 4.4 does."""
+    if snapshot is not None and snapshot.bootstrap_values:
+        return tuple(map(decode_record, snapshot.bootstrap_values))
     path = f"{log_dir}/{BOOTSTRAP_CHECKPOINT}"
     if not files.exists(path):
         return ()

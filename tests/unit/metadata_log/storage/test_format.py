@@ -10,13 +10,13 @@ import pytest
 from metadata_log.directory import MetaProperties, read_meta_properties
 from metadata_log.errors import AlreadyFormattedError, DirectoryError, ForeignDirectoryError
 from metadata_log.files.simulated_files import SimulatedCrash, SimulatedFiles
-from metadata_log.format.batch import check_batch, iter_batches
 from metadata_log.ids import DirectoryId, NodeId, parse_directory_id
 from metadata_log.records import UnknownLevelError, decode_record
 from metadata_log.records.feature_levels import default_features
 from metadata_log.storage.checkpoint import read_checkpoint
 from metadata_log.storage.formatter import FormatResult, LogDirectory, format_directory
 from metadata_log.voters import Voter, VoterSet, parse_voters
+from tests.support.formatted import without_times
 
 FIXTURES = Path(__file__).parents[3] / "fixtures"
 CLUSTER = "MkU3OEVBNTcwNTJENDM2Qg"
@@ -52,20 +52,6 @@ def formatted(
         initial_voters=voters,
         ignore_formatted=ignore_formatted,
     )
-
-
-def without_times(data: bytes) -> bytes:
-    """A checkpoint's bytes with the times of its batches and header record, and what depends on them, set to zero."""
-    blank = bytearray(data)
-    for position, header in iter_batches(data):
-        check_batch(data, position)
-        blank[position + 17 : position + 21] = bytes(4)
-        blank[position + 27 : position + 43] = bytes(16)
-        if position == 0:
-            # The header record: length, attributes, two deltas, key length, key (4), value length, version (2), time.
-            blank[position + 73 : position + 81] = bytes(8)
-        assert header.base_timestamp > 0
-    return bytes(blank)
 
 
 @pytest.mark.parametrize(

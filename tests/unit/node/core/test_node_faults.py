@@ -289,7 +289,7 @@ def test_a_directory_in_use_is_refused_and_free_after_a_refusal() -> None:
 def test_a_controller_without_its_bootstrap_records_is_told_to_format() -> None:
     node = Cluster(1).node(1)
     node.files.unlink(f"{DATA}/bootstrap.checkpoint")
-    with pytest.raises(NotFormattedError, match=r"/data/bootstrap\.checkpoint is missing"):
+    with pytest.raises(NotFormattedError, match=r"/data holds no bootstrap records: it has neither bootstrap\."):
         open_replica(node.files, node.config)
 
 
