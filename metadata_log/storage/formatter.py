@@ -86,7 +86,7 @@ class _FirstRecords(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     def write(self, files: Files, log_dir: str, *, holds_log: bool) -> None:
         """Write those of one log directory; `holds_log`: the metadata log will be in it."""
-        is_in_checkpoint = self.level >= BOOTSTRAP_IN_CHECKPOINT_LEVEL
+        is_in_checkpoint = not keeps_bootstrap_file(self.level)
         if not is_in_checkpoint:
             batches = build_checkpoint(self.values, epoch=_START.epoch, times=_times(self.now_ms, 0))
             write_checkpoint(files, f"{log_dir}/{BOOTSTRAP_CHECKPOINT}", batches)
@@ -102,6 +102,14 @@ class _FirstRecords(msgspec.Struct, frozen=True, kw_only=True, gc=False):
             voters=None if self.voters is None else self.voters.to_record(),
         )
         write_checkpoint(files, f"{directory}/{checkpoint_name(_START)}", batches)
+
+
+def keeps_bootstrap_file(level: int) -> bool:
+    """Return True if a log directory of a cluster at this metadata.version has a `bootstrap.checkpoint`.
+
+    Kafka 4.3 wants the file even beside a log. Kafka 4.4 reads it, and does without it.
+    """
+    return level < BOOTSTRAP_IN_CHECKPOINT_LEVEL
 
 
 def bootstrap_values(level: int, features: Mapping[str, int]) -> list[bytes]:

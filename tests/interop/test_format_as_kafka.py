@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -100,6 +101,33 @@ def test_kafka_begins_from_our_directory(way: str, tmp_path: Path) -> None:
     assert run(["check", str(node.log_dir)]) == 0
 
 
+def test_kafka_goes_on_from_a_restored_backup(tmp_path: Path) -> None:
+    """Its directory has no bootstrap records at all: the checkpoint that was restored is not empty."""
+    node = KafkaNode(tmp_path / "node", 1, *free_ports(1))
+    node.directory.mkdir()
+    node.properties.write_text(
+        f"process.roles=controller\nnode.id=1\nlog.dirs={node.log_dir}\nlisteners=CONTROLLER://{node.address}\n"
+        f"controller.listener.names=CONTROLLER\ncontroller.quorum.bootstrap.servers={node.address}\n"
+    )
+    kafkas_format(node.properties, CLUSTER_ID, ["--standalone", *ONE_LOWER])
+    backup = tmp_path / "one.backup"
+    try:
+        node.start([*java(VERSION), "kafka.Kafka"])
+        node.wait_started()
+        assert levels_in(node.metadata_dir) == LEVELS
+        node.stop()
+        assert run(["snapshot", "save", str(node.log_dir), str(backup)]) == 0
+        shutil.rmtree(node.log_dir)
+        assert run(["snapshot", "restore", str(backup), str(node.log_dir), "--node-id", "1"]) == 0
+        assert not list(node.log_dir.rglob("bootstrap.checkpoint"))
+        node.start([*java(VERSION), "kafka.Kafka"])
+        node.wait_started()
+    finally:
+        node.kill()
+    assert run(["check", str(node.log_dir)]) == 0
+    assert not any(levels_in_segments(node.metadata_dir))
+
+
 @pytest.mark.parametrize("way", ["initial", "standalone", "static"])
 def test_ours_begin_from_kafkas_directory(way: str, tmp_path: Path) -> None:
     ids = (1, 2, 3) if way == "initial" else (1,)
@@ -142,6 +170,12 @@ def levels_in(metadata_dir: Path) -> dict[str, int]:
         return {record.name: record.feature_level for record in records if isinstance(record, FeatureLevelRecord)}
 
     return wait_until("bootstrap records in the log", found, timeout_s=60.0)
+
+
+def levels_in_segments(metadata_dir: Path) -> Iterator[FeatureLevelRecord]:
+    """Yield the records that set a level in segments."""
+    for segment in metadata_dir.glob("*.log"):
+        yield from (one for one in records_in(segment.read_bytes()) if isinstance(one, FeatureLevelRecord))
 
 
 def records_in(data: bytes) -> Iterator[MetadataRecord]:

@@ -21,7 +21,7 @@ from metadata_log.ids import METADATA_TOPIC_ID, DirectoryId, NodeId
 from metadata_log.offsets import Epoch
 from metadata_log.records import VotersRecord
 from metadata_log.storage.checkpoint import BOOTSTRAP_CHECKPOINT, CheckpointTimes, build_checkpoint, write_checkpoint
-from metadata_log.storage.formatter import bootstrap_values
+from metadata_log.storage.formatter import bootstrap_values, keeps_bootstrap_file
 from metadata_log.storage.segment import segment_file
 from metadata_log.tools.backup.backup import Backup
 from metadata_log.tools.new_files import require_new_directory
@@ -139,7 +139,8 @@ def _voters_of(backup: Backup, voters: VoterSet | None) -> VotersRecord | None:
 
 def _write_identity(files: Files, backup: Backup, target: Path, properties: MetaProperties, now_ms: int) -> None:
     manifest = backup.manifest
-    values = bootstrap_values(manifest.metadata_version, manifest.features)
-    times = CheckpointTimes.at(now_ms, last_contained_ms=0)
-    write_checkpoint(files, f"{target}/{BOOTSTRAP_CHECKPOINT}", build_checkpoint(values, epoch=Epoch(0), times=times))
+    if keeps_bootstrap_file(manifest.metadata_version):
+        values = bootstrap_values(manifest.metadata_version, manifest.features)
+        batches = build_checkpoint(values, epoch=Epoch(0), times=CheckpointTimes.at(now_ms, last_contained_ms=0))
+        write_checkpoint(files, f"{target}/{BOOTSTRAP_CHECKPOINT}", batches)
     write_meta_properties(files, str(target), properties, written_at_ms=now_ms)

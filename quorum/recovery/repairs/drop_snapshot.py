@@ -44,6 +44,11 @@ def propose_drop_snapshot(
             f"{own.label}: without {damaged[0].name} its metadata cannot be told ({own.problem}). Let the node fetch "
             "the log anew; if no other controller has it, make one from a broker's copy (`kraft recover from-broker`)"
         )
+    if own.image is None or own.image.features.metadata_version is None:
+        raise RefusedError(
+            f"{own.label} holds no metadata yet: its first leader takes voters and bootstrap records from "
+            f"{damaged[0].name}. Format the directory again, as it was"
+        )
     asked = refuse_unsafe(known, request, is_one_nodes=True)
     check, start = check_and_start(known, own, "Start the node: it writes a new checkpoint in time")
     origin = "offset 0 of the log" if own.origin is None else own.origin.name

@@ -22,7 +22,7 @@ from metadata_log.files.port import Files
 from metadata_log.ids import DirectoryId, NodeId, ReplicaKey
 from metadata_log.offsets import Epoch
 from metadata_log.storage.checkpoint import BOOTSTRAP_CHECKPOINT, CheckpointTimes, build_checkpoint
-from metadata_log.storage.formatter import bootstrap_values
+from metadata_log.storage.formatter import bootstrap_values, keeps_bootstrap_file
 from metadata_log.storage.segment import segment_bases
 from metadata_log.voters import Endpoint, Voter, VoterSet
 from quorum.recovery.advice.clones import of_the_clone
@@ -294,10 +294,10 @@ def _gone(name: str) -> FileChange:
 def _identity_files(
     files: Files, ahead: Outlook, new: NewController, own: MetaProperties | None, request: Request
 ) -> Iterator[FileChange]:
-    """meta.properties, and the records that a cluster of these features would begin with (Kafka wants the file)."""
+    """Yield `bootstrap.checkpoint`, where a cluster of these features has one, and meta.properties."""
     image = ahead.kept.image
-    if not files.exists(f"{new.log_dir}/{BOOTSTRAP_CHECKPOINT}") and image is not None:
-        level = image.features.metadata_version or 0
+    level = 0 if image is None else image.features.metadata_version or 0
+    if image is not None and keeps_bootstrap_file(level) and not files.exists(f"{new.log_dir}/{BOOTSTRAP_CHECKPOINT}"):
         values = bootstrap_values(level, dict(image.features.levels.items()))
         times = CheckpointTimes.at(request.now_ms, last_contained_ms=0)
         data = b"".join(build_checkpoint(values, epoch=Epoch(0), times=times))

@@ -11,19 +11,27 @@ import pytest
 from metadata_log.directory import read_meta_properties
 from metadata_log.errors import NotFormattedError
 from metadata_log.files.os_files import OsFiles
-from metadata_log.ids import ZERO_DIRECTORY_ID, NodeId
+from metadata_log.ids import ZERO_DIRECTORY_ID, DirectoryId, NodeId
 from metadata_log.image import MetadataImage
+from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from metadata_log.records import FeatureLevelRecord, UserScramCredentialRecord
-from metadata_log.storage.formatter import LogDirectory, format_directory
-from metadata_log.voters import parse_voters
+from metadata_log.storage.checkpoint import CheckpointTimes, build_checkpoint, checkpoint_name
+from metadata_log.storage.formatter import LogDirectory, bootstrap_values, format_directory
+from metadata_log.voters import Endpoint, VoterSet, parse_voters
+from quorum.cli.main import run
 from quorum.node.config.node_config import config_of
 from quorum.node.storage.open_replica import open_replica
+from quorum.recovery.journal.errors import RefusedError
+from quorum.recovery.repairs.drop_snapshot import propose_drop_snapshot
+from quorum.recovery.repairs.from_broker import NewController, propose_from_broker
 from tests.support.formatted import CHECKPOINT, formatted_tree
+from tests.support.repairs import request
 
 KAFKAS = Path(__file__).parents[3] / "fixtures" / "formatted-4.4"
 CLUSTER = "MkU3OEVBNTcwNTJENDM2Qg"
 LEVEL = 33
 VOTERS = "1@127.0.0.1:19093:ZGlyZWN0b3J5LWlkLTAwMQ"
+LOST = "2@127.0.0.1:19093:ZGlyZWN0b3J5LWlkLTAwMg"
 NOW = 1_795_715_997_885
 DEFAULTS = {
     "metadata.version": 33,
@@ -129,6 +137,60 @@ def test_without_the_checkpoint_a_controller_has_nothing_to_begin_with(tmp_path:
     (tmp_path / "node/data0" / CHECKPOINT).unlink()
     with pytest.raises(NotFormattedError, match="holds no bootstrap records"):
         open_replica(OsFiles(), config_of(controller(tmp_path / "node/data0")))
+
+
+def test_a_restored_backup_has_the_old_file_only_below_4_4(tmp_path: Path) -> None:
+    for level in (30, 33):
+        backup, restored = logged(tmp_path / str(level), level), tmp_path / f"{level}-restored"
+        assert run(["snapshot", "save", str(backup), f"{backup}.backup"]) == 0
+        assert run(["snapshot", "restore", f"{backup}.backup", str(restored), "--node-id", "1"]) == 0
+        assert (restored / "bootstrap.checkpoint").exists() == (level == 30)
+        opened = open_replica(OsFiles(), config_of(controller(restored)))
+        opened.abandon()
+        assert opened.replayer.image.features.metadata_version == level
+
+
+def test_a_controller_from_a_brokers_copy_has_the_old_file_only_below_4_4(tmp_path: Path) -> None:
+    new = NewController(
+        log_dir="/new",
+        node_id=2,
+        endpoints=(Endpoint(name="CONTROLLER", host="127.0.0.1", port=19093),),
+        directory_id=DirectoryId(bytes(15) + b"1"),
+    )
+    for level in (30, 33):
+        copy = str(logged(tmp_path / str(level), level, LOST))
+        proposal = propose_from_broker(OsFiles(), [copy], [], new, request())
+        written = {change.name for rewrite in proposal.rewrites for change in rewrite.changes}
+        assert "meta.properties" in written
+        assert ("bootstrap.checkpoint" in written) == (level == 30)
+
+
+def test_the_first_checkpoint_is_not_dropped_while_the_log_is_empty(tmp_path: Path) -> None:
+    shutil.copytree(KAFKAS / "initial", tmp_path / "node")
+    first = tmp_path / "node/data0" / CHECKPOINT
+    (first.parent / "00000000000000000000.log").touch()
+    content = bytearray(first.read_bytes())
+    content[200] ^= 1
+    first.write_bytes(content)
+    with pytest.raises(RefusedError, match=f"its first leader takes voters and bootstrap records from {first.name}"):
+        propose_drop_snapshot(OsFiles(), str(tmp_path / "node/data0"), [], request())
+
+
+def logged(log_dir: Path, level: int, voters: str = VOTERS) -> Path:
+    """Make node 1's log directory with a checkpoint at offset 100 of a level and voters, and return it."""
+    formatted(log_dir, CASES["initial"], KAFKAS / "initial", level=level)
+    end = OffsetAndEpoch(offset=Offset(100), epoch=Epoch(1))
+    batches = build_checkpoint(
+        bootstrap_values(level, {}),
+        epoch=end.epoch,
+        times=CheckpointTimes.at(NOW, last_contained_ms=NOW),
+        kraft_version=1,
+        voters=VoterSet.of(parse_voters(voters)).to_record(),
+    )
+    metadata = log_dir / "data0/__cluster_metadata-0"
+    (metadata / checkpoint_name(end)).write_bytes(b"".join(batches))
+    (metadata / "00000000000000000100.log").touch()
+    return log_dir / "data0"
 
 
 def controller(log_dir: Path) -> dict[str, str]:
