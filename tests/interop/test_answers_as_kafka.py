@@ -19,6 +19,7 @@ from tests.support.differential.images import comparable_image
 from tests.support.differential.requests import CREATE_TOPICS, DELETE_TOPICS
 from tests.support.fresh_seed import fresh_seed
 from tests.support.kafka.cluster import KafkaCluster
+from tests.support.kafka.jars import NEWEST, RELEASES
 from tests.support.kafka.on_ours import KafkaOnOurs
 from tests.support.kafka.tools import KafkaTools
 from tests.support.log_bytes import log_bytes
@@ -41,7 +42,7 @@ REQUESTS = 600
 def ours(tmp_path_factory: pytest.TempPathFactory, kafka_tools: KafkaTools) -> Iterator[KafkaOnOurs]:
     root = tmp_path_factory.mktemp("ours")
     with KafkaOnOurs(root, kafka_tools, brokers=BROKERS, properties=DEFAULTS) as cluster:
-        cluster.start_controllers()
+        cluster.start_controllers("--release-version", RELEASES[NEWEST].metadata_version)
         cluster.start_brokers(*BROKERS)
         yield cluster
 

@@ -1,7 +1,7 @@
-"""Stock brokers of Kafka 3.9 and 4.3 together on three controllers of ours, formatted with `--release-version 3.9`.
+"""Stock brokers of two releases of Kafka together on three controllers of ours, at the level of the older release.
 
 Topics are made, written and read through either, by the tools of either; a broker and our leader are killed. Then the
-cluster is raised to 4.3, where a 3.9 broker has no place: it is refused as Kafka's controllers refuse it.
+cluster is raised to the newer release, where the older broker has no place: it is refused as by Kafka's controllers.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import pytest
 from quorum.cli.demo.cluster import wait_until
 from tests.support.kafka.cluster import KafkaCluster, KafkaNode
 from tests.support.kafka.data import await_partition, consume, produce
+from tests.support.kafka.jars import NEWEST, RELEASES
 from tests.support.kafka.on_ours import KafkaOnOurs
 from tests.support.kafka.tools import KafkaTools, ToolFailedError
 
@@ -31,19 +32,19 @@ IMPATIENT = {"initial.broker.registration.timeout.ms": "12000"}
 """How long a broker that is not let in tries it, from when its JVM still loads classes; a minute by default."""
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", params=["previous_kafka_tools", "old_kafka_tools"], ids=["4.3", "3.9"])
 def cluster(
-    tmp_path_factory: pytest.TempPathFactory, kafka_tools: KafkaTools, old_kafka_tools: KafkaTools
+    tmp_path_factory: pytest.TempPathFactory, kafka_tools: KafkaTools, request: pytest.FixtureRequest
 ) -> Iterator[KafkaOnOurs]:
     with KafkaOnOurs(
         tmp_path_factory.mktemp("two-versions"),
         kafka_tools,
         brokers=(NEW, OLD),
-        others={OLD: old_kafka_tools},
+        others={OLD: request.getfixturevalue(request.param)},
         properties=SESSION,
         broker_properties=GROUPS,
     ) as cluster:
-        cluster.start_controllers("--release-version", "3.9")
+        cluster.start_controllers("--release-version", cluster.kafka.lowest_release.metadata_version)
         cluster.start_brokers(NEW, OLD)
         yield cluster
 
@@ -62,7 +63,8 @@ def _make(tools: KafkaTools, at: KafkaNode, topic: str) -> None:
 
 
 def test_both_boot_and_are_unfenced(cluster: KafkaOnOurs) -> None:
-    for broker_id, version in ((NEW, "4.3.0"), (OLD, "3.9.1")):
+    for broker_id in (NEW, OLD):
+        version = cluster.kafka.tools_of(broker_id).version
         said = cluster.broker(broker_id).said()
         assert f"Kafka version: {version}" in said
         assert "The broker has been unfenced. Transitioning from RECOVERY to RUNNING" in said
@@ -115,32 +117,37 @@ def test_both_go_on_under_our_next_leader(cluster: KafkaOnOurs) -> None:
 
 
 def _refused(broker: KafkaNode) -> set[str]:
-    """What a broker that is not let in says of it, until it gives up."""
+    """Return the lines of a broker that is not let in, once it gives up."""
     wait_until("the old broker to give up", lambda: not broker.is_running, timeout_s=120, every_s=0.1)
-    assert "No MetadataVersion with feature level 30" in broker.said()
+    assert f"No MetadataVersion with feature level {RELEASES[NEWEST].level}" in broker.said()
     return {line for line in broker.said().splitlines() if "BrokerLifecycleManager - " in line and "egister" in line}
 
 
 def test_an_old_broker_keeps_the_cluster_at_its_level_and_is_refused_above_it_as_by_kafka(
-    cluster: KafkaOnOurs, old_kafka_tools: KafkaTools, tmp_path: Path
+    cluster: KafkaOnOurs, tmp_path: Path
 ) -> None:
-    new, _ = _both_ways(cluster)
+    new, (old_tools, _) = _both_ways(cluster)
+    level, old = RELEASES[NEWEST].level, RELEASES[old_tools.version]
+    supported = f"{old.lowest_level} to {old.level}"
     upgrade = ("features", "--bootstrap-server", new[1].address, "upgrade")
-    with pytest.raises(ToolFailedError, match=f"Broker {OLD} only supports 1 to 21"):
-        new[0].run(*upgrade, "--feature", "metadata.version=30")
+    with pytest.raises(ToolFailedError, match=f"Broker {OLD} only supports {supported}"):
+        new[0].run(*upgrade, "--feature", f"metadata.version={level}")
+    with pytest.raises(ToolFailedError, match=rf"feature share\.version\. Broker {OLD} "):
+        new[0].run(*upgrade, "--feature", "share.version=2")
     cluster.broker(OLD).stop()
     new[0].run("cluster", "unregister", "--bootstrap-server", new[1].address, "--id", str(OLD))
-    new[0].run(*upgrade, "--release-version", "4.3")
+    new[0].run(*upgrade, "--release-version", RELEASES[NEWEST].metadata_version)
     with cluster.broker(OLD).properties.open("a") as properties:
         properties.writelines(f"{key}={value}\n" for key, value in IMPATIENT.items())
     cluster.kafka.launch(OLD)
     ours = _refused(cluster.broker(OLD))
     assert any("because the controller returned error UNSUPPORTED_VERSION" in line for line in ours)
     ours_said = "".join(node.log_file.read_text() for node in cluster.ours.controllers.values())
-    assert "does not support finalized version 30 of metadata.version. It supports 1 to 21." in ours_said
+    why = f"does not support finalized version {level} of metadata.version. It supports {supported}."
+    assert why in ours_said
 
     with KafkaCluster(
-        tmp_path, new[0], controllers=(1,), brokers=(OLD,), others={OLD: old_kafka_tools}, properties=IMPATIENT
+        tmp_path, new[0], controllers=(1,), brokers=(OLD,), others={OLD: old_tools}, properties=IMPATIENT
     ) as kafkas:
         kafkas.start(1)
         kafkas.format(OLD)

@@ -1,4 +1,4 @@
-"""Stock Kafka 4.3 brokers on three controllers of ours: they boot, are unfenced, and outlive our leader."""
+"""Stock Kafka brokers on three controllers of ours: they boot, are unfenced, and outlive our leader."""
 
 from __future__ import annotations
 

@@ -8,23 +8,29 @@ from collections.abc import Iterator
 import pytest
 
 from quorum.cli.demo.cluster import wait_until
-from tests.support.kafka.on_ours import KafkaOnOurs
+from tests.support.kafka.on_ours import KafkaOnOurs, is_ready
 from tests.support.kafka.tools import KafkaTools, ToolFailedError
 
 pytestmark = [pytest.mark.campaign, pytest.mark.timeout(300)]
+
+OFTEN = {
+    "metadata.log.max.record.bytes.between.snapshots": "4000",
+    "internal.metadata.log.segment.bytes": "3000",
+    "metadata.max.retention.bytes": "0",
+}
 
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory, kafka_tools: KafkaTools) -> Iterator[KafkaOnOurs]:
     """Formatted for 3.9, whose metadata.version knows nothing of ELRs and group protocols."""
-    with KafkaOnOurs(tmp_path_factory.mktemp("features"), kafka_tools) as cluster:
+    with KafkaOnOurs(tmp_path_factory.mktemp("features"), kafka_tools, properties=OFTEN) as cluster:
         cluster.start_controllers("--release-version", "3.9")
         cluster.start_brokers(11, 12)
         yield cluster
 
 
 def _finalised(said: str) -> dict[str, str]:
-    """What `kafka-features describe` prints."""
+    """Return the levels that `kafka-features describe` prints."""
     return dict(re.findall(r"Feature: (\S+)\s.*FinalizedVersionLevel: (\S+)", said))
 
 
@@ -45,20 +51,41 @@ def test_a_level_that_lacks_another_is_refused(cluster: KafkaOnOurs) -> None:
         cluster.admin("features", "upgrade", "--feature", "eligible.leader.replicas.version=1")
 
 
+def _check_raised(cluster: KafkaOnOurs, release: str, levels: dict[str, str]) -> None:
+    before = _levels(cluster)["metadata.version"]
+    cluster.admin("features", "upgrade", "--release-version", release, "--dry-run")
+    assert _levels(cluster)["metadata.version"] == before
+    cluster.admin("features", "upgrade", "--release-version", release)
+    # Either broker may be asked, and the other may know already.
+    wait_until("brokers to know", lambda: levels.items() <= _levels(cluster).items(), timeout_s=60)
+
+
 def test_the_whole_cluster_is_raised_to_a_release_while_it_runs(cluster: KafkaOnOurs) -> None:
     cluster.admin("topics", "--create", "--topic", "before", "--partitions", "3", "--replication-factor", "2")
-    cluster.admin("features", "upgrade", "--release-version", "4.3", "--dry-run")
-    assert _levels(cluster)["metadata.version"] == "3.9-IV0"
-    cluster.admin("features", "upgrade", "--release-version", "4.3")
-    raised = {
-        "metadata.version": "4.3-IV0",
-        "eligible.leader.replicas.version": "1",
-        "group.version": "1",
-        "transaction.version": "2",
-    }  # either broker may be asked, and the other may know already
-    wait_until("brokers to know", lambda: raised.items() <= _levels(cluster).items(), timeout_s=60)
+    raised = {"eligible.leader.replicas.version": "1", "group.version": "1", "transaction.version": "2"}
+    _check_raised(cluster, "4.3", {"metadata.version": "4.3-IV0", "share.version": "1", **raised})
+    _check_raised(cluster, "4.4", {"metadata.version": "4.4-IV2", "share.version": "2", **raised})
     cluster.admin("topics", "--create", "--topic", "after", "--partitions", "3", "--replication-factor", "2")
     cluster.kafka.await_topics("before", "after")
+
+
+def test_a_controller_starts_from_a_checkpoint_of_the_raised_cluster(cluster: KafkaOnOurs) -> None:
+    follower = next(node for node in cluster.ours.controllers.values() if node is not cluster.leader())
+
+    for number in range(10):
+        cluster.admin("topics", "--create", "--topic", f"more-{number}", "--partitions", "6")
+    wait_until("its log to begin later", lambda: min(int(log.stem) for log in follower.metadata_dir.glob("*.log")) > 0)
+    assert follower.stop() == 0
+    follower.start()
+    wait_until("it to be ready", lambda: is_ready(follower), timeout_s=60)
+    dead = cluster.leader()
+    dead.kill()
+    cluster.leader(other_than=dead.node_id)
+    dead.start()
+    dead.wait_listening()
+    assert _levels(cluster)["metadata.version"] == "4.4-IV2"
+    cluster.admin("topics", "--create", "--topic", "last", "--partitions", "3", "--replication-factor", "2")
+    cluster.kafka.await_topics("before", "after", "last")
 
 
 def test_a_feature_is_lowered_where_no_record_depends_on_it(cluster: KafkaOnOurs) -> None:

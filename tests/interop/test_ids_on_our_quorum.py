@@ -1,4 +1,4 @@
-"""Stock Kafka 4.3 brokers, our quorum behind them: reads fenced by topic id, strays set aside, a safe metadata topic.
+"""Stock Kafka brokers, our quorum behind them: reads fenced by topic id, strays set aside, a safe metadata topic.
 
 The scenarios are those that KIP-516 tells of immediate deletion, and who touches the metadata topic.
 """

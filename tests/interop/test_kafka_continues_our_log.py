@@ -11,7 +11,9 @@ import pytest
 
 from metadata_log.ids import METADATA_TOPIC_NAME
 from quorum.cli.demo.cluster import Cluster, Node, free_ports
+from quorum.cli.main import run
 from tests.support.kafka.cluster import CLUSTER_ID, KafkaCluster
+from tests.support.kafka.jars import NEWEST, RELEASES
 from tests.support.kafka.tools import KafkaTools
 from tests.support.log_history import read_history
 from tests.support.standalone import create, listed, log_of, start, written
@@ -24,7 +26,7 @@ def test_a_kafka_controller_goes_on_where_ours_stopped_and_ours_behind_it(
 ) -> None:
     with Cluster(tmp_path / "ours", controllers=(1,), agents=()) as ours:
         ours.cluster_id = CLUSTER_ID
-        ours.format()
+        ours.format("--release-version", RELEASES[NEWEST].metadata_version)
         node = ours.controllers[1]
         start(node)
         created = create(ours, [f"topic-{number}" for number in range(10)])
@@ -58,6 +60,33 @@ def test_a_kafka_controller_goes_on_where_ours_stopped_and_ours_behind_it(
         assert {*created, "of-kafka", "after-kafka"} <= set(written(node))
         names = [name for _, name in read_history(node.metadata_dir).created]
         assert names.count(METADATA_TOPIC_NAME) == 1
+
+
+def test_ours_goes_on_where_a_kafka_controller_stopped(tmp_path: Path, kafka_tools: KafkaTools) -> None:
+    """Formatted by Kafka's own tool, too."""
+    with Cluster(tmp_path / "ours", controllers=(1,), agents=()) as ours:
+        ours.cluster_id = CLUSTER_ID
+        node = ours.controllers[1]
+        ports = {1: node.ports["CONTROLLER"], 11: free_ports(1)[0]}
+        with KafkaCluster(tmp_path / "kafka", kafka_tools, controllers=(1,), brokers=(11,), ports=ports) as kafka:
+            kafka.start()
+            kafka.admin("topics", "--create", "--topic", "of-kafka", "--partitions", "1", "--replication-factor", "1")
+            kafka.stop()
+        [log] = kafka.nodes[1].metadata_dir.glob("*.log")
+        left = log.read_bytes()
+        shutil.copytree(kafka.nodes[1].log_dir, node.log_dir)
+        node.write_config()
+        start(node)
+        assert "of-kafka" in listed(ours)
+        create(ours, ["of-ours"])
+        assert node.stop() == 0
+        assert log_of(node).read_bytes().startswith(left)
+        assert run(["check", str(node.log_dir)]) == 0
+        with KafkaCluster(tmp_path / "again", kafka_tools, controllers=(1,), brokers=(11,), ports=ports) as kafka:
+            shutil.copytree(node.log_dir, kafka.nodes[1].log_dir)
+            kafka.configure(1)
+            kafka.start()
+            kafka.await_topics("of-kafka", "of-ours")
 
 
 def _check_locked(node: Node, log_dir: Path) -> None:

@@ -14,6 +14,7 @@ from metadata_log.tools.dump.dump import dump_text
 from quorum.cli.demo.cluster import Cluster, free_ports
 from quorum.cli.main import run
 from tests.support.kafka.cluster import CLUSTER_ID, KafkaCluster
+from tests.support.kafka.jars import NEWEST, RELEASES
 from tests.support.kafka.tools import KafkaTools
 from tests.support.standalone import create, listed, start
 
@@ -31,7 +32,7 @@ def test_a_kafka_controller_starts_from_our_checkpoint_and_ours_behind_it(
 ) -> None:
     with Cluster(tmp_path / "ours", controllers=(1,), agents=(), properties=OFTEN) as ours:
         ours.cluster_id = CLUSTER_ID
-        ours.format()
+        ours.format("--release-version", RELEASES[NEWEST].metadata_version)
         node = ours.controllers[1]
         start(node)
         created = create(ours, [f"topic-{number}" for number in range(60)])

@@ -45,18 +45,20 @@ def test_kafka_dumps_the_small_life_as_we_do(small: list[Path], kafka_tools: Kaf
         _compare_dumps(directory, kafka_tools)
 
 
-def test_kafkas_shell_shows_the_small_life_as_we_do(small: list[Path], kafka_tools: KafkaTools) -> None:
+def test_kafkas_shell_shows_the_small_life_as_we_do(small: list[Path], previous_kafka_tools: KafkaTools) -> None:
     for directory in small:
-        _compare_trees(directory / "__cluster_metadata-0", kafka_tools)
+        _compare_trees(directory / "__cluster_metadata-0", previous_kafka_tools)
 
 
-def test_kafkas_shell_as_it_is_run_by_hand_shows_the_small_life(small: list[Path], kafka_tools: KafkaTools) -> None:
+def test_kafkas_shell_as_it_is_run_by_hand_shows_the_small_life(
+    small: list[Path], previous_kafka_tools: KafkaTools
+) -> None:
     (log,) = (small[0] / "__cluster_metadata-0").glob("*.log")
     image = read_history(log.parent).shown
     expected = "".join(f"{line}\n" for line in tree_lines({"image": image_tree(image)}))
 
     def printed() -> bool:  # it may print before it has read anything
-        return kafka_tools.shell_tree(log).startswith(expected)
+        return previous_kafka_tools.shell_tree(log).startswith(expected)
 
     wait_until("Kafka's shell to print what we do", printed)
 
@@ -66,9 +68,9 @@ def test_kafka_dumps_what_the_kills_left_as_we_do(kill_run: KillRun, kafka_tools
         _compare_dumps(directory.parent, kafka_tools)
 
 
-def test_kafkas_shell_shows_what_the_kills_left_as_we_do(kill_run: KillRun, kafka_tools: KafkaTools) -> None:
+def test_kafkas_shell_shows_what_the_kills_left_as_we_do(kill_run: KillRun, previous_kafka_tools: KafkaTools) -> None:
     for directory in kill_run.directories:
-        _compare_trees(directory, kafka_tools)
+        _compare_trees(directory, previous_kafka_tools)
 
 
 def _compare_dumps(log_dir: Path, kafka_tools: KafkaTools) -> None:
@@ -81,11 +83,11 @@ def _compare_dumps(log_dir: Path, kafka_tools: KafkaTools) -> None:
             assert theirs == ours, f"{path}, line {number}"
 
 
-def _compare_trees(directory: Path, kafka_tools: KafkaTools) -> None:
-    """Of the image at the log's very end."""
+def _compare_trees(directory: Path, previous_kafka_tools: KafkaTools) -> None:
+    """Compare the images at the log's very end."""
     (log,) = directory.glob("*.log")
     image = read_history(directory).shown
-    said = kafka_tools.loaded_tree(log, image.offset_and_epoch.offset - 1).splitlines()
+    said = previous_kafka_tools.loaded_tree(log, image.offset_and_epoch.offset - 1).splitlines()
     theirs = said[: said.index("local:")]
     ours = tree_lines({"image": image_tree(image)})
     for number, pair in enumerate(zip(theirs, ours, strict=True)):

@@ -16,7 +16,9 @@ from tests.support.kafka.tools import KafkaTools
 pytestmark = [pytest.mark.campaign, pytest.mark.timeout(300)]
 
 
-def test_kafka_goes_on_from_a_restored_backup(kafka_tools: KafkaTools, tmp_path: Path) -> None:
+def test_kafka_goes_on_from_a_restored_backup(
+    kafka_tools: KafkaTools, previous_kafka_tools: KafkaTools, tmp_path: Path
+) -> None:
     backup = tmp_path / "cluster.backup"
     assert run(["snapshot", "save", str(FIXTURES / "every-record" / "node-1"), str(backup)]) == 0
     topics = {topic.name: id_text(topic.topic_id) for topic in read_backup(backup).image.topics.by_id.values()}
@@ -27,7 +29,7 @@ def test_kafka_goes_on_from_a_restored_backup(kafka_tools: KafkaTools, tmp_path:
         words = ["snapshot", "restore", str(backup), str(controller.log_dir), "--node-id", "1"]
         assert run([*words, "-t", CLUSTER_ID, "--voters", voter]) == 0
         [checkpoint] = controller.metadata_dir.glob("*.checkpoint")
-        shown = kafka_tools.shell_tree(checkpoint)
+        shown = previous_kafka_tools.shell_tree(checkpoint)
         cluster.start(1)
         cluster.start(21)
         listed = cluster.admin("topics", "--list").split()

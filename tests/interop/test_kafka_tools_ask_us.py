@@ -1,4 +1,4 @@
-"""Kafka 4.3's own tools ask our controllers, at their CONTROLLER listeners."""
+"""Kafka's own tools ask our controllers, at their CONTROLLER listeners."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def ours(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 
 def _addresses(ours: Cluster) -> str:
-    """Of those that run: a tool that meets a dead one may wait a minute for it."""
+    """Return the addresses of those that run: a tool that meets a dead one may wait a minute for it."""
     running = [node for node in ours.controllers.values() if node.is_running]
     return ",".join(f"127.0.0.1:{node.ports['CONTROLLER']}" for node in running)
 
 
 def _describe(ours: Cluster, tools: KafkaTools, what: str) -> str:
-    """As the tool prints it; it may be asked before there is a leader."""
+    """Return what the tool prints; it may be asked before there is a leader."""
 
     def said() -> str:
         try:

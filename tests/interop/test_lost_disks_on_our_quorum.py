@@ -1,4 +1,4 @@
-"""A stock JBOD broker of Kafka 4.3 loses one of its disks while it runs, with three controllers of ours behind it.
+"""A stock JBOD broker of Kafka loses one of its disks while it runs, with three controllers of ours behind it.
 
 The disk fails as Kafka's own tests make it fail: a file stands where the log directory was, so that the next checkpoint
 cannot be written. What the broker tells moves its leaders; it comes back with the disk, and with an empty one.

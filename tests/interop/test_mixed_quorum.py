@@ -1,4 +1,4 @@
-"""One quorum of Java controllers (Kafka 4.3) and of ours: each leads, each is killed, all logs are equal in the end.
+"""One quorum of Java controllers (Kafka 4.4, and 4.3) and of ours: each leads, each is killed, all logs are equal.
 
 The seconds between a kill -9 and the moment when all others follow the next leader are printed (`-s`): where a Java
 controller has a say, they hold its fetch timeout of 2 s (docs/mixed-quorum.md).
@@ -17,6 +17,7 @@ from metadata_log.files.os_files import OsFiles
 from metadata_log.storage.checkpoint import checkpoint_ends
 from metadata_log.tools.replicas.hashes import hash_logs
 from quorum.cli.demo.cluster import wait_until
+from tests.support.kafka.jars import NEWEST, PREVIOUS, RELEASES
 from tests.support.kafka.mixed import MixedQuorum
 from tests.support.kafka.tools import KafkaTools, ToolFailedError
 
@@ -54,10 +55,19 @@ _TRIES = 5
 
 
 @pytest.fixture
-def two_of_kafka(tmp_path: Path, kafka_tools: KafkaTools) -> Iterator[MixedQuorum]:
+def two_of_kafka(tmp_path: Path, kafka_tools: KafkaTools, previous_kafka_tools: KafkaTools) -> Iterator[MixedQuorum]:
+    """Two Java controllers of two releases, 4.4 and 4.3, and one of ours."""
     # So long does ours go on leading while nobody fetches (half as long again): see `_leave_a_tail`.
     patient = {"controller.quorum.fetch.timeout.ms": "10000"}
-    with MixedQuorum(tmp_path, kafka_tools, java=(1, 2), ours=(3,), brokers=(BROKER,), properties=patient) as quorum:
+    with MixedQuorum(
+        tmp_path,
+        kafka_tools,
+        java=(1, 2),
+        ours=(3,),
+        brokers=(BROKER,),
+        properties=patient,
+        others={2: previous_kafka_tools},
+    ) as quorum:
         quorum.format(release="4.2-IV1")
         quorum.start(1, 2, 3)
         quorum.start(BROKER)
@@ -98,6 +108,7 @@ def test_two_java_controllers_and_one_of_ours(two_of_kafka: MixedQuorum) -> None
     quorum.start(java)
     assert quorum.let_ours_lead() == 3
     quorum.create("under-ours-again")
+    _check_refused(quorum)
     _hand_over(quorum, java)
     quorum.create("handed-over")
     assert quorum.let_ours_lead() == 3
@@ -109,6 +120,14 @@ def test_two_java_controllers_and_one_of_ours(two_of_kafka: MixedQuorum) -> None
     assert topics >= wanted
     assert "never-committed" not in topics, "our tail was cut as the Java leader said"
     _finish(quorum)
+
+
+def _check_refused(quorum: MixedQuorum) -> None:
+    """Ours leads, and does not let the level rise above what the voter of the older release knows."""
+    at = ("--bootstrap-controller", quorum.running_addresses)
+    level = RELEASES[NEWEST].level
+    with pytest.raises(ToolFailedError, match=rf"[Cc]ontroller 2 only supports .* to {RELEASES[PREVIOUS].level}"):
+        quorum.tools.run("features", *at, "upgrade", "--feature", f"metadata.version={level}")
 
 
 def _hand_over(quorum: MixedQuorum, java: int) -> None:
@@ -174,7 +193,7 @@ def _writes_alone(quorum: MixedQuorum, leader: int, others: list[int]) -> bool:
 
 
 def _ask_under_java(quorum: MixedQuorum, java: int) -> None:
-    """What depends on ours while a Java controller leads: it upgrades features only if all have registered for them."""
+    """Ask for what needs ours under a Java leader: it upgrades features only if all have registered for them."""
     wait_until("node 3 to be registered anew", lambda: _upgraded(quorum), timeout_s=60, every_s=0.5)
     assert "metadata.version" in quorum.kafka.admin("features", "describe")
     status, out, err = quorum.kraft("quorum", "describe")
@@ -255,7 +274,7 @@ def _finish(quorum: MixedQuorum) -> None:
 def test_controllers_of_both_kinds_are_added_and_removed_under_leaders_of_both(
     tmp_path: Path, kafka_tools: KafkaTools
 ) -> None:
-    """By Kafka's own tool: ours under a Java leader (one joins by itself), a Java controller under ours."""
+    """Kafka's own tool adds ours under a Java leader (one joins by itself), a Java controller under ours."""
     with MixedQuorum(tmp_path, kafka_tools, java=(1, 4), ours=(2, 3), joining=(2, 3, 4), brokers=()) as quorum:
         quorum.ours[3].properties["controller.quorum.auto.join.enable"] = "true"
         quorum.format()

@@ -1,4 +1,4 @@
-"""Clients of three other makers on stock Kafka 4.3 brokers, with three controllers of ours behind them.
+"""Clients of three other makers on stock Kafka brokers, with three controllers of ours behind them.
 
 Each plays the same story: topics made, refused, described, deleted and made again; data written idempotently and in
 transactions, read in groups. kafka-python also describes and deletes by id. Then one of them writes and reads on while

@@ -1,4 +1,4 @@
-"""What Kafka 4.3 reads as a quorum-state, and what it refuses, we do, too.
+"""A quorum-state that Kafka reads is read by us, too, and one that it refuses is refused.
 
 But for a `data_version` that is no whole number: Kafka takes it for 0, or cuts its fraction off, and we for damage.
 """
@@ -14,7 +14,7 @@ import pytest
 
 from metadata_log.directory.quorum_state import parse_quorum_state
 from metadata_log.errors import CorruptFileError
-from tests.support.kafka.jars import class_path, kafka_jars
+from tests.support.kafka.jars import NEWEST, class_path, kafka_jars
 
 pytestmark = pytest.mark.campaign
 
@@ -57,7 +57,7 @@ def test_both_read_the_same_files(tmp_path: Path) -> None:
     written = states()
     for name, data in written.items():
         (tmp_path / name).write_bytes(data)
-    words = ["java", "-cp", class_path(kafka_jars("4.3.0")), str(_READER), str(tmp_path)]
+    words = ["java", "-cp", class_path(kafka_jars(NEWEST)), str(_READER), str(tmp_path)]
     done = subprocess.run(words, capture_output=True, text=True, check=True)
     theirs = dict(line.split(" ") for line in done.stdout.splitlines())
     ours = {name: "read" if reads(data) else "refused" for name, data in written.items()}

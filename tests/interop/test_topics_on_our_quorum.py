@@ -1,4 +1,4 @@
-"""Kafka's own tools and stock Kafka 4.3 brokers, with three controllers of ours behind them: topics and their data."""
+"""Kafka's own tools and stock Kafka brokers, with three controllers of ours behind them: topics and their data."""
 
 from __future__ import annotations
 

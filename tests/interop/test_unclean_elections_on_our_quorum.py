@@ -1,4 +1,4 @@
-"""Partitions whose replicas in sync are all gone, on stock brokers of Kafka 4.3 with three controllers of ours.
+"""Partitions whose replicas in sync are all gone, on stock brokers of Kafka with three controllers of ours.
 
 Broker 12 is stopped, broker 11 goes on alone and is killed, broker 12 comes back: what was acknowledged meanwhile only
 broker 11 has. Who leads then, and what is lost, is for the topic to say: nobody until an unclean election is asked for,

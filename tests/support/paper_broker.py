@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from metadata_log.ids import DirectoryId, Uuid
+from metadata_log.records.feature_levels import supported_features
 from metadata_log.records.levels import LATEST_PRODUCTION
 from quorum.api.error_codes import Error
 from quorum.client.client import Client
@@ -22,14 +23,7 @@ _FEATURES: Final = (
     FeatureRange(name="metadata.version", min_supported_version=7, max_supported_version=LATEST_PRODUCTION),
     *(
         FeatureRange(name=name, min_supported_version=0, max_supported_version=level)
-        for name, level in (
-            ("kraft.version", 1),
-            ("group.version", 1),
-            ("transaction.version", 2),
-            ("eligible.leader.replicas.version", 1),
-            ("share.version", 1),
-            ("streams.version", 1),
-        )
+        for name, level in supported_features(LATEST_PRODUCTION).items()
     ),
 )
 _ENTROPY: Final = SystemEntropy()

@@ -1,8 +1,8 @@
 """A real cluster of Apache Kafka on loopback: each node a process of its own, formatted, started and killed by a test.
 
 Decides: configuration, ports, when a node counts as started. Must not know: what a test does with the cluster. Works
-with 4.x (voters in the log) and 3.9 (`static_voters`), and with nodes of both. Nodes below 10 are controllers, the
-others brokers.
+with every release from 3.3 on (`static_voters` before 3.9), and with nodes of several. Nodes below 10 are controllers,
+the others brokers.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import Final
 
 from quorum.cli.demo.cluster import LOOPBACK, free_ports, wait_until
 from tests.support.kafka.archive import java
+from tests.support.kafka.jars import RELEASES, Release
 from tests.support.kafka.tools import KafkaTools
 
 CLUSTER_ID = "TmV3bHlNYWRlQ2x1c3Rlcg"
@@ -159,6 +160,11 @@ class KafkaCluster:
     def tools_of(self, node_id: int) -> KafkaTools:
         """Of the node's version."""
         return self._others.get(node_id, self.tools)
+
+    @property
+    def lowest_release(self) -> Release:
+        """The lowest of those that its nodes are of."""
+        return min((RELEASES[self.tools_of(node_id).version] for node_id in self.nodes), key=lambda one: one.level)
 
     @property
     def controllers(self) -> list[KafkaNode]:

@@ -1,6 +1,7 @@
-"""Kafka's published jars: brought once by Maven, kept in a cache directory, never in the repository.
+"""Kafka's releases that tests can run, by their published jars: brought once by Maven, kept in a cache directory.
 
-The cache is `$KRAFT_TEST_CACHE`, else `.cache` in the checkout.
+The cache is `$KRAFT_TEST_CACHE`, else `.cache` in the checkout; no jar is in the repository. Any release from 3.3 on
+can be run. Main classes that moved between releases are looked up in the jars.
 """
 
 from __future__ import annotations
@@ -9,13 +10,54 @@ import fcntl
 import os
 import shutil
 import subprocess
+import zipfile
+from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
+from typing import Final
+
+import msgspec
 
 from tests.support.made_once import made_once
 
+NEWEST: Final = "4.4.0"
+PREVIOUS: Final = "4.3.0"
+"""The release before; of those whose metadata shell is published, the newest."""
+BEFORE_4: Final = "3.9.1"
+
+
+class Release(msgspec.Struct, frozen=True):
+    """One release: the highest metadata.version of its production, and its limits as far as a test has to know them."""
+
+    metadata_version: str
+    level: int
+    dynamic_voters: bool = True
+    """Its controllers and brokers know `controller.quorum.bootstrap.servers`, and voters in the log."""
+    has_shell: bool = True
+
+    @property
+    def lowest_level(self) -> int:
+        """The lowest metadata.version that it supports: 3.3-IV3 from 4.0 on."""
+        return 7 if self.level > RELEASES[BEFORE_4].level else 1
+
+
+RELEASES: Final[Mapping[str, Release]] = {
+    "3.3.2": Release("3.3-IV3", 7, dynamic_voters=False),
+    "3.4.1": Release("3.4-IV0", 8, dynamic_voters=False),
+    "3.5.2": Release("3.5-IV2", 11, dynamic_voters=False),
+    "3.6.2": Release("3.6-IV2", 14, dynamic_voters=False),
+    "3.7.2": Release("3.7-IV4", 19, dynamic_voters=False),
+    "3.8.1": Release("3.8-IV0", 20, dynamic_voters=False),
+    BEFORE_4: Release("3.9-IV0", 21),
+    "4.0.1": Release("4.0-IV3", 25),
+    "4.1.1": Release("4.1-IV1", 27),
+    "4.2.0": Release("4.2-IV1", 29),
+    PREVIOUS: Release("4.3-IV0", 30),
+    NEWEST: Release("4.4-IV2", 33, has_shell=False),
+}
 _ARTIFACTS = ("kafka_2.13", "kafka-tools", "kafka-shell")
-_NOT_PUBLISHED = {("kafka-shell", "4.4.0")}
-"""What Maven does not have. A test that needs the metadata shell uses an older release."""
+_NEVER_RUN = ("connect-api", "connect-json", "connect-runtime", "connect-transforms")
+"""What kafka-tools asks for besides; not every release of them is published."""
 _ROOT = Path(__file__).resolve().parents[3]
 
 
@@ -26,11 +68,18 @@ def cache_directory() -> Path:
 
 def _pom(version: str) -> str:
     wanted = [
-        ("org.apache.kafka", artifact, version) for artifact in _ARTIFACTS if (artifact, version) not in _NOT_PUBLISHED
+        ("org.apache.kafka", artifact, version)
+        for artifact in _ARTIFACTS
+        if artifact != "kafka-shell" or RELEASES[version].has_shell
     ]
     wanted.append(("org.slf4j", "slf4j-simple", "1.7.36"))
+    without = "".join(
+        f"<exclusion><groupId>org.apache.kafka</groupId><artifactId>{artifact}</artifactId></exclusion>"
+        for artifact in _NEVER_RUN
+    )
     dependencies = "".join(
-        f"<dependency><groupId>{group}</groupId><artifactId>{artifact}</artifactId><version>{at}</version></dependency>"
+        f"<dependency><groupId>{group}</groupId><artifactId>{artifact}</artifactId><version>{at}</version>"
+        f"<exclusions>{without}</exclusions></dependency>"
         for group, artifact, at in wanted
     )
     return (
@@ -65,5 +114,22 @@ def _bring(version: str, to: Path) -> None:
 
 
 def class_path(jars: Path) -> str:
-    """All jars, with slf4j-simple as the only logging binding (3.9 brings one of its own)."""
+    """All jars, with slf4j-simple as the only logging binding (those before 4.0 bring one of their own)."""
     return ":".join(str(jar) for jar in sorted(jars.glob("*.jar")) if "reload4j-1.7" not in jar.name)
+
+
+@lru_cache
+def held_class(jars: Path, names: tuple[str, ...]) -> str:
+    """The first of these classes that Kafka's jars hold: a class may have moved between releases.
+
+    Raises:
+        LookupError: they hold none of them.
+    """
+    held: set[str] = set()
+    for jar in jars.glob("kafka*.jar"):
+        with zipfile.ZipFile(jar) as archive:
+            held.update(archive.namelist())
+    for name in names:
+        if name.replace(".", "/") + ".class" in held:
+            return name
+    raise LookupError(f"{jars.name} has none of {', '.join(names)}")

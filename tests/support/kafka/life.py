@@ -44,9 +44,9 @@ class KafkaLife:
         )
 
 
-def live_a_kafka_life(root: Path, tools: KafkaTools) -> KafkaLife:
-    """Three controllers and two brokers of Kafka 4.3: topics, configs, deletes, kill -9 of the leader and a broker."""
-    with KafkaCluster(root / "cluster", tools) as cluster:
+def live_a_kafka_life(root: Path, tools: KafkaTools, *, static_voters: bool = False) -> KafkaLife:
+    """Three controllers and two brokers of Kafka: topics, configs, deletes, kill -9 of the leader and a broker."""
+    with KafkaCluster(root / "cluster", tools, static_voters=static_voters) as cluster:
         cluster.start()
         for topic, partitions in (("orders", 3), ("gone", 2), ("again", 2)):
             _create(cluster, topic, partitions)

@@ -38,9 +38,11 @@ class MixedQuorum:
         properties: Mapping[str, str] | None = None,
         java_properties: Mapping[str, str] | None = None,
         static_voters: bool = False,
+        others: Mapping[int, KafkaTools] | None = None,
     ) -> None:
         """`joining`: of these, those that are no first voters; `properties` go to ours, `java_properties` to Kafka's.
-        `static_voters`: kraft.version 0, the voters in everybody's configuration."""
+        `static_voters`: kraft.version 0, the voters in everybody's configuration. `others`: the tools of Java nodes,
+        by id, that are of another release."""
         self.tools = tools
         self._static_voters = static_voters
         ids = (*java, *ours, *brokers)
@@ -61,6 +63,7 @@ class MixedQuorum:
             ports={node_id: ports[node_id] for node_id in (*java, *brokers)},
             properties={**finding, **(java_properties or {})},
             static_voters=static_voters,
+            others=others,
         )
         more = iter(free_ports(2 * len(ours)))
         self.ours = {node_id: self._node(root, node_id, next(more), next(more), properties or {}) for node_id in ours}
@@ -88,8 +91,9 @@ class MixedQuorum:
         """One text for all of them: Kafka's knows no second listener, ours tell theirs in the log."""
         return ",".join(f"{each}@{LOOPBACK}:{self._ports[each]}:{directory_id(each)}" for each in self._voters)
 
-    def format(self, *node_ids: int, release: str = "4.3-IV0") -> None:
-        """Format these; all, if none is named."""
+    def format(self, *node_ids: int, release: str | None = None) -> None:
+        """Format these; all, if none is named. `release`: the level, else the highest of all of Kafka's nodes."""
+        release = release or self.kafka.lowest_release.metadata_version
         for node_id in node_ids or (*self.kafka.nodes, *self.ours):
             is_first = node_id in self._voters
             how = ("--initial-controllers", self.initial_controllers) if is_first else ("--no-initial-controllers",)
@@ -105,7 +109,9 @@ class MixedQuorum:
             self.kafka.configure(node_id)
             words = ["format", "-t", CLUSTER_ID, "-c", str(self.kafka.nodes[node_id].properties)]
             words += ["--release-version", release]
-            self.tools.run("storage", *words, *(how if self.kafka.nodes[node_id].is_controller else ()))
+            self.kafka.tools_of(node_id).run(
+                "storage", *words, *(how if self.kafka.nodes[node_id].is_controller else ())
+            )
 
     def start(self, *node_ids: int) -> None:
         """Start these and wait until they are up; a Java controller is once it has heard of a leader."""

@@ -22,14 +22,11 @@ from quorum.cli.demo.cluster import LOOPBACK, wait_until
 from tests.support.kafka.archive import java
 from tests.support.kafka.cluster import CLUSTER_ID, KafkaCluster, KafkaNode
 from tests.support.kafka.recovery import knows_its_vote
+from tests.support.kafka.tools import main_class
 
 RUNBOOKS = Path(__file__).resolve().parents[3] / "docs" / "runbooks"
 _BLOCK = re.compile(r"^```sh\n# on (?:host|clone)(?P<host>\d+)\n(?P<lines>.*?)^```$", re.MULTILINE | re.DOTALL)
-_SCRIPTS = {
-    "kafka-storage.sh": "kafka.tools.StorageTool",
-    "kafka-metadata-quorum.sh": "org.apache.kafka.tools.MetadataQuorumCommand",
-    "kafka-topics.sh": "org.apache.kafka.tools.TopicCommand",
-}
+_SCRIPTS = ("storage", "metadata-quorum", "topics")
 _TOOL = re.compile(r"kafka-(?P<name>[a-z-]+)\.sh (?P<words>[^|&;<>$`]*)")
 """A line that calls one of Kafka's scripts and does nothing else."""
 _PATIENCE_S = 90.0
@@ -172,8 +169,9 @@ class Player:
 
     def _write_scripts(self) -> None:
         self._bin.mkdir(exist_ok=True)
-        command = shlex.join(java(self._cluster.tools.version, log_level="error"))
-        scripts = {name: f'exec {command} {main} "$@"' for name, main in _SCRIPTS.items()}
+        version = self._cluster.tools.version
+        command = shlex.join(java(version, log_level="error"))
+        scripts = {f"kafka-{tool}.sh": f'exec {command} {main_class(version, tool)} "$@"' for tool in _SCRIPTS}
         scripts["scp"] = 'exec cp "$@"'
         for name, text in scripts.items():
             script = self._bin / name

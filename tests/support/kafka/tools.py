@@ -6,35 +6,37 @@ import hashlib
 import select
 import struct
 import subprocess
+import tempfile
 import threading
-import zipfile
 from collections.abc import Mapping
-from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Final
 
-from tests.support.kafka.jars import cache_directory, class_path, kafka_jars
+from tests.support.kafka.jars import NEWEST, PREVIOUS, cache_directory, class_path, held_class, kafka_jars
 from tests.support.made_once import made_once
 
-# A tool's main class moved between versions: the first that the jars hold is taken.
+_TOOLS: Final = "org.apache.kafka.tools"
+# A tool's main class moved between releases: the first that the jars hold is taken.
 _MAINS: Mapping[str, tuple[str, ...]] = {
-    "acls": ("org.apache.kafka.tools.AclCommand", "kafka.admin.AclCommand"),
-    "cluster": ("org.apache.kafka.tools.ClusterTool",),
-    "configs": ("kafka.admin.ConfigCommand",),
-    "console-producer": ("org.apache.kafka.tools.ConsoleProducer", "kafka.tools.ConsoleProducer"),
-    "console-consumer": ("org.apache.kafka.tools.consumer.ConsoleConsumer",),
-    "delegation-tokens": ("org.apache.kafka.tools.DelegationTokenCommand",),
-    "dump-log": ("org.apache.kafka.tools.DumpLogSegments", "kafka.tools.DumpLogSegments"),
-    "features": ("org.apache.kafka.tools.FeatureCommand",),
-    "leader-election": ("org.apache.kafka.tools.LeaderElectionCommand",),
-    "metadata-quorum": ("org.apache.kafka.tools.MetadataQuorumCommand",),
+    "acls": (f"{_TOOLS}.AclCommand", "kafka.admin.AclCommand"),
+    "cluster": (f"{_TOOLS}.ClusterTool", "kafka.tools.ClusterTool"),
+    "configs": (f"{_TOOLS}.ConfigCommand", "kafka.admin.ConfigCommand"),
+    "console-producer": (f"{_TOOLS}.ConsoleProducer", "kafka.tools.ConsoleProducer"),
+    "console-consumer": (f"{_TOOLS}.consumer.ConsoleConsumer", "kafka.tools.ConsoleConsumer"),
+    "delegation-tokens": (f"{_TOOLS}.DelegationTokenCommand", "kafka.admin.DelegationTokenCommand"),
+    "dump-log": (f"{_TOOLS}.DumpLogSegments", "kafka.tools.DumpLogSegments"),
+    "features": (f"{_TOOLS}.FeatureCommand", "kafka.admin.FeatureCommand"),
+    "leader-election": (f"{_TOOLS}.LeaderElectionCommand", "kafka.admin.LeaderElectionCommand"),
+    "metadata-quorum": (f"{_TOOLS}.MetadataQuorumCommand", "kafka.admin.MetadataQuorumCommand"),
     "metadata-shell": ("org.apache.kafka.shell.MetadataShell",),
-    "producer-performance": ("org.apache.kafka.tools.ProducerPerformance",),
-    "reassign-partitions": ("org.apache.kafka.tools.reassign.ReassignPartitionsCommand",),
+    "producer-performance": (f"{_TOOLS}.ProducerPerformance",),
+    "reassign-partitions": (f"{_TOOLS}.reassign.ReassignPartitionsCommand", "kafka.admin.ReassignPartitionsCommand"),
     "storage": ("kafka.tools.StorageTool",),
-    "topics": ("org.apache.kafka.tools.TopicCommand",),
+    "topics": (f"{_TOOLS}.TopicCommand", "kafka.admin.TopicCommand"),
 }
+_EXIT: Final = "org.apache.kafka.common.utils.Exit"
+_EXITS: Final = (_EXIT, "org.apache.kafka.common.utils.internals.Exit")
 
 
 _SHELL_TRIES: Final = 10
@@ -49,33 +51,43 @@ class ToolFailedError(RuntimeError):
     """One of Kafka's tools ended with a status other than 0."""
 
 
-@lru_cache
-def _main_class(jars: Path, tool: str) -> str:
-    held: set[str] = set()
-    for jar in jars.glob("kafka*.jar"):
-        with zipfile.ZipFile(jar) as archive:
-            held.update(archive.namelist())
-    return next(name for name in _MAINS[tool] if name.replace(".", "/") + ".class" in held)
+def main_class(version: str, tool: str) -> str:
+    """The class that `kafka-<tool>.sh` of this release runs."""
+    return held_class(kafka_jars(version), _MAINS[tool])
 
 
 def _compiled(jars: Path, version: str) -> Path:
     """The directory of our own Java classes, compiled against these jars and kept until their sources change."""
-    sources = [Path(__file__).with_name("ToolServer.java")]
-    if not version.startswith("3."):  # its shell is another one
-        sources.append(Path(__file__).with_name("LoadedTree.java"))
-    digest = hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:12]
+    names = ["ToolServer.java"]
+    if version == PREVIOUS:  # that of another release is put together in another way
+        names.append("LoadedTree.java")
+    moved = {_EXIT: held_class(jars, _EXITS)}
+    sources = {name: _source(name, moved) for name in names}
+    digest = hashlib.sha256("".join(sources.values()).encode()).hexdigest()[:12]
 
     def compile_to(partial: Path) -> None:
-        words = ["javac", "-proc:none", "-cp", class_path(jars), "-d", str(partial), *map(str, sources)]
-        subprocess.run(words, check=True)
+        with tempfile.TemporaryDirectory() as directory:
+            files = [Path(directory) / name for name in sources]
+            for file in files:
+                file.write_text(sources[file.name], encoding="utf-8")
+            words = ["javac", "-proc:none", "-cp", class_path(jars), "-d", str(partial), *map(str, files)]
+            subprocess.run(words, check=True)
 
     return made_once(cache_directory() / f"tools-{version}-{digest}", compile_to)
+
+
+def _source(name: str, moved: Mapping[str, str]) -> str:
+    """One of our Java sources, with its imports as this release needs them."""
+    text = Path(__file__).with_name(name).read_text(encoding="utf-8")
+    for class_name, here in moved.items():
+        text = text.replace(f"import {class_name};", f"import {here};")
+    return text
 
 
 class KafkaTools:
     """`kafka-<tool>` as a call. Calls from several threads take turns."""
 
-    def __init__(self, version: str = "4.3.0") -> None:
+    def __init__(self, version: str = NEWEST) -> None:
         self.jars = kafka_jars(version)
         self.version = version
         self._lock = threading.Lock()
@@ -94,7 +106,7 @@ class KafkaTools:
 
     def call(self, tool: str, *arguments: str, stdin: str = "") -> tuple[int, str, str]:
         """The status of `kafka-<tool> arguments`, its standard output, and its standard error."""
-        return self._call(_main_class(self.jars, tool), *arguments, stdin=stdin.encode())
+        return self._call(main_class(self.version, tool), *arguments, stdin=stdin.encode())
 
     def run(self, tool: str, *arguments: str, check: bool = True, stdin: str = "") -> str:
         """Standard output of `kafka-<tool> arguments`, which reads `stdin`.
@@ -118,7 +130,7 @@ class KafkaTools:
         The shell waits a moment and then prints what it has read by then, on a busy machine nothing; now and then it
         waits for ever for what it has read already. In both cases it is asked again.
         """
-        words = (_main_class(self.jars, "metadata-shell"), "--snapshot", str(file), "tree", "/")
+        words = (main_class(self.version, "metadata-shell"), "--snapshot", str(file), "tree", "/")
         for _ in range(_SHELL_TRIES):
             try:
                 status, shown, err = self._call(*words, patience_s=_SHELL_S)

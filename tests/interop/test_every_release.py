@@ -1,0 +1,123 @@
+"""Releases of Kafka one by one: the tools read their clusters, their brokers serve on ours, they vote beside ours.
+
+`LONG=1` tries every release from 3.3 on; else it is one that no other test here runs. Before 3.9 voters are static.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from metadata_log.tools.dump.dump import dump_text
+from metadata_log.tools.replicas.hashes import hash_logs
+from quorum.cli.demo.cluster import wait_until
+from quorum.cli.main import run
+from tests.support.kafka.data import await_partition, consume, produce
+from tests.support.kafka.jars import RELEASES
+from tests.support.kafka.life import live_a_kafka_life
+from tests.support.kafka.mixed import MixedQuorum
+from tests.support.kafka.tools import KafkaTools
+
+pytestmark = [pytest.mark.campaign, pytest.mark.timeout(600)]
+
+JAVA, OURS, BROKERS = 1, (2, 3), (11, 12)
+RECORDS = [f"message-{number}" for number in range(20)]
+# Elections are not the test: a Java voter, busy as it is when the others start, should not stand meanwhile.
+PATIENT = {"controller.quorum.fetch.timeout.ms": "4000"}
+GROUPS = {
+    "offsets.topic.replication.factor": "1",
+    "offsets.topic.num.partitions": "1",
+    "group.initial.rebalance.delay.ms": "0",
+}
+
+
+@pytest.fixture(params=tuple(RELEASES) if os.environ.get("LONG") else ("4.1.1",))
+def tools(request: pytest.FixtureRequest) -> Iterator[KafkaTools]:
+    """The tools of one release."""
+    with KafkaTools(request.param) as tools:
+        yield tools
+
+
+def test_the_tools_have_nothing_to_say_of_a_cluster(
+    tools: KafkaTools, kafka_tools: KafkaTools, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    life = live_a_kafka_life(tmp_path, tools, static_voters=not RELEASES[tools.version].dynamic_voters)
+    for path in life.metadata_files():
+        ours = "".join(f"{line}\n" for line in dump_text(str(path), path.read_bytes()))
+        assert kafka_tools.dump_log(path) == ours, path
+    controllers = [str(node.log_dir) for node in life.cluster.controllers]
+    for words in (["check"], ["log", "verify"], ["log", "diff"], ["log", "hash"]):
+        assert run([*words, *controllers]) == 0, f"{words}: {capsys.readouterr().out}"
+
+
+def _serves(quorum: MixedQuorum, tools: KafkaTools, topic: str) -> None:
+    """A topic is made, written and read, each broker with a copy."""
+    at = quorum.kafka.running_broker
+    placed = f"{BROKERS[0]}:{BROKERS[1]},{BROKERS[1]}:{BROKERS[0]}"
+    tools.run("topics", "--bootstrap-server", at.address, "--create", "--topic", topic, "--replica-assignment", placed)
+    for index in (0, 1):
+        await_partition(tools, at, topic, index, Isr=f"{BROKERS[0]},{BROKERS[1]}")
+    produce(tools, at, topic, RECORDS)
+    assert sorted(consume(tools, at, topic, len(RECORDS))) == sorted(RECORDS)
+
+
+def test_its_brokers_serve_on_our_quorum(tools: KafkaTools, tmp_path: Path) -> None:
+    static = not RELEASES[tools.version].dynamic_voters
+    with MixedQuorum(
+        tmp_path, tools, java=(), ours=(1, 2, 3), brokers=BROKERS, static_voters=static, java_properties=GROUPS
+    ) as quorum:
+        quorum.format()
+        quorum.start(1, 2, 3)
+        quorum.start(*BROKERS)
+        _serves(quorum, tools, "before")
+        leader = quorum.leader()
+        quorum.node(leader).kill()
+        quorum.leader(other_than=leader)
+        _serves(quorum, tools, "after")
+        for broker in quorum.kafka.brokers:
+            assert " ERROR " not in broker.said()
+
+
+def test_its_controller_votes_beside_ours(tools: KafkaTools, tmp_path: Path) -> None:
+    static = not RELEASES[tools.version].dynamic_voters
+    with MixedQuorum(
+        tmp_path,
+        tools,
+        java=(JAVA,),
+        ours=OURS,
+        brokers=BROKERS,
+        static_voters=static,
+        java_properties={**PATIENT, **GROUPS},
+    ) as quorum:
+        quorum.format()
+        quorum.start(JAVA, *OURS)
+        quorum.start(*BROKERS)
+        leader = quorum.let_ours_lead()
+        quorum.create("under-ours")
+        (away,) = set(OURS) - {leader}
+        quorum.node(away).kill()
+        quorum.create("known-to-java")
+        wait_until("the Java controller to have it", lambda: quorum.log_bytes(JAVA) == quorum.log_bytes(leader))
+        quorum.node(leader).kill()
+        quorum.start(away)
+        assert quorum.leader() == JAVA
+        quorum.start(leader)
+        quorum.create("under-java")
+        assert quorum.let_ours_lead() in OURS
+        quorum.create("under-ours-again")
+        quorum.kafka.await_topics("under-ours", "known-to-java", "under-java", "under-ours-again")
+        _await_equal_logs(quorum)
+        assert "Encountered fatal fault" not in quorum.kafka.nodes[JAVA].said()
+        quorum.stop()
+        lines = hash_logs([quorum.log_dir(node_id) for node_id in (JAVA, *OURS)], None)
+        assert [line.problem for line in lines] == [None] * 3
+        assert len({line.hash for line in lines}) == 1
+
+
+def _await_equal_logs(quorum: MixedQuorum) -> None:
+    wait_until(
+        "all to have the same", lambda: len({quorum.log_bytes(node_id) for node_id in (JAVA, *OURS)}) == 1, timeout_s=60
+    )
