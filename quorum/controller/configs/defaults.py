@@ -1,6 +1,7 @@
 """Types of configs as DescribeConfigs tells them, and what groups and subscriptions to client metrics have by default.
 
-Decides nothing. Tables: Kafka 4.3's, but for internal configs. Topics' defaults stand in `effective_topics`.
+Decides nothing. Tables: Kafka 4.4's for topics, 4.3's for the others, without internal configs. Topics' defaults are in
+`effective_topics`.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ _TOPIC_KINDS: Final[dict[int, frozenset[str]]] = {
             "compression.lz4.level",
             "compression.zstd.level",
             "index.interval.bytes",
+            "max.decompressed.message.bytes",
             "max.message.bytes",
             "min.insync.replicas",
             "segment.bytes",
@@ -41,6 +43,7 @@ _TOPIC_KINDS: Final[dict[int, frozenset[str]]] = {
     DOUBLE: frozenset({"min.cleanable.dirty.ratio"}),
     BOOLEAN: frozenset(
         {
+            "errors.deadletterqueue.group.enable",
             "preallocate",
             "remote.log.copy.disable",
             "remote.log.delete.on.disable",

@@ -2,7 +2,7 @@
 
 Decides who overrides whom: the topic, then this controller's dynamic config, then the cluster's, then this controller's
 own file, then the default. Brokers know most topic configs by other names, some of them in other units. Table: the
-configs of topics in Kafka 4.3, with their defaults and what they are called there. What Kafka calls internal is not
+configs of topics in Kafka 4.4, with their defaults and what they are called there. What Kafka calls internal is not
 told to anybody.
 """
 
@@ -16,7 +16,7 @@ import msgspec
 from metadata_log.image import MetadataImage
 from quorum.api import ConfigSource, EffectiveConfig
 from quorum.controller.config import ControllerConfig
-from quorum.controller.configs.value_types import as_number
+from quorum.controller.configs.value_types import LONGEST_ARRAY, as_number
 
 _DAY_MS: Final = 24 * 3600 * 1000
 _HOURS: Final = 3_600_000
@@ -47,6 +47,7 @@ _CONFIGS: Final = (
     _same("compression.type", "producer"),
     _same("compression.zstd.level", "3"),
     _other("delete.retention.ms", str(_DAY_MS), "log.cleaner.delete.retention.ms"),
+    _TopicConfig("errors.deadletterqueue.group.enable", "false"),
     _other("file.delete.delay.ms", "60000", "log.segment.delete.delay.ms"),
     _other("flush.messages", _LONGEST, "log.flush.interval.messages"),
     _other("flush.ms", _LONGEST, "log.flush.interval.ms", "log.flush.scheduler.interval.ms"),
@@ -56,6 +57,7 @@ _CONFIGS: Final = (
     _other("local.retention.bytes", "-2", "log.local.retention.bytes"),
     _other("local.retention.ms", "-2", "log.local.retention.ms"),
     _other("max.compaction.lag.ms", _LONGEST, "log.cleaner.max.compaction.lag.ms"),
+    _same("max.decompressed.message.bytes", str(LONGEST_ARRAY)),
     _other("max.message.bytes", "1048588", "message.max.bytes"),
     _other("message.timestamp.after.max.ms", "3600000", "log.message.timestamp.after.max.ms"),
     _other("message.timestamp.before.max.ms", _LONGEST, "log.message.timestamp.before.max.ms"),
@@ -64,6 +66,8 @@ _CONFIGS: Final = (
     _other("min.compaction.lag.ms", "0", "log.cleaner.min.compaction.lag.ms"),
     _same("min.insync.replicas", "1"),
     _other("preallocate", "false", "log.preallocate"),
+    _other("remote.copy.lag.bytes", "-1", "log.remote.copy.lag.bytes"),
+    _other("remote.copy.lag.ms", "0", "log.remote.copy.lag.ms"),
     _TopicConfig("remote.log.copy.disable", "false"),
     _TopicConfig("remote.log.delete.on.disable", "false"),
     _TopicConfig("remote.storage.enable", "false"),

@@ -1,7 +1,7 @@
 """Which configs a topic may have, and whether a value can be one at all.
 
 Decides by name and value alone: the type, the lowest value, and what configs of one topic contradict each other.
-Table: the topic configs of Kafka 4.3.
+Table: the topic configs of Kafka 4.4.
 """
 
 from __future__ import annotations
@@ -15,7 +15,16 @@ from typing import Final
 from metadata_log.java_text import BLANKS, java_double
 from metadata_log.records.primitives import MAX_STRING
 from quorum.api.topics import CreatableConfig
-from quorum.controller.configs.value_types import Check, as_number, boolean, list_of, number, one_of, parts_of
+from quorum.controller.configs.value_types import (
+    LONGEST_ARRAY,
+    Check,
+    as_number,
+    boolean,
+    list_of,
+    number,
+    one_of,
+    parts_of,
+)
 
 
 def _int(lowest: int | None) -> Check:
@@ -53,6 +62,7 @@ _CHECKS: Final[dict[str, Check]] = {
     "compression.type": one_of("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer"),
     "compression.zstd.level": number(-131072, 32, 22),
     "delete.retention.ms": _long(0),
+    "errors.deadletterqueue.group.enable": boolean,
     "file.delete.delay.ms": _long(0),
     "flush.messages": _long(1),
     "flush.ms": _long(0),
@@ -63,6 +73,7 @@ _CHECKS: Final[dict[str, Check]] = {
     "local.retention.bytes": _long(-2),
     "local.retention.ms": _long(-2),
     "max.compaction.lag.ms": _long(1),
+    "max.decompressed.message.bytes": number(1, 32, LONGEST_ARRAY),
     "max.message.bytes": _int(0),
     "message.timestamp.after.max.ms": _long(0),
     "message.timestamp.before.max.ms": _long(0),
@@ -71,6 +82,8 @@ _CHECKS: Final[dict[str, Check]] = {
     "min.compaction.lag.ms": _long(0),
     "min.insync.replicas": _int(1),
     "preallocate": boolean,
+    "remote.copy.lag.bytes": _long(-1),
+    "remote.copy.lag.ms": _long(-1),
     "remote.log.copy.disable": boolean,
     "remote.log.delete.on.disable": boolean,
     "remote.storage.enable": boolean,
@@ -158,7 +171,7 @@ def _why_conflicting(values: Mapping[str, str], *, may_be_remote: bool, before: 
         return "remote.storage.enable=true: tiered storage (remote.log.storage.system.enable) is not enabled here"
     if not set(parts_of(values.get("cleanup.policy", "delete"))) <= {"delete"}:
         return "remote.storage.enable=true: only the cleanup.policy delete, or none, goes with it"
-    return _why_retention_conflicts(values)
+    return _why_retention_conflicts(values) or _why_lag_conflicts(values)
 
 
 def _why_retention_conflicts(values: Mapping[str, str]) -> str | None:
@@ -172,4 +185,15 @@ def _why_retention_conflicts(values: Mapping[str, str]) -> str | None:
             return f"local.retention.{unit}={local} is more than retention.{unit}={whole}"
         if not is_copied and local != whole:
             return f"with remote.log.copy.disable=true local.retention.{unit} must be retention.{unit}, {whole}"
+    return None
+
+
+def _why_lag_conflicts(values: Mapping[str, str]) -> str | None:
+    """Data is copied before it is too old to be kept here; a lag of 0 or less sets no limit of its own."""
+    for unit, default in (("bytes", -1), ("ms", _WEEK_MS)):
+        local = _number(values, f"local.retention.{unit}", _LIKE_RETENTION)
+        kept = _number(values, f"retention.{unit}", default) if local == _LIKE_RETENTION else local
+        lag = _number(values, f"remote.copy.lag.{unit}", 0)
+        if 0 <= kept < lag:
+            return f"remote.copy.lag.{unit}={lag} is more than the local retention, {kept}"
     return None

@@ -20,6 +20,8 @@ _GOOD_CONFIGS: Final = (
     ("leader.replication.throttled.replicas", "*"), ("follower.replication.throttled.replicas", "0:11,1:12"),
     ("local.retention.ms", "-2"), ("flush.messages", "9223372036854775807"), ("preallocate", "TRUE"),
     ("min.cleanable.dirty.ratio", "0x1p-1"), ("min.cleanable.dirty.ratio", "0.5f"), ("cleanup.policy", "delete,delete"),
+    ("max.decompressed.message.bytes", "1"), ("remote.copy.lag.ms", "-1"), ("remote.copy.lag.bytes", "7"),
+    ("errors.deadletterqueue.group.enable", "true"),
     ("retention.ms", "\u0661"), ("segment.ms", " +7 "), ("follower.replication.throttled.replicas", "1:11,"),
 )  # fmt: skip
 _BAD_CONFIGS: Final = (
@@ -28,6 +30,8 @@ _BAD_CONFIGS: Final = (
     ("segment.bytes", "1"), ("min.cleanable.dirty.ratio", "1.5"), ("max.message.bytes", "-1"), ("", "1"),
     ("segment.ms", "99999999999999999999"), ("unclean.leader.election.enable", "yes"),
     ("min.cleanable.dirty.ratio", "0_5"), ("retention.ms", "9" * 5_000), ("retention.ms", "\u00a01"),
+    ("max.decompressed.message.bytes", "0"), ("max.decompressed.message.bytes", "2147483640"),
+    ("remote.copy.lag.ms", "-2"), ("errors.deadletterqueue.group.enable", "1"),
     ("follower.replication.throttled.replicas", "eleven"), ("flush.messages", "0"), ("preallocate", "1"),
 )  # fmt: skip
 _BROKERS: Final = ("11", "12", "", "99", "abc", "+11", "012", "-0", "-1", "99999999999", "9" * 5_000)

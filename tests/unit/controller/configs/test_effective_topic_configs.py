@@ -49,7 +49,7 @@ def told(cluster: ControlledCluster, *dynamic: tuple[str, str, str], **own: str)
 def test_all_are_told_who_asks_for_them_and_each_default_is_possible(cluster: ControlledCluster) -> None:
     result = create(cluster, wants_configs=True)
     names = [each.name for each in result.configs]
-    assert len(names) == 33
+    assert len(names) == 37
     assert names == sorted(names)
     by_name = {each.name: each for each in result.configs}
     assert (by_name["flush.ms"].value, by_name["flush.ms"].source) == ("7", ConfigSource.DYNAMIC_TOPIC_CONFIG)

@@ -235,6 +235,8 @@ class TestRemoteStorage:
             {"local.retention.bytes": "2", "retention.bytes": "1"},
             {"local.retention.ms": "1", "retention.ms": "2", "remote.log.copy.disable": "true"},
             {"local.retention.bytes": "5", "remote.log.copy.disable": "true"},
+            {"retention.ms": "6", "remote.copy.lag.ms": "7"},
+            {"retention.bytes": "9", "local.retention.bytes": "6", "remote.copy.lag.bytes": "7"},
         ],
     )
     def test_contradictions(self, cluster: ControlledCluster, configs: dict[str, str | None]) -> None:

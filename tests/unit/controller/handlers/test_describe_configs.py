@@ -98,7 +98,7 @@ def test_a_topic_s_configs_fall_back_to_the_node_s(cluster: ControlledCluster) -
 def test_all_configs_of_a_topic(cluster: ControlledCluster) -> None:
     configs = describe(cluster, TOPIC, "t").configs
     assert [each.name for each in configs] == sorted(each.name for each in configs)
-    assert len(configs) == 33
+    assert len(configs) == 37
     kinds = {each.name: each.kind for each in configs}
     assert (kinds["cleanup.policy"], kinds["retention.ms"], kinds["compression.type"]) == (LIST, LONG, STRING)
     retention = one(cluster, TOPIC, "t", "retention.ms")
