@@ -1,7 +1,6 @@
 """Types of configs as DescribeConfigs tells them, and what groups and subscriptions to client metrics have by default.
 
-Decides nothing. Tables: Kafka 4.4's for topics, 4.3's for the others, without internal configs. Topics' defaults are in
-`effective_topics`.
+Decides nothing. Tables: Kafka 4.4's, but for internal configs. Topics' defaults stand in `effective_topics`.
 """
 
 from __future__ import annotations
@@ -63,6 +62,8 @@ GROUP_DEFAULTS: Final[dict[str, Described]] = {
     "consumer.assignment.interval.ms": Described(INT, "1000", "group.consumer.assignment.interval.ms"),
     "consumer.heartbeat.interval.ms": Described(INT, "5000", "group.consumer.heartbeat.interval.ms"),
     "consumer.session.timeout.ms": Described(INT, "45000", "group.consumer.session.timeout.ms"),
+    "errors.deadletterqueue.copy.record.enable": Described(BOOLEAN, "false"),
+    "errors.deadletterqueue.topic.name": Described(STRING, ""),
     "share.assignment.interval.ms": Described(INT, "1000", "group.share.assignment.interval.ms"),
     "share.auto.offset.reset": Described(STRING, "latest"),
     "share.delivery.count.limit": Described(INT, "5", "group.share.delivery.count.limit"),
@@ -73,9 +74,11 @@ GROUP_DEFAULTS: Final[dict[str, Described]] = {
     "share.renew.acknowledge.enable": Described(BOOLEAN, "true"),
     "share.session.timeout.ms": Described(INT, "45000", "group.share.session.timeout.ms"),
     "streams.assignment.interval.ms": Described(INT, "1000", "group.streams.assignment.interval.ms"),
+    "streams.assignor.name": Described(STRING, "sticky", "group.streams.assignors"),
     "streams.heartbeat.interval.ms": Described(INT, "5000", "group.streams.heartbeat.interval.ms"),
     "streams.initial.rebalance.delay.ms": Described(INT, "3000", "group.streams.initial.rebalance.delay.ms"),
     "streams.num.standby.replicas": Described(INT, "0", "group.streams.num.standby.replicas"),
+    "streams.rack.aware.assignment.tags": Described(LIST, "", "group.streams.rack.aware.assignment.tags"),
     "streams.session.timeout.ms": Described(INT, "45000", "group.streams.session.timeout.ms"),
 }
 METRICS_DEFAULTS: Final[dict[str, Described]] = {

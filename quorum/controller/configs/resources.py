@@ -1,6 +1,6 @@
 """Which configs subscriptions to client metrics and groups may have, and whether their values can be such.
 
-Decides by name and value alone. Tables: the configs of both in Kafka 4.3 (KIP-714; KIP-848, KIP-932, KIP-1071). What a
+Decides by name and value alone. Tables: the configs of both in Kafka 4.4 (KIP-714; KIP-848, KIP-932, KIP-1071). What a
 group may be set to is bounded by settings of the brokers' coordinator; the bounds here are their defaults.
 """
 
@@ -35,11 +35,26 @@ def _offset_reset(value: str) -> bool:
     return duration is not None and duration >= 0
 
 
+def _tags(value: str) -> bool:
+    """A list in which none is twice."""
+    parts = parts_of(value)
+    return list_of()(value) and len(set(parts)) == len(parts)
+
+
+def _dead_letter_topic(value: str) -> bool:
+    """Any topic's name, also none; those that begin with `__` are Kafka's own."""
+    return not value.strip(BLANKS).startswith("__")
+
+
 _GROUP_CHECKS: Final[dict[str, Check]] = {
     "consumer.assignment.interval.ms": number(0, 32, 15_000),
+    "consumer.assignor.offload.enable": boolean,
     "consumer.heartbeat.interval.ms": number(5_000, 32, 15_000),
     "consumer.session.timeout.ms": number(45_000, 32, 60_000),
+    "errors.deadletterqueue.copy.record.enable": boolean,
+    "errors.deadletterqueue.topic.name": _dead_letter_topic,
     "share.assignment.interval.ms": number(0, 32, 15_000),
+    "share.assignor.offload.enable": boolean,
     "share.auto.offset.reset": _offset_reset,
     "share.delivery.count.limit": number(2, 32, 10),
     "share.heartbeat.interval.ms": number(5_000, 32, 15_000),
@@ -48,11 +63,17 @@ _GROUP_CHECKS: Final[dict[str, Check]] = {
     "share.record.lock.duration.ms": number(15_000, 32, 60_000),
     "share.renew.acknowledge.enable": boolean,
     "share.session.timeout.ms": number(45_000, 32, 60_000),
+    "streams.acceptable.recovery.lag": number(0, 64),
     "streams.assignment.interval.ms": number(0, 32, 15_000),
+    "streams.assignor.name": one_of("sticky"),
+    "streams.assignor.offload.enable": boolean,
     "streams.heartbeat.interval.ms": number(5_000, 32, 15_000),
     "streams.initial.rebalance.delay.ms": number(0, 32),
     "streams.num.standby.replicas": number(0, 32, 2),
+    "streams.num.warmup.replicas": number(0, 32, 20),
+    "streams.rack.aware.assignment.tags": _tags,
     "streams.session.timeout.ms": number(45_000, 32, 60_000),
+    "streams.task.offset.interval.ms": number(15_000, 32),
 }
 """No session can be shorter than a heartbeat's interval: the bounds see to it."""
 _METRICS_CHECKS: Final[dict[str, Check]] = {

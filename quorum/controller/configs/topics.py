@@ -189,7 +189,7 @@ def _why_retention_conflicts(values: Mapping[str, str]) -> str | None:
 
 
 def _why_lag_conflicts(values: Mapping[str, str]) -> str | None:
-    """Data is copied before it is too old to be kept here; a lag of 0 or less sets no limit of its own."""
+    """Data is copied before it is too old to be kept here; a lag of 0 or less is no limit."""
     for unit, default in (("bytes", -1), ("ms", _WEEK_MS)):
         local = _number(values, f"local.retention.{unit}", _LIKE_RETENTION)
         kept = _number(values, f"retention.{unit}", default) if local == _LIKE_RETENTION else local

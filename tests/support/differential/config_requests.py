@@ -42,7 +42,14 @@ _OTHERS: Final = (
                        ("match", "client_id=a,client_id=a"), ("match", "client_id=a(?#c)"), ("match", "client_id=a{x"),
                        ("match", "client_id=[[:alpha:]"), ("match", "client_id=a{4294967296}"))),
     (32, ("readers", ""), (("consumer.session.timeout.ms", "46000"), ("consumer.session.timeout.ms", "1"),
-                           ("consumer.heartbeat.interval.ms", "6000"), ("no.such", "1"))),
+                           ("consumer.heartbeat.interval.ms", "6000"), ("no.such", "1"),
+                           ("streams.assignor.name", "sticky"), ("streams.assignor.name", "range"),
+                           ("streams.rack.aware.assignment.tags", "zone,rack"), ("streams.num.warmup.replicas", "21"),
+                           ("streams.rack.aware.assignment.tags", "zone,zone"),
+                           ("streams.acceptable.recovery.lag", "-1"),
+                           ("streams.task.offset.interval.ms", "15000"), ("share.assignor.offload.enable", "false"),
+                           ("errors.deadletterqueue.topic.name", "__dead"),
+                           ("errors.deadletterqueue.copy.record.enable", "true"))),
 )  # fmt: skip
 """Resources that are no topics: type, names, configs."""
 
