@@ -39,7 +39,7 @@ def places(verdict: Verdict) -> set[tuple[str, int, int | None]]:
     return {(finding.kind, finding.node_id, finding.offset) for finding in counted(verdict)}
 
 
-SCENARIOS = ["basic", "every-record", "upgrade-path", "static-3.9"]
+SCENARIOS = ["basic", "basic-4.4", "every-record", "every-record-4.4", "upgrade-path", "static-3.9"]
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
@@ -49,6 +49,16 @@ def test_finds_nothing_in_the_logs_of_real_kafka_clusters(scenario: str) -> None
     assert (verdict.is_clean, verdict.exit_status) == (True, 0)
     assert verdict.sentence.startswith("Clean: ")
     assert sum(replica.records for replica in verdict.replicas) > 0
+
+
+def test_finds_nothing_where_4_4_cut_off_the_beginning_of_its_logs(clusters: Path) -> None:
+    verdict = run_analysis([clusters / f"failovers-4.4/node-{node}" for node in (1, 2, 3, 11, 12)])
+    assert counted(verdict) == []
+    assert (verdict.is_clean, verdict.exit_status) == (True, 0)
+    assert [(replica.node_id, replica.end_offset) for replica in verdict.replicas] == [
+        *((node, 344) for node in (1, 2, 3)),
+        *((node, 343) for node in (11, 12)),
+    ]
 
 
 def test_a_log_without_meta_properties_is_known_by_its_path() -> None:

@@ -1,6 +1,6 @@
 """The directories of all nodes of real clusters, unpacked: what `tests/fixtures/clusters.tar.xz` holds.
 
-Every node of seven scenarios, at every moment that was kept: metadata logs, checkpoints and the small files, and of
+Every node of ten scenarios, at every moment that was kept: metadata logs, checkpoints and the small files, and of
 each broker's partitions the directories with their `partition.metadata` (no data).
 """
 
@@ -11,7 +11,18 @@ from pathlib import Path
 
 _ARCHIVE = Path(__file__).parents[1] / "fixtures" / "clusters.tar.xz"
 
-SCENARIOS = ("basic", "dynamic-voters", "every-record", "failovers", "static-3.9", "stray", "upgrade-path")
+SCENARIOS = (
+    "basic",
+    "basic-4.4",
+    "dynamic-voters",
+    "every-record",
+    "every-record-4.4",
+    "failovers",
+    "failovers-4.4",
+    "static-3.9",
+    "stray",
+    "upgrade-path",
+)
 
 
 def unpack_clusters(target: Path) -> Path:

@@ -94,6 +94,11 @@ def replay(directory: Path) -> Iterator[Replayer]:
             yield replayer
 
 
+def first_end(directory: Path) -> OffsetAndEpoch:
+    """Return the end of the image that `replay` begins with."""
+    return _first_image(directory).offset_and_epoch
+
+
 def final_image(directory: Path) -> MetadataImage:
     """The image at the log's end."""
     *_, last = replay(directory)

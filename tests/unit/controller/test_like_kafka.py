@@ -1,4 +1,4 @@
-"""Asked what a real Kafka 4.3 or 3.9 controller was asked, ours writes the same records, record for record.
+"""Asked what a real Kafka 4.4, 4.3 or 3.9 controller was asked, ours writes the same records, record for record.
 
 The fixtures' logs are walked: before each record of a kind that ours writes too, our controller, on the image of the
 log so far, gets the request that must have led to it. Its records have to be Kafka's. Three things are known to differ
@@ -304,7 +304,9 @@ _FROM_THE_START = [
 ]
 _COMPARED = {
     "basic": {"TopicRecord": 7, "RemoveTopicRecord": 4, "RegisterBrokerRecord": 2, "RegisterControllerRecord": 3},
+    "basic-4.4": {"TopicRecord": 7, "RemoveTopicRecord": 4, "RegisterBrokerRecord": 2, "RegisterControllerRecord": 3},
     "every-record": {"TopicRecord": 5, "RegisterBrokerRecord": 6, "PartitionChangeRecord": 7},
+    "every-record-4.4": {"TopicRecord": 5, "RegisterBrokerRecord": 6, "PartitionChangeRecord": 7},
     "static-3.9": {"TopicRecord": 9, "RemoveTopicRecord": 4, "RegisterBrokerRecord": 2},
     "upgrade-path": {"TopicRecord": 7, "RegisterBrokerRecord": 7},
 }

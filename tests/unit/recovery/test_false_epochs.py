@@ -187,6 +187,14 @@ def test_verify_says_so() -> None:
         "failovers/lagging-follower/node-2/data",
         "stray/node-13/data",
         "every-record/node-1/data",
+        "basic-4.4/node-3/data",
+        "every-record-4.4/node-2/data",
+        "every-record-4.4/node-13/data",
+        "failovers-4.4/node-3/data",
+        "failovers-4.4/node-12/data",
+        "failovers-4.4/divergent-before/node-1/data",
+        "failovers-4.4/divergent-after/node-1/data",
+        "failovers-4.4/lagging-follower/node-3/data",
     ],
 )
 def test_nothing_sound_is_called_damaged(source: str) -> None:

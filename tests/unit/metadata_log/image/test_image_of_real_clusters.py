@@ -18,6 +18,7 @@ from tests.support.image_logs import (
     checkpoints,
     directory_id,
     final_image,
+    first_end,
     log_directories,
     read_checkpoint,
     replay,
@@ -26,7 +27,12 @@ from tests.support.image_logs import (
 from tests.support.image_shell import Tree, provenance_of, read_tree, tree_of
 
 LOGS = log_directories()
-WITH_CHECKPOINTS = [directory for directory in LOGS if checkpoints(scenario_of(directory))]
+WITH_CHECKPOINTS = [
+    directory
+    for directory in LOGS
+    if any(end.offset > first_end(directory).offset for end in checkpoints(scenario_of(directory)))
+]
+"""The logs that replay past the end of a checkpoint; one whose first image is the newest checkpoint's cannot."""
 PROVENANCE = ("image", "provenance")
 
 
@@ -47,14 +53,23 @@ def test_the_fixtures_are_there() -> None:
     scenarios = {scenario_of(directory) for directory in LOGS}
     assert scenarios >= {
         "basic",
+        "basic-4.4",
         "every-record",
+        "every-record-4.4",
         "upgrade-path",
         "failovers",
+        "failovers-4.4",
         "dynamic-voters",
         "static-3.9",
         "stray",
     }
-    assert {scenario_of(directory) for directory in WITH_CHECKPOINTS} == {"every-record", "upgrade-path", "failovers"}
+    assert {scenario_of(directory) for directory in WITH_CHECKPOINTS} == {
+        "every-record",
+        "every-record-4.4",
+        "upgrade-path",
+        "failovers",
+        "failovers-4.4",
+    }
     assert len(SHELL_TREES) >= 6
 
 
@@ -121,7 +136,15 @@ def test_deleted_ids_are_gone_and_each_replay_step_publishes_on_batch_bounds(dir
 
 @pytest.mark.parametrize(
     "node",
-    ["basic/node-1", "upgrade-path/node-1", "failovers/node-1", "dynamic-voters/node-4", "static-3.9/node-1"],
+    [
+        "basic/node-1",
+        "basic-4.4/node-1",
+        "upgrade-path/node-1",
+        "failovers/node-1",
+        "failovers-4.4/node-1",
+        "dynamic-voters/node-4",
+        "static-3.9/node-1",
+    ],
 )
 def test_what_the_living_cluster_answered_was_an_image_on_the_way(node: str) -> None:
     directory = FIXTURES / node / "data" / "__cluster_metadata-0"

@@ -28,7 +28,9 @@ def _timeline(*nodes: str, gap_ms: int = 5000) -> Timeline:
     return merged(timeline_of(log.batches(), gap_ms) for log in logs)
 
 
-@pytest.mark.parametrize("scenario", ["basic", "every-record", "failovers"])
+@pytest.mark.parametrize(
+    "scenario", ["basic", "basic-4.4", "every-record", "every-record-4.4", "failovers", "failovers-4.4"]
+)
 def test_elections_are_those_of_the_scenario(scenario: str) -> None:
     facts = json.loads((FIXTURES / scenario / "scenario.json").read_text())["facts"]
     known = {(one["epoch"], one["leader"], one["offset"]) for one in facts["elections"]}

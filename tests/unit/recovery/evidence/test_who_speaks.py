@@ -23,6 +23,7 @@ from quorum.recovery.repairs.standalone import propose_standalone
 from quorum.recovery.repairs.truncate import propose_truncate
 from quorum.recovery.repairs.voters import parse_named_voter, propose_voters
 from quorum.recovery.verification import verify_directories
+from tests.support.clusters import SCENARIOS
 from tests.support.repairs import know_epoch, load, load_nodes, repair, request, tree, written_out
 
 STATE = "__cluster_metadata-0/quorum-state"
@@ -92,9 +93,7 @@ def set_back() -> SimulatedFiles:
     return load("failovers/lagging-follower/node-2/data", files, "/n2")
 
 
-@pytest.mark.parametrize(
-    "scenario", ["basic", "failovers", "every-record", "upgrade-path", "stray", "static-3.9", "dynamic-voters"]
-)
+@pytest.mark.parametrize("scenario", SCENARIOS)
 def test_of_clusters_that_are_whole_every_voter_speaks(scenario: str) -> None:
     files = load_nodes(scenario, 1, 2, 3)
     found = inspect_copies(files, ["/n1", "/n2", "/n3"])

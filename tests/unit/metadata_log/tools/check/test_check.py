@@ -31,6 +31,9 @@ from tests.support.damage import (
 from tests.support.damage_files import copied_properties, other_first_checkpoint
 from tests.support.damage_partitions import OFFSETS_FILE, list_offsets
 
+_FULL_SIZE = {".index": 10 << 20, ".timeindex": (10 << 20) // 12 * 12}
+"""Bytes of Kafka's index files while it runs."""
+
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_whole_clusters_are_silent(scenario: str, clusters: Path) -> None:
@@ -59,12 +62,13 @@ def test_an_export_is_as_sound_as_what_it_was_made_from(clusters: Path, tmp_path
     assert len(report.nodes) == 3
 
 
-def test_a_divergent_tail_is_a_note(clusters: Path) -> None:
-    failovers = clusters / "failovers"
+@pytest.mark.parametrize(("scenario", "node", "offset"), [("failovers", 2, 309), ("failovers-4.4", 1, 311)])
+def test_a_divergent_tail_is_a_note(scenario: str, node: int, offset: int, clusters: Path) -> None:
+    others = [clusters / scenario / f"node-{other}" for other in (1, 2, 3) if other != node]
 
-    report = check_paths([failovers / "node-1", failovers / "divergent-before/node-2", failovers / "node-3"])
+    report = check_paths([clusters / scenario / f"divergent-before/node-{node}", *others])
 
-    assert [(found.kind, found.node_id, found.offset) for found in report.findings] == [("uncommitted_tail", 2, 309)]
+    assert [(one.kind, one.node_id, one.offset) for one in report.findings] == [("uncommitted_tail", node, offset)]
     assert report.is_sound
 
 
@@ -78,10 +82,11 @@ def test_a_divergent_tail_stays_a_note_beside_checkpoints_past_it(clusters: Path
     assert [(found.kind, found.node_id, found.offset) for found in report.findings] == [("uncommitted_tail", 2, 309)]
 
 
-def test_a_replica_that_is_behind_is_no_finding(clusters: Path) -> None:
-    failovers = clusters / "failovers"
+@pytest.mark.parametrize(("scenario", "node"), [("failovers", 2), ("failovers-4.4", 1)])
+def test_a_replica_that_is_behind_is_no_finding(scenario: str, node: int, clusters: Path) -> None:
+    others = [clusters / scenario / f"node-{other}" for other in (1, 2, 3) if other != node]
 
-    report = check_paths([failovers / "node-1", failovers / "divergent-after/node-2", failovers / "node-3"])
+    report = check_paths([clusters / scenario / f"divergent-after/node-{node}", *others])
 
     assert report.findings == ()
 
@@ -285,6 +290,19 @@ def test_what_a_killed_node_leaves_ready_for_writing_is_no_damage(clusters: Path
     (cluster.metadata(1) / "00000000000000000000.log.deleted").write_bytes(b"rubbish")
     (cluster.metadata(1) / "00000000000000000090-0000000001.checkpoint.part").write_bytes(b"rubbish")
 
+    assert check_paths([cluster.root]).findings == ()
+
+
+@pytest.mark.parametrize("scenario", ["basic-4.4", "every-record-4.4"])
+def test_what_4_4_leaves_of_a_clean_stop_is_no_damage(scenario: str, clusters: Path, tmp_path: Path) -> None:
+    """Kafka 4.4 does not trim the active segment's indexes as it stops; the archive has them without their zeros."""
+    cluster = copy_cluster(clusters / scenario, tmp_path / scenario)
+    trimmed = sorted(cluster.root.glob("node-*/data/__cluster_metadata-0/*.trimmed"))
+    for path in trimmed:
+        with path.rename(path.with_suffix("")).open("r+b") as index:
+            index.truncate(_FULL_SIZE[path.with_suffix("").suffix])
+
+    assert trimmed
     assert check_paths([cluster.root]).findings == ()
 
 

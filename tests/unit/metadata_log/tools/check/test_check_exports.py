@@ -53,7 +53,9 @@ def test_a_broker_that_lost_all_its_partitions_is_no_copy(clusters: Path, tmp_pa
     assert {found.kind for found in check_paths([node]).findings} == {"partition_missing"}
 
 
-@pytest.mark.parametrize("scenario", ["basic", "failovers", "every-record"])
+@pytest.mark.parametrize(
+    "scenario", ["basic", "basic-4.4", "every-record", "every-record-4.4", "failovers", "failovers-4.4"]
+)
 def test_the_copies_that_the_docs_ask_for_are_silent(scenario: str, clusters: Path, tmp_path: Path) -> None:
     for number in (1, 2, 3):
         shutil.copytree(clusters / scenario / f"node-{number}", tmp_path / f"controller-{number}")
