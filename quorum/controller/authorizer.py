@@ -4,8 +4,9 @@ Decides: a super user may do all; else one entry that denies counts for more tha
 about the resource, `allow.everyone.if.no.acl.found` decides. Must not know: how a principal was found out, and which
 operation a request is.
 
-An entry is about a resource of its type if it names it (literal), names `*` (literal), or begins it (prefixed). Source:
-KIP-11, KIP-290, KIP-801.
+An entry is about a resource of its type if it names it (literal), names `*` (literal), or begins it (prefixed). An
+entry's host may be a range (CIDR); the finalised metadata.version decides who may add it, not who is in it. Source:
+KIP-11, KIP-290, KIP-801, KIP-1276.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from metadata_log.acl_codes import ALLOW, LITERAL, WILDCARD, Operation
+from metadata_log.acl_hosts import HostRange, client_address, is_range, range_of
 from metadata_log.ids import Uuid
 from metadata_log.image import AclEntry, AclsImage, Map
 
@@ -35,7 +37,11 @@ class AclIndex:
         self._literal: dict[tuple[int, str], list[AclEntry]] = {}
         self._prefixed: dict[tuple[int, str], list[AclEntry]] = {}
         self._lengths: dict[int, set[int]] = {}
+        self.ranges: dict[str, HostRange | None] = {}
+        """By the hosts with a slash; None where one names no range."""
         for entry in acls.by_id.values():
+            if is_range(entry.host):
+                self.ranges[entry.host] = range_of(entry.host)
             table = self._literal if entry.pattern_type == LITERAL else self._prefixed
             table.setdefault((entry.resource_type, entry.resource_name), []).append(entry)
             if table is self._prefixed:
@@ -67,10 +73,14 @@ class Authorizer:
             return True
         if self._indexed is not acls.by_id:
             self._index, self._indexed = AclIndex(acls), acls.by_id
-        is_any, is_allowed, host = False, False, _as_kafka_writes(host)
+        is_any, is_allowed, host, ranges = False, False, _as_kafka_writes(host), self._index.ranges
         for entry in self._index.about(resource_type, name):
             is_any = True
-            if not _concerns(entry, principal, host, operation):
+            if entry.principal not in (principal, WILDCARD_PRINCIPAL):
+                continue
+            if entry.host not in (host, WILDCARD) and not (entry.host in ranges and _holds(ranges[entry.host], host)):
+                continue
+            if not _concerns(entry, operation):
                 continue
             if entry.permission_type != ALLOW:
                 return False
@@ -78,9 +88,12 @@ class Authorizer:
         return is_allowed if is_any else self._allow_everyone_if_no_acl
 
 
-def _concerns(entry: AclEntry, principal: str, host: str, operation: int) -> bool:
-    if entry.principal not in (principal, WILDCARD_PRINCIPAL) or entry.host not in (host, WILDCARD):
-        return False
+def _holds(found: HostRange | None, host: str) -> bool:
+    address = None if found is None else client_address(host)
+    return found is not None and address is not None and found.holds(address)
+
+
+def _concerns(entry: AclEntry, operation: int) -> bool:
     if entry.operation in (Operation.ALL, operation):
         return True
     return entry.permission_type == ALLOW and entry.operation in _IMPLY.get(operation, ())
@@ -98,4 +111,5 @@ def _as_kafka_writes(host: str) -> str:
     if address.ipv4_mapped is not None:
         return str(address.ipv4_mapped)
     scope = f"%{address.scope_id}" if address.scope_id else ""
-    return ":".join(f"{int(part, 16):x}" for part in address.exploded.partition("%")[0].split(":")) + scope
+    number = int(address)
+    return ":".join(f"{number >> shift & 0xFFFF:x}" for shift in range(112, -1, -16)) + scope

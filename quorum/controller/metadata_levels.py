@@ -24,6 +24,8 @@ DIRECTORY_ASSIGNMENT: Final = 17
 """3.7-IV2: log directories in registrations and partitions (KIP-858)."""
 CORDONED_LOG_DIRS: Final = 30
 """4.3-IV0: cordoned log directories (KIP-1066)."""
+ACL_RANGES: Final = 32
+"""4.4-IV1: ranges of hosts in access control entries (KIP-1276)."""
 
 
 def level_of(image: MetadataImage) -> int:

@@ -7,14 +7,16 @@ should believe that they hold.
 from __future__ import annotations
 
 from metadata_log.acl_codes import ALLOW, CLUSTER_RESOURCE_NAME, DENY, LITERAL, PREFIXED, ResourceType
+from metadata_log.acl_hosts import is_range, why_no_host
 from metadata_log.ids import Uuid
-from metadata_log.image import AclEntry
-from metadata_log.records import AccessControlEntryRecord
+from metadata_log.image import AclEntry, MetadataImage
+from metadata_log.records import AccessControlEntryRecord, metadata_version
 from quorum.api import AclCreationResult, CreateAcls, CreateAclsResponse
 from quorum.api.context import CLUSTER, Operation, RequestContext, authorize
 from quorum.api.error_codes import Error
 from quorum.controller.acl_filters import OPERATIONS, RESOURCE_TYPES
 from quorum.controller.handlers.too_large import refusal_of_too_many
+from quorum.controller.metadata_levels import ACL_RANGES, level_of
 from quorum.controller.result import ControllerResult
 from quorum.controller.turn import Turn
 
@@ -31,9 +33,9 @@ def handle_create_acls(request: CreateAcls, turn: Turn) -> ControllerResult:
     records: list[AccessControlEntryRecord] = []
     results: list[AclCreationResult] = []
     for entry in request.creations:
-        why = _why_invalid(entry)
-        if why is not None:
-            results.append(AclCreationResult(error=Error.INVALID_REQUEST, error_message=why))
+        refusal = _refusal(entry, turn.image)
+        if refusal is not None:
+            results.append(refusal)
             continue
         results.append(AclCreationResult())
         if entry not in known:
@@ -48,6 +50,17 @@ def why_no_acls(context: RequestContext, operation: Operation, turn: Turn) -> tu
         return Error.SECURITY_DISABLED, "No authorizer is configured (authorizer.class.name)."
     error = authorize(context, operation, CLUSTER, turn.image)
     return error, None if error is Error.NONE else "Authorization failed."
+
+
+def _refusal(entry: AclEntry, image: MetadataImage) -> AclCreationResult | None:
+    """Return the result of an entry that is not added, or None."""
+    error, why = Error.INVALID_REQUEST, _why_invalid(entry)
+    if why is None and is_range(entry.host) and level_of(image) < ACL_RANGES:
+        error = Error.UNSUPPORTED_VERSION
+        why = f"CIDR-based ACL host patterns require metadata version {metadata_version(ACL_RANGES)} or higher."
+    elif why is None:
+        why = why_no_host(entry.host)
+    return None if why is None else AclCreationResult(error=error, error_message=why)
 
 
 def _why_invalid(entry: AclEntry) -> str | None:

@@ -10,6 +10,7 @@ from metadata_log.image import AclEntry, AclsImage, Map, MetadataImage
 from quorum.api.context import ANONYMOUS, CLUSTER, RequestContext, Resource, authorize
 from quorum.api.error_codes import Error
 from quorum.controller.authorizer import Authorizer
+from tests.support.acl_hosts import stored_cases
 from tests.support.controller import uuid
 
 TOPIC, GROUP = ResourceType.TOPIC, ResourceType.GROUP
@@ -153,3 +154,31 @@ def test_anonymous_is_a_principal_like_any_other() -> None:
     for users, error in ((set(), Error.CLUSTER_AUTHORIZATION_FAILED), ({ANONYMOUS}, Error.NONE)):
         context = RequestContext(authorizer=Authorizer(super_users=frozenset(users)))
         assert authorize(context, Operation.CLUSTER_ACTION, CLUSTER, image) is error
+
+
+def test_hosts_are_judged_as_by_kafka() -> None:
+    authorizer = Authorizer()
+    for case in stored_cases():
+        image = acls(entry("orders", host=case.host))
+        assert authorizer.allows(ALICE, case.client, READ, TOPIC, "orders", image) == case.matches, case
+
+
+@pytest.mark.parametrize(
+    ("entries", "may"),
+    [
+        ([entry("orders", host="10.0.0.0/8")], True),
+        ([entry("orders", host="10.0.0.0/8"), entry("orders", READ, DENY, host=HOST)], False),
+        ([entry("orders", host=HOST), entry("orders", READ, DENY, host="10.0.0.0/24")], False),
+        ([entry("orders", host="10.0.0.0/8"), entry("orders", READ, DENY, host="10.0.1.0/24")], True),
+        ([entry("orders"), entry("orders", READ, DENY, host="10.0.0.0/99")], True),
+        ([entry("orders", host="10.0.0.0/8", principal="User:bob")], False),
+        ([entry("orders", WRITE, host="10.0.0.0/8")], False),
+        ([entry("*", host="10.0.0.0/8"), entry("ord", READ, DENY, host="10.0.0.0/8", pattern=PREFIXED)], False),
+    ],
+)
+def test_an_entry_of_a_range_counts_as_one_of_the_address(entries: list[AclEntry], may: bool) -> None:
+    assert Authorizer().allows(ALICE, HOST, READ, TOPIC, "orders", acls(*entries)) is may
+
+
+def test_no_client_without_an_address_is_in_a_range() -> None:
+    assert not Authorizer().allows(ALICE, "somewhere", READ, TOPIC, "orders", acls(entry("orders", host="0.0.0.0/0")))

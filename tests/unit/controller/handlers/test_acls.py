@@ -27,6 +27,7 @@ from quorum.api.context import RequestContext
 from quorum.api.error_codes import Error
 from quorum.controller.authorizer import Authorizer
 from quorum.controller.config import ControllerConfig
+from tests.support.acl_hosts import stored_cases
 from tests.support.controller import CLUSTER_ID, EVE, ControlledCluster
 
 ADMIN = RequestContext(principal="User:admin", authorizer=Authorizer(super_users=frozenset({"User:admin"})))
@@ -69,6 +70,13 @@ def create(cluster: ControlledCluster, *entries: AclEntry, context: RequestConte
     assert isinstance(response, CreateAclsResponse)
     assert all((each.error is Error.NONE) == (each.error_message is None) for each in response.results)
     return [each.error for each in response.results]
+
+
+def refusals(cluster: ControlledCluster, *hosts: str) -> list[tuple[Error, str | None]]:
+    request = CreateAcls(creations=tuple(but(ENTRY, host=host) for host in hosts))
+    response = cluster.ask(request, ADMIN).response
+    assert isinstance(response, CreateAclsResponse)
+    return [(each.error, each.error_message) for each in response.results]
 
 
 def delete(
@@ -266,3 +274,32 @@ def test_an_entry_holds_from_its_record_on(
     assert created() == [Error.TOPIC_AUTHORIZATION_FAILED] * 2
     delete(cluster, ALL)
     assert not cluster.image.acls.by_id
+
+
+def test_ranges_of_hosts_are_added_from_4_4_iv1_on() -> None:
+    why = "CIDR-based ACL host patterns require metadata version 4.4-IV1 or higher."
+    refused, added = (Error.UNSUPPORTED_VERSION, why), (Error.NONE, None)
+    for level, ranges in ((31, refused), (32, added)):
+        cluster = ControlledCluster(level=level)
+        assert refusals(cluster, "10.0.0.0/8", "10.0.0.1", "2001:db8::/32", "*") == [ranges, added, ranges, added]
+        hosts = {record.host for record in cluster.log if isinstance(record, AccessControlEntryRecord)}
+        assert ("10.0.0.0/8" in hosts) == ("2001:db8::/32" in hosts) == (level == 32)
+
+
+@pytest.mark.parametrize("level", [31, 32])
+def test_hosts_are_refused_as_by_kafka(level: int) -> None:
+    cases = {case.host: case.refused if level == 32 else case.refused_below for case in stored_cases()}
+    names = {"InvalidRequestException": Error.INVALID_REQUEST, "UnsupportedVersionException": Error.UNSUPPORTED_VERSION}
+    found = refusals(ControlledCluster(level=level), *cases)
+    for (host, refused), (error, why) in zip(cases.items(), found, strict=True):
+        kind, _, words = (refused or "").partition(": ")
+        assert (error, why) == ((names[kind], words) if refused else (Error.NONE, None)), host
+
+
+def test_a_filter_means_the_text_of_a_range() -> None:
+    cluster = ControlledCluster(level=32)
+    entries = [but(ENTRY, host=host) for host in ("10.0.0.0/8", "10.0.0.0/16", "10.0.0.1")]
+    create(cluster, *entries)
+    assert describe(cluster, but(ALL, host="10.0.0.0/8")) == [entries[0]]
+    assert describe(cluster, but(ALL, host="10.0.0.1")) == [entries[2]]
+    assert delete(cluster, but(ALL, host="10.0.0.0/16")) == [[entries[1]]]
