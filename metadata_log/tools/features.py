@@ -11,10 +11,12 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
+from metadata_log.acl_hosts import is_range
 from metadata_log.errors import UnknownRecordError
 from metadata_log.format.batch import batch_records, batch_values
 from metadata_log.image.features import KRAFT_VERSION
 from metadata_log.records import (
+    AccessControlEntryRecord,
     FeatureLevelRecord,
     KRaftVersionRecord,
     MetadataRecord,
@@ -24,7 +26,7 @@ from metadata_log.records import (
     write_version,
 )
 from metadata_log.records.feature_levels import unsupported_feature, unsupported_level
-from metadata_log.records.levels import FEATURE_NAME, UnknownLevelError, metadata_version
+from metadata_log.records.levels import ACL_RANGES_LEVEL, FEATURE_NAME, UnknownLevelError, metadata_version
 from metadata_log.storage.segment import LocatedBatch
 
 
@@ -70,7 +72,7 @@ def _judge(value: bytes, offset: int, level: int) -> Unreadable | None:
         record, version = decode_versioned(value)
     except UnknownRecordError as error:
         return Unreadable(
-            offset=offset, type=f"record type {error.api_key}", version=error.version, reason="newer than Kafka 4.3"
+            offset=offset, type=f"record type {error.api_key}", version=error.version, reason="newer than Kafka 4.4"
         )
     reason = _reason(record, version, level)
     if reason is None:
@@ -86,6 +88,8 @@ def _reason(record: MetadataRecord, version: int, level: int) -> str | None:
     highest = write_version(kind, level)
     if version > highest:
         return f"{name} knows it up to version {highest}"
+    if isinstance(record, AccessControlEntryRecord) and is_range(record.host) and level < ACL_RANGES_LEVEL:
+        return f"{name} has no ranges of hosts: to it, no client is at {record.host}"
     if not isinstance(record, FeatureLevelRecord):
         return None
     if record.name == FEATURE_NAME and record.feature_level > level:

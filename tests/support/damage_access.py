@@ -20,6 +20,7 @@ from metadata_log.records import (
     DelegationTokenRecord,
     EndTransactionRecord,
     EntityData,
+    FeatureLevelRecord,
     MetadataRecord,
     ProducerIdsRecord,
     RegisterBrokerRecord,
@@ -31,6 +32,7 @@ from metadata_log.records import (
     ZkMigrationStateRecord,
     decode_record,
 )
+from metadata_log.records.levels import ACL_RANGES_LEVEL
 from tests.support.damage import Cluster
 from tests.support.damage_records import LEADER, appended, broker_record, partition_record
 
@@ -64,6 +66,8 @@ def controller(node_id: int) -> RegisterControllerRecord:
 
 _REMOVAL = RemoveAccessControlEntryRecord(id=_ID)
 
+RANGES = FeatureLevelRecord(name="metadata.version", feature_level=ACL_RANGES_LEVEL)
+
 SOUND_RECORDS: dict[str, list[MetadataRecord]] = {
     "two": [entry(), entry(_OTHER_ID, host="10.0.0.1")],
     "removed_and_added_again": [entry(), _REMOVAL, entry(_OTHER_ID)],
@@ -73,6 +77,8 @@ SOUND_RECORDS: dict[str, list[MetadataRecord]] = {
         AbortTransactionRecord(reason="none"),
         entry(),
     ],
+    "host_with_a_slash_below_4_4": [entry(host="10.0.0.0/33")],
+    "range_of_hosts": [RANGES, entry(host="10.0.0.0/8"), entry(_OTHER_ID, host="fe80::1%eth0/64")],
 }
 """What a controller may write, though an id or an entry comes twice."""
 
@@ -245,6 +251,8 @@ ACCESS_DAMAGE = [
         lambda c: [ZkMigrationStateRecord(zk_migration_state=2), entry(operation=-2)],
         index=1,
     ),
+    appended("acl_of_no_range", "strange_value", lambda c: [RANGES, entry(host="10.0.0.0/33")], index=1),
+    appended("acl_of_no_host", "strange_value", lambda c: [RANGES, entry(host="")], index=1),
     appended("acl_id_null", "acl_id_null", lambda c: [entry(Uuid(bytes(16)))]),
     appended("acl_id_twice", "acl_id_reused", lambda c: [entry(), entry(host="10.0.0.1")], index=1),
     appended("acl_twice", "acl_id_reused", lambda c: [entry(), entry()], index=1),

@@ -16,6 +16,7 @@ from typing import Final
 import msgspec
 
 from metadata_log.acl_codes import ALLOW, DENY, LITERAL, PREFIXED, UNKNOWN, Operation, ResourceType
+from metadata_log.acl_hosts import why_no_host
 from metadata_log.ids import Uuid, id_text
 from metadata_log.image import AclEntry, AclsImage
 from metadata_log.image.access_builder import entry_of
@@ -28,9 +29,16 @@ _LAST_OPERATION: Final = max(Operation)
 _LAST_RESOURCE_TYPE: Final = max(ResourceType)
 
 
-def entry_fault(record: AccessControlEntryRecord, *, may_be_unknown: bool) -> str | None:
-    """What is wrong with what an entry says. `may_be_unknown`: it may come from ZooKeeper, which was not asked for all
-    that controllers ask for; no code but Kafka's came from there either."""
+def entry_fault(
+    record: AccessControlEntryRecord, *, may_be_unknown: bool, has_checked_host: bool = False
+) -> str | None:
+    """Return what is wrong with what an entry says, or None.
+
+    Args:
+        may_be_unknown: it may come from ZooKeeper, which was not asked for all that controllers ask for; no code but
+            Kafka's came from there either.
+        has_checked_host: a controller of 4.4 or later added it, at a metadata.version with ranges (KIP-1276).
+    """
     codes = (
         ("resource type", record.resource_type, ResourceType.TOPIC, _LAST_RESOURCE_TYPE),
         ("pattern type", record.pattern_type, LITERAL, PREFIXED),
@@ -44,7 +52,11 @@ def entry_fault(record: AccessControlEntryRecord, *, may_be_unknown: bool) -> st
         return None
     if ":" not in record.principal:
         return f"an entry of principal {record.principal!r}, which has no colon behind its type: authorizers fail at it"
-    return None if record.resource_name else "an entry of a resource without a name"
+    if not record.resource_name:
+        return "an entry of a resource without a name"
+    # Kafka takes a zone by name where its machine has such an interface.
+    host = why_no_host(record.host) if has_checked_host and "%" not in record.host else None
+    return None if host is None else f"an entry of host {record.host!r}, which controllers refuse: {host}"
 
 
 class _Known(msgspec.Struct):

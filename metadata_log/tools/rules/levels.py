@@ -31,6 +31,11 @@ class LevelRules:
         self._highest: dict[type[MetadataRecord], int] = {}
         """By type, the highest version that may be written at the level."""
 
+    @property
+    def level(self) -> int:
+        """The finalised metadata.version after the last record taken; 0 where none is known."""
+        return self._level or 0
+
     def start(self, level: int | None, where: str) -> None:
         """Go on from this level, which is found at `where`; None: from none."""
         self.is_newer = level is not None and level > LATEST_PRODUCTION

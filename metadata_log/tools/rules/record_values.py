@@ -27,6 +27,7 @@ from metadata_log.records import (
     UserScramCredentialRecord,
     ZkMigrationStateRecord,
 )
+from metadata_log.records.levels import ACL_RANGES_LEVEL
 from metadata_log.tools.rules.acls import AclRules, entry_fault
 from metadata_log.tools.rules.orphaned_configs import GoneConfigs
 from metadata_log.tools.rules.place import Place
@@ -78,9 +79,15 @@ class RecordValues:
         self._producer_ids_end = None
 
     def on_record(
-        self, record: MetadataRecord, offset: int, place: Place, topics: Container[str], cluster: ClusterImage
+        self,
+        record: MetadataRecord,
+        offset: int,
+        place: Place,
+        topics: Container[str],
+        cluster: ClusterImage,
+        level: int,
     ) -> None:
-        """Judge a record after the `topics`, by name, and the `cluster` before its batch."""
+        """Judge a record after the `topics`, by name, and the `cluster` before its batch, at a metadata.version."""
         if isinstance(record, ConfigRecord):
             self.gone.on_config(record)
             fault = config_fault(record, topics)
@@ -101,7 +108,7 @@ class RecordValues:
             offsets = None if place.offsets_are_own else range(place.base_offset, offset + 1)
             broken = broker_fault(record, cluster, offsets)
         elif isinstance(record, AccessControlEntryRecord):
-            broken = self._on_entry(record)
+            broken = self._on_entry(record, level >= ACL_RANGES_LEVEL and not place.offsets_are_own)
         elif isinstance(record, RemoveAccessControlEntryRecord):
             self._acls.on_removal(record)
             return
@@ -113,11 +120,12 @@ class RecordValues:
         if broken is not None:
             self._add(broken[0], f"{type(record).__name__} at offset {offset}: {broken[1]}", offset, place)
 
-    def _on_entry(self, record: AccessControlEntryRecord) -> tuple[str, str] | None:
+    def _on_entry(self, record: AccessControlEntryRecord, has_checked_host: bool) -> tuple[str, str] | None:
         broken = self._acls.on_entry(record)
-        if self._topics.is_migrated:  # before 3.6 a migration that a leader did not end began anew
+        is_migrated = self._topics.is_migrated
+        if is_migrated:  # before 3.6 a migration that a leader did not end began anew
             broken = None
-        fault = entry_fault(record, may_be_unknown=self._topics.is_migrated)
+        fault = entry_fault(record, may_be_unknown=is_migrated, has_checked_host=has_checked_host)
         return broken if broken is not None or fault is None else ("strange_value", fault)
 
     def _on_migration(self, record: ZkMigrationStateRecord) -> tuple[str, str] | None:

@@ -287,7 +287,7 @@ class RecordRules:
             if topic is not None and isinstance(record, RemoveTopicRecord):
                 self.gone.on_removal(topic.name, self._image.configs.of_topic(topic.name))
             return topic is not None
-        self._values.on_record(record, offset, place, self._ids.names, self._image.cluster)
+        self._values.on_record(record, offset, place, self._ids.names, self._image.cluster, self._levels.level)
         return True
 
     def _on_transaction(self, image: MetadataImage, record: MetadataRecord, offset: int, place: Place) -> MetadataImage:

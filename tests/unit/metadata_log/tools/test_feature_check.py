@@ -8,8 +8,15 @@ import pytest
 
 from metadata_log.files.os_files import OsFiles
 from metadata_log.format.batch import build_batch, build_control_batch
+from metadata_log.ids import NodeId
 from metadata_log.offsets import Epoch, Offset
-from metadata_log.records import FeatureLevelRecord, KRaftVersionRecord, encode_control, encode_record
+from metadata_log.records import (
+    FeatureLevelRecord,
+    KRaftVersionRecord,
+    UnregisterControllerRecord,
+    encode_control,
+    encode_record,
+)
 from metadata_log.records.feature_levels import supported_features
 from metadata_log.records.levels import metadata_version, parse_metadata_version
 from metadata_log.storage.segment import LocatedBatch
@@ -18,6 +25,7 @@ from metadata_log.tools.read.history import readable_batches
 from metadata_log.tools.read.sources import find_sources
 from metadata_log.tools.verify.verify_log import Depth, verify_log
 from tests.support.damage import copy_cluster
+from tests.support.damage_access import entry
 from tests.support.damage_values import VALUE_DAMAGE
 
 
@@ -75,6 +83,37 @@ def test_kraft_version_among_control_records(level: int, target: str, reason: st
     log.write_bytes(build_control_batch(base_offset=Offset(0), epoch=Epoch(1), timestamp_ms=0, records=[record]))
 
     assert _reasons(log, target) == ([] if reason is None else [reason])
+
+
+@pytest.mark.parametrize(
+    ("host", "target", "is_read"),
+    [
+        ("10.0.0.0/8", "4.3", False),
+        ("10.0.0.0/8", "4.4-IV0", False),
+        ("10.0.0.0/8", "4.4-IV1", True),
+        ("2001:db8::/32", "4.3", False),
+        ("10.0.0.1", "4.3", True),
+        ("*", "3.9", True),
+    ],
+)
+def test_a_range_of_hosts_means_nothing_below_4_4_iv1(host: str, target: str, is_read: bool, tmp_path: Path) -> None:
+    log = tmp_path / "00000000000000000000.log"
+    value = encode_record(entry(host=host), 0)
+    log.write_bytes(build_batch(base_offset=Offset(0), epoch=Epoch(1), timestamp_ms=0, values=[value]))
+    name = parse_metadata_version(target).name
+
+    assert _reasons(log, target) == (
+        [] if is_read else [f"{name} has no ranges of hosts: to it, no client is at {host}"]
+    )
+
+
+@pytest.mark.parametrize(("target", "reasons"), [("4.3", ["4.3-IV0 has no such record"]), ("4.4", [])])
+def test_a_controllers_unregistration_is_of_4_4(target: str, reasons: list[str], tmp_path: Path) -> None:
+    log = tmp_path / "00000000000000000000.log"
+    value = encode_record(UnregisterControllerRecord(controller_id=NodeId(3)), 0)
+    log.write_bytes(build_batch(base_offset=Offset(0), epoch=Epoch(1), timestamp_ms=0, values=[value]))
+
+    assert _reasons(log, target) == reasons
 
 
 def test_features_of_a_release_are_kafkas() -> None:
