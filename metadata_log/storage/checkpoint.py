@@ -32,6 +32,8 @@ from metadata_log.storage.segment import Expected, LocatedBatch, read_batches
 
 CHECKPOINT_SUFFIX: Final = ".checkpoint"
 BOOTSTRAP_CHECKPOINT: Final = "bootstrap.checkpoint"
+BEGINNING: Final = OffsetAndEpoch(offset=Offset(0), epoch=Epoch(0))
+"""The end of the checkpoint that formatting leaves: nothing is before it."""
 _UNFINISHED_SUFFIX: Final = ".part"
 _RECEIVED: Final = "-received"
 _LEFTOVERS: Final = (CHECKPOINT_SUFFIX + _UNFINISHED_SUFFIX, CHECKPOINT_SUFFIX + ".deleted")

@@ -20,11 +20,11 @@ from metadata_log.directory.meta_properties import read_meta_properties, write_m
 from metadata_log.errors import AlreadyFormattedError, DirectoryError
 from metadata_log.files.port import Files
 from metadata_log.ids import DirectoryId, NodeId, id_text
-from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from metadata_log.records import FeatureLevelRecord, encode_record, write_version
 from metadata_log.records.feature_levels import default_features
 from metadata_log.records.levels import BOOTSTRAP_IN_CHECKPOINT_LEVEL
 from metadata_log.storage.checkpoint import (
+    BEGINNING,
     BOOTSTRAP_CHECKPOINT,
     CheckpointTimes,
     build_checkpoint,
@@ -36,7 +36,6 @@ from metadata_log.voters import Voter, VoterSet
 
 METADATA_VERSION_FEATURE: Final = "metadata.version"
 KRAFT_VERSION: Final = 1
-_START: Final = OffsetAndEpoch(offset=Offset(0), epoch=Epoch(0))
 
 
 class LogDirectory(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -88,7 +87,7 @@ class _FirstRecords(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         """Write those of one log directory; `holds_log`: the metadata log will be in it."""
         is_in_checkpoint = not keeps_bootstrap_file(self.level)
         if not is_in_checkpoint:
-            batches = build_checkpoint(self.values, epoch=_START.epoch, times=_times(self.now_ms, 0))
+            batches = build_checkpoint(self.values, epoch=BEGINNING.epoch, times=_times(self.now_ms, 0))
             write_checkpoint(files, f"{log_dir}/{BOOTSTRAP_CHECKPOINT}", batches)
         if not holds_log or self.kraft_version is None or (self.voters is None and not is_in_checkpoint):
             return
@@ -96,12 +95,12 @@ class _FirstRecords(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         files.mkdirs(directory)
         batches = build_checkpoint(
             self.values if is_in_checkpoint else (),
-            epoch=_START.epoch,
+            epoch=BEGINNING.epoch,
             times=_times(self.now_ms, self.now_ms),
             kraft_version=self.kraft_version,
             voters=None if self.voters is None else self.voters.to_record(),
         )
-        write_checkpoint(files, f"{directory}/{checkpoint_name(_START)}", batches)
+        write_checkpoint(files, f"{directory}/{checkpoint_name(BEGINNING)}", batches)
 
 
 def keeps_bootstrap_file(level: int) -> bool:

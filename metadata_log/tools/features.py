@@ -26,7 +26,13 @@ from metadata_log.records import (
     write_version,
 )
 from metadata_log.records.feature_levels import unsupported_feature, unsupported_level
-from metadata_log.records.levels import ACL_RANGES_LEVEL, FEATURE_NAME, UnknownLevelError, metadata_version
+from metadata_log.records.levels import (
+    ACL_RANGES_LEVEL,
+    BOOTSTRAP_IN_CHECKPOINT_LEVEL,
+    FEATURE_NAME,
+    UnknownLevelError,
+    metadata_version,
+)
 from metadata_log.storage.segment import LocatedBatch
 
 
@@ -39,19 +45,24 @@ class Unreadable(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     reason: str
 
 
-def unreadable_records(batches: Iterable[LocatedBatch], level: int) -> Iterator[Unreadable]:
-    """The records in these batches that `level` has no such version of, or that finalise more than it.
+def unreadable_records(
+    batches: Iterable[LocatedBatch], level: int, *, are_bootstrap: bool = False
+) -> Iterator[Unreadable]:
+    """Yield the records in these batches that `level` has no such version of, or that finalise more than it.
+
+    `are_bootstrap`: they are in a checkpoint of offset 0, where software before 4.4 looks for voters alone.
 
     Raises:
         MalformedRecordError: a record cannot be read at all.
     """
+    are_ignored = are_bootstrap and level < BOOTSTRAP_IN_CHECKPOINT_LEVEL
     for batch in batches:
         header = batch.header
         if header.is_control:
             yield from _unreadable_controls(batch, level)
             continue
         for index, value in enumerate(batch_values(batch.buffer, header, batch.at)):
-            found = _judge(value, header.base_offset + index, level)
+            found = _judge(value, header.base_offset + index, level, is_ignored=are_ignored)
             if found is not None:
                 yield found
 
@@ -67,7 +78,7 @@ def _unreadable_controls(batch: LocatedBatch, level: int) -> Iterator[Unreadable
                 )
 
 
-def _judge(value: bytes, offset: int, level: int) -> Unreadable | None:
+def _judge(value: bytes, offset: int, level: int, *, is_ignored: bool) -> Unreadable | None:
     try:
         record, version = decode_versioned(value)
     except UnknownRecordError as error:
@@ -75,6 +86,8 @@ def _judge(value: bytes, offset: int, level: int) -> Unreadable | None:
             offset=offset, type=f"record type {error.api_key}", version=error.version, reason="newer than Kafka 4.4"
         )
     reason = _reason(record, version, level)
+    if reason is None and is_ignored:
+        reason = f"{metadata_version(level)} begins a new cluster without the records of this checkpoint"
     if reason is None:
         return None
     return Unreadable(offset=offset, type=type(record).__name__, version=version, reason=reason)

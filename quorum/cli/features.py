@@ -94,7 +94,7 @@ def check(
         level = parse_metadata_version(target)
     except UnknownLevelError as error:
         raise wrong_use(f"--target: {error}") from error
-    found, missed = past_removals(lambda: _unreadable(paths, level.level))
+    found, missed = past_removals(lambda: _unreadable(list(map(_or_first_checkpoint, paths)), level.level))
     rows = [one.row for one in found]
     for miss in missed:
         say(f"kraft: {miss}")
@@ -116,6 +116,20 @@ class _Found(msgspec.Struct, frozen=True, kw_only=True):
     row: dict[str, object]
     place: tuple[object, ...]
     in_checkpoint: bool
+
+
+def _or_first_checkpoint(path: Path) -> Path:
+    """Return the checkpoint of offset 0 of a directory whose log is still empty, or the path itself."""
+    from metadata_log.directory import METADATA_DIRECTORY  # noqa: PLC0415  (not needed for help)
+    from metadata_log.storage.checkpoint import BEGINNING, checkpoint_name  # noqa: PLC0415
+
+    metadata = path if path.name == METADATA_DIRECTORY else path / METADATA_DIRECTORY
+    first = metadata / checkpoint_name(BEGINNING)
+    try:
+        is_empty = first.is_file() and not any(log.stat().st_size for log in metadata.glob("*.log"))
+        return first if is_empty and len(list(metadata.glob("*.checkpoint"))) == 1 else path
+    except OSError:
+        return path
 
 
 def _unreadable(paths: list[Path], level: int) -> tuple[list[_Found], list[str]]:
@@ -141,13 +155,15 @@ def _unreadable(paths: list[Path], level: int) -> tuple[list[_Found], list[str]]
 
 def _of_history(label: str, history: LogHistory, level: int, missed: list[str]) -> Iterator[_Found]:
     """Those of one log and its checkpoints; what is damaged is told."""
-    from metadata_log.tools.features import unreadable_records  # noqa: PLC0415  (not needed for help)
+    from metadata_log.storage.checkpoint import BEGINNING, checkpoint_name  # noqa: PLC0415  (not needed for help)
+    from metadata_log.tools.features import unreadable_records  # noqa: PLC0415
 
     cluster = _cluster_of(history)
     checkpoints = {path for _, path in history.checkpoints}
     for path in [path for _, path in (*history.segments, *history.checkpoints)]:
         is_checkpoint = path in checkpoints
-        for one in unreadable_records(_sound(path, missed), level):
+        are_bootstrap = path.name == checkpoint_name(BEGINNING)
+        for one in unreadable_records(_sound(path, missed), level, are_bootstrap=are_bootstrap):
             yield _Found(
                 row={"source": label, "file": path.name, **msgspec.to_builtins(one)},
                 place=(cluster, path.name if is_checkpoint else None, one),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections import Counter
 from pathlib import Path
 
@@ -116,3 +117,24 @@ def test_a_level_has_its_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         "it finalises metadata.version 4.0-IV3 (level 25), above 3.9-IV0",
         "it finalises metadata.version level 99, above 3.9-IV0",
     ]
+
+
+def test_records_that_only_software_of_4_4_begins_with_are_named(
+    clusters: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    formatted = Path(__file__).parents[2] / "fixtures" / "formatted-4.4" / "initial"
+    node = shutil.copytree(formatted / "data0", tmp_path / "node")
+    metadata = node / "__cluster_metadata-0"
+    ignored = "4.3-IV0 begins a new cluster without the records of this checkpoint"
+
+    assert run(["features", "check", str(node), "--target", "4.4"]) == 0
+    for path in (node, metadata, metadata / "00000000000000000000-0000000000.checkpoint"):
+        capsys.readouterr()
+        assert run(["features", "check", str(path), "--target", "4.3"]) == 1
+        assert _summary(capsys.readouterr().out)["FeatureLevelRecord", "0", ignored] == (0, 4)
+
+    begun = next((clusters / "basic" / "node-1").glob("**/00000000000000000000.log"))
+    (metadata / begun.name).touch()
+    assert run(["features", "check", str(node), "--target", "4.3"]) == 1
+    shutil.copy(begun, metadata)
+    assert run(["features", "check", str(node), "--target", "4.3"]) == 0
