@@ -49,6 +49,11 @@ def test_the_command_prints_the_same(
     assert capfdbinary.readouterr().out.decode() == kafka_tools.dump_log(*files)
 
 
+@pytest.mark.parametrize("words", ["log verify", "log diff", "log hash", "log timeline", "analyze"])
+def test_no_tool_finds_anything_wrong_with_the_metadata(kafka_life: KafkaLife, words: str) -> None:
+    assert run([*words.split(), *map(str, kafka_life.log_dirs)]) == 0
+
+
 def test_storage_info_finds_nothing_wrong(kafka_life: KafkaLife, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["storage", "info", str(kafka_life.cluster.root), "-o", "json"]) == 0
     rows = json.loads(capsys.readouterr().out)
