@@ -83,25 +83,37 @@ _BY_LEVEL: Final = {version.level: version for version in METADATA_VERSIONS}
 _BY_NAME: Final = {version.name: version for version in METADATA_VERSIONS}
 _BY_RELEASE: Final = {version.release: version for version in METADATA_VERSIONS if version.level <= LATEST_PRODUCTION}
 
+ZK_MIGRATION_LEVEL: Final = 8
+"""3.4-IV0: the state of a migration from ZooKeeper (KIP-866)."""
 SCRAM_LEVEL: Final = 11
+"""3.5-IV2: SCRAM credentials (KIP-900)."""
+NO_EPOCH_BUMP_LEVEL: Final = 12
+"""3.6-IV0: before it, a leader's epoch rises with every shrink of the ISR (KAFKA-15021)."""
 TRANSACTIONS_LEVEL: Final = 13
+"""3.6-IV1: metadata transactions (KIP-868)."""
 DELEGATION_TOKENS_LEVEL: Final = 14
+"""3.6-IV2: delegation tokens (KIP-900)."""
 CONTROLLER_REGISTRATION_LEVEL: Final = 15
+"""3.7-IV0: RegisterControllerRecord (KIP-919)."""
 DIRECTORIES_LEVEL: Final = 17
+"""3.7-IV2: log directories in registrations and partitions (KIP-858)."""
 ELR_LEVEL: Final = 23
+"""4.0-IV1: eligible leader replicas (KIP-966)."""
 CORDONED_DIRECTORIES_LEVEL: Final = 30
+"""4.3-IV0: cordoned log directories (KIP-1066)."""
 BOOTSTRAP_IN_CHECKPOINT_LEVEL: Final = 31
-"""The first level of the release whose formatter writes bootstrap records into the checkpoint of offset 0."""
+"""4.4-IV0: the first level of the release whose formatter writes bootstrap records into the checkpoint of offset 0."""
 ACL_RANGES_LEVEL: Final = 32
+"""4.4-IV1: ACLs whose host is a CIDR range (KIP-1276)."""
 UNREGISTER_CONTROLLER_LEVEL: Final = 33
-_ZK_MIGRATION_LEVEL: Final = 8
+"""4.4-IV2: UnregisterControllerRecord (KIP-1312)."""
 
 _WRITTEN_SINCE: Final[dict[type[MetadataRecord], tuple[int, ...]]] = {
-    RegisterBrokerRecord: (0, MINIMUM_LEVEL, _ZK_MIGRATION_LEVEL, DIRECTORIES_LEVEL, CORDONED_DIRECTORIES_LEVEL),
+    RegisterBrokerRecord: (0, MINIMUM_LEVEL, ZK_MIGRATION_LEVEL, DIRECTORIES_LEVEL, CORDONED_DIRECTORIES_LEVEL),
     PartitionRecord: (MINIMUM_LEVEL, DIRECTORIES_LEVEL, ELR_LEVEL),
     PartitionChangeRecord: (MINIMUM_LEVEL, DIRECTORIES_LEVEL, ELR_LEVEL),
     BrokerRegistrationChangeRecord: (MINIMUM_LEVEL, MINIMUM_LEVEL, DIRECTORIES_LEVEL, CORDONED_DIRECTORIES_LEVEL),
-    ZkMigrationStateRecord: (_ZK_MIGRATION_LEVEL,),
+    ZkMigrationStateRecord: (ZK_MIGRATION_LEVEL,),
     UserScramCredentialRecord: (SCRAM_LEVEL,),
     RemoveUserScramCredentialRecord: (SCRAM_LEVEL,),
     BeginTransactionRecord: (TRANSACTIONS_LEVEL,),

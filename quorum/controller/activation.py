@@ -20,9 +20,9 @@ from metadata_log.records import (
     MetadataRecord,
     TopicRecord,
 )
+from metadata_log.records.levels import TRANSACTIONS_LEVEL
 from quorum.controller.config import ControllerConfig
 from quorum.controller.configs.effective import MIN_INSYNC_REPLICAS
-from quorum.controller.metadata_levels import TRANSACTIONS
 
 BOOTSTRAP_TRANSACTION = "Bootstrap records"
 ABORT_REASON = "Controller failover"
@@ -44,7 +44,7 @@ def activation_records(
     """
     records: list[MetadataRecord] = [AbortTransactionRecord(reason=ABORT_REASON)] if open_transaction else []
     is_empty = image.features.metadata_version is None
-    is_transaction = is_empty and _bootstrap_level(bootstrap_values, METADATA_VERSION) >= TRANSACTIONS
+    is_transaction = is_empty and _bootstrap_level(bootstrap_values, METADATA_VERSION) >= TRANSACTIONS_LEVEL
     if is_transaction:
         records.append(BeginTransactionRecord(name=BOOTSTRAP_TRANSACTION))
     if is_empty:

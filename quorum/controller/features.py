@@ -12,10 +12,10 @@ from metadata_log.image import MetadataImage
 from metadata_log.image.cluster import SupportedFeature
 from metadata_log.image.features import METADATA_VERSION
 from metadata_log.records.feature_levels import needed_metadata_version, supported_features
-from metadata_log.records.levels import LATEST_PRODUCTION, MINIMUM_LEVEL
+from metadata_log.records.levels import CONTROLLER_REGISTRATION_LEVEL, LATEST_PRODUCTION, MINIMUM_LEVEL
 from quorum.api import FeatureRange
 from quorum.controller.config import ControllerConfig
-from quorum.controller.metadata_levels import CONTROLLER_REGISTRATION, level_of
+from quorum.controller.metadata_levels import level_of
 
 SUPPORTED_FEATURES: Final = (
     FeatureRange(name=METADATA_VERSION, min_supported_version=MINIMUM_LEVEL, max_supported_version=LATEST_PRODUCTION),
@@ -38,7 +38,7 @@ def why_not_supported(name: str, level: int, image: MetadataImage, config: Contr
         least, most = ranges.get(name, (0, 0))
         if not least <= level <= most:
             return f"{who} does not support this feature." if most == 0 else f"{who} only supports {least} to {most}."
-    if level_of(image) >= CONTROLLER_REGISTRATION:
+    if level_of(image) >= CONTROLLER_REGISTRATION_LEVEL:
         for node_id in sorted(config.quorum_node_ids - {config.node_id}):
             if node_id not in image.cluster.controllers:
                 return f"controller {node_id} has not registered, and may not support this feature"
@@ -49,7 +49,7 @@ def _everybody(image: MetadataImage, config: ControllerConfig) -> Iterator[tuple
     yield f"Local controller {config.node_id}", _OWN
     for broker_id, broker in sorted(image.cluster.brokers.items()):
         yield f"Broker {broker_id}", _ranges(broker.supported_features)
-    if level_of(image) >= CONTROLLER_REGISTRATION:
+    if level_of(image) >= CONTROLLER_REGISTRATION_LEVEL:
         for node_id, controller in sorted(image.cluster.controllers.items()):
             if node_id != config.node_id:
                 yield f"Controller {node_id}", _ranges(controller.supported_features)

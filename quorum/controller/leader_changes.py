@@ -14,8 +14,9 @@ import msgspec
 from metadata_log.ids import DirectoryId, NodeId, TopicId
 from metadata_log.image import NO_LEADER, BrokerRegistration, PartitionImage, TopicImage
 from metadata_log.records import BrokerRegistrationChangeRecord, MetadataRecord, PartitionChangeRecord
+from metadata_log.records.levels import DIRECTORIES_LEVEL, NO_EPOCH_BUMP_LEVEL
 from quorum.controller.configs.effective import allows_unclean_election, min_insync_replicas
-from quorum.controller.metadata_levels import DIRECTORY_ASSIGNMENT, NO_EPOCH_BUMP_ON_ISR_SHRINK, level_of
+from quorum.controller.metadata_levels import level_of
 from quorum.controller.partitions.brokers import default_directory, has_online_directory
 from quorum.controller.partitions.partition_change import ElectionRules, change_of
 from quorum.controller.partitions.topic_index import PARTITIONS_A_STEP
@@ -54,8 +55,8 @@ def election_rules(turn: Turn, topic: TopicImage, event: BrokerEvent = NOTHING_H
         min_isr=min_insync_replicas(topic, turn.image, turn.config),
         elr_enabled=turn.image.features.elr_enabled,
         allows_unclean=allows_unclean_election(topic, turn.image, turn.config),
-        bumps_epoch_on_shrink=level < NO_EPOCH_BUMP_ON_ISR_SHRINK,
-        writes_directories=level >= DIRECTORY_ASSIGNMENT,
+        bumps_epoch_on_shrink=level < NO_EPOCH_BUMP_LEVEL,
+        writes_directories=level >= DIRECTORIES_LEVEL,
         default_directory=lambda broker_id: default_directory(brokers.get(broker_id)),
         unclean_shutdown=event.unclean,
     )

@@ -12,6 +12,7 @@ import hmac
 
 from metadata_log.image import ScramUser
 from metadata_log.records import MetadataRecord, RemoveUserScramCredentialRecord, UserScramCredentialRecord
+from metadata_log.records.levels import SCRAM_LEVEL
 from metadata_log.scram import FEWEST_ITERATIONS, HASHES, MOST_ITERATIONS
 from quorum.api import (
     AlteredScramUser,
@@ -23,7 +24,7 @@ from quorum.api import (
 from quorum.api.context import CLUSTER, Operation, authorize
 from quorum.api.error_codes import Error
 from quorum.controller.handlers.too_large import refusal_of_too_many
-from quorum.controller.metadata_levels import SCRAM, level_of
+from quorum.controller.metadata_levels import level_of
 from quorum.controller.result import ControllerResult
 from quorum.controller.turn import Turn
 
@@ -70,12 +71,12 @@ def _result(user: str, refusal: _Refusal | None) -> AlteredScramUser:
 
 def _why_refused(each: _Alteration, turn: Turn) -> _Refusal | None:
     refusal: _Refusal | None = None
-    if level_of(turn.image) < SCRAM:
+    if level_of(turn.image) < SCRAM_LEVEL:
         refusal = Error.UNSUPPORTED_VERSION, "Credentials need metadata.version 3.5-IV2."
     elif not each.name:
         refusal = Error.UNACCEPTABLE_CREDENTIAL, "The user has no name."
     elif each.mechanism not in HASHES:
-        refusal = Error.UNSUPPORTED_SASL_MECHANISM, f"There is no SCRAM mechanism {each.mechanism}."
+        refusal = Error.UNSUPPORTED_SASL_MECHANISM, f"There is no SCRAM_LEVEL mechanism {each.mechanism}."
     elif isinstance(each, ScramDeletion):
         if ScramUser(name=each.name, mechanism=each.mechanism) not in turn.image.scram.credentials:
             refusal = Error.RESOURCE_NOT_FOUND, "The user has no such credential."

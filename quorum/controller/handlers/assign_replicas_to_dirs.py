@@ -11,6 +11,7 @@ import msgspec
 from metadata_log.ids import DirectoryId, NodeId
 from metadata_log.image import PartitionImage, TopicImage
 from metadata_log.records import MetadataRecord, PartitionChangeRecord
+from metadata_log.records.levels import DIRECTORIES_LEVEL
 from quorum.api import (
     AssignedDirectory,
     AssignedTopic,
@@ -22,7 +23,7 @@ from quorum.api import (
 from quorum.api.context import CLUSTER, Operation, authorize
 from quorum.api.error_codes import Error
 from quorum.controller.leader_changes import BrokerEvent, election_rules, is_being_lost
-from quorum.controller.metadata_levels import DIRECTORY_ASSIGNMENT, level_of
+from quorum.controller.metadata_levels import level_of
 from quorum.controller.partitions.brokers import has_online_directory
 from quorum.controller.partitions.partition_change import change_of
 from quorum.controller.result import ControllerResult
@@ -35,7 +36,7 @@ def handle_assign_replicas_to_dirs(request: AssignReplicasToDirs, turn: Turn) ->
     error = authorize(turn.context, Operation.CLUSTER_ACTION, CLUSTER, turn.image)
     if error is not Error.NONE:
         return ControllerResult(response=request.refused(error, "Authorization failed."))
-    if level_of(turn.image) < DIRECTORY_ASSIGNMENT:
+    if level_of(turn.image) < DIRECTORIES_LEVEL:
         why = "Directory assignment is not supported yet: metadata.version 3.7-IV2 is needed."
         return ControllerResult(response=request.refused(Error.UNSUPPORTED_VERSION, why))
     stale = why_stale(request.broker_id, request.broker_epoch, turn.image)

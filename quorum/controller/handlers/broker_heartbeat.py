@@ -11,6 +11,7 @@ import enum
 from metadata_log.ids import NodeId
 from metadata_log.image import BrokerRegistration
 from metadata_log.records import BrokerRegistrationChangeRecord, MetadataRecord
+from metadata_log.records.levels import CORDONED_DIRECTORIES_LEVEL, DIRECTORIES_LEVEL
 from quorum.api import BrokerHeartbeat, BrokerHeartbeatResponse
 from quorum.api.context import CLUSTER, Operation, authorize
 from quorum.api.error_codes import Error
@@ -22,7 +23,7 @@ from quorum.controller.leader_changes import (
     lose_directories,
     take_out_of_isrs,
 )
-from quorum.controller.metadata_levels import CORDONED_LOG_DIRS, DIRECTORY_ASSIGNMENT, level_of
+from quorum.controller.metadata_levels import level_of
 from quorum.controller.result import ControllerResult
 from quorum.controller.sessions import BrokerSession, why_stale
 from quorum.controller.turn import Turn
@@ -158,10 +159,10 @@ def _directory_changes(
     offline = frozenset(request.offline_log_dirs)
     lost = [directory for directory in broker.directories if directory in offline]
     # A broker that goes is out of all ISRs already; one without any directory left stops by itself.
-    if level >= DIRECTORY_ASSIGNMENT and lost and not is_leaving and len(lost) < len(broker.directories):
+    if level >= DIRECTORIES_LEVEL and lost and not is_leaving and len(lost) < len(broker.directories):
         records += lose_directories(turn, broker, lost)
     cordoned = request.cordoned_log_dirs
-    if level >= CORDONED_LOG_DIRS and cordoned is not None:
+    if level >= CORDONED_DIRECTORIES_LEVEL and cordoned is not None:
         known = broker.cordoned_directories
         if known is None or set(known) != set(cordoned):
             records.append(

@@ -18,6 +18,7 @@ from metadata_log.ids import METADATA_TOPIC_NAME, NodeId
 from metadata_log.image import ResourceType
 from metadata_log.java_text import java_int
 from metadata_log.records import ClearElrRecord, ConfigRecord, MetadataRecord
+from metadata_log.records.levels import CORDONED_DIRECTORIES_LEVEL
 from quorum.api import (
     AlterableConfig,
     AlterableResource,
@@ -36,7 +37,7 @@ from quorum.controller.configs.topics import why_invalid_values, why_too_long
 from quorum.controller.configs.value_types import parts_of
 from quorum.controller.handlers.new_topic import Refused
 from quorum.controller.handlers.too_large import TOO_LARGE, refusal_of_too_many
-from quorum.controller.metadata_levels import CORDONED_LOG_DIRS, level_of
+from quorum.controller.metadata_levels import level_of
 from quorum.controller.result import ControllerResult
 from quorum.controller.topic_names import why_illegal
 from quorum.controller.turn import Turn
@@ -227,7 +228,7 @@ def _check_change(record: ConfigRecord, before: str | None, turn: Turn) -> None:
 
 def _check_cordoned(wanted: list[str], before: list[str], turn: Turn) -> None:
     """Only the broker itself knows its paths: whoever comes here without one may only take some off the list."""
-    if level_of(turn.image) < CORDONED_LOG_DIRS:
+    if level_of(turn.image) < CORDONED_DIRECTORIES_LEVEL:
         raise Refused(Error.INVALID_CONFIG, f"{_CORDONED} cannot be set below metadata.version 4.3-IV0.")
     if turn.context.forwarded_by is None and not set(wanted) <= set(before):
         why = f"{_CORDONED} can be extended through a broker only: a controller does not know its directories."

@@ -11,12 +11,13 @@ from metadata_log.acl_hosts import is_range, why_no_host
 from metadata_log.ids import Uuid
 from metadata_log.image import AclEntry, MetadataImage
 from metadata_log.records import AccessControlEntryRecord, metadata_version
+from metadata_log.records.levels import ACL_RANGES_LEVEL
 from quorum.api import AclCreationResult, CreateAcls, CreateAclsResponse
 from quorum.api.context import CLUSTER, Operation, RequestContext, authorize
 from quorum.api.error_codes import Error
 from quorum.controller.acl_filters import OPERATIONS, RESOURCE_TYPES
 from quorum.controller.handlers.too_large import refusal_of_too_many
-from quorum.controller.metadata_levels import ACL_RANGES, level_of
+from quorum.controller.metadata_levels import level_of
 from quorum.controller.result import ControllerResult
 from quorum.controller.turn import Turn
 
@@ -55,9 +56,9 @@ def why_no_acls(context: RequestContext, operation: Operation, turn: Turn) -> tu
 def _refusal(entry: AclEntry, image: MetadataImage) -> AclCreationResult | None:
     """Return the result of an entry that is not added, or None."""
     error, why = Error.INVALID_REQUEST, _why_invalid(entry)
-    if why is None and is_range(entry.host) and level_of(image) < ACL_RANGES:
+    if why is None and is_range(entry.host) and level_of(image) < ACL_RANGES_LEVEL:
         error = Error.UNSUPPORTED_VERSION
-        why = f"CIDR-based ACL host patterns require metadata version {metadata_version(ACL_RANGES)} or higher."
+        why = f"CIDR-based ACL host patterns require metadata version {metadata_version(ACL_RANGES_LEVEL)} or higher."
     elif why is None:
         why = why_no_host(entry.host)
     return None if why is None else AclCreationResult(error=error, error_message=why)

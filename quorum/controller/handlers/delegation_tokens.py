@@ -10,6 +10,7 @@ from __future__ import annotations
 from metadata_log.ids import id_text
 from metadata_log.image import DelegationToken
 from metadata_log.records import DelegationTokenRecord, RemoveDelegationTokenRecord
+from metadata_log.records.levels import DELEGATION_TOKENS_LEVEL
 from quorum.api import (
     CreateDelegationToken,
     CreateDelegationTokenResponse,
@@ -21,7 +22,7 @@ from quorum.api import (
 from quorum.api.context import Operation, Resource, ResourceType, authorize
 from quorum.api.error_codes import Error
 from quorum.controller.handlers.new_topic import Refused
-from quorum.controller.metadata_levels import DELEGATION_TOKENS, level_of
+from quorum.controller.metadata_levels import level_of
 from quorum.controller.result import ControllerResult
 from quorum.controller.tokens import TokenSettings, is_expired
 from quorum.controller.turn import Turn
@@ -126,7 +127,7 @@ def _settings(turn: Turn) -> TokenSettings:
     if turn.config.tokens is None:
         why = "There are no delegation tokens: delegation.token.secret.key is not set."
         raise Refused(Error.DELEGATION_TOKEN_AUTH_DISABLED, why)
-    if level_of(turn.image) < DELEGATION_TOKENS:
+    if level_of(turn.image) < DELEGATION_TOKENS_LEVEL:
         raise Refused(Error.UNSUPPORTED_VERSION, "Delegation tokens need metadata.version 3.6-IV2.")
     return turn.config.tokens
 

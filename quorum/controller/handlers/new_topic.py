@@ -10,9 +10,10 @@ from collections.abc import Sequence
 
 from metadata_log.ids import NodeId, TopicId
 from metadata_log.records import PartitionRecord
+from metadata_log.records.levels import DIRECTORIES_LEVEL
 from quorum.api import CreatableReplicaAssignment, CreatableTopic
 from quorum.api.error_codes import Error
-from quorum.controller.metadata_levels import DIRECTORY_ASSIGNMENT, level_of
+from quorum.controller.metadata_levels import level_of
 from quorum.controller.partitions.brokers import NewPartition
 from quorum.controller.partitions.placement import PlacementError, place
 from quorum.controller.turn import Turn
@@ -165,6 +166,6 @@ def checked_brokers(index: int, brokers: tuple[int, ...], turn: Turn) -> tuple[N
 
 
 def _build(placements: Sequence[tuple[NodeId, ...]], turn: Turn) -> list[NewPartition]:
-    has_directories = level_of(turn.image) >= DIRECTORY_ASSIGNMENT
+    has_directories = level_of(turn.image) >= DIRECTORIES_LEVEL
     new_partition = turn.new_partitions.on
     return [new_partition(replicas, has_directories=has_directories) for replicas in placements]

@@ -21,12 +21,13 @@ from metadata_log.records import (
     encode_record,
     write_version,
 )
+from metadata_log.records.levels import DIRECTORIES_LEVEL
 from metadata_log.voters import LARGEST_PORT
 from quorum.api import RegisterBroker, RegisterBrokerResponse
 from quorum.api.context import CLUSTER, Operation, authorize
 from quorum.api.error_codes import Error
 from quorum.controller.leader_changes import clean_up_after, forget_departure
-from quorum.controller.metadata_levels import DIRECTORY_ASSIGNMENT, level_of
+from quorum.controller.metadata_levels import level_of
 from quorum.controller.result import ControllerResult
 from quorum.controller.turn import Turn
 
@@ -71,7 +72,7 @@ def _not_yet(request: RegisterBroker) -> RegisterBrokerResponse:
 def _record(
     request: RegisterBroker, turn: Turn, broker_epoch: int, existing: BrokerRegistration | None
 ) -> RegisterBrokerRecord:
-    has_directories = level_of(turn.image) >= DIRECTORY_ASSIGNMENT
+    has_directories = level_of(turn.image) >= DIRECTORIES_LEVEL
     return RegisterBrokerRecord(
         broker_id=NodeId(request.broker_id),
         incarnation_id=request.incarnation_id,
@@ -146,7 +147,7 @@ def _validate_size(request: RegisterBroker, turn: Turn) -> RegisterBrokerRespons
 
 
 def _validate_log_dirs(request: RegisterBroker, turn: Turn) -> RegisterBrokerResponse | None:
-    if level_of(turn.image) < DIRECTORY_ASSIGNMENT:
+    if level_of(turn.image) < DIRECTORIES_LEVEL:
         return None
     if not request.log_dirs:
         return _refusal(Error.INVALID_REGISTRATION, "No directories specified in request")

@@ -5,11 +5,12 @@ from __future__ import annotations
 from metadata_log.ids import NodeId
 from metadata_log.image import listener_fault
 from metadata_log.records import ControllerEndpoint, ControllerFeature, RegisterControllerRecord
+from metadata_log.records.levels import CONTROLLER_REGISTRATION_LEVEL
 from metadata_log.voters import LARGEST_PORT
 from quorum.api import RegisterController, RegisterControllerResponse
 from quorum.api.context import CLUSTER, Operation, authorize
 from quorum.api.error_codes import Error
-from quorum.controller.metadata_levels import CONTROLLER_REGISTRATION, level_of
+from quorum.controller.metadata_levels import level_of
 from quorum.controller.result import ControllerResult
 from quorum.controller.turn import Turn
 
@@ -19,7 +20,7 @@ def handle_register_controller(request: RegisterController, turn: Turn) -> Contr
     error = authorize(turn.context, Operation.CLUSTER_ACTION, CLUSTER, turn.image)
     if error is not Error.NONE:
         return ControllerResult(response=request.refused(error, "Authorization failed."))
-    if level_of(turn.image) < CONTROLLER_REGISTRATION:
+    if level_of(turn.image) < CONTROLLER_REGISTRATION_LEVEL:
         why = "The current metadata.version is too old to support controller registrations: 3.7-IV0 is needed."
         return ControllerResult(response=request.refused(Error.UNSUPPORTED_VERSION, why))
     nonsense = _nonsense(request)

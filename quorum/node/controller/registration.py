@@ -10,13 +10,14 @@ from typing import Final
 
 from metadata_log.ids import Uuid
 from metadata_log.image import ClusterImage, ControllerRegistration
+from metadata_log.records.levels import CONTROLLER_REGISTRATION_LEVEL
 from metadata_log.voters import Endpoint
 from quorum.api import Listener, RegisterController
 from quorum.api.calls import ClientAnswer, ClientCall
 from quorum.api.context import RequestContext
 from quorum.api.error_codes import Error
 from quorum.controller.features import SUPPORTED_FEATURES
-from quorum.controller.metadata_levels import CONTROLLER_REGISTRATION, level_of
+from quorum.controller.metadata_levels import level_of
 from quorum.node.core.ports import ControllerAnswered, ControllerCall, Refused
 from quorum.node.core.replica_context import ReplicaContext
 from quorum.raft.ready import Destination
@@ -63,7 +64,7 @@ class Registration:
         image = self._executor.image
         if image.cluster is self._registered_in:
             return False
-        if level_of(image) < CONTROLLER_REGISTRATION:
+        if level_of(image) < CONTROLLER_REGISTRATION_LEVEL:
             return False
         known = image.cluster.controllers.get(self._executor.replica.node_id)
         if known is None or known.incarnation_id != self._request.incarnation_id:
