@@ -1,6 +1,6 @@
 """Types of configs as DescribeConfigs tells them, and what groups and subscriptions to client metrics have by default.
 
-Decides nothing. Tables: Kafka 4.4's, but for internal configs. Topics' defaults stand in `effective_topics`.
+Tables: Kafka 4.4's, but for internal configs. Topics' defaults are in `effective_topics`.
 """
 
 from __future__ import annotations

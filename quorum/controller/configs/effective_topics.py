@@ -16,7 +16,7 @@ import msgspec
 from metadata_log.image import MetadataImage
 from quorum.api import ConfigSource, EffectiveConfig
 from quorum.controller.config import ControllerConfig
-from quorum.controller.configs.value_types import LONGEST_ARRAY, as_number
+from quorum.controller.configs.value_types import as_number
 
 _DAY_MS: Final = 24 * 3600 * 1000
 _HOURS: Final = 3_600_000
@@ -40,7 +40,7 @@ def _other(name: str, default: str, *synonyms: str) -> _TopicConfig:
     return _TopicConfig(name, default, tuple((synonym, 1) for synonym in synonyms))
 
 
-_CONFIGS: Final = (
+TOPIC_CONFIGS: Final = (
     _other("cleanup.policy", "delete", "log.cleanup.policy"),
     _same("compression.gzip.level", "-1"),
     _same("compression.lz4.level", "9"),
@@ -57,7 +57,7 @@ _CONFIGS: Final = (
     _other("local.retention.bytes", "-2", "log.local.retention.bytes"),
     _other("local.retention.ms", "-2", "log.local.retention.ms"),
     _other("max.compaction.lag.ms", _LONGEST, "log.cleaner.max.compaction.lag.ms"),
-    _same("max.decompressed.message.bytes", str(LONGEST_ARRAY)),
+    _same("max.decompressed.message.bytes", "2147483639"),
     _other("max.message.bytes", "1048588", "message.max.bytes"),
     _other("message.timestamp.after.max.ms", "3600000", "log.message.timestamp.after.max.ms"),
     _other("message.timestamp.before.max.ms", _LONGEST, "log.message.timestamp.before.max.ms"),
@@ -104,7 +104,7 @@ class EffectiveTopicConfigs:
         return self._of_none
 
 
-_BY_NAME: Final = {each.name: each for each in _CONFIGS}
+_BY_NAME: Final = {each.name: each for each in TOPIC_CONFIGS}
 
 
 def synonyms_of(name: str) -> tuple[str, ...]:
@@ -126,7 +126,7 @@ def effective_topic_configs(
         (ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG, image.configs.of_cluster()),
         (ConfigSource.STATIC_BROKER_CONFIG, _static(config)),
     )
-    return tuple(_effective(each, own, sources) for each in _CONFIGS)
+    return tuple(_effective(each, own, sources) for each in TOPIC_CONFIGS)
 
 
 def _effective(

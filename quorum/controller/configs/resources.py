@@ -35,18 +35,17 @@ def _offset_reset(value: str) -> bool:
     return duration is not None and duration >= 0
 
 
-def _tags(value: str) -> bool:
-    """A list in which none is twice."""
-    parts = parts_of(value)
-    return list_of()(value) and len(set(parts)) == len(parts)
-
-
 def _dead_letter_topic(value: str) -> bool:
-    """Any topic's name, also none; those that begin with `__` are Kafka's own."""
     return not value.strip(BLANKS).startswith("__")
 
 
-_GROUP_CHECKS: Final[dict[str, Check]] = {
+def _distinct(value: str) -> bool:
+    """Return True if the value is a list that names nothing twice."""
+    parts = parts_of(value)
+    return list_of()(value) and len(parts) == len(set(parts))
+
+
+GROUP_CHECKS: Final[dict[str, Check]] = {
     "consumer.assignment.interval.ms": number(0, 32, 15_000),
     "consumer.assignor.offload.enable": boolean,
     "consumer.heartbeat.interval.ms": number(5_000, 32, 15_000),
@@ -71,12 +70,12 @@ _GROUP_CHECKS: Final[dict[str, Check]] = {
     "streams.initial.rebalance.delay.ms": number(0, 32),
     "streams.num.standby.replicas": number(0, 32, 2),
     "streams.num.warmup.replicas": number(0, 32, 20),
-    "streams.rack.aware.assignment.tags": _tags,
+    "streams.rack.aware.assignment.tags": _distinct,
     "streams.session.timeout.ms": number(45_000, 32, 60_000),
     "streams.task.offset.interval.ms": number(15_000, 32),
 }
 """No session can be shorter than a heartbeat's interval: the bounds see to it."""
-_METRICS_CHECKS: Final[dict[str, Check]] = {
+METRICS_CHECKS: Final[dict[str, Check]] = {
     "interval.ms": number(None, 32),
     "match": list_of(),
     "metrics": list_of(),
@@ -92,6 +91,8 @@ BROKER_LISTS: Final[dict[str, str]] = {
     "group.consumer.assignors": "uniform,range",
     "group.coordinator.rebalance.protocols": "classic,consumer,streams",
     "group.share.assignors": "simple",
+    "group.streams.assignors": "sticky",
+    "group.streams.rack.aware.assignment.tags": "",
     "kafka.metrics.reporters": "",
     "listeners": "PLAINTEXT://:9092",
     "log.cleanup.policy": "delete",
@@ -111,10 +112,10 @@ can only be set, as in Kafka."""
 
 def why_invalid_group(values: Mapping[str, str]) -> tuple[Error, str] | None:
     """What is wrong with the configs of a group, all of them together; None when nothing is."""
-    unknown = next((name for name in values if name not in _GROUP_CHECKS), None)
+    unknown = next((name for name in values if name not in GROUP_CHECKS), None)
     if unknown is not None:
         return Error.INVALID_CONFIG, f"Unknown group config name: {unknown}"
-    return _why_wrong(values, _GROUP_CHECKS)
+    return _why_wrong(values, GROUP_CHECKS)
 
 
 def _why_wrong(values: Mapping[str, str], checks: Mapping[str, Check]) -> tuple[Error, str] | None:
@@ -125,10 +126,10 @@ def _why_wrong(values: Mapping[str, str], checks: Mapping[str, Check]) -> tuple[
 def why_invalid_client_metrics(values: Mapping[str, str], before: Mapping[str, str]) -> tuple[Error, str] | None:
     """What is wrong with the configs of a subscription to client metrics (KIP-714); None when nothing is. Patterns that
     it had `before` are not judged again: that takes time."""
-    unknown = next((name for name in values if name not in _METRICS_CHECKS), None)
+    unknown = next((name for name in values if name not in METRICS_CHECKS), None)
     if unknown is not None:
         return Error.INVALID_REQUEST, f"Unknown client metrics configuration: {unknown}"
-    wrong = _why_wrong(values, _METRICS_CHECKS)
+    wrong = _why_wrong(values, METRICS_CHECKS)
     if wrong is not None:
         return wrong
     interval = values.get("interval.ms")

@@ -15,16 +15,7 @@ from typing import Final
 from metadata_log.java_text import BLANKS, java_double
 from metadata_log.records.primitives import MAX_STRING
 from quorum.api.topics import CreatableConfig
-from quorum.controller.configs.value_types import (
-    LONGEST_ARRAY,
-    Check,
-    as_number,
-    boolean,
-    list_of,
-    number,
-    one_of,
-    parts_of,
-)
+from quorum.controller.configs.value_types import Check, as_number, boolean, list_of, number, one_of, parts_of
 
 
 def _int(lowest: int | None) -> Check:
@@ -55,7 +46,7 @@ def _throttled_replicas(value: str) -> bool:
     return parts == ["*"] or all(map(_PAIR.fullmatch, parts))
 
 
-_CHECKS: Final[dict[str, Check]] = {
+TOPIC_CHECKS: Final[dict[str, Check]] = {
     "cleanup.policy": list_of("compact", "delete"),
     "compression.gzip.level": _gzip_level,
     "compression.lz4.level": number(1, 32, 17),
@@ -73,7 +64,7 @@ _CHECKS: Final[dict[str, Check]] = {
     "local.retention.bytes": _long(-2),
     "local.retention.ms": _long(-2),
     "max.compaction.lag.ms": _long(1),
-    "max.decompressed.message.bytes": number(1, 32, LONGEST_ARRAY),
+    "max.decompressed.message.bytes": number(1, 32, (1 << 31) - 9),
     "max.message.bytes": _int(0),
     "message.timestamp.after.max.ms": _long(0),
     "message.timestamp.before.max.ms": _long(0),
@@ -120,7 +111,7 @@ def why_invalid_values(
     `may_be_remote` is `remote.log.storage.system.enable`; `before` are the topic's configs up to now.
     """
     for name, value in values.items():
-        check = _CHECKS.get(name)
+        check = TOPIC_CHECKS.get(name)
         if check is None:
             return f"Unknown topic config name: {name}"
         if not check(value):
@@ -171,7 +162,7 @@ def _why_conflicting(values: Mapping[str, str], *, may_be_remote: bool, before: 
         return "remote.storage.enable=true: tiered storage (remote.log.storage.system.enable) is not enabled here"
     if not set(parts_of(values.get("cleanup.policy", "delete"))) <= {"delete"}:
         return "remote.storage.enable=true: only the cleanup.policy delete, or none, goes with it"
-    return _why_retention_conflicts(values) or _why_lag_conflicts(values)
+    return _why_retention_conflicts(values)
 
 
 def _why_retention_conflicts(values: Mapping[str, str]) -> str | None:
@@ -179,21 +170,14 @@ def _why_retention_conflicts(values: Mapping[str, str]) -> str | None:
     for unit, default in (("bytes", -1), ("ms", _WEEK_MS)):
         local = _number(values, f"local.retention.{unit}", _LIKE_RETENTION)
         whole = _number(values, f"retention.{unit}", default)
+        lag = _number(values, f"remote.copy.lag.{unit}", 0)
+        kept = whole if local == _LIKE_RETENTION else local
+        if lag > 0 and 0 <= kept < lag:
+            return f"remote.copy.lag.{unit}={lag} is more than the local retention, {kept}"
         if local == _LIKE_RETENTION:
             continue
         if whole > -1 and (local == -1 or local > whole):
             return f"local.retention.{unit}={local} is more than retention.{unit}={whole}"
         if not is_copied and local != whole:
             return f"with remote.log.copy.disable=true local.retention.{unit} must be retention.{unit}, {whole}"
-    return None
-
-
-def _why_lag_conflicts(values: Mapping[str, str]) -> str | None:
-    """Data is copied before it is too old to be kept here; a lag of 0 or less is no limit."""
-    for unit, default in (("bytes", -1), ("ms", _WEEK_MS)):
-        local = _number(values, f"local.retention.{unit}", _LIKE_RETENTION)
-        kept = _number(values, f"retention.{unit}", default) if local == _LIKE_RETENTION else local
-        lag = _number(values, f"remote.copy.lag.{unit}", 0)
-        if 0 <= kept < lag:
-            return f"remote.copy.lag.{unit}={lag} is more than the local retention, {kept}"
     return None

@@ -11,8 +11,6 @@ from typing import Final
 from metadata_log.java_text import BLANKS, java_int
 
 Check = Callable[[str], bool]
-LONGEST_ARRAY: Final = (1 << 31) - 9
-"""Bytes of the longest array that every JVM can make."""
 _BLANKS_IN_LISTS: Final = " \t\n\v\f\r"
 """Around commas, where Kafka looks for `\\s`."""
 

@@ -153,6 +153,14 @@ def test_named_twice_is_refused_once(cluster: ControlledCluster) -> None:
         (GROUP, "g", {"session.timeout.ms": "50000"}, Error.INVALID_CONFIG),
         (GROUP, "g", {"consumer.session.timeout.ms": "44999"}, Error.INVALID_CONFIG),
         (GROUP, "g", {"share.auto.offset.reset": "by_duration:1"}, Error.INVALID_CONFIG),
+        (GROUP, "g", {"errors.deadletterqueue.topic.name": " __x"}, Error.INVALID_CONFIG),
+        (GROUP, "g", {"streams.assignor.name": "other"}, Error.INVALID_CONFIG),
+        (GROUP, "g", {"streams.num.warmup.replicas": "21"}, Error.INVALID_CONFIG),
+        (GROUP, "g", {"streams.rack.aware.assignment.tags": "a, a"}, Error.INVALID_CONFIG),
+        (GROUP, "g", {"streams.rack.aware.assignment.tags": "a,"}, Error.INVALID_CONFIG),
+        (GROUP, "g", {"streams.task.offset.interval.ms": "14999"}, Error.INVALID_CONFIG),
+        (TOPIC, "t", {"max.decompressed.message.bytes": "2147483640"}, Error.INVALID_CONFIG),
+        (TOPIC, "t", {"remote.copy.lag.ms": "-2"}, Error.INVALID_CONFIG),
         (GROUP, "g", {"share.auto.offset.reset": "by_duration:PT-1S"}, Error.INVALID_CONFIG),
         (GROUP, "g", {"share.auto.offset.reset": "by_duration:P99999999999999999999D"}, Error.INVALID_CONFIG),
         (0, "x", {}, Error.UNSUPPORTED_VERSION),
@@ -178,6 +186,14 @@ def test_what_is_refused_leaves_the_others_be(
         (METRICS, "m", {"metrics": ""}),
         (GROUP, "g", {"consumer.session.timeout.ms": "45000", "share.auto.offset.reset": "by_duration:PT1H30M"}),
         (GROUP, "g", {"share.isolation.level": "read_committed", "streams.num.standby.replicas": "2"}),
+        (GROUP, "g", {"errors.deadletterqueue.topic.name": "_x", "streams.assignor.name": " sticky"}),
+        (
+            GROUP,
+            "g",
+            {"streams.rack.aware.assignment.tags": "a,b", "streams.acceptable.recovery.lag": str(1 << 62)},
+        ),
+        (TOPIC, "t", {"max.decompressed.message.bytes": "2147483639", "errors.deadletterqueue.group.enable": "true"}),
+        (TOPIC, "t", {"remote.copy.lag.ms": "5", "local.retention.ms": "4"}),
         (TOPIC, "t", {"cleanup.policy": "", "compression.gzip.level": "-1"}),
         (BROKER, "11", {"any.config": "that a broker knows"}),
     ],
@@ -235,13 +251,28 @@ class TestRemoteStorage:
             {"local.retention.bytes": "2", "retention.bytes": "1"},
             {"local.retention.ms": "1", "retention.ms": "2", "remote.log.copy.disable": "true"},
             {"local.retention.bytes": "5", "remote.log.copy.disable": "true"},
-            {"retention.ms": "6", "remote.copy.lag.ms": "7"},
-            {"retention.bytes": "9", "local.retention.bytes": "6", "remote.copy.lag.bytes": "7"},
+            {"remote.copy.lag.ms": "604800001"},
+            {"remote.copy.lag.ms": "5", "local.retention.ms": "4"},
+            {"remote.copy.lag.bytes": "5", "retention.bytes": "4"},
         ],
     )
     def test_contradictions(self, cluster: ControlledCluster, configs: dict[str, str | None]) -> None:
         assert self.error(cluster, {**configs, "remote.storage.enable": "true"}) is Error.INVALID_CONFIG
         assert self.error(cluster, configs) is Error.NONE, "without remote storage nothing is wrong with it"
+
+    @pytest.mark.parametrize(
+        "configs",
+        [
+            {"remote.copy.lag.ms": "604800000"},
+            {"remote.copy.lag.ms": "-1", "local.retention.ms": "0"},
+            {"remote.copy.lag.ms": "5", "retention.ms": "-1", "local.retention.ms": "-1"},
+            {"remote.copy.lag.bytes": "5"},
+        ],
+    )
+    def test_a_copy_may_lag_as_long_as_it_is_kept(
+        self, cluster: ControlledCluster, configs: dict[str, str | None]
+    ) -> None:
+        assert self.error(cluster, {**configs, "remote.storage.enable": "true"}) is Error.NONE
 
     def test_it_is_not_switched_off_while_its_data_is_kept(self, cluster: ControlledCluster) -> None:
         retention: dict[str, str | None] = {"local.retention.ms": "1", "retention.ms": "2"}
