@@ -45,10 +45,11 @@ from metadata_log.records import (
     UserScramCredentialRecord,
     encode_record,
 )
-from metadata_log.records.levels import is_writable, write_version
+from metadata_log.records.levels import METADATA_VERSIONS, is_writable, level_name, write_version
 
 RecordAndVersion: TypeAlias = tuple[MetadataRecord, int]
 
+_HIGHEST_LEVEL: Final = METADATA_VERSIONS[-1].level
 _RUN: Final = 2000
 """So many names are sorted at once."""
 
@@ -73,9 +74,24 @@ def records_of(image: MetadataImage) -> Iterator[RecordAndVersion]:
     Nothing in it depends on the hash seed.
 
     Raises:
-        UnwritableMetadataError: when there is no metadata.version yet, or the image holds what its level cannot say.
+        UnwritableMetadataError: when there is no metadata.version yet, or none that is known here, or the image holds
+            what its level cannot say.
     """
-    level = _level_of(image)
+    return _records_at(image, _level_of(image))
+
+
+def known_records_of(image: MetadataImage) -> Iterator[RecordAndVersion]:
+    """Return `records_of` for a tool: at a level that only a later release knows, the records of the highest known.
+
+    Nothing may be written from them: what the later release has added is not in the image.
+
+    Raises:
+        UnwritableMetadataError: there is no metadata.version yet, or the image holds what its level cannot say.
+    """
+    return _records_at(image, min(_any_level_of(image), _HIGHEST_LEVEL))
+
+
+def _records_at(image: MetadataImage, level: int) -> Iterator[RecordAndVersion]:
     yield from _before_topics(image, level)
     yield from _topics(image, level)
     yield from _after_topics(image, level)
@@ -96,6 +112,16 @@ def values_in_slices(image: MetadataImage, records: int) -> Iterator[list[bytes]
 
 
 def _level_of(image: MetadataImage) -> int:
+    level = _any_level_of(image)
+    if level > _HIGHEST_LEVEL:
+        raise UnwritableMetadataError(
+            f"metadata.version {level_name(level)} is of a later release, and its records are not known here: "
+            "use the release that has finalised it"
+        )
+    return level
+
+
+def _any_level_of(image: MetadataImage) -> int:
     level = image.features.metadata_version
     if level is None:
         raise UnwritableMetadataError("there is no metadata.version yet: the log has not been bootstrapped")

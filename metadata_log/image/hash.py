@@ -16,7 +16,7 @@ import msgspec
 
 from metadata_log.ids import TopicId
 from metadata_log.image.access import AclsImage, ClientQuotasImage, DelegationTokensImage, ProducerIdsImage, ScramImage
-from metadata_log.image.checkpoint import records_of
+from metadata_log.image.checkpoint import known_records_of
 from metadata_log.image.cluster import ClusterImage
 from metadata_log.image.configs import ConfigsImage
 from metadata_log.image.image import ImageChanges, MetadataImage
@@ -92,7 +92,7 @@ def quorum_sum(kraft_version: int, voters: VotersRecord | None) -> int:
 
 def _sum(image: MetadataImage) -> int:
     total = 0
-    for record, _ in records_of(image):
+    for record, _ in known_records_of(image):
         total += _digest(encode_record(record, record.VERSIONS[-1]))
     return total % _MODULUS
 

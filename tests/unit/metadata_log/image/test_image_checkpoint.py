@@ -11,9 +11,12 @@ import pytest
 
 from metadata_log.ids import MIGRATING_DIRECTORY_ID, NodeId
 from metadata_log.image import MetadataImage, ReplayError, UnwritableMetadataError, image_of_checkpoint, records_of
+from metadata_log.image.checkpoint import known_records_of, values_in_slices
+from metadata_log.image.hash import image_hash
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from metadata_log.records import (
     DelegationTokenRecord,
+    FeatureLevelRecord,
     MetadataRecord,
     PartitionRecord,
     ProducerIdsRecord,
@@ -209,3 +212,15 @@ def test_images_of_different_places_may_say_the_same() -> None:
     assert image != later
     assert image.says_the_same_as(later)
     assert not image.says_the_same_as(_image(30, topic(2)))
+
+
+def test_an_image_of_an_unknown_level_is_hashed_and_never_written() -> None:
+    image = _image(35, topic(1), partition(1, 0), broker(1))
+
+    with pytest.raises(UnwritableMetadataError, match=r"metadata\.version 35 is of a later release"):
+        list(records_of(image))
+    with pytest.raises(UnwritableMetadataError, match=r"metadata\.version 35 is of a later release"):
+        list(values_in_slices(image, 100))
+    assert [type(record) for record, _ in known_records_of(image)][:2] == [FeatureLevelRecord, RegisterBrokerRecord]
+    assert image_hash(image, 0, None) == image_hash(_image(35, topic(1), partition(1, 0), broker(1)), 0, None)
+    assert image_hash(image, 0, None) != image_hash(_image(35, topic(1), partition(1, 0), broker(2)), 0, None)
