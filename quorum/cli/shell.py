@@ -59,19 +59,35 @@ def run(
                 say(f"kraft: --at {at}: {note}: {where}")
         if output is OutputFormat.JSON:
             show_json(answer(shell, words or words_of((commands or [""])[0])))
+            _say_newer(shell, None)
         elif not words and not commands:
             _talk(shell)
         else:
             with contextlib.suppress(Exit):
                 for command in commands or ():
-                    _print(shell.run(command))
-                _print(shell.call(words or []))
+                    _answer(shell, shell.run(command))
+                _answer(shell, shell.call(words or []))
     if is_short and at is None and (words or commands or not sys.stdin.isatty()):
         raise typer.Exit(FAILED)  # the end that was asked about is not the log's
 
 
 def _print(lines: Iterable[str]) -> None:
     sys.stdout.writelines(f"{line}\n" for line in lines)
+
+
+def _answer(shell: Shell, lines: Iterable[str]) -> None:
+    """Print an answer; say on standard error what a later release has written, where an answer first lacks it."""
+    before = shell.not_shown
+    try:
+        _print(lines)
+    finally:
+        sys.stdout.flush()
+        _say_newer(shell, before)
+
+
+def _say_newer(shell: Shell, before: str | None) -> None:
+    if shell.not_shown not in (None, before):
+        say(f"kraft: {shell.not_shown}")
 
 
 def _talk(shell: Shell) -> None:
@@ -85,14 +101,13 @@ def _talk(shell: Shell) -> None:
     interactive = sys.stdin.isatty()
     if interactive:
         _prepare_terminal(shell)
-        _print(shell.call(["at"]))
+        _answer(shell, shell.call(["at"]))
     while True:
         try:
             line = input(f"[{shell.end}] {shell.place} >> ") if interactive else sys.stdin.readline()
             if not line and not interactive:
                 return
-            _print(shell.run(line))
-            sys.stdout.flush()  # whoever sends commands through a pipe waits for the answer
+            _answer(shell, shell.run(line))
         except (EOFError, Exit):
             return
         except KeyboardInterrupt:

@@ -11,7 +11,7 @@ import msgspec
 from metadata_log.errors import UnknownRecordError
 from metadata_log.format.batch import batch_records
 from metadata_log.image.features import KRAFT_VERSION
-from metadata_log.records import KRaftVersionRecord, VotersRecord, decode_control
+from metadata_log.records import KRaftVersionRecord, LeaderChangeMessage, VotersRecord, decode_control
 from metadata_log.records.newer import NOTHING_NEWER, NewerParts, newer_control, newer_levels
 from metadata_log.storage.checkpoint import Checkpoint
 from metadata_log.storage.segment import LocatedBatch
@@ -51,7 +51,12 @@ class Quorum(msgspec.Struct, frozen=True, kw_only=True):
         return quorum
 
     def past(self, error: UnknownRecordError) -> Quorum:
-        """Return the quorum after a control record of a later release; voters that such a record names are unknown."""
+        """Return the quorum after a control record of a later release; voters that such a record names are unknown.
+
+        An election changes neither the quorum nor the metadata.
+        """
+        if error.api_key == LeaderChangeMessage.CONTROL_TYPE:
+            return self
         newer = self.newer.plus(newer_control(error))
         if error.api_key != VotersRecord.CONTROL_TYPE:
             return msgspec.structs.replace(self, newer=newer)

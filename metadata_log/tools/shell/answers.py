@@ -26,6 +26,11 @@ def answer(shell: Shell, words: list[str]) -> object:
     return _ANSWERS[words[0]](shell, words[1:])
 
 
+def _newer(key: str, text: str | None) -> dict[str, object]:
+    """Return the key of an answer that names the parts of a later release, or an empty object."""
+    return {} if text is None else {key: text}
+
+
 def _at(shell: Shell, words: list[str]) -> object:
     lines = list(shell.call(["at", *words]))
     end = shell.here().image.offset_and_epoch
@@ -34,7 +39,7 @@ def _at(shell: Shell, words: list[str]) -> object:
         "epoch": int(end.epoch),
         "time_ms": shell.here().image.last_contained_timestamp_ms,
         "note": lines[0] if len(lines) > 1 else None,
-    }
+    } | _newer("not_shown", shell.not_shown)
 
 
 def _cat(shell: Shell, words: list[str]) -> object:
@@ -48,7 +53,7 @@ def _diff(shell: Shell, words: list[str]) -> object:
         "from_offset": found.from_end,
         "to_offset": found.to_end,
         "changes": [msgspec.to_builtins(change) for change in found.changes],
-    }
+    } | _newer("not_shown", found.not_shown)
 
 
 def _find(shell: Shell, words: list[str]) -> object:
@@ -57,7 +62,9 @@ def _find(shell: Shell, words: list[str]) -> object:
 
 def _hash(shell: Shell, words: list[str]) -> object:
     (line,) = shell.call(["hash", *words])
-    return {"hash": line.split()[0], "end_offset": shell.end}
+    newer = shell.here().newer
+    not_hashed = newer.text("not hashed in full") if newer else None
+    return {"hash": line.split()[0], "end_offset": shell.end} | _newer("not_hashed", not_hashed)
 
 
 def _history(shell: Shell, words: list[str]) -> object:

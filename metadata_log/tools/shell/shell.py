@@ -15,6 +15,7 @@ import msgspec
 
 from metadata_log.errors import MetadataLogError, WrongUseError
 from metadata_log.image import ImageChanges
+from metadata_log.records.newer import NOTHING_NEWER
 from metadata_log.tools.read.history import LogHistory, State
 from metadata_log.tools.shell.globs import expanded
 from metadata_log.tools.shell.image_tree import Node, tree_lines
@@ -64,12 +65,13 @@ class Exit(Exception):
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
-    """What changed between two states, and the offsets asked for at which none ends."""
+    """What changed between two states, the offsets asked for at which none ends, and parts that are not shown."""
 
     from_end: int
     to_end: int
     missed: tuple[int, ...]
     changes: tuple[Change, ...]
+    not_shown: str | None
 
 
 class Moment(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,6 +94,7 @@ class Shell:
         self._view: View | None = None
         self._root: Mapping[str, Node] | None = None
         self._place: tuple[str, ...] = ()
+        self._newer = NOTHING_NEWER
         self._commands: dict[str, Callable[[list[str]], Iterator[str]]] = {
             "at": self._at, "cat": self._cat, "cd": self._cd, "diff": self._diff, "exit": self._exit,
             "find": self._find, "hash": self._hash, "help": self._help, "history": self._changes, "ls": self._ls,
@@ -107,6 +110,11 @@ class Shell:
     def end(self) -> int:
         """Exclusive offset that we look at."""
         return self.here().end
+
+    @property
+    def not_shown(self) -> str | None:
+        """The sentence that names all that no answer so far shows, because a later release wrote it; None: nothing."""
+        return self._newer.text("not shown in full") if self._newer else None
 
     def run(self, line: str) -> Iterator[str]:
         """What a line answers, line by line; nothing for an empty one.
@@ -149,9 +157,11 @@ class Shell:
 
     def here(self) -> View:
         """What we look at."""
-        if self._view is None:
-            self._view = view_at(self._history)
-        return self._view
+        view = self._view
+        if view is None:
+            view = view_at(self._history)
+            self._go(view)
+        return view
 
     def _tree_root(self) -> Mapping[str, Node]:
         if self._root is None:
@@ -181,6 +191,12 @@ class Shell:
 
     def _go(self, view: View) -> None:
         self._view, self._root = view, None
+        self._look(view)
+
+    def _look(self, view: View) -> View:
+        """Return the view, and take note of what it does not show."""
+        self._newer = self._newer.plus(*view.newer.parts)
+        return view
 
     def _offset(self, text: str) -> int | None:
         """The end that a word names: an offset, a time, `end` (None: look again), `start`."""
@@ -265,13 +281,15 @@ class Shell:
         if len(words) != 2:
             raise ShellUseError("diff takes two offsets or times: diff 120 end")
         wanted = [self._offset(word) for word in words]
-        one, other = (View(state) for state in self._around(*wanted))
+        one, other = (self._look(View(state)) for state in self._around(*wanted))
+        newer = one.newer.plus(*other.newer.parts)
         missed = [offset for offset, end in zip(wanted, (one.end, other.end), strict=True) if offset not in (None, end)]
         return Difference(
             from_end=one.end,
             to_end=other.end,
             missed=tuple(offset for offset in missed if offset is not None),
             changes=difference(one, other, self._version),
+            not_shown=newer.text("not shown in full") if newer else None,
         )
 
     def _diff(self, words: list[str]) -> Iterator[str]:
