@@ -40,6 +40,8 @@ class HashLine(msgspec.Struct, frozen=True, kw_only=True):
         problem: why there is no hash.
         left_behind: topics that are gone, whose configs the copy holds nevertheless (`orphaned_configs`).
         hash_without: the hash as it would be without them.
+        not_hashed: the sentence that names all that a later release has written, and the hash does not cover in full.
+        is_comparable: no record was passed over, so that equal metadata gives an equal hash.
     """
 
     source: str
@@ -50,6 +52,8 @@ class HashLine(msgspec.Struct, frozen=True, kw_only=True):
     problem: str | None = None
     left_behind: tuple[str, ...] = ()
     hash_without: str | None = None
+    not_hashed: str | None = None
+    is_comparable: bool = True
 
 
 def histories(paths: Sequence[Path]) -> list[tuple[str, LogHistory]]:
@@ -181,7 +185,7 @@ def _line(label: str, history: LogHistory, at: int) -> HashLine:
         return HashLine(source=label, path=str(history.path), problem=str(error))
     end = state.image.offset_and_epoch
     left = loose_configs(state.image)
-    whole = hash_of(state)
+    whole, newer = hash_of(state), state.newer
     return HashLine(
         source=label,
         path=str(history.path),
@@ -190,4 +194,6 @@ def _line(label: str, history: LogHistory, at: int) -> HashLine:
         hash=whole,
         left_behind=tuple(left),
         hash_without=_hash_of(without(state.image, left), state) if left else whole,
+        not_hashed=newer.text("not hashed in full") if newer else None,
+        is_comparable=not newer.hides_metadata and not (state.quorum.newer and state.quorum.voters is None),
     )

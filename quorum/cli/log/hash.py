@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import msgspec
 import typer
 
-from quorum.cli.errors import FAILED, CliError
+from quorum.cli.errors import FAILED, CliError, say
 from quorum.cli.findings_output import check_one_cluster, sources_of
 from quorum.cli.log_history import an_earlier_offset_may_help, say_what_is_lost
 from quorum.cli.output import RowFormat, RowOutput, show_rows
@@ -48,15 +48,40 @@ def run(
         lost = [say_what_is_lost(history) for _, history in histories_and_problems(paths)[0]] if at is None else []
         with an_earlier_offset_may_help():
             lines = hash_logs(paths, at)
-    show_rows(output, _COLUMNS, msgspec.to_builtins(lines))
+    show_rows(output, _COLUMNS, [_row(line) for line in lines])
     problems = [line.problem for line in lines if line.problem is not None]
     hashed = [line for line in lines if line.problem is None]
-    if len({line.hash for line in hashed}) > 1:
+    for text, sources in _not_hashed(hashed).items():
+        say(f"kraft: {', '.join(sources)}: {text}")
+    if len({line.hash for line in hashed}) > 1 and not all(line.is_comparable for line in hashed):
+        problems.append(
+            "the hashes differ, which says nothing here: they lack records of a later release. Use the release that "
+            "wrote them to compare the metadata, and `kraft log diff` to compare the logs"
+        )
+    elif len({line.hash for line in hashed}) > 1:
         problems.append(f"the metadata up to offset {hashed[0].end_offset} differs{_difference(hashed)}")
     if problems:
         raise CliError("; ".join(problems))
     if any(lost):
         raise typer.Exit(FAILED)
+
+
+def _row(line: HashLine) -> dict[str, object]:
+    """Return the line as data; it has `not_hashed` only where a later release has written something."""
+    row: dict[str, object] = msgspec.to_builtins(line)
+    del row["is_comparable"]
+    if line.not_hashed is None:
+        del row["not_hashed"]
+    return row
+
+
+def _not_hashed(lines: Sequence[HashLine]) -> dict[str, list[str]]:
+    """Return each sentence that names the work of a later release, with the copies that it is true of."""
+    found: dict[str, list[str]] = {}
+    for line in lines:
+        if line.not_hashed is not None:
+            found.setdefault(line.not_hashed, []).append(line.source)
+    return found
 
 
 @contextlib.contextmanager
@@ -71,7 +96,7 @@ def _told_as_data(paths: Sequence[Path], output: RowFormat) -> Iterator[None]:
         if output is not RowFormat.TABLE:
             path = paths[0]
             line = HashLine(source=path.name, path=str(path), problem=str(error))
-            show_rows(output, _COLUMNS, [msgspec.to_builtins(line)])
+            show_rows(output, _COLUMNS, [_row(line)])
         raise
 
 
