@@ -12,6 +12,7 @@ import msgspec
 
 from metadata_log.errors import MalformedRecordError, MetadataLogError, UnknownRecordError
 from metadata_log.format.batch import batch_records, batch_values
+from metadata_log.image.features import KRAFT_VERSION
 from metadata_log.records import (
     BrokerRegistrationChangeRecord,
     FeatureLevelRecord,
@@ -26,6 +27,7 @@ from metadata_log.records import (
     decode_control,
     decode_record,
 )
+from metadata_log.records.newer import NewerPart, NewerParts, newer_control, newer_levels, newer_record
 from metadata_log.storage.segment import LocatedBatch
 from metadata_log.voters import VoterSet, format_voter
 
@@ -57,13 +59,22 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Of a gap: how long nothing had been written before this offset."""
 
 
-class Timeline(msgspec.Struct, frozen=True, kw_only=True):
-    """All events by offset, between the first and the last batch's times."""
+class Timeline(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """All events by offset, between the first and the last batch's times.
+
+    `newer`: parts that a later release has written; some may be events that are not among these.
+    """
 
     start_ms: int
     end_ms: int
     end_offset: int
     events: tuple[Event, ...]
+    newer: tuple[NewerPart, ...] = ()
+
+    @property
+    def not_shown(self) -> str | None:
+        """The sentence that names all that a later release has written; None: nothing."""
+        return NewerParts(parts=self.newer).text("not shown in full") if self.newer else None
 
 
 def timeline_of(
@@ -71,12 +82,13 @@ def timeline_of(
 ) -> Timeline:
     """The events in these batches of one log, in order; a pause of more than `gap_ms` is a gap.
 
-    With `on_unreadable`, a record that cannot be read is told to it, and the rest of its batch passed over.
+    Records of a later release are passed over. `on_unreadable` is given the error of a record that cannot be read, and
+    the rest of its batch is passed over.
 
     Raises:
-        UnknownRecordError, MalformedRecordError, CorruptBatchError: a record cannot be read.
+        MalformedRecordError, CorruptBatchError: a record cannot be read, and there is no `on_unreadable`.
     """
-    events: list[Event] = []
+    events, newer = list[Event](), list[NewerPart]()
     start = last = -1
     end_offset = epoch = 0
     for batch in batches:
@@ -85,14 +97,20 @@ def timeline_of(
         if 0 <= last < header.base_timestamp - gap_ms:
             events.append(_gap(batch, header.base_timestamp - last))
         try:
-            events.extend(_of_control(batch, epoch) if header.is_control else _of_records(batch))
+            events.extend(_of_control(batch, epoch, newer) if header.is_control else _of_records(batch, newer))
         except MetadataLogError as error:
             if on_unreadable is None:
                 raise
             on_unreadable(error)
         last = max(last, header.max_timestamp)
         end_offset, epoch = int(header.next_offset), int(header.partition_leader_epoch)
-    return Timeline(start_ms=max(start, 0), end_ms=max(last, 0), end_offset=end_offset, events=tuple(events))
+    return Timeline(
+        start_ms=max(start, 0),
+        end_ms=max(last, 0),
+        end_offset=end_offset,
+        events=tuple(events),
+        newer=tuple(dict.fromkeys(newer)),
+    )
 
 
 def merged(timelines: Iterable[Timeline]) -> Timeline:
@@ -106,6 +124,7 @@ def merged(timelines: Iterable[Timeline]) -> Timeline:
         end_ms=max(timeline.end_ms for timeline in every),
         end_offset=max(timeline.end_offset for timeline in every),
         events=tuple(sorted(events, key=lambda event: (event.offset, event.epoch, event.time_ms, event.text))),
+        newer=tuple(dict.fromkeys(part for timeline in every for part in timeline.newer)),
     )
 
 
@@ -135,11 +154,16 @@ def _gap(batch: LocatedBatch, duration_ms: int) -> Event:
     )
 
 
-def _of_control(batch: LocatedBatch, epoch_before: int) -> Iterator[Event]:
+def _of_control(batch: LocatedBatch, epoch_before: int, newer: list[NewerPart]) -> Iterator[Event]:
     epoch = int(batch.header.partition_leader_epoch)
     for record in batch_records(batch.buffer, batch.header, batch.at):
         offset = int(record.offset)
-        match decode_control(record.key or b"", record.value or b""):
+        try:
+            control = decode_control(record.key or b"", record.value or b"")
+        except UnknownRecordError as error:
+            newer.append(newer_control(error))
+            continue
+        match control:
             case LeaderChangeMessage() as change:
                 skipped = epoch - epoch_before - 1
                 lost = f"; unused epochs before it: {skipped}" if skipped > 0 and epoch_before else ""
@@ -151,20 +175,24 @@ def _of_control(batch: LocatedBatch, epoch_before: int) -> Iterator[Event]:
                 named = ", ".join(map(format_voter, VoterSet.from_record(voters)))
                 yield _event(batch, offset, EventKind.VOTERS, None, f"the voters are {named}")
             case KRaftVersionRecord(kraft_version=version):
+                newer += newer_levels({KRAFT_VERSION: version})
                 yield _event(batch, offset, EventKind.FEATURE, None, f"kraft.version is {version}")
             case _:
                 pass
 
 
-def _of_records(batch: LocatedBatch) -> Iterator[Event]:
+def _of_records(batch: LocatedBatch, newer: list[NewerPart]) -> Iterator[Event]:
     for index, value in enumerate(batch_values(batch.buffer, batch.header, batch.at)):
         offset = int(batch.header.base_offset) + index
         try:
             record = decode_record(value)
         except UnknownRecordError as error:
-            raise UnknownRecordError(error.api_key, error.version, offset) from None
+            newer.append(newer_record(error))
+            continue
         except MalformedRecordError as error:
             raise MalformedRecordError(f"record at offset {offset}: {error}") from error
+        if isinstance(record, FeatureLevelRecord):
+            newer += newer_levels({record.name: record.feature_level})
         for kind, node_id, text in _judge(record):
             yield _event(batch, offset, kind, node_id, text)
 

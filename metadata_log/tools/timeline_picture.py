@@ -61,6 +61,7 @@ def timeline_svg(timeline: Timeline, title: str) -> str:
         f'<text x="12" y="22" font-size="16" font-weight="bold">{escape(title)}</text>',
         *_legend(),
         *_axis(timeline, height),
+        *_not_shown(timeline, height),
     ]
     for index, row in enumerate(rows):
         y = _TOP + index * _ROW
@@ -83,6 +84,12 @@ def timeline_html(timeline: Timeline, title: str) -> str:
         f"{timeline_svg(timeline, title)}<table><thead><tr><th>time</th><th>offset</th><th>epoch</th><th>event</th>"
         f"<th>what</th></tr></thead><tbody>\n{rows}\n</tbody></table></body></html>\n"
     )
+
+
+def _not_shown(timeline: Timeline, height: int) -> Iterator[str]:
+    """Yield the line that names the parts of a later release, at the picture's lower edge."""
+    if timeline.not_shown is not None:
+        yield f'<text x="12" y="{height - 3}" fill="{_COLOURS[EventKind.FENCED]}">{escape(timeline.not_shown)}</text>'
 
 
 def _row_order(bar: _Bar) -> tuple[bool, int]:

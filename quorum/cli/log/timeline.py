@@ -60,10 +60,12 @@ def run(
     problems += [] if mixed is None else [mixed]
     for problem in problems:
         say(f"kraft: {problem}")
+    if found.not_shown is not None:
+        say(f"kraft: {found.not_shown}")
     if picture is not None:
         _draw(picture, found, f"Metadata log of {', '.join(map(str, paths))}")
     if output is RowFormat.JSON:
-        show_json(msgspec.to_builtins(found))
+        show_json(_as_data(found))
     elif output is RowFormat.JSONL:
         for event in found.events:
             show_json_line(msgspec.to_builtins(event))
@@ -76,6 +78,14 @@ def run(
             print(line)
     if problems or is_short:
         raise typer.Exit(FAILED)
+
+
+def _as_data(timeline: Timeline) -> dict[str, object]:
+    """Return the timeline as data, with `not_shown` only where a later release has written something."""
+    data: dict[str, object] = msgspec.to_builtins(timeline)
+    if data.pop("newer", None) is not None:
+        data["not_shown"] = timeline.not_shown
+    return data
 
 
 def _timelines(paths: list[Path], gap_ms: int) -> tuple[list[Timeline], list[str], bool]:

@@ -10,9 +10,11 @@ from xml.etree import ElementTree
 
 import pytest
 
-from metadata_log.errors import MalformedRecordError, UnknownRecordError
+from metadata_log.errors import MalformedRecordError
 from metadata_log.format.batch import build_batch, parse_header
+from metadata_log.ids import NodeId
 from metadata_log.offsets import Epoch, Offset
+from metadata_log.records import UnfenceBrokerRecord, encode_record
 from metadata_log.storage.segment import LocatedBatch
 from metadata_log.tools.read.history import open_history
 from metadata_log.tools.timeline import EventKind, Timeline, merged, timeline_of
@@ -78,14 +80,24 @@ def test_the_picture_has_every_election_and_nothing_from_elsewhere() -> None:
     assert [part for part in page.split('"') if part.startswith("http")] == ["http://www.w3.org/2000/svg"]
 
 
-@pytest.mark.parametrize(
-    ("value", "error"), [(b"\x01\x63\x00", UnknownRecordError), (b"\x01\x02", MalformedRecordError)]
-)
-def test_a_record_that_cannot_be_read_is_named_by_its_offset(value: bytes, error: type[Exception]) -> None:
-    content = build_batch(base_offset=Offset(95), epoch=Epoch(1), timestamp_ms=1, values=[b"\x01\x14\x00\x00", value])
-    batch = LocatedBatch(position=0, header=parse_header(content), buffer=content, at=0)
-    with pytest.raises(error, match="at offset 96"):
-        timeline_of([batch], gap_ms=1000)
+def _batch(*values: bytes) -> LocatedBatch:
+    content = build_batch(base_offset=Offset(95), epoch=Epoch(1), timestamp_ms=1, values=values)
+    return LocatedBatch(position=0, header=parse_header(content), buffer=content, at=0)
+
+
+def test_a_record_that_cannot_be_read_is_named_by_its_offset() -> None:
+    with pytest.raises(MalformedRecordError, match="at offset 96"):
+        timeline_of([_batch(b"\x01\x14\x00\x00", b"\x01\x02")], gap_ms=1000)
+
+
+def test_records_of_a_later_release_are_passed_over_and_named_once() -> None:
+    unfence = encode_record(UnfenceBrokerRecord(id=NodeId(11), epoch=5), 0)
+    batch = _batch(b"\x01\x63\x00", unfence, b"\x01\x63\x00")
+
+    found = merged([timeline_of([batch], gap_ms=1000), timeline_of([batch], gap_ms=1000)])
+
+    assert [event.text for event in found.events] == ["broker 11 is unfenced"]
+    assert (found.not_shown or "").count("records of type 99") == 1
 
 
 def test_an_empty_timeline_is_drawn_too() -> None:
