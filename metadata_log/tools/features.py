@@ -33,6 +33,8 @@ from metadata_log.records.levels import (
     UnknownLevelError,
     metadata_version,
 )
+from metadata_log.records.newer import LATEST_RELEASE
+from metadata_log.records.registry import CONTROL_RECORDS, METADATA_RECORDS
 from metadata_log.storage.segment import LocatedBatch
 
 
@@ -69,7 +71,11 @@ def unreadable_records(
 
 def _unreadable_controls(batch: LocatedBatch, level: int) -> Iterator[Unreadable]:
     for record in batch_records(batch.buffer, batch.header, batch.at):
-        control = decode_control(record.key or b"", record.value or b"")
+        try:
+            control = decode_control(record.key or b"", record.value or b"")
+        except UnknownRecordError as error:
+            yield _newer(error, int(record.offset), CONTROL_RECORDS.get(error.api_key), "control record")
+            continue
         if isinstance(control, KRaftVersionRecord):
             reason = unsupported_level(KRAFT_VERSION, control.kraft_version, level)
             if reason is not None:
@@ -82,15 +88,22 @@ def _judge(value: bytes, offset: int, level: int, *, is_ignored: bool) -> Unread
     try:
         record, version = decode_versioned(value)
     except UnknownRecordError as error:
-        return Unreadable(
-            offset=offset, type=f"record type {error.api_key}", version=error.version, reason="newer than Kafka 4.4"
-        )
+        return _newer(error, offset, METADATA_RECORDS.get(error.api_key), "record")
     reason = _reason(record, version, level)
     if reason is None and is_ignored:
         reason = f"{metadata_version(level)} begins a new cluster without the records of this checkpoint"
     if reason is None:
         return None
     return Unreadable(offset=offset, type=type(record).__name__, version=version, reason=reason)
+
+
+def _newer(error: UnknownRecordError, offset: int, known: type | None, what: str) -> Unreadable:
+    """Return the record that no release known here could read; a type that none has may be a vendor's."""
+    name = f"{what} type {error.api_key}" if known is None else known.__name__
+    reason = f"newer than Kafka {LATEST_RELEASE}"
+    if known is None and what == "record":
+        reason = f"not one of Apache Kafka's up to {LATEST_RELEASE}"
+    return Unreadable(offset=offset, type=name, version=error.version, reason=reason)
 
 
 def _reason(record: MetadataRecord, version: int, level: int) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,7 @@ from metadata_log.records import (
 from metadata_log.records.feature_levels import supported_features
 from metadata_log.records.levels import metadata_version, parse_metadata_version
 from metadata_log.storage.segment import LocatedBatch
-from metadata_log.tools.features import unreadable_records
+from metadata_log.tools.features import Unreadable, unreadable_records
 from metadata_log.tools.read.history import readable_batches
 from metadata_log.tools.read.sources import find_sources
 from metadata_log.tools.verify.verify_log import Depth, verify_log
@@ -29,9 +30,13 @@ from tests.support.damage_access import entry
 from tests.support.damage_values import VALUE_DAMAGE
 
 
-def _reasons(path: Path, target: str) -> list[str]:
+def _unreadable(path: Path, target: str) -> list[Unreadable]:
     batches = [found for found in readable_batches(OsFiles(), path) if isinstance(found, LocatedBatch)]
-    return [found.reason for found in unreadable_records(batches, parse_metadata_version(target).level)]
+    return list(unreadable_records(batches, parse_metadata_version(target).level))
+
+
+def _reasons(path: Path, target: str) -> list[str]:
+    return [found.reason for found in _unreadable(path, target)]
 
 
 def _log_with(path: Path, name: str, level: int) -> Path:
@@ -114,6 +119,38 @@ def test_a_controllers_unregistration_is_of_4_4(target: str, reasons: list[str],
     log.write_bytes(build_batch(base_offset=Offset(0), epoch=Epoch(1), timestamp_ms=0, values=[value]))
 
     assert _reasons(log, target) == reasons
+
+
+@pytest.mark.parametrize(
+    ("value", "type_name", "reason"),
+    [
+        (b"\x01\x1e\x00\x00", "record type 30", "not one of Apache Kafka's up to 4.4"),
+        (b"\x01\xf5\x03\x00\x00", "record type 501", "not one of Apache Kafka's up to 4.4"),
+        (b"\x01\x02\x01\x00", "TopicRecord", "newer than Kafka 4.4"),
+    ],
+)
+def test_a_record_that_no_release_here_knows(value: bytes, type_name: str, reason: str, tmp_path: Path) -> None:
+    log = tmp_path / "00000000000000000000.log"
+    log.write_bytes(build_batch(base_offset=Offset(7), epoch=Epoch(1), timestamp_ms=0, values=[value]))
+
+    (found,) = _unreadable(log, "4.4")
+
+    assert (found.offset, found.type, found.reason) == (7, type_name, reason)
+
+
+@pytest.mark.parametrize(
+    ("control_type", "version", "type_name"), [(7, 0, "control record type 7"), (6, 1, "VotersRecord")]
+)
+def test_a_control_record_that_no_release_here_knows(
+    control_type: int, version: int, type_name: str, tmp_path: Path
+) -> None:
+    log = tmp_path / "00000000000000000000.log"
+    record = (struct.pack(">hh", 0, control_type), struct.pack(">hb", version, 0))
+    log.write_bytes(build_control_batch(base_offset=Offset(7), epoch=Epoch(1), timestamp_ms=0, records=[record]))
+
+    (found,) = _unreadable(log, "4.4")
+
+    assert (found.offset, found.type, found.version, found.reason) == (7, type_name, version, "newer than Kafka 4.4")
 
 
 def test_features_of_a_release_are_kafkas() -> None:
