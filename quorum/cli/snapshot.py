@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 import typer
 
-from quorum.cli.errors import CliError, wrong_use
+from quorum.cli.errors import CliError, say, wrong_use
 from quorum.cli.log_history import an_earlier_offset_may_help, only_history, what_is_lost
 from quorum.cli.option_values import check_cluster_id
 from quorum.cli.output import Output, OutputFormat, show_object
@@ -82,12 +82,14 @@ def status(file: _File, output: Output = OutputFormat.TABLE) -> None:
     from metadata_log.tools.backup.backup import BackupError, read_backup  # noqa: PLC0415  (not needed for help)
 
     try:
-        manifest = read_backup(file).manifest
+        backup = read_backup(file)
     except BackupError as error:
         if output is OutputFormat.JSON:
             show_object(output, {"file": str(file), "problem": str(error)})
         raise
-    _show(output, file, manifest)
+    _show(output, file, backup.manifest)
+    if backup.state.newer:
+        say(f"kraft: {file}: {backup.state.newer.text('not judged, nor the hash')}")
 
 
 @app.command(

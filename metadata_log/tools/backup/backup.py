@@ -21,9 +21,8 @@ import msgspec
 from metadata_log.errors import MetadataLogError, WrongUseError
 from metadata_log.files.json_files import decode_json
 from metadata_log.files.os_files import OsFiles
-from metadata_log.image import MetadataImage, image_of_checkpoint, records_of
+from metadata_log.image import MetadataImage, records_of
 from metadata_log.image.hash import image_hash
-from metadata_log.image.known_partitions import read_for_replay
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from metadata_log.records import encode_record
 from metadata_log.storage.checkpoint import (
@@ -35,7 +34,7 @@ from metadata_log.storage.checkpoint import (
     read_checkpoint,
 )
 from metadata_log.tools.new_files import TargetError, naming, new_file
-from metadata_log.tools.read.history import State
+from metadata_log.tools.read.history import State, state_of
 from metadata_log.voters import VoterSet, format_voter
 
 FORMAT_VERSION: Final = 2
@@ -89,11 +88,18 @@ class BackupManifest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Backup(msgspec.Struct, frozen=True, kw_only=True):
-    """A backup that was read and found whole."""
+    """A backup that was read and found whole.
+
+    `state` is what its checkpoint says. With `state.newer`, a later release has saved it, and its hash is not checked.
+    """
 
     manifest: BackupManifest
-    image: MetadataImage
+    state: State
     checkpoint: Checkpoint
+
+    @property
+    def image(self) -> MetadataImage:
+        return self.state.image
 
 
 def save_backup(state: State, target: Path, *, cluster_id: str | None, now_ms: int) -> BackupManifest:
@@ -101,10 +107,16 @@ def save_backup(state: State, target: Path, *, cluster_id: str | None, now_ms: i
 
     Raises:
         TargetError: the file exists, or its directory does not.
+        BackupError: a later release has written a part of the metadata, which the backup would lack.
         UnwritableMetadataError: there is no metadata.version yet.
         OSError: it cannot be written; nothing is left of it.
     """
     image, quorum = state.image, state.quorum
+    if state.newer:
+        raise BackupError(
+            f"the metadata up to offset {state.end} is {state.newer.text('not known here')}. A backup would lack it: "
+            "save it with the kraft of that release, or copy the log as it is (kraft log export)"
+        )
     values = [encode_record(record, version) for record, version in records_of(image)]
     content = b"".join(
         build_checkpoint(
@@ -250,14 +262,10 @@ def _member(archive: tarfile.TarFile, name: str, path: Path, limit: int) -> byte
 def _checked(path: Path, manifest: BackupManifest, content: bytes) -> Backup:
     with _as_file(manifest.checkpoint, content) as file:
         checkpoint = read_checkpoint(OsFiles(), file)
-    image = image_of_checkpoint(
-        map(read_for_replay, checkpoint.values()),
-        end=manifest.end,
-        last_contained_timestamp_ms=checkpoint.header.last_contained_log_timestamp,
-    )
-    if image_hash(image, checkpoint.kraft_version, checkpoint.voters).hex != manifest.hash:
+    state = state_of(checkpoint, manifest.end)
+    if not state.newer and image_hash(state.image, checkpoint.kraft_version, checkpoint.voters).hex != manifest.hash:
         raise BackupError(f"{path}: its records do not hash to what its manifest says: it was changed, do not use it")
-    return Backup(manifest=manifest, image=image, checkpoint=checkpoint)
+    return Backup(manifest=manifest, state=state, checkpoint=checkpoint)
 
 
 @contextmanager

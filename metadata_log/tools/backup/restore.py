@@ -23,7 +23,7 @@ from metadata_log.records import VotersRecord
 from metadata_log.storage.checkpoint import BOOTSTRAP_CHECKPOINT, CheckpointTimes, build_checkpoint, write_checkpoint
 from metadata_log.storage.formatter import bootstrap_values, keeps_bootstrap_file
 from metadata_log.storage.segment import segment_file
-from metadata_log.tools.backup.backup import Backup
+from metadata_log.tools.backup.backup import Backup, BackupError
 from metadata_log.tools.new_files import require_new_directory
 from metadata_log.voters import VoterSet
 
@@ -63,10 +63,12 @@ def restore_backup(
     meta.properties is written last: what a crash leaves half done counts as unformatted.
 
     Raises:
+        BackupError: a later release has saved it, and only that one can restore it.
         TargetError: `target` is not empty, or within a log directory.
         NoVoterError: the node is no voter, or the backup takes none.
         OSError: it cannot be written; nothing is left of it.
     """
+    _require_known(backup)
     require_new_directory(target, "nothing is restored over another, name a new directory")
     record = _voters_of(backup, voters)
     members = VoterSet() if record is None else VoterSet.from_record(record)
@@ -91,6 +93,12 @@ def restore_backup(
         voters=members,
         end_offset=manifest.end_offset,
     )
+
+
+def _require_known(backup: Backup) -> None:
+    newer = backup.state.newer
+    if newer:
+        raise BackupError(f"this backup was {newer.text('not known here')}. Restore it with the kraft of that release")
 
 
 @contextmanager

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import hashlib
+import io
 import os
 import shutil
 import tarfile
@@ -18,6 +20,9 @@ from metadata_log.files.os_files import OsFiles
 from metadata_log.files.port import FileHandle
 from metadata_log.ids import DirectoryId, NodeId, parse_id
 from metadata_log.image.hash import image_hash
+from metadata_log.records import FeatureLevelRecord, encode_record
+from metadata_log.records.levels import FEATURE_NAME
+from metadata_log.storage.checkpoint import CheckpointTimes, build_checkpoint
 from metadata_log.tools.backup.backup import BackupError, NoBackupError, read_backup, save_backup
 from metadata_log.tools.backup.restore import restore_backup
 from metadata_log.tools.read.history import open_history
@@ -242,3 +247,46 @@ def test_a_log_without_metadata_version_has_no_backup(tmp_path: Path) -> None:
     with pytest.raises(MetadataLogError, match=r"metadata\.version"):
         save_backup(open_history(tmp_path).state_at(), tmp_path / "backup", cluster_id=None, now_ms=1)
     assert not (tmp_path / "backup").exists()
+
+
+def _saved_by_a_later_release(path: Path) -> None:
+    """Put level 35 into a backup's checkpoint, and make its manifest fit, as that release would have written both."""
+    backup = read_backup(path)
+    manifest = backup.manifest
+    level = encode_record(FeatureLevelRecord(name=FEATURE_NAME, feature_level=35), 0)
+    content = b"".join(
+        build_checkpoint(
+            [level, *list(backup.checkpoint.values())[1:]],
+            epoch=backup.checkpoint.epoch,
+            times=CheckpointTimes.at(manifest.created_ms, last_contained_ms=manifest.last_contained_timestamp_ms),
+            kraft_version=backup.checkpoint.kraft_version,
+            voters=backup.checkpoint.voters,
+        )
+    )
+    sha256 = hashlib.sha256(content).hexdigest()
+    changed = msgspec.structs.replace(manifest, metadata_version=35, size=len(content), sha256=sha256, hash="0" * 64)
+    changed = msgspec.structs.replace(changed, manifest_sha256=changed.checksum)
+    text = msgspec.json.format(msgspec.json.encode(changed)) + b"\n"
+    with tarfile.open(path, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        for name, data in (("manifest.json", text), (manifest.checkpoint, content)):
+            member = tarfile.TarInfo(name)
+            member.size, member.mtime, member.mode = len(data), manifest.created_ms // 1000, 0o600
+            archive.addfile(member, io.BytesIO(data))
+
+
+def test_a_backup_of_a_later_release_is_shown_and_not_restored(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "backup"
+    save_backup(open_history(log_directories()[0]).state_at(), file, cluster_id=NEW_CLUSTER, now_ms=1_000)
+    _saved_by_a_later_release(file)
+
+    assert run(["snapshot", "status", str(file)]) == 0
+    said = capsys.readouterr()
+    assert "metadata_version:            35" in said.out
+    assert "not judged, nor the hash: metadata.version 35" in said.err
+
+    target = tmp_path / "new"
+    assert run(["snapshot", "restore", str(file), str(target), "--node-id", "1"]) == 1
+    assert "Restore it with the kraft of that release" in capsys.readouterr().err
+    assert not target.exists()
