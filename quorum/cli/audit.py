@@ -77,6 +77,11 @@ def _audit(
     wrong = [audited for audited in found.directories if audited.is_wrong]
     if quarantine and found.doubts:
         raise CliError(f"nothing is moved: {'; '.join(found.doubts)}")
+    if quarantine and found.newer is not None:
+        raise CliError(
+            f"nothing is moved: the log that judges was {found.newer}. Use a version of this software that knows that "
+            "release"
+        )
     moves = _quarantine(wrong, to) if quarantine else []
     _show(found, moves, output, problems=problems)
     unjudged = found.doubts or not all(audited.is_judged for audited in found.directories)
@@ -111,6 +116,8 @@ def _show(found: Audit, moves: Sequence[Move], output: FindingFormat, *, problem
     rows = [_row(audited, targets) for audited in ranked if not (problems and audited.is_kept)]
     for warning in (*found.doubts, *found.notes):
         say(f"kraft: {warning}")
+    if found.newer is not None:
+        say(f"kraft: {found.image_from}: {found.newer}")
     if output is not FindingFormat.TABLE:
         _show_rows(rows, output)
         return
@@ -133,7 +140,7 @@ def _show(found: Audit, moves: Sequence[Move], output: FindingFormat, *, problem
             f"{staged} under deleting/ {are} an agent's of ours, which removes {them} itself; Apache Kafka would "
             f"refuse to start beside {them}."
         )
-    if wrong and not moves and not found.doubts:
+    if wrong and not moves and not found.doubts and found.newer is None:
         print("Move them with --quarantine once the broker is stopped; --undo moves them back.")
 
 

@@ -99,6 +99,7 @@ class Audit(msgspec.Struct, frozen=True, kw_only=True):
 
     `image_end` and `image_epoch` say up to where the metadata was read that they are judged by; records from
     `certain_end` on may not be committed. `doubts`: why nothing may be moved by it; `notes`: what to know besides.
+    `newer`: the sentence that names the work of a later release in that log, by which nothing is moved, or None.
     """
 
     broker_id: int
@@ -108,6 +109,7 @@ class Audit(msgspec.Struct, frozen=True, kw_only=True):
     certain_end: int
     doubts: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    newer: str | None = None
     directories: tuple[Audited, ...]
 
 
@@ -183,6 +185,7 @@ def _audit_once(nodes: Sequence[NodeSource], named: Sequence[NodeSource], listed
         certain_end=judges.certain_end,
         doubts=judges.doubts,
         notes=judges.notes,
+        newer=judges.newer,
         directories=tuple(_audited(one, broker_id, judges) for one in listed),
     )
 

@@ -22,7 +22,7 @@ from metadata_log.tools.findings.finding import Cause, Finding, Severity
 from metadata_log.tools.findings.sink import FindingSink
 from metadata_log.tools.partitions.committed_proof import is_beyond, never_given
 from metadata_log.tools.partitions.directories import PartitionDirectory
-from metadata_log.tools.partitions.placement import newest_image
+from metadata_log.tools.partitions.placement import lacked_records, newest_image
 from metadata_log.tools.partitions.required_replicas import OwnLog, own_log
 from metadata_log.tools.read.sources import LogDirectory, NodeSource
 from metadata_log.tools.replicas.diff import diff_and_odd
@@ -55,6 +55,7 @@ class Judges(msgspec.Struct, frozen=True, kw_only=True):
         sound: the broker's own copy, where it is sound.
         view: the logs that were read.
         covers_broker: the image reaches all that the broker's own copy knew.
+        newer: the sentence that names the work of a later release in the holder's log, or None.
         doubts: why nothing is to be moved by this image; none where it may.
         notes: what whoever reads the verdicts should know besides.
     """
@@ -66,6 +67,7 @@ class Judges(msgspec.Struct, frozen=True, kw_only=True):
     sound: Replica | None
     view: QuorumView
     covers_broker: bool
+    newer: str | None
     doubts: tuple[str, ...]
     notes: tuple[str, ...]
 
@@ -126,6 +128,7 @@ def find_judges(broker: Sequence[NodeSource], named: Sequence[NodeSource]) -> Ju
         sound=sound,
         view=view,
         covers_broker=sound is not None and sound.report.image is not None and not ahead,
+        newer=holder.report.newer.text() if holder.report.newer else None,
         doubts=tuple(_doubts(holder, broken)),
         notes=tuple(_notes(named, holder, sound, broken, ahead=ahead)),
     )
@@ -141,6 +144,12 @@ def _chosen(view: QuorumView) -> tuple[Replica, MetadataImage]:
             f"{who}{parted.meaning} (kraft log diff says more): find out which are right, and name only those"
         )
     image = newest_image(view, odd)
+    lacked = lacked_records(view, image)
+    if lacked is not None:
+        raise AuditError(
+            f"a part of the metadata was {lacked}. What those created is not seen, so that no directory can be "
+            "judged: use a version of this software that knows that release"
+        )
     if image is None:
         raise AuditError(_no_image([replica.source for replica in view.replicas]))
     return next(replica for replica in view.replicas if replica.report.image is image), image

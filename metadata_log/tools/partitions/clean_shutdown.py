@@ -10,6 +10,7 @@ file is of the topic that had the name when the broker asked: by then it had set
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -17,7 +18,7 @@ from typing import Final
 
 import msgspec
 
-from metadata_log.errors import CorruptFileError
+from metadata_log.errors import CorruptFileError, UnknownRecordError
 from metadata_log.files.json_files import decode_json
 from metadata_log.files.os_files import OsFiles
 from metadata_log.files.port import read_small_file
@@ -64,9 +65,19 @@ def given_since_shutdown(
 ) -> frozenset[tuple[TopicId, int]] | None:
     """The partitions whose replicas were given anew after the broker asked to be shut down; None where it never did.
 
+    None, too, where such a record is of a version that only a later release knows.
+
     Raises:
         OSError: a segment cannot be read.
     """
+    with contextlib.suppress(UnknownRecordError):
+        return _given_since_shutdown(segments, broker_id, broker_epoch)
+    return None
+
+
+def _given_since_shutdown(
+    segments: Sequence[str], broker_id: NodeId, broker_epoch: int
+) -> frozenset[tuple[TopicId, int]] | None:
     since: set[tuple[TopicId, int]] | None = None
     for record in _records(segments):
         if isinstance(record, BrokerRegistrationChangeRecord):

@@ -22,6 +22,8 @@ from metadata_log.ids import (
 )
 from metadata_log.image import MetadataImage
 from metadata_log.reconcile import DirectoryFacts, Kind, Verdict, judge
+from metadata_log.records.newer import NOTHING_NEWER
+from metadata_log.tools.findings.advice import NEWER
 from metadata_log.tools.findings.finding import Finding, Severity, finding
 from metadata_log.tools.findings.sink import FindingSink
 from metadata_log.tools.partitions.committed_proof import is_beyond
@@ -38,6 +40,11 @@ def check_partitions(
 ) -> Iterator[Finding]:
     """What is wrong with the partition directories of these nodes, by the image of `newest_image`."""
     image = newest_image(view, odd)
+    lacked = lacked_records(view, image)
+    if lacked is not None:
+        why = f"a part of the metadata was {lacked}. What those created is not seen"
+        yield from _not_judged(nodes, held, why, NEWER)
+        return
     if image is None:
         yield from _not_judged(nodes, held, "the logs part, and nothing says which of them is right") if odd else ()
         return
@@ -179,12 +186,28 @@ def newest_image(view: QuorumView, odd: frozenset[int] = frozenset()) -> Metadat
     return None if best is None else best.report.image
 
 
-def _not_judged(nodes: Sequence[NodeSource], held: HeldPartitions, why: str) -> Iterator[Finding]:
+def lacked_records(view: QuorumView, image: MetadataImage | None) -> str | None:
+    """Return the sentence that names records of a later release which an image lacks; None: it has all that are here.
+
+    A log with such records has no image, and an image of a log that ends before them is too old.
+    """
+    reach = 0 if image is None else int(image.offset_and_epoch.offset)
+    for replica in view.replicas:
+        report = replica.report
+        if report.newer.hides_metadata and report.image is None and (image is None or replica.reach > reach):
+            hiding = [part for part in report.newer.parts if part.hides_metadata]
+            return NOTHING_NEWER.plus(*hiding).text("passed over")
+    return None
+
+
+def _not_judged(
+    nodes: Sequence[NodeSource], held: HeldPartitions, why: str, advice: str | None = None
+) -> Iterator[Finding]:
     for node in nodes:
         count = sum(len(_in_use(held, disk)) for disk in node.log_directories)
         if count:
             what = f"its {count} partition directories: {why}"
-            yield finding("partitions_not_judged", what, node_id=node.node_id, file=str(node.path))
+            yield finding("partitions_not_judged", what, node_id=node.node_id, file=str(node.path), advice=advice)
 
 
 def _directory_id(disk: LogDirectory) -> DirectoryId | None:
