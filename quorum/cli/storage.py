@@ -22,7 +22,7 @@ from metadata_log.records.levels import parse_metadata_version as parse_release
 from metadata_log.storage.formatter import LogDirectory, format_directory
 from metadata_log.voters import InvalidVoterError, Voter, VoterSet, parse_voters
 from quorum.cli import audit
-from quorum.cli.errors import FAILED, wrong_use
+from quorum.cli.errors import FAILED, say, wrong_use
 from quorum.cli.option_values import check_cluster_id
 from quorum.cli.output import RowFormat, RowOutput, show_rows
 from quorum.cli.storage_rows import rows_of, rows_of_config
@@ -243,5 +243,8 @@ def info(
     show_rows(
         output, ("directory", "cluster_id", "node_id", "directory_id", "log", "epoch", "checkpoint", "problem"), rows
     )
+    for row in rows:
+        if "not_shown" in row:
+            say(f"kraft: {row['directory']}: {row['not_shown']}")
     if any(row["problem"] for row in rows):
         raise typer.Exit(FAILED)

@@ -14,12 +14,14 @@ from metadata_log.directory import (
     METADATA_DIRECTORY,
     QUORUM_STATE_FILE,
     MetaProperties,
+    QuorumState,
     read_meta_properties,
     read_quorum_state,
 )
-from metadata_log.errors import CorruptFileError, MetadataLogError
+from metadata_log.errors import CorruptFileError, MetadataLogError, NewerFileError
 from metadata_log.files.os_files import OsFiles
 from metadata_log.ids import id_text
+from metadata_log.records.newer import LATEST_RELEASE
 from metadata_log.storage.checkpoint import newest_checkpoint
 from quorum.cli.errors import wrong_use
 from quorum.node.config.properties import PropertiesError, parse_properties
@@ -188,7 +190,8 @@ def _was_written(names: list[str]) -> bool:
 
 def _describe_log(files: OsFiles, metadata: str) -> dict[str, object]:
     segments = [name for name in files.listdir(metadata) if _SEGMENT.fullmatch(name)]
-    state, checkpoint = read_quorum_state(files, metadata), newest_checkpoint(files, metadata)
+    state, newer = _quorum_state(files, metadata)
+    checkpoint = newest_checkpoint(files, metadata)
     size = sum(Path(metadata, name).stat().st_size for name in segments)
     return {
         "log": f"{len(segments)} segment{'s' * (len(segments) != 1)}, {size} bytes",
@@ -196,4 +199,12 @@ def _describe_log(files: OsFiles, metadata: str) -> dict[str, object]:
         "leader_id": None if state is None else state.leader_id,
         "voted_for": None if state is None or state.voted_key is None else str(state.voted_key),
         "checkpoint": None if checkpoint is None else str(checkpoint),
-    }
+    } | newer
+
+
+def _quorum_state(files: OsFiles, metadata: str) -> tuple[QuorumState | None, dict[str, object]]:
+    """Return the quorum-state, and the key of a row that says why a later release's is not shown."""
+    try:
+        return read_quorum_state(files, metadata), {}
+    except NewerFileError as error:
+        return None, {"not_shown": f"written by a release after {LATEST_RELEASE}; not shown: {error}"}
