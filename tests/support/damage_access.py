@@ -251,8 +251,6 @@ ACCESS_DAMAGE = [
         lambda c: [ZkMigrationStateRecord(zk_migration_state=2), entry(operation=-2)],
         index=1,
     ),
-    appended("acl_of_no_range", "strange_value", lambda c: [RANGES, entry(host="10.0.0.0/33")], index=1),
-    appended("acl_of_no_host", "strange_value", lambda c: [RANGES, entry(host="")], index=1),
     appended("acl_id_null", "acl_id_null", lambda c: [entry(Uuid(bytes(16)))]),
     appended("acl_id_twice", "acl_id_reused", lambda c: [entry(), entry(host="10.0.0.1")], index=1),
     appended("acl_twice", "acl_id_reused", lambda c: [entry(), entry()], index=1),
