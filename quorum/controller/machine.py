@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
+import msgspec
+
 from metadata_log.errors import InvariantViolation
 from metadata_log.ids import TopicId
 from metadata_log.image import MetadataImage
@@ -146,6 +148,11 @@ class ControllerMachine:
     def epoch(self) -> Epoch:
         """The Raft epoch that it was last activated in; -1 before the first."""
         return self._epoch
+
+    def use_kraft_version(self, version: int) -> None:
+        """Use this finalised `kraft.version`; Raft knows it, the image does not."""
+        if version != self._config.kraft_version:
+            self._config = msgspec.structs.replace(self._config, kraft_version=version)
 
     def activate(
         self,

@@ -100,6 +100,7 @@ class ControllerRole:
 
     def on_turn(self, calls: list[ClientCall]) -> None:
         """See `executor.Application`."""
+        self._machine.use_kraft_version(self._executor.machine.kraft_version)
         if self._tail is None:
             self._maybe_activate()
         if self._registration.is_due:

@@ -89,6 +89,16 @@ def test_what_a_registration_can_be_refused_for(
     assert (cluster.next_offset == before) == (error is not Error.NONE)
 
 
+def test_a_broker_without_kraft_version_has_a_place_where_that_is_0(cluster: ControlledCluster) -> None:
+    """No release before 3.9 names that feature."""
+    features = (FEATURES[0], FEATURES[2])
+    assert cluster.register(11, features=features).error is Error.UNSUPPORTED_VERSION
+    cluster.machine.use_kraft_version(0)
+    assert cluster.register(11, features=features).error is Error.NONE
+    cluster.machine.use_kraft_version(1)
+    assert cluster.register(12, features=features).error is Error.UNSUPPORTED_VERSION
+
+
 @pytest.mark.parametrize("broker_id", [-1, -2, -(1 << 31)])
 def test_an_id_below_zero_is_nobodys(cluster: ControlledCluster, broker_id: int) -> None:
     before = cluster.next_offset
