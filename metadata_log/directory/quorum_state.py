@@ -112,6 +112,15 @@ def parse_quorum_state(data: bytes, path: str) -> QuorumState:
         raise CorruptFileError(path, f"it is no quorum state: {_fault(error)}. {VOTE_ADVICE}") from error
 
 
+def epoch_of_newer(data: bytes) -> Epoch | None:
+    """Return the epoch in a file of a version that is not known; None: it has none where both known versions do."""
+    try:
+        content = json.loads(data.decode())
+        return Epoch(_at_least(0, content, "leaderEpoch"))
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+
+
 def _with_static_voters(state: QuorumState, content: dict[str, Any]) -> QuorumState:
     """With the fields that version 0 alone has; Kafka reads no file that lacks one."""
     voters = content["currentVoters"]

@@ -45,11 +45,10 @@ from metadata_log.records import (
     UserScramCredentialRecord,
     encode_record,
 )
-from metadata_log.records.levels import METADATA_VERSIONS, is_writable, level_name, write_version
+from metadata_log.records.levels import LATEST_PRODUCTION, is_writable, level_name, write_version
 
 RecordAndVersion: TypeAlias = tuple[MetadataRecord, int]
 
-_HIGHEST_LEVEL: Final = METADATA_VERSIONS[-1].level
 _RUN: Final = 2000
 """So many names are sorted at once."""
 
@@ -74,8 +73,8 @@ def records_of(image: MetadataImage) -> Iterator[RecordAndVersion]:
     Nothing in it depends on the hash seed.
 
     Raises:
-        UnwritableMetadataError: when there is no metadata.version yet, or none that is known here, or the image holds
-            what its level cannot say.
+        UnwritableMetadataError: when there is no metadata.version yet, or a later one than is known here, or the image
+            holds what its level cannot say.
     """
     return _records_at(image, _level_of(image))
 
@@ -88,7 +87,7 @@ def known_records_of(image: MetadataImage) -> Iterator[RecordAndVersion]:
     Raises:
         UnwritableMetadataError: there is no metadata.version yet, or the image holds what its level cannot say.
     """
-    return _records_at(image, min(_any_level_of(image), _HIGHEST_LEVEL))
+    return _records_at(image, min(_any_level_of(image), LATEST_PRODUCTION))
 
 
 def _records_at(image: MetadataImage, level: int) -> Iterator[RecordAndVersion]:
@@ -113,7 +112,7 @@ def values_in_slices(image: MetadataImage, records: int) -> Iterator[list[bytes]
 
 def _level_of(image: MetadataImage) -> int:
     level = _any_level_of(image)
-    if level > _HIGHEST_LEVEL:
+    if level > LATEST_PRODUCTION:
         raise UnwritableMetadataError(
             f"metadata.version {level_name(level)} is of a later release, and its records are not known here: "
             "use the release that has finalised it"

@@ -21,6 +21,7 @@ from quorum.recovery.advice.commands import Step, bring_back, brokers_of, is_our
 from quorum.recovery.advice.directory_transfer import homes_of, take_home
 from quorum.recovery.advice.discarded_records import danger, elsewhere, endangered, gone, is_fetched_again
 from quorum.recovery.advice.faults import fault_of
+from quorum.recovery.advice.newer_release import not_checked
 from quorum.recovery.advice.obstacles import undo_lines, with_repair
 from quorum.recovery.advice.running_nodes import use_of
 from quorum.recovery.copies.log_copy import Copy
@@ -49,7 +50,7 @@ class Verification(msgspec.Struct, frozen=True, kw_only=True):
     """All of them: `problems` of each alone and of all together, what was left out, and what to do next.
 
     `warnings`: what is lost of the metadata, though all of them may be started; and which of them are in use.
-    `notes`: what a start mends by itself, in the directories `unfinished`.
+    `notes`: what a start mends by itself, in the directories `unfinished`; and what a later release wrote.
     `unreached`: directories that a repair, which others have, has not reached, or in which it was undone; and those
     that do not speak for their voters.
     """
@@ -104,8 +105,9 @@ def verify_directories(files: Files, paths: Sequence[str]) -> Verification:
             *(() if half is None else (copy.place.log_dir for copy in half[1])),
             *(one.copy.place.log_dir for one in known.silent),
         ),
-        notes=tuple(
-            f"{copy.label} ends in an unfinished write: the next start cuts it off: {copy.stop}" for copy in torn
+        notes=(
+            *(f"{copy.label} ends in an unfinished write: the next start cuts it off: {copy.stop}" for copy in torn),
+            *not_checked(copies),
         ),
         unfinished=tuple(copy.place.log_dir for copy in (*torn, *known.in_use)),
     )
@@ -132,7 +134,7 @@ def _verified(files: Files, known: Survey, copy: Copy) -> Verified:
 
 
 def _hash(copy: Copy) -> str | None:
-    if copy.state is None:
+    if copy.state is None or copy.newer:
         return None
     try:
         return image_hash(copy.state.image, copy.kraft_version, copy.state.quorum.voters).hex

@@ -5,7 +5,7 @@ Decides: the form only.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing
 from typing import Final
 
@@ -20,6 +20,7 @@ from quorum.cli.output import OutputFormat, print_table, show_json
 from quorum.recovery.advice.commands import Step
 from quorum.recovery.advice.discarded_records import gone
 from quorum.recovery.advice.faults import fault_of
+from quorum.recovery.advice.newer_release import who_votes
 from quorum.recovery.advice.plan import Plan
 from quorum.recovery.advice.running_nodes import use_of
 from quorum.recovery.copies.log_copy import Copy
@@ -48,12 +49,13 @@ def show_inspection(found: Inspection) -> None:
         where = " of the repaired log" if any(repair_beside(known.copies, copy) for copy in known.copies) else ""
         upper = "" if known.bounds.upper is None else f"; none from offset {known.bounds.upper} on{where}"
         print(f"Committed: all before offset {known.bounds.lower} ({known.bounds.because}){upper}.")
-    for lost in gone(known):
-        print(f"LET GO: {lost}.")
-    for said in (said for copy in known.copies for said in copy.audited.unread):
-        print(f"NOT KNOWN: {said}.")
-    for one in known.silent:
-        print(f"NOT COUNTED: {one}.")
+    for line in (
+        *([f"NOTE: {known.newer.text()}."] if known.newer else []),
+        *(f"LET GO: {lost}." for lost in gone(known)),
+        *(f"NOT KNOWN: {said}." for copy in known.copies for said in copy.audited.unread),
+        *(f"NOT COUNTED: {one}." for one in known.silent),
+    ):
+        print(line)
     for copy in known.in_use:
         print(f"{copy.label}: {use_of(copy)}; its log reached offset {copy.end.offset} so far.")
     for conflict in known.conflicts:
@@ -74,11 +76,12 @@ def show_inspection(found: Inspection) -> None:
     ):
         print(line)
     print()
-    for line in _plan_lines(found.plan):
+    for line in _plan_lines(found.plan, {copy.label for copy in known.copies if copy.newer_voters is not None}):
         print(line)
 
 
-def _plan_lines(plan: Plan) -> Iterator[str]:
+def _plan_lines(plan: Plan, newer: Collection[str]) -> Iterator[str]:
+    """Yield the plan. `newer`: copies that only the release that wrote them, or its tools, can go on from."""
     yield plan.situation
     yield ""
     if plan.repairs:
@@ -86,7 +89,7 @@ def _plan_lines(plan: Plan) -> Iterator[str]:
     for repair in plan.repairs:
         yield f"  {repair.name} on {repair.on}"
         if repair.refused is not None:
-            yield f"      not possible: {repair.refused}"
+            yield f"      {'not done here' if repair.on in newer else 'not possible'}: {repair.refused}"
             continue
         yield f"      keeps {repair.keeps}"
         for lost in repair.loses:
@@ -117,6 +120,8 @@ def _voters_text(known: Survey) -> str:
     voters = known.told_by.voters
     if voters is not None:
         return f"Voters (kraft.version {known.told_by.kraft_version}): {', '.join(map(str, voters))}."
+    if known.told_by.newer_voters is not None:
+        return f"Who votes is not known: {who_votes(known)}."
     if known.voters:
         names = ", ".join(str(voter.node_id) for voter in known.voters)
         return f"Static voters (kraft.version 0, in the configuration): {names}."
@@ -166,6 +171,7 @@ def inspection_data(found: Inspection) -> dict[str, object]:
         "greatest_epoch": known.greatest_epoch,
         "absent_voters": known.absent_voters,
         "absent_brokers": known.absent_brokers,
+        **({"not_judged": known.newer.text()} if known.newer else {}),
         "let_go": list(map(str, gone(known))),
         "not_listed": list(unlisted(known)),
         "not_counted": list(map(str, known.silent)),

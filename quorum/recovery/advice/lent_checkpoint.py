@@ -17,7 +17,7 @@ from quorum.recovery.evidence.same_log import is_comparable
 
 def lender(known: Survey, copy: Copy) -> tuple[Copy, CheckpointFile] | None:
     """The copy with the newest checkpoint that `copy` goes on from; None where it needs none, or none fits."""
-    if copy.state is not None or copy.is_newer or copy.held_more or copy.place.manifest is not None:
+    if copy.state is not None or copy.held_more or copy.place.manifest is not None:
         return None
     found = [
         (other, other.origin)

@@ -26,6 +26,7 @@ from quorum.recovery.advice.discarded_records import (
 )
 from quorum.recovery.advice.faults import fault_of, lasting_fault, mend_first, mends, rebuild_epochs
 from quorum.recovery.advice.lent_checkpoint import borrow, or_lent
+from quorum.recovery.advice.newer_release import leave_to_its_release, who_votes, why_not_written
 from quorum.recovery.advice.obstacles import obstacle, old_voters, outvoted
 from quorum.recovery.advice.repair_steps import before_repair, steps_for
 from quorum.recovery.advice.running_nodes import running_voters, situation_of, steps_of
@@ -124,13 +125,11 @@ def lacking(known: Survey, voters: Sequence[Copy]) -> str | None:
 
 def usable(copy: Copy) -> str | None:
     """Why its safe part cannot be made a controller's log; None where it can."""
-    if copy.is_newer:
-        return f"{copy.problem}"
     if copy.state is None:
         return f"its metadata cannot be told: {copy.problem}"
     if copy.place.manifest is not None and copy.is_damaged:
         return f"it is damaged at {copy.stop}, and in an export nothing is mended: name the directory it was made of"
-    if copy.image is None or copy.image.features.metadata_version is None:
+    if copy.image is None or (copy.image.features.metadata_version is None and not copy.newer.hides_metadata):
         return "it holds no metadata yet"
     return None
 
@@ -178,7 +177,10 @@ def _repairs(files: Files, known: Survey) -> Iterator[Repair]:
             loses=tuple(map(str, lost)),
             may_lose=may_lose(known, copy),
             cannot_follow=tuple(map(str, left_behind(known, copy))),
-            refused=contradicted or or_lent(known, copy, usable(copy)) or _nameless(known, copy),
+            refused=contradicted
+            or or_lent(known, copy, usable(copy))
+            or why_not_written(copy)
+            or _nameless(known, copy),
             lost=lost,
         )
 
@@ -231,7 +233,7 @@ def _majority_here(known: Survey, sound: list[Copy], repairs: tuple[Repair, ...]
 def _move(known: Survey, sound: list[Copy]) -> list[Step]:
     """Who keeps the vote has its directory here: a voter with its old log would hold the old addresses."""
     voters = known.told_by.voters
-    if voters is None:
+    if voters is None or known.told_by.newer_voters is not None:
         return []
     targets = [word for copy in sound for word in ("--dir", copy.place.log_dir)]
     present = {copy.node_id for copy in sound}
@@ -255,7 +257,7 @@ def _move(known: Survey, sound: list[Copy]) -> list[Step]:
             f". Name also directory and address of {', '.join(away)}, once they are here and sound; without them this "
             "takes their vote, and they join again as new ones"
         )
-    forgotten = [found.path for copy in known.copies for found in copy.unread if found.is_vote]
+    forgotten = [found.path for copy in known.copies for found in copy.unread if found.forgets]
     if forgotten:
         text += (
             f". It is refused for {', '.join(forgotten)}, which held an epoch and a vote: restore it from a backup, or "
@@ -307,7 +309,7 @@ def _majority_lost(known: Survey, repairs: tuple[Repair, ...], lack: str | None 
     gone = not_here(known)
     absent = f"; not here: {', '.join(gone)}." if gone else "."
     if not known.voters:
-        situation = "No majority of the voters is known to be here and sound: no copy here says who votes."
+        situation = f"No majority of the voters is known to be here and sound: {who_votes(known)}."
     elif situation is None:
         situation = f"No majority of the voters is here and sound: of {size} voters {needed} are needed{absent}"
     situation += told_of_silent(known) + (f" And {known.undecided}." if known.undecided is not None else "")
@@ -316,7 +318,8 @@ def _majority_lost(known: Survey, repairs: tuple[Repair, ...], lack: str | None 
     first = before_repair(known, fit, asks_brokers=bool(known.absent_brokers) or chosen is None)
     first += _move_away(copy for copy in known.copies if copy in fit or (chosen is not None and copy is chosen[0]))
     first += kept_out(known, None if chosen is None else chosen[0])
-    first += [_read_first(found) for copy in known.copies for found in copy.unread if found.is_vote or found.is_newer]
+    unread = [found for copy in known.copies for found in copy.unread if not found.tells_epoch]
+    first += [_read_first(found) for found in unread if found.is_vote or found.is_newer]
     if chosen is None and known.cluster_id is None:
         words = "Bring the meta.properties of one of these directories back, or a directory that has one; inspect all"
         return Plan(is_whole=False, situation=situation, repairs=repairs, steps=(*first, Step(text=words)))
@@ -326,7 +329,8 @@ def _majority_lost(known: Survey, repairs: tuple[Repair, ...], lack: str | None 
             "a backup",
             commands=(_RESTORE,),
         )
-        return Plan(is_whole=False, situation=situation, repairs=repairs, steps=(*first, last))
+        steps = leave_to_its_release(known) or [last]
+        return Plan(is_whole=False, situation=situation, repairs=repairs, steps=(*first, *steps))
     voters = [copy for copy in known.copies if known.is_voter(copy)]
     steps = next(
         (steps for copy in voters if (steps := borrow(known, copy, chosen[0].rank))),

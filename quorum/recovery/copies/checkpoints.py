@@ -5,39 +5,34 @@ Decides: whether it is whole. Must not know: which one a copy's metadata begins 
 
 from __future__ import annotations
 
-from metadata_log.errors import MetadataLogError, UnknownRecordError
+from metadata_log.errors import MetadataLogError
 from metadata_log.files.port import Files
-from metadata_log.image import MetadataImage, image_of_checkpoint
-from metadata_log.image.known_partitions import read_for_replay
+from metadata_log.image import MetadataImage, Replayer
 from metadata_log.offsets import OffsetAndEpoch
 from metadata_log.storage.checkpoint import Checkpoint, read_checkpoint
+from metadata_log.tools.read.history import State, state_of
+from metadata_log.tools.read.quorum import quorum_of
 
 
-def load_checkpoint(files: Files, path: str, end: OffsetAndEpoch) -> tuple[Checkpoint, MetadataImage]:
-    """What it holds; that at offset 0 holds the first voters, and no metadata.
+def load_checkpoint(files: Files, path: str, end: OffsetAndEpoch) -> tuple[Checkpoint, State]:
+    """Return what it holds; that at offset 0 holds the first voters, and no metadata.
+
+    Records of a later release are passed over: `State.newer` names them.
 
     Raises:
-        UnknownRecordError: newer software wrote it.
         MetadataLogError: it is damaged.
         OSError: it cannot be read.
     """
     whole = read_checkpoint(files, path)
     if end.offset == 0:
-        return whole, MetadataImage.empty()
-    image = image_of_checkpoint(
-        map(read_for_replay, whole.values()),
-        end=end,
-        last_contained_timestamp_ms=whole.header.last_contained_log_timestamp,
-    )
-    return whole, image
+        return whole, State(replayer=Replayer.start(MetadataImage.empty()), quorum=quorum_of(whole))
+    return whole, state_of(whole, end)
 
 
 def damage_of(files: Files, path: str, end: OffsetAndEpoch) -> str | None:
-    """Why nobody can go on from it; None where it is whole, or newer software's."""
+    """Return why no node can go on from it; None: it is whole."""
     try:
         load_checkpoint(files, path, end)
-    except UnknownRecordError:
-        return None
     except (MetadataLogError, OSError) as error:
         return str(error)
     return None

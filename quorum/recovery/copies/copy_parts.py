@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from metadata_log.errors import MetadataLogError
+from metadata_log.errors import MetadataLogError, UnknownRecordError
 from metadata_log.format.batch import HEADER_SIZE, batch_records
 from metadata_log.offsets import OffsetAndEpoch
 from metadata_log.records import ControlRecord, LeaderChangeMessage, VotersRecord, decode_control
@@ -30,14 +30,22 @@ def is_noop(batch: LocatedBatch) -> bool:
     return batch.buffer[batch.at + HEADER_SIZE : batch.at + batch.header.size_in_bytes] == _NOOP
 
 
-def control_records(batch: LocatedBatch) -> list[ControlRecord]:
-    """Those of a control batch.
+def control_records(batch: LocatedBatch) -> list[ControlRecord | UnknownRecordError]:
+    """Return those of a control batch; the error in place of each that a later release has written.
 
     Raises:
         MetadataLogError: one cannot be read.
     """
-    found = batch_records(batch.buffer, batch.header, batch.at)
-    return [decode_control(record.key or b"", record.value or b"") for record in found]
+    return [
+        _known(record.key or b"", record.value or b"") for record in batch_records(batch.buffer, batch.header, batch.at)
+    ]
+
+
+def _known(key: bytes, value: bytes) -> ControlRecord | UnknownRecordError:
+    try:
+        return decode_control(key, value)
+    except UnknownRecordError as error:
+        return error
 
 
 def opens_repair(batch: LocatedBatch) -> bool:

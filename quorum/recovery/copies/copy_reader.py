@@ -16,7 +16,7 @@ from contextlib import closing
 import msgspec
 
 from metadata_log.directory.lock import LOCK_FILE
-from metadata_log.errors import MetadataLogError, UnknownRecordError
+from metadata_log.errors import MetadataLogError
 from metadata_log.files.port import Files
 from metadata_log.format.batch import BatchHeader
 from metadata_log.format.epochs import EpochStart
@@ -28,7 +28,7 @@ from metadata_log.tools.read.consistent_read import OneMoment, read_at_one_momen
 from metadata_log.tools.read.contents import EpochSpan
 from metadata_log.tools.read.control_facts import Election
 from metadata_log.tools.read.history import State
-from metadata_log.tools.read.quorum import Quorum, quorum_of
+from metadata_log.tools.read.quorum import Quorum
 from metadata_log.tools.read.scan import Damage, Fault, scan
 from quorum.recovery.copies.checkpoints import damage_of, load_checkpoint
 from quorum.recovery.copies.copy_parts import (
@@ -98,7 +98,6 @@ class _Reader:
         self._origin: CheckpointFile | None = None
         self._state: State | None = None
         self._problem: str | None = None
-        self._is_newer = False
         self._parts: list[SegmentPart] = []
         self._spans: list[EpochSpan] = []
         self._stop: Stop | None = None
@@ -139,18 +138,14 @@ class _Reader:
     def _read_checkpoint(self, found: CheckpointFile) -> CheckpointFile:
         path = f"{self._place.metadata}/{found.name}"
         try:
-            whole, image = load_checkpoint(self._files, path, found.end)
-        except UnknownRecordError as error:
-            self._is_newer, self._problem = True, f"{path}: {error}"
-            return msgspec.structs.replace(found, problem=str(error), was_read=True)
+            whole, state = load_checkpoint(self._files, path, found.end)
         except (MetadataLogError, OSError) as error:
             return msgspec.structs.replace(found, problem=str(error), was_read=True)
         found = msgspec.structs.replace(found, was_read=True)
+        self._state = state
         if found.end.offset == 0:  # the first voters: the first leader writes them into the log
-            self._state = State(replayer=Replayer.start(image), quorum=quorum_of(whole))
             return found
         self._origin = found
-        self._state = State(replayer=Replayer.start(image), quorum=quorum_of(whole))
         self._timestamp = int(whole.header.last_contained_log_timestamp)
         return found
 
@@ -283,7 +278,6 @@ class _Reader:
         try:
             self._state = state.after(batch)
         except (MetadataLogError, ReplayError) as error:
-            self._is_newer = isinstance(error, UnknownRecordError)
             self._problem, self._state = str(error), None
 
     def _pass_quiet(self) -> None:
@@ -344,7 +338,6 @@ class _Reader:
             origin=self._origin,
             state=self._state,
             problem=self._problem,
-            is_newer=self._is_newer,
             quorum_state=beside.quorum_state,
             quorum_problem=beside.quorum_problem,
             unread=beside.unread,

@@ -11,7 +11,10 @@ from metadata_log.directory import QuorumState
 from metadata_log.format.epochs import EpochStart
 from metadata_log.ids import NodeId, ReplicaKey
 from metadata_log.image import MetadataImage
+from metadata_log.image.features import KRAFT_VERSION
 from metadata_log.offsets import OffsetAndEpoch
+from metadata_log.records import KRaftVersionRecord, VotersRecord
+from metadata_log.records.newer import NOTHING_NEWER, NewerPart, NewerParts
 from metadata_log.tools.read.contents import EpochSpan
 from metadata_log.tools.read.control_facts import Election
 from metadata_log.tools.read.history import State
@@ -34,7 +37,6 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
         origin: the checkpoint that its metadata begins with; None: offset 0.
         passed_over: damage before `start_offset`, in what `origin` holds; None: none.
         state: the metadata and the quorum at `end`; None: it cannot be told, and `problem` says why.
-        is_newer: `problem` is a record of newer software.
         quorum_problem, unread: why quorum-state, and which files beside the log, say nothing usable.
         greatest_epoch: of any batch, checkpoint, leader or vote in it or beside it; no `Stop.false_epoch`.
         committed_before: see `ReplicaExtent`.
@@ -61,7 +63,6 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
     origin: CheckpointFile | None
     state: State | None
     problem: str | None
-    is_newer: bool
     quorum_state: QuorumState | None
     quorum_problem: str | None
     unread: tuple[Unread, ...]
@@ -118,6 +119,22 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
     def image(self) -> MetadataImage | None:
         """The metadata at its end."""
         return None if self.state is None else self.state.image
+
+    @property
+    def newer(self) -> NewerParts:
+        """Return all that a later release has written there, and that is not judged."""
+        log = NOTHING_NEWER if self.state is None else self.state.newer
+        return log.plus(*(NewerPart(what=f"{found.path} ({found.why})") for found in self.unread if found.is_newer))
+
+    @property
+    def newer_voters(self) -> str | None:
+        """Return the part of a later release that says who votes, or how they do; None: that is known here."""
+        quorum = None if self.state is None else self.state.quorum
+        if quorum is None:
+            return None
+        hiding = [KRAFT_VERSION, KRaftVersionRecord.__name__]
+        hiding += [VotersRecord.__name__] if quorum.voters is None else []
+        return next((part.what for part in quorum.newer.parts if part.what.split(" ", 1)[0] in hiding), None)
 
     @property
     def static_voters(self) -> tuple[int, ...]:

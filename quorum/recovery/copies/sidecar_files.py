@@ -16,7 +16,7 @@ from metadata_log.directory import (
     read_partition_metadata,
     read_quorum_state,
 )
-from metadata_log.directory.quorum_state import VOTE_ADVICE
+from metadata_log.directory.quorum_state import VOTE_ADVICE, epoch_of_newer
 from metadata_log.errors import CorruptFileError, NewerFileError
 from metadata_log.files.port import Files, read_small_file
 from metadata_log.format.epoch_file import EPOCH_FILE, parse_epochs
@@ -30,7 +30,8 @@ NO_SUCH_FILE: Final = "there is no such file"
 class Unread(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A file that says nothing usable, or a `quorum-state` that is not there, and why.
 
-    `is_newer`: software that we do not know wrote it.
+    `is_newer`: software that we do not know wrote it; `tells_epoch`: it is a `quorum-state`, and has its epoch where
+    the known versions do.
     `is_foreign`: it can be read, and is another directory's.
     """
 
@@ -38,6 +39,12 @@ class Unread(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     why: str
     is_newer: bool
     is_foreign: bool = False
+    tells_epoch: bool = False
+
+    @property
+    def forgets(self) -> bool:
+        """Return True if an epoch that only this file held may be forgotten."""
+        return self.is_vote and not self.tells_epoch
 
     @property
     def is_vote(self) -> bool:
@@ -91,6 +98,11 @@ def read_beside(files: Files, metadata: str) -> Beside:
     try:
         state = read_quorum_state(files, metadata)
         epoch = -1 if state is None else int(state.leader_epoch)
+    except NewerFileError as error:
+        problem = str(error)
+        held = epoch_of_newer(read_small_file(files, error.path))
+        epoch = -1 if held is None else int(held)
+        unread.append(msgspec.structs.replace(_unread(error), tells_epoch=held is not None))
     except CorruptFileError as error:
         problem = str(error)
         unread.append(_unread(error))

@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from metadata_log.errors import RecordError
+from metadata_log.errors import RecordError, UnknownRecordError
 from metadata_log.files.port import Files
 from metadata_log.format.batch import batch_values
 from metadata_log.records import (
@@ -36,6 +36,8 @@ from quorum.recovery.evidence.repair_evidence import Survey
 from quorum.recovery.evidence.same_log import is_comparable
 
 _MOST_TOPICS: Final = 20
+_LATER: Final = "of a later release"
+"""In place of the type of records that are not known."""
 
 
 class Excess(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,6 +72,7 @@ class Excess(msgspec.Struct, frozen=True, kw_only=True):
     def __str__(self) -> str:
         said = ", ".join(f"{count} {name}" for name, count in self.records.items()) or "NoOps and elections only"
         topics = f", topics {', '.join(self.topics)}" if self.topics else ""
+        topics += "; what those of a later release say is not known" if _LATER in self.records else ""
         words = {
             "was": "committed", "partly": "committed in part", "may": "which may have been committed",
             "never": "never committed",
@@ -192,6 +195,9 @@ def _excess(files: Files, bounds: CommittedBounds, copy: Copy, start: int, until
         for value in batch_values(batch.buffer, batch.header, batch.at):
             try:
                 record = decode_record(value)
+            except UnknownRecordError:
+                counts[_LATER] += 1
+                continue
             except RecordError:
                 counts["unknown record"] += 1
                 continue
@@ -219,5 +225,7 @@ def _members(batch: LocatedBatch) -> Iterator[str]:
         yield "unknown record"
         return
     for record in records:
-        if isinstance(record, VotersRecord | KRaftVersionRecord):
+        if isinstance(record, UnknownRecordError) and record.api_key != LeaderChangeMessage.CONTROL_TYPE:
+            yield _LATER
+        elif isinstance(record, VotersRecord | KRaftVersionRecord):
             yield type(record).__name__.removesuffix("Record")

@@ -13,6 +13,7 @@ import msgspec
 
 from metadata_log.directory import QUORUM_STATE_FILE
 from metadata_log.ids import ReplicaKey
+from metadata_log.records.newer import NOTHING_NEWER, NewerParts
 from metadata_log.tools.replicas.committed_bounds import CommittedBounds, committed_bounds
 from metadata_log.voters import Endpoint, VoterSet, majority_of
 from quorum.recovery.copies.log_copy import Copy
@@ -85,7 +86,7 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def lost_votes(self) -> tuple[tuple[str, str], ...]:
         """Files that held an epoch and a vote and do not tell them, and why."""
-        unread = [(found.path, found.why) for copy in self.copies for found in copy.unread if found.is_vote]
+        unread = [(found.path, found.why) for copy in self.copies for found in copy.unread if found.forgets]
         missing = [
             (
                 f"{copy.place.metadata}/{QUORUM_STATE_FILE}",
@@ -95,6 +96,11 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
             if copy.quorum_state is None and copy.quorum_problem is None
         ]
         return (*unread, *missing)
+
+    @property
+    def newer(self) -> NewerParts:
+        """Return all that a later release has written in any copy, and that is not judged."""
+        return newer_of(self.copies)
 
     def is_voter(self, copy: Copy) -> bool:
         """Whether its replica votes, by any set that may be in force."""
@@ -163,6 +169,11 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
                     for at in controller.listeners:
                         found[Endpoint(name=at.name, host=at.host, port=at.port)] = int(node_id)
         return found
+
+
+def newer_of(copies: Iterable[Copy]) -> NewerParts:
+    """Return all that a later release has written in these copies, and that is not judged."""
+    return NOTHING_NEWER.plus(*(part for copy in copies for part in copy.newer.parts))
 
 
 def with_told(known: Survey, told: Iterable[Told]) -> Survey:

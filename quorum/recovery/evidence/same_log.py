@@ -30,6 +30,8 @@ def contradiction(one: Copy, other: Copy) -> str | None:
         renamed = theirs.topics.topic(topic_id)
         if renamed is not None and renamed.name != topic.name:
             return f"topic {id_text(topic_id)} is {topic.name} in one and {renamed.name} in the other"
+    if one.newer.hides_metadata or other.newer.hides_metadata:
+        return None  # a later registration may be among what is not known
     for node_id, broker in mine.cluster.brokers.items():
         again = theirs.cluster.brokers.get(node_id)
         if again is None or again.incarnation_id == broker.incarnation_id:

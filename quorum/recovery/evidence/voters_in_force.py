@@ -30,10 +30,15 @@ def is_majority(copies: Iterable[Copy], voters: Sequence[ReplicaKey]) -> bool:
 
 
 def latest_voters(ranked: Sequence[Copy]) -> tuple[ReplicaKey, ...]:
-    """The set in force by the best copy that names one, committed or not; empty where none does."""
+    """Return the set in force by the best copy that names one, committed or not; empty where none does.
+
+    So it is where a later release has written the latest one in a form that is not known.
+    """
     for copy in ranked:
         if copy.voters is not None:
             return copy.voters.keys
+        if copy.kraft_version > 0 and copy.newer_voters is not None:
+            return ()
     for copy in ranked:
         if copy.static_voters:
             return tuple(ReplicaKey(node_id=NodeId(voter)) for voter in copy.static_voters)

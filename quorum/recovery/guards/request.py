@@ -14,6 +14,7 @@ from metadata_log.files.port import Files
 from metadata_log.voters import GRPC_LISTENER, Endpoint, VoterSet
 from quorum.recovery.advice.commands import Step, cut_line, undo_line
 from quorum.recovery.advice.faults import mends
+from quorum.recovery.advice.newer_release import refuse_newer_files
 from quorum.recovery.advice.plan import lacking, sound_voters, usable
 from quorum.recovery.advice.running_nodes import refuse_running
 from quorum.recovery.copies.log_copy import Copy
@@ -92,8 +93,6 @@ def refuse_unsafe(
         RefusedError: some copies are not here and nobody said so, or a controller runs.
     """
     for copy in known.copies:
-        if copy.is_newer:
-            raise RefusedError(f"{copy.label}: {copy.problem}")
         refuse_newer_files(copy)
     refuse_absent(known, request)
     endpoints = [*known.endpoints(), *request.more_endpoints]
@@ -199,17 +198,19 @@ def not_compared(known: Survey, own: Copy) -> tuple[str, ...]:
 
 
 def unlisted(known: Survey) -> tuple[str, ...]:
-    """A sentence about nodes that only destroyed bytes may have named, where no longer copy tells of them."""
+    """Return a sentence for nodes that are named only in what is destroyed, or what a later release wrote."""
     hiding = [
         f"{copy.label} from offset {copy.end.offset} on"
         for copy in known.copies
         if copy.is_damaged and known.told_by.end.offset <= copy.end.offset
     ]
-    if not hiding:
+    where = [f"in what is damaged ({'; '.join(hiding)})"] if hiding else []
+    where += ["in records of a later release"] if known.told_by.newer.hides_metadata else []
+    if not where:
         return ()
     return (
-        f"nodes that are named only in what is damaged ({'; '.join(hiding)}) cannot be known or listed: name the "
-        "copies of all nodes that there are",
+        f"nodes that are named only {' or '.join(where)} cannot be known or listed: name the copies of all nodes that "
+        "there are",
     )
 
 
@@ -330,17 +331,6 @@ def refuse_other_repair(known: Survey, kept: Copy, request: Request, is_undoable
         )
 
 
-def refuse_newer_files(copy: Copy) -> None:
-    """A file beside the log that newer software wrote: what it says is not known, and it is not written over.
-
-    Raises:
-        RefusedError: naming it.
-    """
-    for found in copy.unread:
-        if found.is_newer:
-            raise RefusedError(f"{found.path}: {found.why}. Use a kraft of that version; nothing is written over it")
-
-
 def refuse_strange_topic(copy: Copy) -> None:
     """A directory to be changed whose partition.metadata is no metadata log's: no node would start from the result.
 
@@ -364,7 +354,7 @@ def refuse_lost_votes(known: Survey, request: Request) -> None:
     """
     for copy in known.copies:
         for found in copy.unread:
-            if found.is_vote and not request.accept_lost_vote:
+            if found.forgets and not request.accept_lost_vote:
                 raise RefusedError(
                     f"{found.path}: {found.why}. It held an epoch and a vote, and no new epoch is surely above them: "
                     "restore it from a backup of that directory; where there is none, say --accept-lost-vote (the new "

@@ -5,12 +5,13 @@ Decides: its words. Must not know: who asked.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
 from metadata_log.ids import ReplicaKey, id_text
 from metadata_log.voters import VoterSet
+from quorum.recovery.advice.newer_release import NOT_CHECKED, not_checked
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.evidence.lost_records import Excess
 from quorum.recovery.evidence.repair_evidence import Survey
@@ -53,7 +54,14 @@ def facts_of(
         "offsets_lost": [msgspec.to_builtins(found) for found in lost],
         "may_lose": may_lose,
         "asked": list(map(str, asked)),
+        **unchecked_fact(known.copies),
     }  # fmt: skip
+
+
+def unchecked_fact(copies: Iterable[Copy]) -> dict[str, str]:
+    """Return what a later release wrote, and the repair did not check; empty where there is nothing."""
+    said = not_checked(copies)
+    return {NOT_CHECKED: said[0]} if said else {}
 
 
 def _directory_id(key: ReplicaKey | None) -> str | None:

@@ -15,6 +15,7 @@ from metadata_log.directory import META_PROPERTIES_FILE, MetaProperties, format_
 from metadata_log.files.port import Files, parent_of
 from metadata_log.ids import DirectoryId, id_text, why_no_cluster_id
 from quorum.recovery.advice.commands import Step, command
+from quorum.recovery.advice.newer_release import not_checked
 from quorum.recovery.copies.copy_reader import read_copy
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.evidence.repair_evidence import survey
@@ -24,6 +25,7 @@ from quorum.recovery.journal.changes import Content, FileChange, Rewrite
 from quorum.recovery.journal.errors import AlreadyDoneError, RefusedError, WrongOptionError
 from quorum.recovery.journal.log_directories import Place, find_place, find_target
 from quorum.recovery.journal.repair_record import refuse_pending
+from quorum.recovery.repairs.audit_facts import unchecked_fact
 
 
 def propose_cluster_id(
@@ -61,6 +63,7 @@ def propose_cluster_id(
             *_addresses(copies),
             *_told_of(others),
             *silence(asked),
+            *not_checked(copies),
         ),
         asked=asked,
         steps=(
@@ -170,6 +173,7 @@ def _rewrite(place: Place, identity: MetaProperties, new_id: str, now_ms: int, c
     facts: dict[str, object] = {
         "node_id": int(identity.node_id), "cluster_id_before": identity.cluster_id, "cluster_id_after": new_id,
         "last_epoch": next((int(copy.end.epoch) for copy in copies if copy.place is place), None),
+        **unchecked_fact(copies),
     }  # fmt: skip
     return Rewrite(action="cluster-id", log_dir=place.log_dir, changes=(change,), facts=facts)
 

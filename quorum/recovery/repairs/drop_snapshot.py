@@ -16,6 +16,7 @@ from metadata_log.storage.checkpoint import parse_checkpoint_name
 from quorum.recovery.advice.commands import brokers_of, check_and_start
 from quorum.recovery.advice.directory_transfer import homes_of, take_home
 from quorum.recovery.advice.faults import drop_line
+from quorum.recovery.advice.newer_release import not_checked
 from quorum.recovery.copies.checkpoints import damage_of
 from quorum.recovery.copies.copy_parts import CheckpointFile
 from quorum.recovery.copies.log_copy import Copy
@@ -71,7 +72,12 @@ def propose_drop_snapshot(
         ),
         keeps=f"everything up to offset {own.end.offset} of epoch {own.end.epoch}: the log, whole checkpoints, and the "
         "node's vote",
-        warnings=(*silence(asked), *strange_missing(known, request), *not_compared(known, own)),
+        warnings=(
+            *silence(asked),
+            *strange_missing(known, request),
+            *not_compared(known, own),
+            *not_checked(known.copies),
+        ),
         asked=asked,
         steps=(check, *take_home(homes_of([own], known.told_by.voters, brokers_of(known))), start),
     )

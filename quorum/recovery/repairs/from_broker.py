@@ -28,6 +28,7 @@ from metadata_log.voters import Endpoint, Voter, VoterSet
 from quorum.recovery.advice.clones import of_the_clone
 from quorum.recovery.advice.commands import Step, bring_back, brokers_of, contact, is_ours, rejoin
 from quorum.recovery.advice.directory_transfer import home_of, take_home
+from quorum.recovery.advice.newer_release import refuse_newer_voters
 from quorum.recovery.advice.standalone_command import alone_line
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.copies.read_copies import read_copies
@@ -151,8 +152,15 @@ def _refuse_inside(known: Survey, new: NewController) -> None:
 def _voters(known: Survey, chosen: Copy, new: NewController, own: MetaProperties | None) -> VoterSet | None:
     """The new controller alone; None where voters are static."""
     image = chosen.image
+    refuse_newer_voters(chosen)
+    if image is None or image.features.metadata_version is None:
+        raise RefusedError(
+            f"{chosen.label}: no record that this software knows says at which metadata.version its cluster is, and a "
+            "new controller's bootstrap.checkpoint does. Use the kraft that knows the release that wrote it, or a "
+            "surviving controller's own directory (kraft recover standalone)"
+        )
     ids = set(known.voter_ids)
-    if image is not None and new.node_id in image.cluster.brokers and new.node_id not in ids:
+    if new.node_id in image.cluster.brokers and new.node_id not in ids:
         raise RefusedError(
             f"--node-id {new.node_id} is a broker's: give the id of a lost controller"
             + (f", one of {', '.join(map(str, sorted(ids)))}" if ids else ", or a new one")

@@ -19,12 +19,13 @@ from metadata_log.storage.segment import LocatedBatch, SegmentIndex, segment_fil
 from metadata_log.tools.read.scan import scan
 from quorum.recovery.advice.commands import check_and_start, cut_line
 from quorum.recovery.advice.faults import trim_line
+from quorum.recovery.advice.newer_release import not_checked, refuse_newer_files
 from quorum.recovery.copies.copy_parts import SegmentPart
 from quorum.recovery.copies.copy_reader import read_copy
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.copies.log_extent import reach_of
 from quorum.recovery.evidence.repair_evidence import survey
-from quorum.recovery.guards.request import Proposal, refuse_damaged, refuse_newer_files
+from quorum.recovery.guards.request import Proposal, refuse_damaged
 from quorum.recovery.journal.changes import Content, FileChange, Rewrite
 from quorum.recovery.journal.errors import AlreadyDoneError, RefusedError
 from quorum.recovery.journal.log_directories import find_target
@@ -78,6 +79,7 @@ def propose_rebuild_indexes(files: Files, target: str) -> Proposal:
             f"changes: {'they are' if len(changes) > 1 else 'it is'} made anew from the log",
         ),
         keeps="every byte of the log, its checkpoints, and the node's vote",
+        warnings=not_checked([own]),
         steps=check_and_start(known, own, "Start the node"),
     )
 

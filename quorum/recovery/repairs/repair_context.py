@@ -16,6 +16,7 @@ from metadata_log.ids import ReplicaKey
 from metadata_log.voters import Endpoint, VoterSet
 from quorum.recovery.advice.clones import clone_notes
 from quorum.recovery.advice.commands import Step, check_result
+from quorum.recovery.advice.newer_release import not_checked
 from quorum.recovery.advice.plan import may_lose
 from quorum.recovery.advice.unable_to_follow import left_behind, set_aside, warning_of
 from quorum.recovery.copies.log_copy import Copy
@@ -178,6 +179,7 @@ def look_ahead(
             *_notes(known, epoch),
             *rivals.unread,
             *clone_notes(known, writes),
+            *not_checked(known.copies),
         ),
         is_begun=is_begun,
     )

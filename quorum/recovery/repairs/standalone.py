@@ -15,6 +15,7 @@ from metadata_log.voters import Endpoint, Voter, VoterSet
 from quorum.recovery.advice.clones import of_the_clone
 from quorum.recovery.advice.commands import bring_back, brokers_of, contact, is_ours, never_again, rejoin
 from quorum.recovery.advice.directory_transfer import home_of, take_home
+from quorum.recovery.advice.newer_release import refuse_newer_voters
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.evidence.repair_evidence import Survey
 from quorum.recovery.guards.request import (
@@ -61,6 +62,7 @@ def propose_standalone(
 
 def _voter(own: Copy, endpoints: Sequence[Endpoint]) -> Voter:
     identity, voters = refuse_nameless(own.place), own.voters
+    refuse_newer_voters(own)
     if own.kraft_version == 0 or voters is None:
         raise RefusedError(
             f"{own.label} is at kraft.version 0: its voters stand in the configuration, not in the log. Use `kraft "

@@ -18,6 +18,7 @@ from metadata_log.files.port import Files
 from metadata_log.voters import CONTROLLER_LISTENER, Endpoint
 from quorum.recovery.advice.commands import Step, brokers_of, never_again, rejoin, start_line
 from quorum.recovery.advice.directory_transfer import Home, take_home
+from quorum.recovery.advice.newer_release import refuse_newer_voters
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.guards.addresses import refuse_no_host
 from quorum.recovery.guards.request import Proposal, Request
@@ -72,6 +73,7 @@ def propose_static_voters(
     """
     found = read_targets(files, targets, copies, named)
     known, owned, source = found.known, found.owned, found.source
+    refuse_newer_voters(source)
     if source.kraft_version > 0:
         raise RefusedError(
             f"{source.label} is at kraft.version {source.kraft_version}: its voters stand in the log, and the "

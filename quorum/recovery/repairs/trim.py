@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from metadata_log.files.port import Files
 from quorum.recovery.advice.commands import brokers_of, check_and_start, cut_line
 from quorum.recovery.advice.directory_transfer import homes_of, take_home
+from quorum.recovery.advice.newer_release import not_checked
 from quorum.recovery.copies.copy_parts import PassedOver
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.evidence.repair_evidence import Survey
@@ -65,7 +66,12 @@ def propose_trim(files: Files, target: str, copies: Sequence[str], before: int, 
         ),
         keeps=f"everything up to offset {own.end.offset} of epoch {own.end.epoch}: the checkpoint, every record behind "
         "it, and the node's vote; no new epoch begins",
-        warnings=(*silence(asked), *strange_missing(known, request), *not_compared(known, own)),
+        warnings=(
+            *silence(asked),
+            *strange_missing(known, request),
+            *not_compared(known, own),
+            *not_checked(known.copies),
+        ),
         asked=asked,
         steps=(check, *take_home(homes_of([own], known.told_by.voters, brokers_of(known))), start),
     )

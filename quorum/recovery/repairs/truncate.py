@@ -15,6 +15,7 @@ from metadata_log.directory import METADATA_DIRECTORY
 from metadata_log.files.port import Files
 from quorum.recovery.advice.commands import Step, check_and_start
 from quorum.recovery.advice.faults import trim_line
+from quorum.recovery.advice.newer_release import not_checked
 from quorum.recovery.advice.unable_to_follow import left_behind, set_aside
 from quorum.recovery.copies.copy_reader import read_copy
 from quorum.recovery.copies.log_copy import Copy
@@ -175,7 +176,7 @@ def _proposal(
         ),
         keeps=f"everything up to offset {to} of epoch {kept.end.epoch}, and the node's vote: no new epoch begins",
         loses=losses,
-        warnings=(*warnings, *silence(asked), *unlisted(known), *not_compared(known, own)),
+        warnings=(*warnings, *silence(asked), *unlisted(known), *not_compared(known, own), *not_checked(known.copies)),
         asked=tuple(asked),
         steps=(
             *(

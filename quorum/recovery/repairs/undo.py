@@ -15,6 +15,7 @@ from metadata_log.directory import METADATA_DIRECTORY
 from metadata_log.errors import MetadataLogError
 from metadata_log.files.port import Files
 from quorum.recovery.advice.commands import command, undo_line
+from quorum.recovery.advice.newer_release import NOT_CHECKED
 from quorum.recovery.copies.copy_reader import read_copy
 from quorum.recovery.evidence.repair_evidence import Survey
 from quorum.recovery.guards.request import Proposal
@@ -185,6 +186,8 @@ def _nothing_to_undo(known: list[Record], own: list[Record], log_dir: str, work_
 
 def _warnings(record: Record, earlier: list[Record]) -> tuple[str, ...]:
     said = [f"the directory is then as it was before {record.at}: what was wrong with it is wrong again"]
+    unchecked = record.facts.get(NOT_CHECKED)
+    said += [unchecked] if isinstance(unchecked, str) else []
     if earlier:
         said.append(
             f"an earlier repair is still there, `kraft recover {earlier[-1].action}` of {earlier[-1].at}: the same "

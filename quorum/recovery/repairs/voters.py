@@ -21,6 +21,7 @@ from metadata_log.voters import CONTROLLER_LISTENER, GRPC_LISTENER, Endpoint, In
 from quorum.recovery.advice.clones import of_the_clone
 from quorum.recovery.advice.commands import Step, brokers_of, command, contact, is_ours, never_again, rejoin, start_line
 from quorum.recovery.advice.directory_transfer import homes_of, take_home
+from quorum.recovery.advice.newer_release import refuse_newer_voters
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.guards.addresses import refuse_no_host
 from quorum.recovery.guards.request import Proposal, Request, refuse_second_quorum
@@ -84,6 +85,7 @@ def propose_voters(
     """
     found = read_targets(files, targets, copies, named)
     known, owned, source = found.known, found.owned, found.source
+    refuse_newer_voters(source)
     if source.kraft_version == 0 or source.voters is None:
         raise RefusedError(
             f"{source.label} is at kraft.version 0: its voters stand in the configuration. Use `kraft recover "

@@ -21,6 +21,7 @@ from tests.unit.recovery.evidence.test_who_speaks import formatted
 STATE = "__cluster_metadata-0/quorum-state"
 EPOCHS = "__cluster_metadata-0/leader-epoch-checkpoint"
 NEWER = b'{"leaderId":-1,"leaderEpoch":7000,"votedId":-1,"data_version":2}'
+NO_EPOCH = b'{"term":7000,"data_version":2}'
 
 
 def survivor(name: str, data: bytes, path: str = "/n1") -> SimulatedFiles:
@@ -34,11 +35,18 @@ def survivor(name: str, data: bytes, path: str = "/n1") -> SimulatedFiles:
 
 
 @pytest.mark.parametrize("path", ["/n1", "/n12"])
-def test_a_quorum_state_of_newer_software_is_never_written_over(path: str) -> None:
-    files = survivor(STATE, NEWER, path)
+def test_a_quorum_state_of_newer_software_without_its_epoch_is_never_written_over(path: str) -> None:
+    files = survivor(STATE, NO_EPOCH, path)
     for accepted in (False, True):
         with pytest.raises(RefusedError, match=rf"^{path}/{STATE}: data_version 2 is not known.*Use a kraft of that"):
             propose_standalone(files, "/n1", ["/n12"], request(accept_lost_vote=accepted))
+
+
+@pytest.mark.parametrize("path", ["/n1", "/n12"])
+def test_the_epoch_of_a_quorum_state_of_newer_software_counts(path: str) -> None:
+    proposal = propose_standalone(survivor(STATE, NEWER, path), "/n1", ["/n12"], request())
+    assert any("epoch 8000 begins" in said and "is 7000)" in said for said in proposal.says)
+    assert any(f"not checked: {path}/{STATE} (data_version 2 is not known" in said for said in proposal.warnings)
 
 
 @pytest.mark.parametrize("path", ["/n1", "/n12"])
@@ -64,7 +72,8 @@ def test_a_quorum_state_that_says_nothing_is_passed_over_only_when_that_is_accep
 
 
 @pytest.mark.parametrize(
-    ("data", "says"), [(b"", "Restore it.* add --accept-lost-vote to what follows"), (NEWER, "a kraft of that version")]
+    ("data", "says"),
+    [(b"", "Restore it.* add --accept-lost-vote to what follows"), (NO_EPOCH, "a kraft of that version")],
 )
 def test_the_plan_says_what_is_to_be_done_about_it_before_its_commands(data: bytes, says: str) -> None:
     steps = inspect_copies(survivor(STATE, data), ["/n1", "/n12"]).plan.steps
