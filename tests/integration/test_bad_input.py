@@ -19,6 +19,7 @@ from metadata_log.directory import QUORUM_STATE_FILE
 from metadata_log.format.batch import build_batch, iter_batches
 from metadata_log.ids import METADATA_TOPIC_ID, id_text
 from metadata_log.offsets import Epoch, Offset
+from metadata_log.records import FeatureLevelRecord, encode_record
 from quorum.api.error_codes import Error
 from quorum.cli.demo.cluster import Cluster, Node, wait_until
 from quorum.node.process.system_ports import SystemEntropy
@@ -316,6 +317,20 @@ def test_an_unknown_record_stops_the_node(filled: Node) -> None:
     kept = log.read_bytes()
     said = complaint(filled)
     assert f"unknown metadata record at offset {offset}: type 99, version 3" in said
+    assert log.read_bytes().startswith(kept)
+    os.truncate(log, len(kept))
+
+
+def test_a_level_of_a_later_release_stops_the_node(filled: Node) -> None:
+    log = log_of(filled)
+    epoch = Epoch(_epoch(filled))
+    level = encode_record(FeatureLevelRecord(name="metadata.version", feature_level=35), 0)
+    with log.open("ab") as file:
+        file.write(build_batch(base_offset=read_end(filled), epoch=epoch, timestamp_ms=1, values=[level]))
+    kept = log.read_bytes()
+    said = complaint(filled)
+    assert "the metadata log finalises metadata.version 35, which this software does not know" in said
+    assert "Use the release that has finalised it" in said
     assert log.read_bytes().startswith(kept)
     os.truncate(log, len(kept))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import re
 from typing import Any
 
 import msgspec
@@ -19,6 +20,7 @@ from metadata_log.errors import (
     DirectoryLockedError,
     ForeignDirectoryError,
     LostVoteError,
+    NewerLevelError,
     NotFormattedError,
     StorageFailedError,
     UnknownRecordError,
@@ -27,8 +29,9 @@ from metadata_log.files.simulated_files import SimulatedFiles
 from metadata_log.format.batch import build_batch
 from metadata_log.ids import DirectoryId, TopicId
 from metadata_log.image.features import METADATA_VERSION
-from metadata_log.offsets import Epoch, Offset
-from metadata_log.records import BeginTransactionRecord, TopicRecord, encode_record
+from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
+from metadata_log.records import BeginTransactionRecord, FeatureLevelRecord, TopicRecord, encode_record
+from metadata_log.storage.checkpoint import CheckpointTimes, build_checkpoint, checkpoint_name, write_checkpoint
 from quorum.api import FeatureRange
 from quorum.api.error_codes import Error
 from quorum.node.config.node_config import config_of
@@ -207,6 +210,61 @@ def test_an_unknown_record_stops_the_node_by_type_and_offset() -> None:
     node.cluster.run_until(lambda: not node.is_up)
     assert isinstance(node.failure, UnknownRecordError)
     assert (node.failure.api_key, node.failure.offset) == (99, end)
+
+
+LATER_LEVELS = [
+    (METADATA_VERSION, 34, "metadata.version 4.5-IV0 (34)"),
+    (METADATA_VERSION, 35, "metadata.version 35"),
+    ("later.version", 1, "later.version 1"),
+    ("group.version", 9, "group.version 9"),
+]
+
+
+def _level(name: str, level: int) -> bytes:
+    return encode_record(FeatureLevelRecord(name=name, feature_level=level), 0)
+
+
+@pytest.mark.parametrize(("name", "level", "named"), LATER_LEVELS)
+def test_a_level_of_a_later_release_stops_the_node_by_name(name: str, level: int, named: str) -> None:
+    node = _alone()
+    epoch = node.executor.machine.epoch
+    batch = build_batch(base_offset=_end_of(node), epoch=epoch, timestamp_ms=0, values=[_level(name, level)])
+    _append(node.files, batch)
+    before = node.files.content(SEGMENT)
+
+    node.start()
+    node.cluster.run_until(lambda: not node.is_up)
+
+    assert isinstance(node.failure, NewerLevelError)
+    assert f"finalises {named}, which this software does not know" in str(node.failure)
+    assert "Use the release that has finalised it" in str(node.failure)
+    assert node.files.content(SEGMENT).startswith(before)
+
+
+def test_levels_of_a_later_release_in_the_first_records_are_refused_before_a_log_begins() -> None:
+    node = Cluster(1).node(1)
+    path = f"{DATA}/bootstrap.checkpoint"
+    node.files.unlink(path)
+    times = CheckpointTimes.at(0, last_contained_ms=0)
+    values = [_level(METADATA_VERSION, 34)]
+    write_checkpoint(node.files, path, build_checkpoint(values, epoch=Epoch(0), times=times))
+
+    with pytest.raises(NewerLevelError, match=r"finalises metadata\.version 4\.5-IV0 \(34\)"):
+        open_replica(node.files, node.config)
+
+
+@pytest.mark.parametrize(("name", "level", "named"), LATER_LEVELS)
+def test_a_node_does_not_start_from_a_checkpoint_of_a_later_release(name: str, level: int, named: str) -> None:
+    node = _alone()
+    end = OffsetAndEpoch(offset=_end_of(node), epoch=node.executor.machine.epoch)
+    times = CheckpointTimes.at(1, last_contained_ms=1)
+    values = [_level(METADATA_VERSION, 30), _level(name, level)]
+    write_checkpoint(
+        node.files, f"{DIRECTORY}/{checkpoint_name(end)}", build_checkpoint(values, epoch=end.epoch, times=times)
+    )
+
+    with pytest.raises(NewerLevelError, match=re.escape(f"finalises {named}")):
+        open_replica(node.files, node.config)
 
 
 def test_an_open_transaction_is_aborted_by_the_next_active_controller() -> None:

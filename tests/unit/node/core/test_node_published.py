@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import pytest
+
+from metadata_log.errors import NewerLevelError
 from metadata_log.format.batch import build_batch
 from metadata_log.image import MetadataImage
+from metadata_log.image.features import METADATA_VERSION
 from metadata_log.image.replayer import Replayer
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.records import NoOpRecord, encode_record
 from quorum.node.core.ports import ImagePublished
 from quorum.node.core.published import MOST_LAG, RECORDS_A_SLICE, Published
+from tests.support.image_records import image_of, level
 
 NOTHING = encode_record(NoOpRecord(), 0)
 A_BATCH = 100
@@ -56,3 +61,13 @@ def test_a_slice_is_bounded() -> None:
     log.published.step()
     assert 0 < log.published.end_offset <= RECORDS_A_SLICE
     assert log.published.is_due(must_hurry=False)
+
+
+def test_a_snapshot_at_a_level_of_a_later_release_is_not_followed() -> None:
+    log = _Log(1)
+    later = image_of(level(METADATA_VERSION, 34))
+
+    with pytest.raises(NewerLevelError, match=r"finalises metadata\.version 4\.5-IV0 \(34\)"):
+        log.published.reset(later)
+
+    assert log.events == []
