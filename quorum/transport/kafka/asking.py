@@ -200,9 +200,11 @@ def asked(request: object, offered: Offered, *, cluster_id: str | None, timeout_
     version = min(last, newest)
     if version < max(first, least):
         known = f"versions {first} to {last}" if last >= first else "nothing"
+        advice = "controllers beside ours are of Kafka 4.0 or newer"
+        if first > newest:
+            advice = "it is of a later release: use a version of this software that knows that release"
         raise NotSpokenError(
-            f"it knows {known} of {api.name} ({api.key}); version {least} to {newest} is needed: controllers beside "
-            "ours are of Kafka 4.0 or newer"
+            f"it knows {known} of {api.name} ({api.key}); version {least} to {newest} is needed: {advice}"
         )
     return api.ask(questions_of(api.name, api.key, version), request, cluster_id, timeout_ms)
 
@@ -234,5 +236,8 @@ def offered_in(questions: Questions, data: bytes) -> Offered | Questions:
     first, last = found.get(API_VERSIONS, (0, 0))
     again = min(last, questions.version - 1)
     if again < first:
-        raise BadFrame("it knows no version of ApiVersions that is known here")
+        raise BadFrame(
+            f"it knows no version of ApiVersions ({API_VERSIONS}) that is known here: it answers {first} to {last}, "
+            f"and 0 to {_NEWEST_VERSIONS} are known. Use a version of this software that knows its release"
+        )
     return first_question(again)

@@ -176,7 +176,6 @@ class TestVersions:
         ("request_", "offered"),
         [
             (VOTE, {}),
-            (VOTE, {52: (3, 5)}),
             (_SAMPLES[1], {1: (4, 15)}),
             (AddRaftVoterRequest(voter=KEY, endpoints=(), ack_when_committed=False), {80: (0, 0)}),
         ],
@@ -184,6 +183,25 @@ class TestVersions:
     def test_what_the_other_side_does_not_know_is_not_asked(self, request_: Any, offered: Any) -> None:
         with pytest.raises(NotSpokenError, match=r"Kafka 4\.0 or newer"):
             asked(request_, offered, cluster_id="c", timeout_ms=1)
+
+    @pytest.mark.parametrize(
+        ("request_", "offered", "words"),
+        [
+            (VOTE, {52: (3, 9)}, "versions 3 to 9 of vote (52); version 0 to 2 is needed"),
+            (_SAMPLES[1], {1: (19, 21)}, "versions 19 to 21 of fetch (1); version 16 to 18 is needed"),
+        ],
+    )
+    def test_a_later_release_without_a_version_of_ours_is_named(self, request_: Any, offered: Any, words: str) -> None:
+        with pytest.raises(NotSpokenError) as raised:
+            asked(request_, offered, cluster_id="c", timeout_ms=1)
+        assert str(raised.value) == (
+            f"it knows {words}: it is of a later release: use a version of this software that knows that release"
+        )
+
+    @pytest.mark.parametrize("key", sorted(_SAMPLES))
+    def test_of_a_later_release_that_knows_ours_the_newest_of_ours_is_asked(self, key: int) -> None:
+        questions = asked(_SAMPLES[key], {key: (0, 99)}, cluster_id="c", timeout_ms=1).questions
+        assert (questions.key, questions.version) == (key, NEWEST[key][1])
 
     def test_a_pre_vote_is_never_asked_as_a_vote(self) -> None:
         pre_vote = VoteRequest(
