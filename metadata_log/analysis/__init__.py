@@ -9,10 +9,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from metadata_log.analysis.errors import AnalysisError, JavaNotFoundError
-from metadata_log.analysis.findings import KINDS, Finding, Severity
+from metadata_log.analysis.findings import CHECKS, KINDS, Finding, Severity
 from metadata_log.analysis.report.verdict import Verdict, finding_rows, replica_rows
 
 __all__ = [
+    "CHECKS",
     "KINDS",
     "AnalysisError",
     "Finding",

@@ -10,6 +10,9 @@ from typing import Final
 
 import msgspec
 
+from metadata_log.tools.findings.advice import NEWER
+from metadata_log.tools.findings.kinds import NEWER_RELEASE
+
 
 class Severity(enum.StrEnum):
     """How sure and how bad. Errors and warnings make a verdict of findings; a note does not."""
@@ -137,7 +140,12 @@ _ALL: Final = (
         advice="name an export of its log, too: without it less can be said of what is committed",
     ),
 )
-KINDS: Final[dict[str, Kind]] = {kind.name: kind for kind in _ALL}
+CHECKS: Final = len(_ALL)
+"""The number of checks; the note of a later release is not one."""
+
+KINDS: Final[dict[str, Kind]] = {
+    kind.name: kind for kind in (*_ALL, Kind(name=NEWER_RELEASE, title="Parts of a later release", advice=NEWER))
+}
 """By name, in the order in which a report shows them."""
 
 _ORDER: Final = {severity: number for number, severity in enumerate(Severity)}

@@ -22,6 +22,7 @@ from metadata_log.analysis.errors import AnalysisError
 from metadata_log.analysis.findings import Finding, sort_findings
 from metadata_log.analysis.inputs import ReplicaInput, directory_text, find_replicas
 from metadata_log.analysis.judge import MAX_REPLICAS, Conflict, Judge, Variant, holders_of
+from metadata_log.analysis.newer import known_ranges, newer_findings
 from metadata_log.analysis.replicas import ReplicaFacts, gather, is_voter, ranges_to_judge, voters_in_force
 from metadata_log.analysis.report.verdict import LeaderEpoch, Progress, ReplicaSummary, Verdict, count_of
 from metadata_log.analysis.rows import BATCHES, RECORDS
@@ -135,7 +136,9 @@ class _Found:
             for row in counts:
                 if row["fault"] is not None:
                     self._findings.append(unreadable_finding(row, self._inputs[row["replica"]]))
-            for row in record_checks.broken_topics(records, ranges).collect():
+            self._findings.extend(newer_findings(counts, self._inputs))
+            known = known_ranges(ranges, counts)
+            for row in record_checks.broken_topics(records, known).collect() if known else ():
                 self._findings.extend(topic_findings(row, self._inputs, stands_for[row["replica"]]))
         finally:
             records.unpersist()

@@ -26,8 +26,11 @@ _USES: Final = ("Partition", "PartitionChange", _REMOVES)
 
 
 def counts(records: DataFrame) -> DataFrame:
-    """How many records of each type each file holds, and the first of them; a `fault` where they do not decode."""
-    return records.groupBy("replica", "file", "is_checkpoint", "type", "fault").agg(
+    """How many records of each type each file holds, and the first of them; a `fault` where they do not decode.
+
+    `newer`: the part of a later release that they are.
+    """
+    return records.groupBy("replica", "file", "is_checkpoint", "type", "fault", "newer").agg(
         F.min(F.struct("offset", "epoch")).alias("first"), F.count("*").alias("count")
     )
 

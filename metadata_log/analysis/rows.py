@@ -9,28 +9,40 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from typing import Final, TypeAlias
 
+import msgspec
+
 from metadata_log.analysis.inputs import Piece
-from metadata_log.errors import CorruptBatchError, RecordError
+from metadata_log.errors import CorruptBatchError, RecordError, UnknownRecordError
 from metadata_log.files.os_files import OsFiles
 from metadata_log.format.batch import batch_records, batch_values
 from metadata_log.ids import ReplicaKey, id_text
+from metadata_log.image.features import KRAFT_VERSION
 from metadata_log.records import (
+    FeatureLevelRecord,
+    KRaftVersionRecord,
+    LeaderChangeMessage,
     MetadataRecord,
     PartitionChangeRecord,
     PartitionRecord,
     RemoveTopicRecord,
+    SnapshotFooterRecord,
     TopicRecord,
+    VotersRecord,
     decode_control,
     decode_versioned,
 )
+from metadata_log.records.newer import NewerPart, newer_control, newer_level, newer_record
+from metadata_log.records.registry import CONTROL_RECORDS, METADATA_RECORDS
 from metadata_log.storage.segment import LocatedBatch
-from metadata_log.tools.read.contents import control_facts
+from metadata_log.tools.read.contents import ControlFacts, control_facts
 from metadata_log.tools.read.scan import Damage, scan
 
 Row: TypeAlias = tuple[object, ...]
 
 BATCHES: Final = "batches"
 RECORDS: Final = "records"
+NO_LEADER: Final = -1
+"""In place of a leader that a LeaderChange of a later release names."""
 
 COLUMNS: Final[dict[str, tuple[tuple[str, str], ...]]] = {
     BATCHES: (
@@ -48,9 +60,9 @@ COLUMNS: Final[dict[str, tuple[tuple[str, str], ...]]] = {
         ("timestamp_ms", "bigint"),  # of its newest record
         ("records", "int"),
         ("digest", "bigint"),  # BLAKE2b of all its bytes, shortened
-        ("leader_id", "int"),  # of the LeaderChange in it
+        ("leader_id", "int"),  # of the LeaderChange in it; -1: that is of a later release
         ("electors", "string"),  # the voters that the LeaderChange names
-        ("voters", "string"),  # of the VotersRecord in it
+        ("voters", "string"),  # of the VotersRecord in it; empty: that is of a later release
         ("is_footer", "boolean"),  # whether it ends a checkpoint
     ),
     RECORDS: (
@@ -67,6 +79,7 @@ COLUMNS: Final[dict[str, tuple[tuple[str, str], ...]]] = {
         ("name", "string"),
         ("partition", "int"),
         ("fault", "string"),  # why it cannot be read
+        ("newer", "string"),  # the `NewerPart` that it is, as JSON
     ),
 }
 """Name and Spark type of each column, by table."""
@@ -115,7 +128,9 @@ def _batch_row(piece: Piece, batch: LocatedBatch) -> Row:
         facts = control_facts(batch)
         leader_id, detail = facts.leader_id, facts.unreadable
         electors, voters = _keys_text(facts.electors), _keys_text(facts.voters)
-        is_footer = "SnapshotFooterRecord" in facts.types
+        leader_id = NO_LEADER if leader_id is None and _is_newer(LeaderChangeMessage, facts) else leader_id
+        voters = "" if voters is None and _is_newer(VotersRecord, facts) else voters
+        is_footer = any(name.startswith(SnapshotFooterRecord.__name__) for name in facts.types)
     return (
         piece.replica,
         piece.name,
@@ -138,6 +153,11 @@ def _batch_row(piece: Piece, batch: LocatedBatch) -> Row:
     )
 
 
+def _is_newer(record: type, facts: ControlFacts) -> bool:
+    """Return True if there is one of a version that only a later release knows."""
+    return any(name.startswith(f"{record.__name__} ") for name in facts.types)
+
+
 def _keys_text(keys: Sequence[ReplicaKey] | None) -> str | None:
     return None if keys is None else ",".join(map(str, keys))
 
@@ -157,24 +177,41 @@ def _record_rows(piece: Piece, batch: LocatedBatch) -> Iterator[Row]:
             yield (*where, offset, *when, *_metadata_facts(value))
             offset += 1
     except CorruptBatchError as error:
-        yield (*where, offset, *when, None, None, None, None, None, error.what)
+        yield (*where, offset, *when, None, None, None, None, None, error.what, None)
 
 
 def _control_facts(key: bytes, value: bytes) -> Row:
     try:
         record = decode_control(key, value)
+    except UnknownRecordError as error:
+        return _newer_facts(error, CONTROL_RECORDS.get(error.api_key), newer_control(error))
     except RecordError as error:
-        return (None, None, None, None, None, str(error))
-    return (_type_name(type(record)), record.version, None, None, None, None)
+        return (None, None, None, None, None, str(error), None)
+    level = record.kraft_version if isinstance(record, KRaftVersionRecord) else 0
+    return (_type_name(type(record)), record.version, None, None, None, None, _level_text(KRAFT_VERSION, level))
 
 
 def _metadata_facts(value: bytes) -> Row:
     try:
         record, version = decode_versioned(value)
+    except UnknownRecordError as error:
+        return _newer_facts(error, METADATA_RECORDS.get(error.api_key), newer_record(error))
     except RecordError as error:
-        return (None, None, None, None, None, str(error))
+        return (None, None, None, None, None, str(error), None)
     topic_id, name, partition = _topic_facts(record)
-    return (_type_name(type(record)), version, topic_id, name, partition, None)
+    newer = _level_text(record.name, record.feature_level) if isinstance(record, FeatureLevelRecord) else None
+    return (_type_name(type(record)), version, topic_id, name, partition, None, newer)
+
+
+def _newer_facts(error: UnknownRecordError, known: type | None, part: NewerPart) -> Row:
+    name = f"type {error.api_key}" if known is None else _type_name(known)
+    return (name, error.version, None, None, None, None, msgspec.json.encode(part).decode())
+
+
+def _level_text(name: str, level: int) -> str | None:
+    """Return the part that is a level of a later release, as JSON."""
+    part = newer_level(name, level)
+    return None if part is None else msgspec.json.encode(part).decode()
 
 
 def _topic_facts(record: MetadataRecord) -> tuple[str | None, str | None, int | None]:

@@ -15,6 +15,7 @@ from metadata_log.records import PartitionRecord, TopicRecord
 from metadata_log.tools.backup import export
 from metadata_log.tools.backup.export import export_replica
 from tests.spark.plant import FIXTURES, Replica, base_offset, flipped, leader_change, other_bytes, split, with_epoch
+from tests.support.newer_logs import NEWER_LOGS, NEWER_NAMES, NewerLog, plant_newer
 
 pytestmark = pytest.mark.timeout(600)
 """The first waits for a JVM. Cut off in the middle of a call, it would leave the session of all others unusable."""
@@ -59,6 +60,22 @@ def test_finds_nothing_where_4_4_cut_off_the_beginning_of_its_logs(clusters: Pat
         *((node, 344) for node in (1, 2, 3)),
         *((node, 343) for node in (11, 12)),
     ]
+
+
+@pytest.mark.parametrize("case", NEWER_LOGS, ids=NEWER_NAMES)
+def test_a_log_of_a_later_release_is_clean_with_one_note(case: NewerLog, clusters: Path, tmp_path: Path) -> None:
+    plant_newer(case, clusters, tmp_path / "cluster")
+
+    verdict = run_analysis([tmp_path / "cluster" / f"node-{node_id}" for node_id in (1, 2, 3)])
+
+    assert counted(verdict) == []
+    notes = [finding.meaning for finding in verdict.findings if finding.kind == "newer_release"]
+    if case.name == "quorum_state_version":
+        assert notes == []  # the files beside a log are not analysed
+        return
+    (note,) = notes
+    assert ("metadata.version 4.5-IV0 (34)" if case.name == "unknown_tag" else case.says) in note
+    assert note in verdict.sentence
 
 
 def test_a_log_without_meta_properties_is_known_by_its_path() -> None:
@@ -224,7 +241,7 @@ def test_records_that_break_a_rule_are_each_named(replicas: dict[int, Replica]) 
     reused = replicas[2].append(TopicRecord(name="again", topic_id=OF_A_DELETED_TOPIC))
     reserved = replicas[2].append(TopicRecord(name="<b>sentinel</b>", topic_id=METADATA_TOPIC_ID))
     unknown = replicas[2].append(PARTITION_OF_NO_TOPIC)
-    unreadable = replicas[2].append(bytes((1, 120, 0)))
+    unreadable = replicas[2].append(bytes((1, 2, 0)))
     verdict = analyse(replicas)
     assert places(verdict) == {
         ("topic_id_reused", 2, reused),
@@ -235,7 +252,7 @@ def test_records_that_break_a_rule_are_each_named(replicas: dict[int, Replica]) 
     meanings = {finding.kind: finding.meaning for finding in counted(verdict)}
     assert "'again' is given the id 6q3kDGOjQeicDbuHQqPX2A, which 'search-91' was given" in meanings["topic_id_reused"]
     assert "partition 3" in meanings["unknown_topic"]
-    assert "type 120" in meanings["unreadable_record"]
+    assert "TopicRecord, version 0" in meanings["unreadable_record"]
 
 
 def test_the_metadata_topic_may_have_its_own_id_and_nobody_else(replicas: dict[int, Replica]) -> None:

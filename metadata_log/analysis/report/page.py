@@ -11,7 +11,7 @@ from html import escape
 from pathlib import Path
 from typing import Final
 
-from metadata_log.analysis.findings import KINDS, Finding
+from metadata_log.analysis.findings import CHECKS, KINDS, Finding
 from metadata_log.analysis.report.charts import bars, lanes, legend, progress_chart
 from metadata_log.analysis.report.verdict import Verdict
 from metadata_log.tools.new_files import naming, new_file
@@ -94,7 +94,7 @@ def _findings(verdict: Verdict) -> str:
     shown = verdict.findings[:_FINDINGS_SHOWN]
     more = len(verdict.findings) - len(shown)
     if verdict.is_clean:
-        intro = f"None of the {len(KINDS)} checks found anything wrong, in any of the logs or between them." + (
+        intro = f"None of the {CHECKS} checks found anything wrong, in any of the logs or between them." + (
             " What follows are notes, which need no action." if shown else ""
         )
     else:
@@ -160,7 +160,7 @@ def _by_type(verdict: Verdict) -> str:
 
 
 def _checks(verdict: Verdict) -> str:
-    counted = [(kind, verdict.count_of(kind.name)) for kind in KINDS.values()]
+    counted = [(kind, verdict.count_of(kind.name)) for kind in list(KINDS.values())[:CHECKS]]
     found = [(kind.title, count) for kind, count in counted if count]
     passed = [kind for kind, count in counted if not count]
     plot = bars(found, bad=True) if found else ""

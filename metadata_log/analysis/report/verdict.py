@@ -10,7 +10,8 @@ from typing import Any, Final
 
 import msgspec
 
-from metadata_log.analysis.findings import KINDS, Finding, Severity
+from metadata_log.analysis.findings import CHECKS, Finding, Severity
+from metadata_log.tools.findings.kinds import NEWER_RELEASE
 
 CLEAN: Final = 0
 FINDINGS: Final = 1
@@ -101,7 +102,8 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
         errors = sum(finding.severity is Severity.ERROR for finding in self.findings)
         warnings = sum(finding.severity is Severity.WARNING for finding in self.findings)
         if self.is_clean:
-            return f"Clean: {logs}, {len(KINDS)} checks, nothing found."
+            newer = [f"; {found.meaning}" for found in self.findings if found.kind == NEWER_RELEASE]
+            return f"Clean: {logs}, {CHECKS} checks, nothing found{''.join(newer)}."
         parts = [count_of(errors, "error")] if errors else []
         parts += [count_of(warnings, "warning")] if warnings else []
         return f"Not clean: {' and '.join(parts)} in {logs}."

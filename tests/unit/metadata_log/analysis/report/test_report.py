@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from metadata_log.analysis import KINDS, Finding, Severity, Verdict, finding_rows, replica_rows
+from metadata_log.analysis import CHECKS, KINDS, Finding, Severity, Verdict, finding_rows, replica_rows
 from metadata_log.analysis.report.page import render
 from metadata_log.analysis.report.terminal import render_verdict
 from metadata_log.analysis.report.verdict import LeaderEpoch, Progress, ReplicaSummary
@@ -123,9 +123,29 @@ def text_of(page: str) -> str:
 def test_a_clean_page_says_so_in_words(clean: Verdict) -> None:
     text = text_of(render(clean))
     assert "Clean" in text
-    assert f"None of the {len(KINDS)} checks found anything wrong" in text
+    assert f"None of the {CHECKS} checks found anything wrong" in text
     assert "Every record below offset 95 was committed: a majority holds it" in text
     assert "Up to 98, records may have been" in text
+
+
+def test_a_clean_verdict_names_what_was_not_judged(clean: Verdict) -> None:
+    meaning = "written by a release after 4.4; not judged: metadata.version 35"
+    note = Finding(
+        kind="newer_release",
+        severity=Severity.NOTE,
+        node_id=1,
+        replica="node 1",
+        file=None,
+        offset=7,
+        epoch=1,
+        meaning=meaning,
+        advice=KINDS["newer_release"].advice,
+    )
+    verdict = msgspec.structs.replace(clean, findings=(note,))
+
+    assert verdict.exit_status == 0
+    assert verdict.sentence.endswith(f"{CHECKS} checks, nothing found; {meaning}.")
+    assert meaning in text_of(render(verdict))
 
 
 def test_findings_stand_with_replica_offset_and_advice(dirty: Verdict) -> None:
