@@ -6,13 +6,14 @@ import pytest
 
 from tests.kafka_releases.__main__ import compare
 from tests.kafka_releases.report import Comparison, as_text
+from tests.support.kafka.jars import NEWEST, PREVIOUS
 
 pytestmark = pytest.mark.campaign
 
 
 @pytest.fixture(scope="module")
 def found() -> Comparison:
-    return compare("4.3.0", "4.4.0")
+    return compare(PREVIOUS, NEWEST)
 
 
 def test_the_tables_lack_nothing_of_4_4(found: Comparison) -> None:

@@ -44,8 +44,8 @@ def release_facts(version: str) -> Facts:
         jars = kafka_jars(version)
     except (RuntimeError, LookupError, subprocess.CalledProcessError) as error:
         raise NotReadError(
-            f"the jars of Kafka {version} could not be brought: {error}. If Maven lacks one of them, say so in "
-            "tests/support/kafka/jars.py, as for kafka-shell 4.4.0"
+            f"the jars of Kafka {version} could not be brought: {error}. If only its kafka-shell is not published, "
+            "add the release to RELEASES in tests/support/kafka/jars.py, with has_shell=False"
         ) from None
     kafkas = sorted(jars.glob("kafka*.jar"))
     return {**schema_facts(read_schemas(kafkas)), **class_facts(_ask_classes(version, jars, kafkas))}

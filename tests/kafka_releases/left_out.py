@@ -15,9 +15,6 @@ from tests.kafka_releases import facts as areas
 from tests.kafka_releases.comparison import Difference
 from tests.kafka_releases.schemas import BROKER_API, CONTROL_RECORD, CONTROLLER_API
 
-NEWEST_KNOWN: Final = "4.4.0"
-"""The release that the tables follow. Of another release a row may well be without use."""
-
 
 class LeftOut(msgspec.Struct, frozen=True):
     """Differences of an area on purpose: names by a regular expression, one attribute or all of them."""

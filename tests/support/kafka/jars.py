@@ -70,7 +70,7 @@ def _pom(version: str) -> str:
     wanted = [
         ("org.apache.kafka", artifact, version)
         for artifact in _ARTIFACTS
-        if artifact != "kafka-shell" or RELEASES[version].has_shell
+        if artifact != "kafka-shell" or version not in RELEASES or RELEASES[version].has_shell
     ]
     wanted.append(("org.slf4j", "slf4j-simple", "1.7.36"))
     without = "".join(

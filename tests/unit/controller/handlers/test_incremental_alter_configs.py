@@ -91,6 +91,12 @@ def test_lists_grow_and_shrink_from_their_default(cluster: ControlledCluster) ->
     assert value() == "compact"
 
 
+def test_a_broker_s_list_grows_from_its_default(cluster: ControlledCluster) -> None:
+    own = "com.example.Own"
+    alter(cluster, resource(("group.streams.assignors", APPEND, own), kind=BROKER, name=""))
+    assert cluster.image.configs.of_cluster().get("group.streams.assignors") == f"sticky,{own}"
+
+
 PARTS = st.lists(st.sampled_from(["0:1", "0:2", "0:3", "1:1"]), max_size=6)
 
 
