@@ -32,7 +32,7 @@ def decode_record(value: bytes) -> MetadataRecord:
     """The record that a value of a data batch holds.
 
     Raises:
-        UnknownRecordError: Kafka 4.3 has no such type, or no such version of it.
+        UnknownRecordError: Kafka 4.4 has no such type, or no such version of it.
         MalformedRecordError: the bytes are not those of a record; nothing else is raised for bad bytes.
     """
     read = READERS.get(value[:_FRAME_BYTES])
@@ -110,7 +110,7 @@ def decode_control(key: bytes, value: bytes) -> ControlRecord:
     """The control record in these bytes.
 
     Raises:
-        UnknownRecordError: not a type of the quorum's (2 to 6), or no version of it that Kafka 4.3 has.
+        UnknownRecordError: not a type of the quorum's (2 to 6), or no version of it that Kafka 4.4 has.
         MalformedRecordError: the bytes are not those of a control record.
     """
     control_type = control_type_of(key)

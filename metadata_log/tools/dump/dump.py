@@ -1,6 +1,6 @@
 """What is in a segment or a checkpoint: as the text of `kafka-dump-log --cluster-metadata-decoder`, or as rows.
 
-The text is byte for byte what Kafka 4.3, or 3.9, prints of the same bytes, so that runbooks and scripts work on it.
+The text is byte for byte what Kafka 4.4, or 3.9, prints of the same bytes, so that runbooks and scripts work on it.
 Only what it says of damage is our own: a record that cannot be read shows as "Error at <offset>, skipping." with our
 reason, and where Kafka ends with a stack trace one of our errors is raised, after everything before the damage. Rows,
 one for each record, are for JSON and tables.

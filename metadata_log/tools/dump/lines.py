@@ -1,6 +1,6 @@
 """The lines that Kafka's dump tool prints of a batch, made quickly.
 
-Decides: the text of a batch and of its records, as Kafka 4.3 or 3.9 has it. Must not know: files, titles, what is
+Decides: the text of a batch and of its records, as Kafka 4.4 or 3.9 has it. Must not know: files, titles, what is
 chosen. What a record of the common shape needs (no key, no headers, the batch's own time) is done in one loop; all
 else goes the long way, and both give the same text.
 """
