@@ -68,6 +68,9 @@ def partition_record(topic_id: TopicId, **fields: object) -> PartitionRecord:
     return PartitionRecord(**(sound | fields))  # type: ignore[arg-type]
 
 
+_UNJUDGED = frozenset({"partitions_not_judged"})
+
+
 def appended(
     name: str,
     kind: str,
@@ -75,6 +78,7 @@ def appended(
     *,
     index: int = 0,
     counts: bool = True,
+    also: frozenset[str] = frozenset(),
 ) -> Damage:
     """A batch with such records at the end of the leader's log, of which the one at `index` is found wrong."""
 
@@ -85,7 +89,7 @@ def appended(
             for record in records(cluster)
         ]
         offset, position = append(path, given)
-        return Planted(kind, LEADER, path, offset + index, position, counts=counts)
+        return Planted(kind, LEADER, path, offset + index, position, also, counts=counts)
 
     return Damage(name, "basic", plant)
 
@@ -177,8 +181,8 @@ RECORD_DAMAGE = [
         lambda c: [BeginTransactionRecord(), BeginTransactionRecord(), EndTransactionRecord()],
         index=1,
     ),
-    appended("future_type", "newer_release", lambda c: [b"\x01\x63\x00\x00"], counts=False),
-    appended("future_version", "newer_release", lambda c: [b"\x01\x02\x63\x00"], counts=False),
+    appended("future_type", "newer_release", lambda c: [b"\x01\x63\x00\x00"], counts=False, also=_UNJUDGED),
+    appended("future_version", "newer_release", lambda c: [b"\x01\x02\x63\x00"], counts=False, also=_UNJUDGED),
     appended(
         "cut_value", "malformed_record", lambda c: [encode_record(TopicRecord(name="new", topic_id=NEW_ID), 0)[:9]]
     ),

@@ -29,6 +29,8 @@ class Quorum(msgspec.Struct, frozen=True, kw_only=True):
     voters_at: int = -1
     voters_before: VotersRecord | None = None
     newer: NewerParts = NOTHING_NEWER
+    newer_elections: NewerParts = NOTHING_NEWER
+    """Elections of a later release. They change neither the quorum nor the metadata."""
 
     def after(self, batch: LocatedBatch) -> Quorum:
         """After a control batch."""
@@ -51,12 +53,9 @@ class Quorum(msgspec.Struct, frozen=True, kw_only=True):
         return quorum
 
     def past(self, error: UnknownRecordError) -> Quorum:
-        """Return the quorum after a control record of a later release; voters that such a record names are unknown.
-
-        An election changes neither the quorum nor the metadata.
-        """
+        """Return the quorum after a control record of a later release; voters that such a record names are unknown."""
         if error.api_key == LeaderChangeMessage.CONTROL_TYPE:
-            return self
+            return msgspec.structs.replace(self, newer_elections=self.newer_elections.plus(newer_control(error)))
         newer = self.newer.plus(newer_control(error))
         if error.api_key != VotersRecord.CONTROL_TYPE:
             return msgspec.structs.replace(self, newer=newer)

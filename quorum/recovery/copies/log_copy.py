@@ -123,7 +123,8 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def newer(self) -> NewerParts:
         """Return all that a later release has written there, and that is not judged."""
-        log = NOTHING_NEWER if self.state is None else self.state.newer
+        state = self.state
+        log = NOTHING_NEWER if state is None else state.newer.plus(*state.quorum.newer_elections.parts)
         return log.plus(*(NewerPart(what=f"{found.path} ({found.why})") for found in self.unread if found.is_newer))
 
     @property

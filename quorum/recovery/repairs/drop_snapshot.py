@@ -40,16 +40,7 @@ def propose_drop_snapshot(
     """
     known, own = read_target(files, target, copies)
     damaged = _chosen(files, own, name)
-    if own.state is None:
-        raise RefusedError(
-            f"{own.label}: without {damaged[0].name} its metadata cannot be told ({own.problem}). Let the node fetch "
-            "the log anew; if no other controller has it, make one from a broker's copy (`kraft recover from-broker`)"
-        )
-    if own.image is None or own.image.features.metadata_version is None:
-        raise RefusedError(
-            f"{own.label} holds no metadata yet: its first leader takes voters and bootstrap records from "
-            f"{damaged[0].name}. Format the directory again, as it was"
-        )
+    _check_readable_without(own, damaged[0].name)
     asked = refuse_unsafe(known, request, is_one_nodes=True)
     check, start = check_and_start(known, own, "Start the node: it writes a new checkpoint in time")
     origin = "offset 0 of the log" if own.origin is None else own.origin.name
@@ -81,6 +72,20 @@ def propose_drop_snapshot(
         asked=asked,
         steps=(check, *take_home(homes_of([own], known.told_by.voters, brokers_of(known))), start),
     )
+
+
+def _check_readable_without(own: Copy, name: str) -> None:
+    """Raise RefusedError if the log cannot be read, or not begun, without that checkpoint."""
+    if own.state is None:
+        raise RefusedError(
+            f"{own.label}: without {name} its metadata cannot be told ({own.problem}). Let the node fetch the log anew; "
+            "if no other controller has it, make one from a broker's copy (`kraft recover from-broker`)"
+        )
+    if own.image is None or own.image.features.metadata_version is None:
+        raise RefusedError(
+            f"{own.label} holds no metadata yet: its first leader takes voters and bootstrap records from {name}. "
+            "Format the directory again, as it was"
+        )
 
 
 def beside_whole(known: Survey) -> Iterator[str]:
