@@ -89,7 +89,8 @@ def _open_locked(files: Files, config: NodeConfig, meta: MetaProperties, locks: 
     if snapshot is not None:
         check_known_levels(snapshot.image.features)
     bootstrap_records = _bootstrap_records(files, config.metadata_log_dir, snapshot)
-    if config.is_controller and starting.end.offset == 0 and not bootstrap_records:
+    voters = _voters(log, snapshot, config.static_voters)
+    if config.is_controller and starting.end.offset == 0 and len(voters.latest) and not bootstrap_records:
         raise NotFormattedError(
             f"{config.metadata_log_dir} holds no bootstrap records: it has neither {BOOTSTRAP_CHECKPOINT} nor a "
             "checkpoint of offset 0 with records, so that a first controller has nothing to begin with. Run `kraft "
@@ -102,7 +103,7 @@ def _open_locked(files: Files, config: NodeConfig, meta: MetaProperties, locks: 
         log_start_offset=log.start_offset,
         end=starting.end,
         epochs=log.epochs,
-        voters=_voters(log, snapshot, config.static_voters),
+        voters=voters,
         snapshots=tuple(Snapshot(id=held.end, size=held.size) for held in starting.held),
     )
     return OpenedReplica(
