@@ -76,7 +76,7 @@ METADATA_VERSIONS: Final = _table()
 
 MINIMUM_LEVEL: Final = METADATA_VERSIONS[0].level
 LATEST_PRODUCTION: Final = 33
-DEFAULT_LEVEL: Final = 30
+DEFAULT_LEVEL: Final = LATEST_PRODUCTION
 """The level of a new cluster, unless another is asked for."""
 
 _BY_LEVEL: Final = {version.level: version for version in METADATA_VERSIONS}

@@ -41,7 +41,7 @@ def _recorded() -> list[dict[str, Any]]:
 def cluster(tmp_path: Path) -> Iterator[Cluster]:
     with Cluster(tmp_path / "cluster", controllers=(_NODE_ID,), agents=()) as cluster:
         cluster.cluster_id = _CLUSTER_ID
-        cluster.format()
+        cluster.format("--release-version", "4.3")
         cluster.start()
         yield cluster
 

@@ -78,8 +78,8 @@ def _check_readable_without(own: Copy, name: str) -> None:
     """Raise RefusedError if the log cannot be read, or not begun, without that checkpoint."""
     if own.state is None:
         raise RefusedError(
-            f"{own.label}: without {name} its metadata cannot be told ({own.problem}). Let the node fetch the log anew; "
-            "if no other controller has it, make one from a broker's copy (`kraft recover from-broker`)"
+            f"{own.label}: without {name} its metadata cannot be told ({own.problem}). Let the node fetch the log "
+            "anew; if no other controller has it, make one from a broker's copy (`kraft recover from-broker`)"
         )
     if own.image is None or own.image.features.metadata_version is None:
         raise RefusedError(
