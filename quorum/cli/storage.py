@@ -66,7 +66,12 @@ Joins = Annotated[
     bool, typer.Option("-N", "--no-initial-controllers", help="This controller joins a quorum that exists.")
 ]
 Release = Annotated[
-    str, typer.Option("-r", "--release-version", help="metadata.version of a new cluster, such as 4.3 or 4.3-IV0.")
+    str,
+    typer.Option(
+        "-r",
+        "--release-version",
+        help="metadata.version of a new cluster, such as 4.4 or 4.3-IV0. Brokers of older releases need theirs.",
+    ),
 ]
 Features = Annotated[
     list[str] | None, typer.Option("-f", "--feature", help="A feature's level, NAME=LEVEL; may be given again.")
