@@ -1,4 +1,4 @@
-"""The runbook for static voters, word for word, on Kafka 3.9: a survivor, then three voters, then none."""
+"""The runbook for static voters, word for word: a survivor, then three voters, then none."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 
 from tests.support.kafka.cluster import KafkaCluster
 from tests.support.kafka.goes_on import check_they_are_equal, destroy
+from tests.support.kafka.jars import BEFORE_4, NEWEST
 from tests.support.kafka.recovery import Contents, read_contents, write_contents
 from tests.support.kafka.runbook import Player, blocks_of
 from tests.support.kafka.tools import KafkaTools
@@ -16,10 +17,12 @@ from tests.support.kafka.tools import KafkaTools
 pytestmark = [pytest.mark.campaign, pytest.mark.timeout(600)]
 
 
-def test_static_voters(old_kafka_tools: KafkaTools, tmp_path: Path) -> None:
+@pytest.mark.parametrize("release", [NEWEST, BEFORE_4])
+def test_static_voters(release: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    tools: KafkaTools = request.getfixturevalue("kafka_tools" if release == NEWEST else "old_kafka_tools")
     contents = Contents(topics={"orders": 30})
     with KafkaCluster(
-        tmp_path / "cluster", old_kafka_tools, static_voters=True, properties=Contents.PROPERTIES
+        tmp_path / "cluster", tools, static_voters=True, properties=Contents.PROPERTIES
     ) as cluster:
         cluster.start()
         write_contents(cluster, contents)
