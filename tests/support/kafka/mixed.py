@@ -17,8 +17,8 @@ from tests.support.kafka.tools import KafkaTools, ToolFailedError
 from tests.support.log_bytes import log_bytes
 from tests.support.voter_processes import kraft
 
-_NOT_REPLAYED: Final = "Direct-to-controller communication is not supported"
-"""A Java controller that has just started says so, until it has replayed the metadata.version."""
+_NOT_REPLAYED: Final = "irect-to-controller communication is not supported"
+"""A Java controller that has just started says so, until it has replayed the metadata.version. 4.4 begins otherwise."""
 _TRIES: Final = 3
 _NOT_YET: Final = ("RequestTimedOut", "TimeoutException", _NOT_REPLAYED)
 
