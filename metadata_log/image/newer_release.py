@@ -8,7 +8,7 @@ about them. A node refuses unknown records by itself: it replays with `Replayer`
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
@@ -115,9 +115,11 @@ def _read_known(value: bytes, offset: int, newer: NewerParts) -> tuple[Replayabl
 
 
 def known_image_of_checkpoint(
-    values: Sequence[bytes], *, end: OffsetAndEpoch, last_contained_timestamp_ms: int
+    values: Callable[[], Iterable[bytes]], *, end: OffsetAndEpoch, last_contained_timestamp_ms: int
 ) -> tuple[MetadataImage, NewerParts]:
     """Return the image that a checkpoint holds, as `image_of_checkpoint`, and what was passed over.
+
+    `values` gives all of its metadata records, again at each call: a large checkpoint's are not kept.
 
     Raises:
         ReplayError: a record makes no sense, and none before it was passed over.
@@ -126,11 +128,11 @@ def known_image_of_checkpoint(
     newer = NewerParts()
     try:
         image = image_of_checkpoint(
-            map(read_for_replay, values), end=end, last_contained_timestamp_ms=last_contained_timestamp_ms
+            map(read_for_replay, values()), end=end, last_contained_timestamp_ms=last_contained_timestamp_ms
         )
     except UnknownRecordError:
         records: list[Replayable] = []
-        for index, value in enumerate(values):
+        for index, value in enumerate(values()):
             record, newer = _read_known(value, index, newer)
             records.append(record)
         return _known_image(records, newer, end, last_contained_timestamp_ms)

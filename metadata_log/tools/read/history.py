@@ -358,6 +358,6 @@ def state_of(checkpoint: Checkpoint, end: OffsetAndEpoch) -> State:
         ReplayError, MalformedRecordError: it is not sound.
     """
     timestamp_ms = checkpoint.header.last_contained_log_timestamp
-    values = list(checkpoint.values())
+    values = checkpoint.values
     image, passed_over = known_image_of_checkpoint(values, end=end, last_contained_timestamp_ms=timestamp_ms)
     return State(replayer=Replayer.start(image), quorum=quorum_of(checkpoint), passed_over=passed_over)
