@@ -86,6 +86,8 @@ def _of_log(report: LogReport, checkpoint: CheckpointReport, *, of_voters: bool)
     if checkpoint.end is None or not report.is_sound or not report.epochs:
         return
     end = int(checkpoint.end.offset)
+    if of_voters and _is_of_joining(checkpoint):
+        return
     if end == 0:
         # The first leader writes what its own such checkpoint says into its epoch's first batch (KIP-853).
         first = [change for change in report.quorum_changes if change.begins_log]
@@ -99,6 +101,15 @@ def _of_log(report: LogReport, checkpoint: CheckpointReport, *, of_voters: bool)
         yield values[-1]
     elif report.start_offset == 0:
         yield None if of_voters else 0
+
+
+def _is_of_joining(checkpoint: CheckpointReport) -> bool:
+    """Return True for a checkpoint of offset 0 that holds bootstrap records, and no voters.
+
+    Formatting writes it for a controller that joins a quorum, from 4.4-IV0 on (KAFKA-19648).
+    """
+    is_first = checkpoint.end is not None and checkpoint.end.offset == 0
+    return is_first and checkpoint.voter_set is None and checkpoint.records > 0
 
 
 def _but_for_leader(told: int | VotersRecord, checkpoint: CheckpointReport, report: LogReport) -> Told:
@@ -143,7 +154,7 @@ def _of_checkpoints(report: LogReport, checkpoint: CheckpointReport, *, of_voter
         return
     end = int(checkpoint.end.offset)
     for other in report.checkpoints:
-        if other.end is None:
+        if other.end is None or (of_voters and (_is_of_joining(checkpoint) or _is_of_joining(other))):
             continue
         first, last = sorted((int(other.end.offset), end))
         if first == last or (
@@ -184,7 +195,7 @@ def _differences(mine: Told, other: Told, where: str) -> list[str]:
         if mine == other:
             return []
         if isinstance(mine, VotersRecord) or isinstance(other, VotersRecord):
-            return [f"it names {_named(mine)}, and {_named(other)} are voters {where}"]
+            return [f"it names {_named(mine)}, and the voters are {_named(other)} {where}"]
         return [f"its kraft.version is {mine}, and {other} {where}"]
     ours, theirs = ({int(voter.voter_id): _parts(voter) for voter in side.voters} for side in (mine, other))
     found = [f"node {node_id} is no voter in it, and one {where}" for node_id in sorted(theirs.keys() - ours.keys())]

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from metadata_log.directory import METADATA_DIRECTORY
 from metadata_log.tools.findings.finding import Finding
 from metadata_log.tools.read.sources import find_sources
 from metadata_log.tools.replicas.diff import diff_logs
@@ -24,8 +25,22 @@ from tests.support.damage_voters import (
     of_voters,
     with_voter_9,
 )
+from tests.support.fixture_files import FIXTURES
 
 _SENT = "00000000000000000244-0000000001.checkpoint"
+
+
+_JOINS = FIXTURES / "formatted-4.4" / "joins" / "data0" / METADATA_DIRECTORY / FIRST_CHECKPOINT
+
+
+@pytest.mark.parametrize("depth", Depth)
+def test_a_checkpoint_of_a_controller_that_joined_names_no_voters(depth: Depth, clusters: Path, tmp_path: Path) -> None:
+    """Kafka 4.4 writes bootstrap records into it, and the voters come with the log."""
+    cluster = copy_cluster(clusters / "basic-4.4", tmp_path / "basic-4.4")
+    (cluster.metadata(1) / FIRST_CHECKPOINT).write_bytes(_JOINS.read_bytes())
+
+    assert [found for found in _with_own(cluster, 1, depth) if found.counts] == []
+    assert [found for found in _diff(sorted(cluster.root.glob("node-*"))) if found.counts] == []
 
 
 def _diff(paths: list[Path]) -> tuple[Finding, ...]:
