@@ -22,13 +22,14 @@ from metadata_log.directory import (
 )
 from metadata_log.errors import ForeignDirectoryError, LostVoteError, NotFormattedError
 from metadata_log.files.port import Files
-from metadata_log.format.batch import batch_records, iter_batches
+from metadata_log.format.batch import BatchHeader, batch_records, batch_values, iter_batches
 from metadata_log.ids import METADATA_TOPIC_ID, ZERO_DIRECTORY_ID, NodeId, ReplicaKey, id_text
 from metadata_log.image import MetadataImage
 from metadata_log.image.newer_release import check_known_bootstrap, check_known_levels
 from metadata_log.image.replayer import Replayer
 from metadata_log.offsets import Offset
-from metadata_log.records import MetadataRecord, VotersRecord, decode_control, decode_record
+from metadata_log.records import FeatureLevelRecord, MetadataRecord, VotersRecord, decode_control, decode_record
+from metadata_log.records.levels import FEATURE_NAME
 from metadata_log.storage.checkpoint import BOOTSTRAP_CHECKPOINT, read_checkpoint
 from metadata_log.storage.file_log import FileLog
 from metadata_log.storage.loaded_checkpoint import LoadedSnapshot
@@ -42,6 +43,8 @@ from quorum.raft.config import Snapshot, StorageState
 from quorum.raft.ready import QuorumStateData
 
 _READ_BYTES = 1 << 20
+_LEVEL = FEATURE_NAME.encode()
+_FEATURE_FRAME = bytes((1, FeatureLevelRecord.API_KEY, 0))
 
 
 def open_replica(files: Files, config: NodeConfig, *, cluster_id: str | None = None) -> OpenedReplica:
@@ -158,27 +161,49 @@ def _voters(log: FileLog, snapshot: LoadedSnapshot | None, static: VoterSet) -> 
     """Voter sets by offset. One from the checkpoint at offset 0 was in no record yet: the first leader writes it.
 
     Those of the configuration count until a record is met, and again if that record is truncated.
+
+    Raises:
+        NewerLevelError: the last metadata.version in the log is of a later release: this node may not vote there.
     """
     history, begin = VoterHistory.start(static) if len(static) else VoterHistory(), log.start_offset
     if snapshot is not None:
         begin, history = snapshot.end.offset, snapshot.voter_history(history)
-    for offset, record in _voters_records(log, begin):
-        history = history.append(offset, VoterSet.from_record(record))
+    levels: list[MetadataRecord] = []
+    for offset, record in _records_of_the_quorum(log, begin):
+        if isinstance(record, VotersRecord):
+            history = history.append(offset, VoterSet.from_record(record))
+        else:
+            levels = [record]
+    check_known_bootstrap(levels)
     return history
 
 
-def _voters_records(log: FileLog, begin: Offset) -> Iterator[tuple[Offset, VotersRecord]]:
+def _records_of_the_quorum(log: FileLog, begin: Offset) -> Iterator[tuple[Offset, VotersRecord | FeatureLevelRecord]]:
+    """Yield the records from `begin` on that name voters or a metadata.version."""
     offset = begin
     while offset < log.log_end_offset:
         data = log.read(offset, _READ_BYTES)
         for position, header in iter_batches(data):
             offset = header.next_offset
-            if not header.is_control or header.next_offset <= begin:
+            if header.next_offset <= begin:
+                continue
+            if not header.is_control:
+                if data.find(_LEVEL, position, position + header.size_in_bytes) >= 0:
+                    yield from _levels(data, header, position)
                 continue
             for record in batch_records(data, header, position):
                 control = decode_control(record.key or b"", record.value or b"")
                 if isinstance(control, VotersRecord):
                     yield record.offset, control
+
+
+def _levels(data: bytes, header: BatchHeader, position: int) -> Iterator[tuple[Offset, FeatureLevelRecord]]:
+    """Yield the records of a batch that finalise a metadata.version."""
+    for number, value in enumerate(batch_values(data, header, position)):
+        if value.startswith(_FEATURE_FRAME):
+            record = decode_record(value)
+            if isinstance(record, FeatureLevelRecord) and record.name == FEATURE_NAME:
+                yield Offset(header.base_offset + number), record
 
 
 def _bootstrap_records(files: Files, log_dir: str, snapshot: LoadedSnapshot | None) -> tuple[MetadataRecord, ...]:
