@@ -152,7 +152,8 @@ def _after_topics(image: MetadataImage, level: int) -> Iterator[RecordAndVersion
 
 
 def _features(image: MetadataImage, level: int) -> Iterator[RecordAndVersion]:
-    yield FeatureLevelRecord(name=METADATA_VERSION, feature_level=level), 0
+    finalised = image.features.metadata_version or level
+    yield FeatureLevelRecord(name=METADATA_VERSION, feature_level=finalised), 0
     for name, feature_level in sorted(image.features.levels.items()):
         yield FeatureLevelRecord(name=name, feature_level=feature_level), 0
 
