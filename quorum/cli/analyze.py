@@ -49,7 +49,7 @@ def run(
     except AnalysisError as error:
         raise wrong_use(str(error)) from error
     except ModuleNotFoundError as error:
-        if (error.name or "").split(".")[0] not in ("pyspark", "pyarrow"):
+        if (error.name or "").split(".")[0] not in ("py4j", "pyspark", "pyarrow"):
             raise
         raise wrong_use(
             f"the Python package {error.name} is not installed: pip install 'kraft-quorum[analysis]'"

