@@ -143,4 +143,4 @@ def unregister_controller(
     if output is OutputFormat.JSON:
         show_json({"controller_id": controller_id, "registered": False})
     else:
-        print(f"Controller {controller_id} is no longer registered.")
+        print(f"Controller {controller_id} is no longer registered; one that runs registers again at once.")
