@@ -87,13 +87,15 @@ def check(
     Offsets in a checkpoint count from 0. Reads only and takes no lock.
     Exit status 0: it could read all of them. 1: it could not, or not all could be looked at. 2: there is no such level.
     """
-    from metadata_log.records import UnknownLevelError, parse_metadata_version  # noqa: PLC0415  (not needed for help)
+    from metadata_log.records import LATEST_PRODUCTION, UnknownLevelError, parse_metadata_version  # noqa: PLC0415  (not needed for help)
     from metadata_log.tools.read.history import past_removals  # noqa: PLC0415
 
     try:
         level = parse_metadata_version(target)
     except UnknownLevelError as error:
         raise wrong_use(f"--target: {error}") from error
+    if level.level > LATEST_PRODUCTION:
+        raise wrong_use(f"--target: {level} is of a later release, whose records are not known here")
     found, missed = past_removals(lambda: _unreadable(list(map(_or_first_checkpoint, paths)), level.level))
     rows = [one.row for one in found]
     for miss in missed:
