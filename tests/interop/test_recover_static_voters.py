@@ -21,9 +21,7 @@ pytestmark = [pytest.mark.campaign, pytest.mark.timeout(600)]
 def test_static_voters(release: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     tools: KafkaTools = request.getfixturevalue("kafka_tools" if release == NEWEST else "old_kafka_tools")
     contents = Contents(topics={"orders": 30})
-    with KafkaCluster(
-        tmp_path / "cluster", tools, static_voters=True, properties=Contents.PROPERTIES
-    ) as cluster:
+    with KafkaCluster(tmp_path / "cluster", tools, static_voters=True, properties=Contents.PROPERTIES) as cluster:
         cluster.start()
         write_contents(cluster, contents)
         before = read_contents(cluster, contents)
