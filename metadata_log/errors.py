@@ -64,13 +64,13 @@ class RecordError(MetadataLogError):
 class UnknownRecordError(RecordError):
     """A record type or version that this software does not know: it must stop here, never skip it."""
 
-    def __init__(self, api_key: int, version: int, offset: int | None = None) -> None:
+    def __init__(self, api_key: int, version: int, offset: int | None = None, *, kind: str = "metadata record") -> None:
         self.api_key = api_key
         self.version = version
         self.offset = offset
         where = "" if offset is None else f" at offset {offset}"
         super().__init__(
-            f"unknown metadata record{where}: type {api_key}, version {version}; it was written by newer software, "
+            f"unknown {kind}{where}: type {api_key}, version {version}; it was written by newer software, "
             "and reading on without it would give a wrong image: use the release of the software that wrote it"
         )
 

@@ -17,7 +17,7 @@ from metadata_log.format.batch import BatchHeader
 from metadata_log.image.builder import ImageBuilder
 from metadata_log.image.checkpoint import image_of_checkpoint
 from metadata_log.image.errors import ReplayError
-from metadata_log.image.features import METADATA_VERSION, FeaturesImage
+from metadata_log.image.features import KRAFT_VERSION, METADATA_VERSION, FeaturesImage
 from metadata_log.image.image import NO_CHANGES, MetadataImage
 from metadata_log.image.known_partitions import Replayable, read_for_replay
 from metadata_log.image.replayer import Replayer
@@ -49,6 +49,15 @@ def check_known_bootstrap(records: Sequence[MetadataRecord]) -> None:
     """
     levels = [(record.name, record.feature_level) for record in records if isinstance(record, FeatureLevelRecord)]
     _refuse(newer_levels(levels))
+
+
+def check_known_kraft_version(level: int) -> None:
+    """Return if a node of this software can vote at this kraft.version.
+
+    Raises:
+        NewerLevelError: as `check_known_levels`.
+    """
+    _refuse(newer_levels({KRAFT_VERSION: level}))
 
 
 def _refuse(newer: Sequence[NewerPart]) -> None:

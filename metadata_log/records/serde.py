@@ -119,7 +119,7 @@ def decode_control(key: bytes, value: bytes) -> ControlRecord:
     version: int = _INT16.unpack_from(value)[0]
     readers = CONTROL_READERS.get(control_type, ())
     if not 0 <= version < len(readers):
-        raise UnknownRecordError(control_type, version)
+        raise UnknownRecordError(control_type, version, kind="control record")
     try:
         return readers[version](value)
     except _READ_ERRORS as error:

@@ -11,6 +11,7 @@ import typer
 
 from metadata_log.files.os_files import OsFiles
 from metadata_log.ids import DirectoryId, NodeId, ReplicaKey, id_text
+from metadata_log.records.feature_levels import unsupported_level
 from metadata_log.records.levels import (
     DEFAULT_LEVEL,
     LATEST_PRODUCTION,
@@ -154,6 +155,10 @@ def _levels(release: str, features: list[str]) -> tuple[int, dict[str, int]]:
         raise wrong_use(str(error)) from error
     if not MINIMUM_LEVEL <= level_of_release <= LATEST_PRODUCTION:
         raise wrong_use(f"metadata.version {metadata_version(level_of_release)} is not in production yet")
+    for name, wanted in levels.items():
+        why = None if name == _KRAFT_VERSION else unsupported_level(name, wanted, LATEST_PRODUCTION)
+        if why is not None:
+            raise wrong_use(f"--feature {name}={wanted}: {why}")
     return level_of_release, levels
 
 

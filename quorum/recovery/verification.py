@@ -176,6 +176,10 @@ def _together(files: Files, known: Survey) -> Iterator[str]:
         back = f" before. This takes the loss back: {lines}" if lines else " of them, and see kraft recover inspect"
         yield f"{danger(known, risky).removesuffix('.')}; start none{back}"
     yield from (f"{one}: start nothing from it as it is, and see kraft recover inspect" for one in known.silent)
+    later = next(filter(None, (copy.newer_voters for copy in known.copies)), None)
+    if later is not None:
+        yield f"who votes is not known here: the log has {later}. Start the controllers with the release that wrote it"
+        return
     elected = [copy for copy in known.copies if known.speaks(copy)]
     if known.undecided is not None and not known.has_majority(elected):
         yield f"too few voters are here to elect a leader: {known.undecided}"

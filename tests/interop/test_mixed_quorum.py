@@ -337,7 +337,7 @@ _NOT_YET_TOLD = (
     "not all of the voters support it",
     "told this leader no directory",
     "has not registered",
-    "Direct-to-controller communication is not supported",  # a Java controller that has not loaded the log yet
+    "irect-to-controller communication is not supported",  # a Java controller that has not loaded the log yet
 )
 
 

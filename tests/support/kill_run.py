@@ -19,6 +19,7 @@ from metadata_log.directory.quorum_state import parse_quorum_state
 from metadata_log.voters import CONTROLLER_LISTENER, GRPC_LISTENER
 from quorum.cli.demo.cluster import Cluster, Node, wait_until
 from quorum.node.config.node_config import INTER_CONTROLLER
+from tests.support.kafka.jars import PREVIOUS, RELEASES
 from tests.support.log_bytes import log_bytes
 from tests.support.write_load import Ledger, WriteLoad
 
@@ -77,7 +78,7 @@ def run_kills(root: Path, seed: int) -> KillRun:
     dice.shuffle(faults)
     among = {INTER_CONTROLLER: dice.choice((GRPC_LISTENER, CONTROLLER_LISTENER))}
     with Cluster(root, agents=(11,), properties=among, agent_properties={INTER_CONTROLLER: GRPC_LISTENER}) as cluster:
-        cluster.format()
+        cluster.format("--release-version", RELEASES[PREVIOUS].metadata_version)
         cluster.start()
         with WriteLoad(cluster.bootstrap, cluster.cluster_id, seed=seed) as load:
             run = KillRun(cluster=cluster, seed=seed, ledger=load.ledger, faults=faults)

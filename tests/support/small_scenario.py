@@ -11,6 +11,7 @@ from quorum.api.error_codes import Error
 from quorum.cli.demo.cluster import Cluster
 from quorum.client.client import Client
 from quorum.client.requests import CreatableTopic
+from tests.support.kafka.jars import PREVIOUS, RELEASES
 
 _PROPERTIES: Final = {"broker.session.timeout.ms": "4000", "broker.heartbeat.interval.ms": "200"}
 _PATIENCE_S: Final = 30.0
@@ -18,9 +19,12 @@ _POLL_EVERY_S: Final = 0.05
 
 
 def live_a_little(root: Path) -> Cluster:
-    """Three controllers and two agents; topics come, go, and lose and regain replicas. Stopped when returned."""
+    """Run three controllers and two agents; topics come, go, and lose and regain replicas. Stopped when returned.
+
+    The newest metadata shell of Kafka that is published reads the logs.
+    """
     with Cluster(root, properties=_PROPERTIES) as cluster:
-        cluster.format()
+        cluster.format("--release-version", RELEASES[PREVIOUS].metadata_version)
         cluster.start()
         asyncio.run(_live(cluster))
         cluster.stop()

@@ -20,15 +20,23 @@ from metadata_log.directory import (
     read_quorum_state,
     write_partition_metadata,
 )
-from metadata_log.errors import ForeignDirectoryError, LostVoteError, NotFormattedError
+from metadata_log.errors import ForeignDirectoryError, LostVoteError, NotFormattedError, UnknownRecordError
 from metadata_log.files.port import Files
 from metadata_log.format.batch import BatchHeader, batch_records, batch_values, iter_batches
 from metadata_log.ids import METADATA_TOPIC_ID, ZERO_DIRECTORY_ID, NodeId, ReplicaKey, id_text
 from metadata_log.image import MetadataImage
-from metadata_log.image.newer_release import check_known_bootstrap, check_known_levels
+from metadata_log.image.newer_release import check_known_bootstrap, check_known_kraft_version, check_known_levels
 from metadata_log.image.replayer import Replayer
 from metadata_log.offsets import Offset
-from metadata_log.records import FeatureLevelRecord, MetadataRecord, VotersRecord, decode_control, decode_record
+from metadata_log.records import (
+    FeatureLevelRecord,
+    KRaftVersionRecord,
+    MetadataRecord,
+    VotersRecord,
+    decode_control,
+    decode_record,
+)
+from metadata_log.records.codec import READERS
 from metadata_log.records.levels import FEATURE_NAME
 from metadata_log.storage.checkpoint import BOOTSTRAP_CHECKPOINT, read_checkpoint
 from metadata_log.storage.file_log import FileLog
@@ -43,7 +51,6 @@ from quorum.raft.config import Snapshot, StorageState
 from quorum.raft.ready import QuorumStateData
 
 _READ_BYTES = 1 << 20
-_LEVEL = FEATURE_NAME.encode()
 _FEATURE_FRAME = bytes((1, FeatureLevelRecord.API_KEY, 0))
 
 
@@ -91,6 +98,7 @@ def _open_locked(files: Files, config: NodeConfig, meta: MetaProperties, locks: 
     log, snapshot, writer = starting.log, starting.snapshot, starting.writer
     if snapshot is not None:
         check_known_levels(snapshot.image.features)
+        check_known_kraft_version(snapshot.kraft_version)
     bootstrap_records = _bootstrap_records(files, config.metadata_log_dir, snapshot)
     voters = _voters(log, snapshot, config.static_voters)
     if config.is_controller and starting.end.offset == 0 and len(voters.latest) and not bootstrap_records:
@@ -163,7 +171,7 @@ def _voters(log: FileLog, snapshot: LoadedSnapshot | None, static: VoterSet) -> 
     Those of the configuration count until a record is met, and again if that record is truncated.
 
     Raises:
-        NewerLevelError: the last metadata.version in the log is of a later release: this node may not vote there.
+        NewerLevelError, UnknownRecordError: a later release has written a part of it. This node may not vote there.
     """
     history, begin = VoterHistory.start(static) if len(static) else VoterHistory(), log.start_offset
     if snapshot is not None:
@@ -172,14 +180,22 @@ def _voters(log: FileLog, snapshot: LoadedSnapshot | None, static: VoterSet) -> 
     for offset, record in _records_of_the_quorum(log, begin):
         if isinstance(record, VotersRecord):
             history = history.append(offset, VoterSet.from_record(record))
+        elif isinstance(record, KRaftVersionRecord):
+            check_known_kraft_version(record.kraft_version)
         else:
             levels = [record]
     check_known_bootstrap(levels)
     return history
 
 
-def _records_of_the_quorum(log: FileLog, begin: Offset) -> Iterator[tuple[Offset, VotersRecord | FeatureLevelRecord]]:
-    """Yield the records from `begin` on that name voters or a metadata.version."""
+def _records_of_the_quorum(
+    log: FileLog, begin: Offset
+) -> Iterator[tuple[Offset, VotersRecord | KRaftVersionRecord | FeatureLevelRecord]]:
+    """Yield the records from `begin` on that name voters, a kraft.version or a metadata.version.
+
+    Raises:
+        UnknownRecordError: one of the log is of a type or version that is not known; it names the offset.
+    """
     offset = begin
     while offset < log.log_end_offset:
         data = log.read(offset, _READ_BYTES)
@@ -188,22 +204,25 @@ def _records_of_the_quorum(log: FileLog, begin: Offset) -> Iterator[tuple[Offset
             if header.next_offset <= begin:
                 continue
             if not header.is_control:
-                if data.find(_LEVEL, position, position + header.size_in_bytes) >= 0:
-                    yield from _levels(data, header, position)
+                yield from _levels(data, header, position)
                 continue
             for record in batch_records(data, header, position):
                 control = decode_control(record.key or b"", record.value or b"")
-                if isinstance(control, VotersRecord):
+                if isinstance(control, VotersRecord | KRaftVersionRecord):
                     yield record.offset, control
 
 
 def _levels(data: bytes, header: BatchHeader, position: int) -> Iterator[tuple[Offset, FeatureLevelRecord]]:
-    """Yield the records of a batch that finalise a metadata.version."""
-    for number, value in enumerate(batch_values(data, header, position)):
-        if value.startswith(_FEATURE_FRAME):
+    """Yield the records of a batch that finalise a metadata.version. Only these are decoded."""
+    for offset, value in enumerate(batch_values(data, header, position), header.base_offset):
+        if value[:3] in READERS and not value.startswith(_FEATURE_FRAME):
+            continue
+        try:
             record = decode_record(value)
-            if isinstance(record, FeatureLevelRecord) and record.name == FEATURE_NAME:
-                yield Offset(header.base_offset + number), record
+        except UnknownRecordError as error:
+            raise UnknownRecordError(error.api_key, error.version, offset) from None
+        if isinstance(record, FeatureLevelRecord) and record.name == FEATURE_NAME:
+            yield Offset(offset), record
 
 
 def _bootstrap_records(files: Files, log_dir: str, snapshot: LoadedSnapshot | None) -> tuple[MetadataRecord, ...]:

@@ -133,10 +133,13 @@ def test_the_checkpoint_comes_before_an_older_file(tmp_path: Path) -> None:
 
 
 def test_without_the_checkpoint_a_controller_has_nothing_to_begin_with(tmp_path: Path) -> None:
+    """One that knows no voters cannot be elected, and fetches the log."""
     shutil.copytree(KAFKAS / "initial", tmp_path / "node")
     (tmp_path / "node/data0" / CHECKPOINT).unlink()
+    own = controller(tmp_path / "node/data0")
+    open_replica(OsFiles(), config_of(own)).abandon()
     with pytest.raises(NotFormattedError, match="holds no bootstrap records"):
-        open_replica(OsFiles(), config_of(controller(tmp_path / "node/data0")))
+        open_replica(OsFiles(), config_of(own | {"controller.quorum.voters": "1@127.0.0.1:19093"}))
 
 
 def test_a_restored_backup_has_the_old_file_only_below_4_4(tmp_path: Path) -> None:

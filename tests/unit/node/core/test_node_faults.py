@@ -26,11 +26,18 @@ from metadata_log.errors import (
     UnknownRecordError,
 )
 from metadata_log.files.simulated_files import SimulatedFiles
-from metadata_log.format.batch import build_batch
+from metadata_log.format.batch import build_batch, build_control_batch
 from metadata_log.ids import DirectoryId, TopicId
 from metadata_log.image.features import METADATA_VERSION
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
-from metadata_log.records import BeginTransactionRecord, FeatureLevelRecord, TopicRecord, encode_record
+from metadata_log.records import (
+    BeginTransactionRecord,
+    FeatureLevelRecord,
+    KRaftVersionRecord,
+    TopicRecord,
+    encode_control,
+    encode_record,
+)
 from metadata_log.storage.checkpoint import CheckpointTimes, build_checkpoint, checkpoint_name, write_checkpoint
 from quorum.api import FeatureRange
 from quorum.api.error_codes import Error
@@ -206,10 +213,25 @@ def test_an_unknown_record_stops_the_node_by_type_and_offset() -> None:
     end = _end_of(node)
     epoch = node.executor.machine.epoch
     _append(node.files, build_batch(base_offset=end, epoch=epoch, timestamp_ms=0, values=[b"\x01\x63\x00\x00"]))
-    node.start()
-    node.cluster.run_until(lambda: not node.is_up)
-    assert isinstance(node.failure, UnknownRecordError)
-    assert (node.failure.api_key, node.failure.offset) == (99, end)
+    before = node.files.content(SEGMENT)
+    with pytest.raises(UnknownRecordError) as refused:
+        node.start()
+    assert (refused.value.api_key, refused.value.offset) == (99, end)
+    assert node.files.content(SEGMENT) == before
+
+
+def test_a_later_kraft_version_stops_the_node_before_it_votes() -> None:
+    node = _alone()
+    record = encode_control(KRaftVersionRecord(kraft_version=2))
+    epoch = node.executor.machine.epoch
+    _append(
+        node.files,
+        build_control_batch(base_offset=_end_of(node), epoch=epoch, timestamp_ms=0, records=[record]),
+    )
+    before = node.files.content(SEGMENT)
+    with pytest.raises(NewerLevelError, match=r"finalises kraft\.version 2"):
+        node.start()
+    assert node.files.content(SEGMENT) == before
 
 
 LATER_LEVELS = [
