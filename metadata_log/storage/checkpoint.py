@@ -306,18 +306,24 @@ def check_epoch(batch: LocatedBatch, path: str, end: OffsetAndEpoch) -> None:
 
 
 def _check_footer(last: LocatedBatch | None, path: str) -> None:
-    controls = _controls(last, path) if last is not None and last.header.is_control else []
+    newer: list[UnknownRecordError] = []
+    controls = _controls(last, path, newer) if last is not None and last.header.is_control else []
+    if any(error.api_key == SnapshotFooterRecord.CONTROL_TYPE for error in newer):
+        return
     if not controls or not isinstance(controls[-1], SnapshotFooterRecord):
         raise CorruptFileError(path, "it does not end with a snapshot footer: it is not whole")
 
 
 def snapshot_header(first: LocatedBatch | None, path: str) -> SnapshotHeaderRecord:
-    """The record with which a checkpoint's first batch begins.
+    """Return the record with which a checkpoint's first batch begins; its timestamp is -1 in a later version's.
 
     Raises:
         CorruptBatchError, CorruptFileError: it is another one, or none can be read.
     """
-    controls = _controls(first, path) if first is not None and first.header.is_control else []
+    newer: list[UnknownRecordError] = []
+    controls = _controls(first, path, newer) if first is not None and first.header.is_control else []
+    if any(error.api_key == SnapshotHeaderRecord.CONTROL_TYPE for error in newer):
+        return SnapshotHeaderRecord(last_contained_log_timestamp=-1)
     if not controls or not isinstance(controls[0], SnapshotHeaderRecord):
         raise CorruptFileError(path, "it does not begin with a snapshot header")
     return controls[0]

@@ -52,6 +52,8 @@ _TAG: Final = b"\x01\x07\x03new"
 _VOTERS: Final = tuple(LeaderChangeVoter(voter_id=NodeId(voter)) for voter in (1, 2, 3))
 _LEADER_CHANGE: Final = LeaderChangeMessage(leader_id=NodeId(LEADER), voters=_VOTERS, granting_voters=_VOTERS[1:])
 _CONFIG: Final = ConfigRecord(resource_type=4, resource_name="", name="log.retention.ms", value="3600000")
+_FRAME: Final = (b"\x00\x03", b"\x00\x04")
+"""The types of a checkpoint's header and footer."""
 _CONTROL_7: Final = (b"\x00\x00\x00\x07", b"\x00\x00\x00\x00\x00\x2a")
 
 Value: TypeAlias = MetadataRecord | bytes
@@ -224,6 +226,28 @@ def _with_newer(batches: Sequence[bytes]) -> Iterator[bytes]:
         shift += is_last
 
 
+def _with_later_frame(cluster: Cluster) -> None:
+    """Give the header and the footer of all checkpoints version 1."""
+    for path in cluster.root.glob(f"**/{METADATA_DIRECTORY}/*.checkpoint"):
+        if int(path.name.partition("-")[0]):
+            write(path, [_later_frame(batch) for batch in split(path)])
+
+
+def _later_frame(batch: bytes) -> bytes:
+    """Return a batch of a checkpoint whose header or footer is of version 1."""
+    header = parse_header(batch)
+    if not header.is_control:
+        return batch
+    pairs = [(raw.key or b"", raw.value or b"") for raw in batch_records(batch, header)]
+    later = [_of_version(pair, 1) if pair[0][2:] in _FRAME else pair for pair in pairs]
+    return build_control_batch(
+        base_offset=Offset(header.base_offset),
+        epoch=Epoch(header.partition_leader_epoch),
+        timestamp_ms=header.max_timestamp,
+        records=later,
+    )
+
+
 def _at_level_34(value: bytes) -> bytes:
     record = decode_record(value)
     is_level = isinstance(record, FeatureLevelRecord) and record.name == FEATURE_NAME
@@ -284,6 +308,7 @@ NEWER_LOGS: Final = (
     NewerLog("leader_change_v2", "basic", _next_epoch, "LeaderChangeMessage of version 2"),
     NewerLog("quorum_state_version", "basic", _state_of_version_2, "quorum-state"),
     NewerLog("mixed", "basic", _mixed, "records of type 30", hides_metadata=True),
+    NewerLog("checkpoint_frame_v1", "failovers", _with_later_frame, "SnapshotHeaderRecord of version 1"),
     NewerLog("checkpoint_type_30", "failovers", _in_checkpoints, "records of type 30", hides_metadata=True),
 )
 NEWER_NAMES: Final = tuple(case.name for case in NEWER_LOGS)

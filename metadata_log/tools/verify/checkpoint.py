@@ -115,6 +115,8 @@ class _Check:
         self._expected = 0
         self._batches = 0
         self._header: SnapshotHeaderRecord | None = None
+        self._has_header = False
+        """It has one, perhaps of a later version, which says nothing here."""
         self._voters: VotersRecord | None = None
         self._kraft_version = 0
         self._has_footer = False
@@ -177,7 +179,7 @@ class _Check:
             self._set_on_nothing(left)
         self._sink.take_from(self._inner)
         has_errors = any(found.severity is Severity.ERROR for found in self._inner.findings)
-        is_whole = self._is_sound and self._has_footer and self._header is not None and not has_errors
+        is_whole = self._is_sound and self._has_footer and self._has_header and not has_errors
         voters = self._voters
         return CheckpointReport(
             path=self._path,
@@ -211,12 +213,14 @@ class _Check:
 
     def _image(self, left: tuple[LeftConfigs, ...]) -> MetadataImage | None:
         image = self._rules.image
-        if image is None or self._header is None:
+        if image is None:
             return None
         image = without(image, {one.topic: one.values for one in left})
         end = self._end or OffsetAndEpoch(offset=Offset(0), epoch=Epoch(0))
         return msgspec.structs.replace(
-            image, offset_and_epoch=end, last_contained_timestamp_ms=self._header.last_contained_log_timestamp
+            image,
+            offset_and_epoch=end,
+            last_contained_timestamp_ms=-1 if self._header is None else self._header.last_contained_log_timestamp,
         )
 
     def _found(self, kind: str, meaning: str, position: int, offset: int | None = None) -> None:
@@ -247,7 +251,7 @@ class _Check:
             self._on_control(batch)
         else:
             self._on_data(batch)
-        if self._batches == 1 and self._header is None:
+        if self._batches == 1 and not self._has_header:
             self._found("checkpoint_malformed", "it does not begin with a snapshot header", batch.position, 0)
         self._expected = header.next_offset
         self._after_damage = False
@@ -259,6 +263,8 @@ class _Check:
                     record = decode_control(raw.key or b"", raw.value or b"")
                 except UnknownRecordError as error:
                     self._add_newer(newer_control(error), batch.position, raw.offset)
+                    self._has_header |= error.api_key == SnapshotHeaderRecord.CONTROL_TYPE
+                    self._has_footer |= error.api_key == SnapshotFooterRecord.CONTROL_TYPE
                 else:
                     self._on_control_record(record, batch.position, raw.offset)
         except (CorruptBatchError, RecordError) as error:
@@ -267,7 +273,7 @@ class _Check:
 
     def _on_control_record(self, record: ControlRecord, position: int, offset: int) -> None:
         if isinstance(record, SnapshotHeaderRecord):
-            self._header = record
+            self._header, self._has_header = record, True
         elif isinstance(record, SnapshotFooterRecord):
             self._has_footer = True
         elif isinstance(record, VotersRecord):

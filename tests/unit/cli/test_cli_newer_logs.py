@@ -18,7 +18,7 @@ from tests.support.newer_logs import NEWER_LOGS, NEWER_NAMES, NewerLog, plant_ne
 
 _BESIDE_THE_STATE = ("quorum_state_version", "leader_change_v2")
 """Parts that change neither the metadata nor the quorum: what shows those lacks nothing."""
-_STATE_ONLY = ("quorum_state_version", "unknown_tag", "checkpoint_type_30")
+_STATE_ONLY = ("quorum_state_version", "unknown_tag", "checkpoint_type_30", "checkpoint_frame_v1")
 """Parts that are no record of a log, or need the level to be known for one."""
 
 
