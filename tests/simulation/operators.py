@@ -120,5 +120,9 @@ def replace_disk(cluster: Cluster, pick: int) -> Node | None:
         return None
     if not _has_majority(cluster, machine.voters, without=node.key):
         return None
+    if cluster.setup.static_voters and [voter.key.node_id for voter in cluster.first_voters.voters] == [
+        node.key.node_id
+    ]:
+        return None  # by its file it is the only voter, and would begin a quorum of its own, as Kafka's does
     cluster.replace_disk(node)
     return node
