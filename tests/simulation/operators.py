@@ -123,6 +123,6 @@ def replace_disk(cluster: Cluster, pick: int) -> Node | None:
     if cluster.setup.static_voters and [voter.key.node_id for voter in cluster.first_voters.voters] == [
         node.key.node_id
     ]:
-        return None  # by its file it is the only voter, and would begin a quorum of its own, as Kafka's does
+        return None  # by its file it is the only voter, and would elect itself, as in Kafka
     cluster.replace_disk(node)
     return node
