@@ -13,7 +13,7 @@ import msgspec
 from metadata_log.analysis.findings import KINDS, Finding, Severity
 from metadata_log.analysis.inputs import ReplicaInput
 from metadata_log.analysis.record_checks import Range
-from metadata_log.records.newer import NewerPart, NewerParts
+from metadata_log.records.newer import NOTHING_NEWER, NewerPart
 from metadata_log.tools.findings.kinds import NEWER_RELEASE
 
 
@@ -34,7 +34,7 @@ def newer_findings(counts: Sequence[Any], replicas: Mapping[int, ReplicaInput]) 
         file=first["file"],
         offset=first["first"]["offset"],
         epoch=first["first"]["epoch"],
-        meaning=NewerParts().plus(*map(_part, rows)).text(),
+        meaning=NOTHING_NEWER.plus(*map(_part, rows)).text(),
         advice=KINDS[NEWER_RELEASE].advice,
     )
 

@@ -34,7 +34,7 @@ from metadata_log.records import (
 from metadata_log.records.newer import NewerPart, newer_control, newer_level, newer_record
 from metadata_log.records.registry import CONTROL_RECORDS, METADATA_RECORDS
 from metadata_log.storage.segment import LocatedBatch
-from metadata_log.tools.read.contents import ControlFacts, control_facts
+from metadata_log.tools.read.contents import control_facts
 from metadata_log.tools.read.scan import Damage, scan
 
 Row: TypeAlias = tuple[object, ...]
@@ -128,9 +128,10 @@ def _batch_row(piece: Piece, batch: LocatedBatch) -> Row:
         facts = control_facts(batch)
         leader_id, detail = facts.leader_id, facts.unreadable
         electors, voters = _keys_text(facts.electors), _keys_text(facts.voters)
-        leader_id = NO_LEADER if leader_id is None and _is_newer(LeaderChangeMessage, facts) else leader_id
-        voters = "" if voters is None and _is_newer(VotersRecord, facts) else voters
-        is_footer = any(name.startswith(SnapshotFooterRecord.__name__) for name in facts.types)
+        newer = facts.newer_types
+        leader_id = NO_LEADER if leader_id is None and LeaderChangeMessage.CONTROL_TYPE in newer else leader_id
+        voters = "" if voters is None and VotersRecord.CONTROL_TYPE in newer else voters
+        is_footer = SnapshotFooterRecord.__name__ in facts.types or SnapshotFooterRecord.CONTROL_TYPE in newer
     return (
         piece.replica,
         piece.name,
@@ -151,11 +152,6 @@ def _batch_row(piece: Piece, batch: LocatedBatch) -> Row:
         voters,
         is_footer,
     )
-
-
-def _is_newer(record: type, facts: ControlFacts) -> bool:
-    """Return True if there is one of a version that only a later release knows."""
-    return any(name.startswith(f"{record.__name__} ") for name in facts.types)
 
 
 def _keys_text(keys: Sequence[ReplicaKey] | None) -> str | None:

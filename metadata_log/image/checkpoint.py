@@ -137,7 +137,7 @@ def _in_slices(values: Iterator[bytes], size: int) -> Iterator[list[bytes]]:
 
 
 def _before_topics(image: MetadataImage, level: int) -> Iterator[RecordAndVersion]:
-    yield from _features(image, level)
+    yield from _features(image)
     yield from _nodes(image, level)
 
 
@@ -151,9 +151,8 @@ def _after_topics(image: MetadataImage, level: int) -> Iterator[RecordAndVersion
     yield from _credentials(image, level)
 
 
-def _features(image: MetadataImage, level: int) -> Iterator[RecordAndVersion]:
-    finalised = image.features.metadata_version or level
-    yield FeatureLevelRecord(name=METADATA_VERSION, feature_level=finalised), 0
+def _features(image: MetadataImage) -> Iterator[RecordAndVersion]:
+    yield FeatureLevelRecord(name=METADATA_VERSION, feature_level=_any_level_of(image)), 0
     for name, feature_level in sorted(image.features.levels.items()):
         yield FeatureLevelRecord(name=name, feature_level=feature_level), 0
 

@@ -23,13 +23,12 @@ from metadata_log.image.known_partitions import Replayable, read_for_replay
 from metadata_log.image.replayer import Replayer
 from metadata_log.offsets import OffsetAndEpoch
 from metadata_log.records import LATEST_PRODUCTION, FeatureLevelRecord, MetadataRecord, NoOpRecord, metadata_version
-from metadata_log.records.newer import DEPENDENT, NewerPart, NewerParts, newer_levels, newer_record
+from metadata_log.records.newer import DEPENDENT, NOTHING_NEWER, NewerPart, NewerParts, newer_levels, newer_record
 
 
 def newer_features(features: FeaturesImage) -> tuple[NewerPart, ...]:
     """Return the finalised levels that this software does not know."""
-    levels = [(METADATA_VERSION, features.metadata_version or 0), *sorted(features.levels.items())]
-    return newer_levels(levels)
+    return newer_levels({METADATA_VERSION: features.metadata_version or 0, **dict(sorted(features.levels.items()))})
 
 
 def check_known_levels(features: FeaturesImage) -> None:
@@ -41,13 +40,13 @@ def check_known_levels(features: FeaturesImage) -> None:
     _refuse(newer_features(features))
 
 
-def check_known_bootstrap(records: Sequence[MetadataRecord]) -> None:
-    """Return if a first controller of this software can begin a log with these records.
+def check_known_records(records: Sequence[MetadataRecord]) -> None:
+    """Return if a node of this software can follow a log whose records finalise these levels, the last of each feature.
 
     Raises:
         NewerLevelError: as `check_known_levels`.
     """
-    levels = [(record.name, record.feature_level) for record in records if isinstance(record, FeatureLevelRecord)]
+    levels = {record.name: record.feature_level for record in records if isinstance(record, FeatureLevelRecord)}
     _refuse(newer_levels(levels))
 
 
@@ -134,7 +133,7 @@ def known_image_of_checkpoint(
         ReplayError: a record makes no sense, and none before it was passed over.
         MalformedRecordError: a value cannot be read.
     """
-    newer = NewerParts()
+    newer = NOTHING_NEWER
     try:
         image = image_of_checkpoint(
             map(read_for_replay, values()), end=end, last_contained_timestamp_ms=last_contained_timestamp_ms

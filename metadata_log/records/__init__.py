@@ -71,6 +71,7 @@ from metadata_log.records.levels import (
 from metadata_log.records.registry import CONTROL_RECORDS, METADATA_RECORDS, ControlRecord, MetadataRecord
 from metadata_log.records.serde import (
     api_key_of,
+    control_or_newer,
     control_type_of,
     decode_control,
     decode_record,
@@ -131,6 +132,7 @@ __all__ = [
     "VotersRecordVoter",
     "ZkMigrationStateRecord",
     "api_key_of",
+    "control_or_newer",
     "control_type_of",
     "decode_control",
     "decode_record",

@@ -6,7 +6,7 @@ a tool does about it. Controllers refuse a log with such parts; tools judge the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 import msgspec
@@ -87,11 +87,6 @@ def newer_tag(record: type) -> NewerPart:
     return NewerPart(what=f"tagged fields of {record.__name__} that are not known")
 
 
-def newer_kraft_version(level: int) -> NewerPart:
-    """Return the part that is an unknown level of kraft.version."""
-    return NewerPart(what=f"kraft.version {level}")
-
-
 def newer_level(name: str, level: int) -> NewerPart | None:
     """Return the part that is a level of a feature above the highest that is known here; None: it is known."""
     if name == FEATURE_NAME:
@@ -101,7 +96,6 @@ def newer_level(name: str, level: int) -> NewerPart | None:
     return NewerPart(what=f"{name} {level}")
 
 
-def newer_levels(levels: Iterable[tuple[str, int]] | Mapping[str, int]) -> tuple[NewerPart, ...]:
+def newer_levels(levels: Mapping[str, int]) -> tuple[NewerPart, ...]:
     """Return those of these levels, by feature, that are not known here."""
-    rows = levels.items() if isinstance(levels, Mapping) else levels
-    return tuple(part for name, level in rows if (part := newer_level(name, level)) is not None)
+    return tuple(part for name, level in levels.items() if (part := newer_level(name, level)) is not None)

@@ -126,6 +126,18 @@ def decode_control(key: bytes, value: bytes) -> ControlRecord:
         raise MalformedRecordError(f"control record of type {control_type}, version {version}: {error}") from error
 
 
+def control_or_newer(key: bytes, value: bytes) -> ControlRecord | UnknownRecordError:
+    """Return the control record in these bytes, or the error that names it where only a later release knows it.
+
+    Raises:
+        MalformedRecordError: as `decode_control`.
+    """
+    try:
+        return decode_control(key, value)
+    except UnknownRecordError as error:
+        return error
+
+
 def _unwritable(record: MetadataRecord | ControlRecord, version: int, error: Exception) -> Exception:
     if isinstance(error, KeyError):
         return InvariantViolation(f"{type(record).__name__} has no version {version}")

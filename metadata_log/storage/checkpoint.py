@@ -25,7 +25,7 @@ from metadata_log.records import (
     SnapshotFooterRecord,
     SnapshotHeaderRecord,
     VotersRecord,
-    decode_control,
+    control_or_newer,
     encode_control,
 )
 from metadata_log.storage.segment import Expected, LocatedBatch, read_batches
@@ -260,8 +260,7 @@ def read_checkpoint(files: Files, path: str) -> Checkpoint:
         batches = tuple(read_batches(handle, path, expected=Expected(offset=Offset(0))))
     finally:
         handle.close()
-    newer: list[UnknownRecordError] = []
-    controls = [record for batch in batches if batch.header.is_control for record in _controls(batch, path, newer)]
+    controls = [record for batch in batches if batch.header.is_control for record in _controls(batch, path)]
     header = snapshot_header(batches[0], path)
     _check_footer(batches[-1], path)
     version = next((record for record in controls if isinstance(record, KRaftVersionRecord)), None)
@@ -271,7 +270,7 @@ def read_checkpoint(files: Files, path: str) -> Checkpoint:
         voters=next((record for record in controls if isinstance(record, VotersRecord)), None),
         epoch=batches[0].header.partition_leader_epoch,
         batches=batches,
-        newer=tuple(newer),
+        newer=tuple(record for record in controls if isinstance(record, UnknownRecordError)),
     )
 
 
@@ -306,11 +305,8 @@ def check_epoch(batch: LocatedBatch, path: str, end: OffsetAndEpoch) -> None:
 
 
 def _check_footer(last: LocatedBatch | None, path: str) -> None:
-    newer: list[UnknownRecordError] = []
-    controls = _controls(last, path, newer) if last is not None and last.header.is_control else []
-    if any(error.api_key == SnapshotFooterRecord.CONTROL_TYPE for error in newer):
-        return
-    if not controls or not isinstance(controls[-1], SnapshotFooterRecord):
+    controls = _controls(last, path) if last is not None and last.header.is_control else []
+    if not controls or _type_of(controls[-1]) != SnapshotFooterRecord.CONTROL_TYPE:
         raise CorruptFileError(path, "it does not end with a snapshot footer: it is not whole")
 
 
@@ -320,26 +316,22 @@ def snapshot_header(first: LocatedBatch | None, path: str) -> SnapshotHeaderReco
     Raises:
         CorruptBatchError, CorruptFileError: it is another one, or none can be read.
     """
-    newer: list[UnknownRecordError] = []
-    controls = _controls(first, path, newer) if first is not None and first.header.is_control else []
-    if any(error.api_key == SnapshotHeaderRecord.CONTROL_TYPE for error in newer):
-        return SnapshotHeaderRecord(last_contained_log_timestamp=-1)
-    if not controls or not isinstance(controls[0], SnapshotHeaderRecord):
+    controls = _controls(first, path) if first is not None and first.header.is_control else []
+    if not controls or _type_of(controls[0]) != SnapshotHeaderRecord.CONTROL_TYPE:
         raise CorruptFileError(path, "it does not begin with a snapshot header")
-    return controls[0]
+    header = controls[0]
+    return header if isinstance(header, SnapshotHeaderRecord) else SnapshotHeaderRecord(last_contained_log_timestamp=-1)
 
 
-def _controls(batch: LocatedBatch, path: str, newer: list[UnknownRecordError] | None = None) -> list[ControlRecord]:
-    """Return the control records of a batch that are known; errors of the others are added to `newer`."""
-    found = []
+def _type_of(record: ControlRecord | UnknownRecordError) -> int:
+    return record.api_key if isinstance(record, UnknownRecordError) else record.CONTROL_TYPE
+
+
+def _controls(batch: LocatedBatch, path: str) -> list[ControlRecord | UnknownRecordError]:
+    """Return the control records of a batch; the error in place of each that a later release has written."""
     try:
-        for record in batch_records(batch.buffer, batch.header, batch.at):
-            try:
-                found.append(decode_control(record.key or b"", record.value or b""))
-            except UnknownRecordError as error:
-                if newer is not None:
-                    newer.append(error)
-        return found
+        records = batch_records(batch.buffer, batch.header, batch.at)
+        return [control_or_newer(record.key or b"", record.value or b"") for record in records]
     except CorruptBatchError as error:
         raise error.in_file(path, shift=batch.position - batch.at) from error
     except RecordError as error:

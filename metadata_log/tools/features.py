@@ -20,7 +20,7 @@ from metadata_log.records import (
     FeatureLevelRecord,
     KRaftVersionRecord,
     MetadataRecord,
-    decode_control,
+    control_or_newer,
     decode_versioned,
     is_writable,
     write_version,
@@ -71,12 +71,10 @@ def unreadable_records(
 
 def _unreadable_controls(batch: LocatedBatch, level: int) -> Iterator[Unreadable]:
     for record in batch_records(batch.buffer, batch.header, batch.at):
-        try:
-            control = decode_control(record.key or b"", record.value or b"")
-        except UnknownRecordError as error:
-            yield _newer(error, int(record.offset), CONTROL_RECORDS.get(error.api_key), "control record")
-            continue
-        if isinstance(control, KRaftVersionRecord):
+        control = control_or_newer(record.key or b"", record.value or b"")
+        if isinstance(control, UnknownRecordError):
+            yield _newer(control, int(record.offset), CONTROL_RECORDS.get(control.api_key), "control record")
+        elif isinstance(control, KRaftVersionRecord):
             reason = unsupported_level(KRAFT_VERSION, control.kraft_version, level)
             if reason is not None:
                 yield Unreadable(

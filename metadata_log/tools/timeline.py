@@ -24,7 +24,7 @@ from metadata_log.records import (
     UnfenceBrokerRecord,
     UnregisterBrokerRecord,
     VotersRecord,
-    decode_control,
+    control_or_newer,
     decode_record,
 )
 from metadata_log.records.newer import NewerPart, NewerParts, newer_control, newer_levels, newer_record
@@ -158,12 +158,9 @@ def _of_control(batch: LocatedBatch, epoch_before: int, newer: list[NewerPart]) 
     epoch = int(batch.header.partition_leader_epoch)
     for record in batch_records(batch.buffer, batch.header, batch.at):
         offset = int(record.offset)
-        try:
-            control = decode_control(record.key or b"", record.value or b"")
-        except UnknownRecordError as error:
-            newer.append(newer_control(error))
-            continue
-        match control:
+        match control_or_newer(record.key or b"", record.value or b""):
+            case UnknownRecordError() as error:
+                newer.append(newer_control(error))
             case LeaderChangeMessage() as change:
                 skipped = epoch - epoch_before - 1
                 lost = f"; unused epochs before it: {skipped}" if skipped > 0 and epoch_before else ""

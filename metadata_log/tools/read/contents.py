@@ -25,8 +25,7 @@ from metadata_log.files.os_files import OsFiles
 from metadata_log.files.port import Files
 from metadata_log.format.batch import batch_records
 from metadata_log.ids import ReplicaKey
-from metadata_log.records import LeaderChangeMessage, VotersRecord, decode_control
-from metadata_log.records.newer import newer_control
+from metadata_log.records import LeaderChangeMessage, VotersRecord, control_or_newer
 from metadata_log.storage.checkpoint import parse_checkpoint_name
 from metadata_log.storage.segment import LocatedBatch, segment_bases, segment_file
 from metadata_log.tools.read.scan import Damage, scan
@@ -144,10 +143,8 @@ class ControlFacts(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     electors: tuple[ReplicaKey, ...] | None = None
     voters: tuple[ReplicaKey, ...] | None = None
     unreadable: str | None = None
-
-    def past(self, error: UnknownRecordError) -> ControlFacts:
-        """Return the facts after a record of a later release."""
-        return msgspec.structs.replace(self, types=(*self.types, newer_control(error).what))
+    newer_types: tuple[int, ...] = ()
+    """The control types of its records of a later release."""
 
 
 def control_facts(batch: LocatedBatch) -> ControlFacts:
@@ -155,10 +152,9 @@ def control_facts(batch: LocatedBatch) -> ControlFacts:
     facts = ControlFacts()
     try:
         for record in batch_records(batch.buffer, batch.header, batch.at):
-            try:
-                decoded = decode_control(record.key or b"", record.value or b"")
-            except UnknownRecordError as error:
-                facts = facts.past(error)
+            decoded = control_or_newer(record.key or b"", record.value or b"")
+            if isinstance(decoded, UnknownRecordError):
+                facts = msgspec.structs.replace(facts, newer_types=(*facts.newer_types, decoded.api_key))
                 continue
             facts = msgspec.structs.replace(facts, types=(*facts.types, type(decoded).__name__))
             match decoded:

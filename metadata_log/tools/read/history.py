@@ -90,7 +90,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     def newer(self) -> NewerParts:
         """All that a later release has written, and the image or the quorum does not show."""
         levels = newer_features(self.image.features)
-        return NewerParts().plus(*levels, *self.quorum.newer.parts, *self.passed_over.parts)
+        return NOTHING_NEWER.plus(*levels, *self.quorum.newer.parts, *self.passed_over.parts)
 
     def after(self, batch: LocatedBatch) -> State:
         """After the next batch. Records of a later release are passed over.

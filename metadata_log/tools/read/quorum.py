@@ -11,8 +11,8 @@ import msgspec
 from metadata_log.errors import UnknownRecordError
 from metadata_log.format.batch import batch_records
 from metadata_log.image.features import KRAFT_VERSION
-from metadata_log.records import KRaftVersionRecord, LeaderChangeMessage, VotersRecord, decode_control
-from metadata_log.records.newer import NOTHING_NEWER, NewerParts, newer_control, newer_levels
+from metadata_log.records import KRaftVersionRecord, LeaderChangeMessage, VotersRecord, control_or_newer
+from metadata_log.records.newer import NOTHING_NEWER, NewerPart, NewerParts, newer_control, newer_level
 from metadata_log.storage.checkpoint import Checkpoint
 from metadata_log.storage.segment import LocatedBatch
 
@@ -31,41 +31,56 @@ class Quorum(msgspec.Struct, frozen=True, kw_only=True):
     newer: NewerParts = NOTHING_NEWER
     newer_elections: NewerParts = NOTHING_NEWER
     """Elections of a later release. They change neither the quorum nor the metadata."""
+    newer_version: NewerPart | None = None
+    """The part of a later release that sets kraft.version, and so the form of the voters."""
+    newer_voters: NewerPart | None = None
+    """The part of a later release that names the latest voters; None: the voters are known, or not named yet."""
 
     def after(self, batch: LocatedBatch) -> Quorum:
         """After a control batch."""
         quorum = self
         for record in batch_records(batch.buffer, batch.header, batch.at):
-            try:
-                control = decode_control(record.key or b"", record.value or b"")
-            except UnknownRecordError as error:
-                quorum = quorum.past(error)
-                continue
-            match control:
+            match control_or_newer(record.key or b"", record.value or b""):
+                case UnknownRecordError() as error:
+                    quorum = quorum.past(error)
                 case KRaftVersionRecord(kraft_version=version):
-                    newer = quorum.newer.plus(*newer_levels({KRAFT_VERSION: version}))
-                    quorum = msgspec.structs.replace(quorum, kraft_version=version, newer=newer)
+                    quorum = quorum.at_version(version)
                 case VotersRecord() as voters:
-                    at, before = int(batch.header.base_offset), quorum.voters
-                    quorum = msgspec.structs.replace(quorum, voters=voters, voters_at=at, voters_before=before)
+                    quorum = msgspec.structs.replace(
+                        quorum,
+                        voters=voters,
+                        voters_at=int(batch.header.base_offset),
+                        voters_before=quorum.voters,
+                        newer_voters=None,
+                    )
                 case _:
                     pass
         return quorum
 
+    def at_version(self, level: int) -> Quorum:
+        """Return the quorum with this kraft.version, which may be one of a later release."""
+        part = newer_level(KRAFT_VERSION, level)
+        if part is None:
+            return msgspec.structs.replace(self, kraft_version=level)
+        newer = self.newer.plus(part)
+        return msgspec.structs.replace(self, kraft_version=level, newer=newer, newer_version=part)
+
     def past(self, error: UnknownRecordError) -> Quorum:
         """Return the quorum after a control record of a later release; voters that such a record names are unknown."""
+        part = newer_control(error)
         if error.api_key == LeaderChangeMessage.CONTROL_TYPE:
-            return msgspec.structs.replace(self, newer_elections=self.newer_elections.plus(newer_control(error)))
-        newer = self.newer.plus(newer_control(error))
-        if error.api_key != VotersRecord.CONTROL_TYPE:
-            return msgspec.structs.replace(self, newer=newer)
-        return msgspec.structs.replace(self, newer=newer, voters=None, voters_before=self.voters)
+            return msgspec.structs.replace(self, newer_elections=self.newer_elections.plus(part))
+        quorum = msgspec.structs.replace(self, newer=self.newer.plus(part))
+        if error.api_key == KRaftVersionRecord.CONTROL_TYPE:
+            return msgspec.structs.replace(quorum, newer_version=part)
+        if error.api_key == VotersRecord.CONTROL_TYPE:
+            return msgspec.structs.replace(quorum, voters=None, voters_before=self.voters, newer_voters=part)
+        return quorum
 
 
 def quorum_of(checkpoint: Checkpoint) -> Quorum:
     """Return the quorum by a checkpoint's head."""
-    newer = NOTHING_NEWER.plus(*newer_levels({KRAFT_VERSION: checkpoint.kraft_version}))
-    quorum = Quorum(kraft_version=checkpoint.kraft_version, voters=checkpoint.voters, newer=newer)
+    quorum = Quorum(voters=checkpoint.voters).at_version(checkpoint.kraft_version)
     for error in checkpoint.newer:
         quorum = quorum.past(error)
     return quorum

@@ -20,7 +20,7 @@ from metadata_log.records import (
     TopicRecord,
     decode_record,
 )
-from metadata_log.records.newer import NewerPart, newer_level, newer_record
+from metadata_log.records.newer import newer_level, newer_record
 from metadata_log.tools.findings.sink import FindingSink
 from metadata_log.tools.rules.acls import entry_fault
 from metadata_log.tools.rules.partitions import broken_rules
@@ -54,7 +54,7 @@ class RecordForms:
             try:
                 record = decode_record(value)
             except UnknownRecordError as error:
-                self._add_newer(newer_record(error), offset, place)
+                place.note_newer(self._sink, newer_record(error), offset)
             except MalformedRecordError as error:
                 self._add("malformed_record", f"the record at offset {offset} does not decode: {error}", offset, place)
             else:
@@ -95,7 +95,7 @@ class RecordForms:
     def _judge_feature(self, record: FeatureLevelRecord, offset: int, place: Place) -> None:
         part = newer_level(record.name, record.feature_level)
         if part is not None:
-            self._add_newer(part, offset, place)
+            place.note_newer(self._sink, part, offset)
 
     def _judge_values(
         self, record: AccessControlEntryRecord | RegisterControllerRecord, offset: int, place: Place
@@ -106,9 +106,6 @@ class RecordForms:
             fault = entry_fault(record, may_be_unknown=True)
         if fault is not None:
             self._add("strange_value", f"{type(record).__name__} at offset {offset}: {fault}", offset, place)
-
-    def _add_newer(self, part: NewerPart, offset: int, place: Place) -> None:
-        self._sink.add_newer(part, file=place.file, position=place.position, offset=offset, epoch=place.epoch)
 
     def _add(self, kind: str, meaning: str, offset: int, place: Place, topic_id: TopicId | None = None) -> None:
         self._sink.add(

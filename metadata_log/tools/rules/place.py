@@ -1,8 +1,11 @@
-"""Where a batch is, for those who judge its records."""
+"""The place of a batch, for the rules that judge its records."""
 
 from __future__ import annotations
 
 import msgspec
+
+from metadata_log.records.newer import NewerPart
+from metadata_log.tools.findings.sink import FindingSink
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -13,3 +16,7 @@ class Place(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     position: int
     epoch: int
     offsets_are_own: bool = False
+
+    def note_newer(self, sink: FindingSink, part: NewerPart, offset: int) -> None:
+        """Hand `sink` a part of a later release, which is at `offset` in the batch."""
+        sink.add_newer(part, file=self.file, position=self.position, offset=offset, epoch=self.epoch)

@@ -162,7 +162,7 @@ class RecordRules:
             try:
                 record = decode_record(value)
             except UnknownRecordError as error:
-                self._add_newer(newer_record(error), offset, place)
+                place.note_newer(self._sink, newer_record(error), offset)
                 self.distrust()
             except MalformedRecordError as error:
                 self._add("malformed_record", f"the record at offset {offset} does not decode: {error}", offset, place)
@@ -183,12 +183,9 @@ class RecordRules:
         if isinstance(record, FeatureLevelRecord):
             part = newer_level(record.name, record.feature_level)
             if part is not None:
-                self._add_newer(part, offset, place)
+                place.note_newer(self._sink, part, offset)
         if self._levels.is_newer and encode_record(record, decode_versioned(value)[1]) != value:
-            self._add_newer(newer_tag(type(record)), offset, place)
-
-    def _add_newer(self, part: NewerPart, offset: int, place: Place) -> None:
-        self._sink.add_newer(part, file=place.file, position=place.position, offset=offset, epoch=place.epoch)
+            place.note_newer(self._sink, newer_tag(type(record)), offset)
 
     def _is_replayed(self, record: MetadataRecord, offset: int, place: Place) -> bool:
         """Not a NoOp, nor what cannot stand in a checkpoint."""
@@ -202,7 +199,7 @@ class RecordRules:
         self, kind: str, meaning: str, offset: int, place: Place, topic_id: TopicId | None = None, group: object = None
     ) -> None:
         if kind == "strange_value" and self._levels.is_newer:
-            self._add_newer(_STRANGE, offset, place)
+            place.note_newer(self._sink, _STRANGE, offset)
             return
         key = (place.file, topic_id, group) if topic_id is not None or group is not None else None
         self._sink.add(

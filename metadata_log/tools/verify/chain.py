@@ -19,7 +19,7 @@ from metadata_log.records import (
     SnapshotFooterRecord,
     SnapshotHeaderRecord,
     VotersRecord,
-    decode_control,
+    control_or_newer,
 )
 from metadata_log.records.newer import NewerPart, newer_control, newer_levels
 from metadata_log.storage.epoch_starts import unled_epoch
@@ -274,10 +274,9 @@ class ChainCheck:
             if fault is not None:
                 self._found("malformed_record", fault, batch, offset)
             for index, raw in enumerate(raws):
-                try:
-                    record = decode_control(raw.key or b"", raw.value or b"")
-                except UnknownRecordError as error:
-                    self._on_newer(error, batch, index)
+                record = control_or_newer(raw.key or b"", raw.value or b"")
+                if isinstance(record, UnknownRecordError):
+                    self._on_newer(record, batch, index)
                     continue
                 misplaced = self._misplaced(record, batch, index) if in_order else None
                 if misplaced is not None:

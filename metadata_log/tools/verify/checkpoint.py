@@ -23,7 +23,7 @@ from metadata_log.records import (
     SnapshotFooterRecord,
     SnapshotHeaderRecord,
     VotersRecord,
-    decode_control,
+    control_or_newer,
 )
 from metadata_log.records.newer import NewerPart, newer_control, newer_levels
 from metadata_log.storage.checkpoint import parse_checkpoint_name
@@ -259,20 +259,17 @@ class _Check:
     def _on_control(self, batch: LocatedBatch) -> None:
         try:
             for raw in batch_records(batch.buffer, batch.header, batch.at):
-                try:
-                    record = decode_control(raw.key or b"", raw.value or b"")
-                except UnknownRecordError as error:
-                    self._add_newer(newer_control(error), batch.position, raw.offset)
-                    self._has_header |= error.api_key == SnapshotHeaderRecord.CONTROL_TYPE
-                    self._has_footer |= error.api_key == SnapshotFooterRecord.CONTROL_TYPE
-                else:
-                    self._on_control_record(record, batch.position, raw.offset)
+                self._on_control_record(control_or_newer(raw.key or b"", raw.value or b""), batch.position, raw.offset)
         except (CorruptBatchError, RecordError) as error:
             what = f"a control record cannot be read: {error}"
             self._found("malformed_record", what, batch.position, batch.header.base_offset)
 
-    def _on_control_record(self, record: ControlRecord, position: int, offset: int) -> None:
-        if isinstance(record, SnapshotHeaderRecord):
+    def _on_control_record(self, record: ControlRecord | UnknownRecordError, position: int, offset: int) -> None:
+        if isinstance(record, UnknownRecordError):
+            self._add_newer(newer_control(record), position, offset)
+            self._has_header |= record.api_key == SnapshotHeaderRecord.CONTROL_TYPE
+            self._has_footer |= record.api_key == SnapshotFooterRecord.CONTROL_TYPE
+        elif isinstance(record, SnapshotHeaderRecord):
             self._header, self._has_header = record, True
         elif isinstance(record, SnapshotFooterRecord):
             self._has_footer = True

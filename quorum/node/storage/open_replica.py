@@ -25,7 +25,7 @@ from metadata_log.files.port import Files
 from metadata_log.format.batch import BatchHeader, batch_records, batch_values, iter_batches
 from metadata_log.ids import METADATA_TOPIC_ID, ZERO_DIRECTORY_ID, NodeId, ReplicaKey, id_text
 from metadata_log.image import MetadataImage
-from metadata_log.image.newer_release import check_known_bootstrap, check_known_kraft_version, check_known_levels
+from metadata_log.image.newer_release import check_known_kraft_version, check_known_levels, check_known_records
 from metadata_log.image.replayer import Replayer
 from metadata_log.offsets import Offset
 from metadata_log.records import (
@@ -108,7 +108,7 @@ def _open_locked(files: Files, config: NodeConfig, meta: MetaProperties, locks: 
             "storage format` for this directory"
         )
     if starting.end.offset == 0:
-        check_known_bootstrap(bootstrap_records)
+        check_known_records(bootstrap_records)
     storage = StorageState(
         quorum_state=None if quorum_state is None else _state_of(quorum_state),
         log_start_offset=log.start_offset,
@@ -184,7 +184,7 @@ def _voters(log: FileLog, snapshot: LoadedSnapshot | None, static: VoterSet) -> 
             check_known_kraft_version(record.kraft_version)
         else:
             levels = [record]
-    check_known_bootstrap(levels)
+    check_known_records(levels)
     return history
 
 

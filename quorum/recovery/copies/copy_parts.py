@@ -14,7 +14,7 @@ import msgspec
 from metadata_log.errors import MetadataLogError, UnknownRecordError
 from metadata_log.format.batch import HEADER_SIZE, batch_records
 from metadata_log.offsets import OffsetAndEpoch
-from metadata_log.records import ControlRecord, LeaderChangeMessage, VotersRecord, decode_control
+from metadata_log.records import ControlRecord, LeaderChangeMessage, VotersRecord, control_or_newer
 from metadata_log.storage.checkpoint import checkpoint_name
 from metadata_log.storage.epoch_starts import leads, unled_epoch
 from metadata_log.storage.segment import LocatedBatch, segment_file
@@ -36,16 +36,8 @@ def control_records(batch: LocatedBatch) -> list[ControlRecord | UnknownRecordEr
     Raises:
         MetadataLogError: one cannot be read.
     """
-    return [
-        _known(record.key or b"", record.value or b"") for record in batch_records(batch.buffer, batch.header, batch.at)
-    ]
-
-
-def _known(key: bytes, value: bytes) -> ControlRecord | UnknownRecordError:
-    try:
-        return decode_control(key, value)
-    except UnknownRecordError as error:
-        return error
+    found = batch_records(batch.buffer, batch.header, batch.at)
+    return [control_or_newer(record.key or b"", record.value or b"") for record in found]
 
 
 def opens_repair(batch: LocatedBatch) -> bool:

@@ -11,9 +11,7 @@ from metadata_log.directory import QuorumState
 from metadata_log.format.epochs import EpochStart
 from metadata_log.ids import NodeId, ReplicaKey
 from metadata_log.image import MetadataImage
-from metadata_log.image.features import KRAFT_VERSION
 from metadata_log.offsets import OffsetAndEpoch
-from metadata_log.records import KRaftVersionRecord, VotersRecord
 from metadata_log.records.newer import NOTHING_NEWER, NewerPart, NewerParts
 from metadata_log.tools.read.contents import EpochSpan
 from metadata_log.tools.read.control_facts import Election
@@ -131,11 +129,8 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
     def newer_voters(self) -> str | None:
         """Return the part of a later release that says who votes, or how they do; None: that is known here."""
         quorum = None if self.state is None else self.state.quorum
-        if quorum is None:
-            return None
-        hiding = [KRAFT_VERSION, KRaftVersionRecord.__name__]
-        hiding += [VotersRecord.__name__] if quorum.voters is None else []
-        return next((part.what for part in quorum.newer.parts if part.what.split(" ", 1)[0] in hiding), None)
+        part = None if quorum is None else quorum.newer_version or quorum.newer_voters
+        return None if part is None else part.what
 
     @property
     def static_voters(self) -> tuple[int, ...]:
