@@ -10,9 +10,10 @@ from typing import Any
 
 import msgspec
 
-from metadata_log.analysis.findings import KINDS, Finding, Severity
+from metadata_log.analysis.findings import Finding, Severity
 from metadata_log.analysis.inputs import ReplicaInput
 from metadata_log.analysis.record_checks import Range
+from metadata_log.analysis.wording import row_finding
 from metadata_log.records.newer import NOTHING_NEWER, NewerPart
 from metadata_log.tools.findings.kinds import NEWER_RELEASE
 
@@ -25,18 +26,8 @@ def newer_findings(counts: Sequence[Any], replicas: Mapping[int, ReplicaInput]) 
     rows = sorted((row for row in counts if row["newer"] is not None), key=_place)
     if not rows:
         return
-    first, replica = rows[0], replicas[rows[0]["replica"]]
-    yield Finding(
-        kind=NEWER_RELEASE,
-        severity=Severity.NOTE,
-        node_id=replica.key.node_id,
-        replica=replica.label,
-        file=first["file"],
-        offset=first["first"]["offset"],
-        epoch=first["first"]["epoch"],
-        meaning=NOTHING_NEWER.plus(*map(_part, rows)).text(),
-        advice=KINDS[NEWER_RELEASE].advice,
-    )
+    meaning = NOTHING_NEWER.plus(*map(_part, rows)).text()
+    yield row_finding(NEWER_RELEASE, Severity.NOTE, rows[0], replicas[rows[0]["replica"]], meaning)
 
 
 def known_ranges(ranges: Sequence[Range], counts: Sequence[Any]) -> list[Range]:

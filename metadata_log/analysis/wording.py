@@ -95,18 +95,23 @@ def _topic_meaning(kind: str, row: Any, first: Any) -> str:
 
 
 def unreadable_finding(row: Any, replica: ReplicaInput) -> Finding:
-    """The finding of a row of `record_checks.counts` that has a fault."""
+    """Return the finding of a row of `record_checks.counts` that has a fault."""
     more = "" if row["count"] == 1 else f" (and {row['count'] - 1} more like it)"
+    return row_finding("unreadable_record", Severity.ERROR, row, replica, f"{row['fault']}{more}")
+
+
+def row_finding(kind: str, severity: Severity, row: Any, replica: ReplicaInput, meaning: str) -> Finding:
+    """Return a finding at the first record of a row of `record_checks.counts`."""
     return Finding(
-        kind="unreadable_record",
-        severity=Severity.ERROR,
+        kind=kind,
+        severity=severity,
         node_id=replica.key.node_id,
         replica=replica.label,
         file=row["file"],
         offset=row["first"]["offset"],
         epoch=row["first"]["epoch"],
-        meaning=f"{row['fault']}{more}",
-        advice=KINDS["unreadable_record"].advice,
+        meaning=meaning,
+        advice=KINDS[kind].advice,
     )
 
 
