@@ -243,17 +243,8 @@ def test_one_java_controller_and_two_of_ours(two_of_ours: MixedQuorum) -> None:
 
 
 def _let_java_lead(quorum: MixedQuorum, topic: str = "known-to-java-2", *, start_all: bool = True) -> int:
-    """Nobody but the Java controller has the next topic when our leader dies: it alone can be elected. The id of the
-    one that led, which is started again if `start_all`."""
-    leader = quorum.let_ours_lead()
-    other = 5 - leader
-    _check_caught_up(quorum, 1)
-    quorum.node(other).kill()
-    quorum.create(topic)
-    _check_caught_up(quorum, 1)
-    quorum.node(leader).kill()
-    quorum.start(other)
-    assert quorum.leader() == 1
+    """Let the Java controller lead; return the leader before it, which is started again if `start_all`."""
+    leader = quorum.let_java_lead(topic)
     if start_all:
         quorum.start(leader)
         _check_caught_up(quorum, leader)

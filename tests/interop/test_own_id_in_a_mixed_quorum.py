@@ -48,25 +48,12 @@ def _own_id(quorum: MixedQuorum, node_id: int) -> TopicId | None:
     return run(ask())
 
 
-def _let_java_lead(quorum: MixedQuorum) -> None:
-    """Of the two voters that live when our leader dies, it alone has the last topic: the other cannot be elected."""
-    leader = quorum.let_ours_lead()
-    (away,) = set(OURS) - {leader}
-    quorum.node(away).kill()
-    quorum.create("known-to-java")
-    wait_until("the Java controller to have it", lambda: quorum.log_bytes(JAVA) == quorum.log_bytes(leader))
-    quorum.node(leader).kill()
-    quorum.start(away)
-    assert quorum.leader() == JAVA
-    quorum.start(leader)
-    assert quorum.leader() == JAVA
-
-
 def test_it_is_deleted_under_a_java_leader_and_the_next_of_ours_writes_another(quorum: MixedQuorum) -> None:
     quorum.let_ours_lead()
     before = wait_until("an own id", lambda: _own_id(quorum, OURS[0]), timeout_s=60)
     assert before != METADATA_TOPIC_ID
-    _let_java_lead(quorum)
+    quorum.start(quorum.let_java_lead("known-to-java"))
+    assert quorum.leader() == JAVA
     told = delete_through(quorum.kafka.nodes[BROKER], (None, before))
     assert told == {METADATA_TOPIC_NAME: Error.NONE}
     for node_id in OURS:

@@ -47,7 +47,7 @@ from tests.kafka_releases.schemas import (
     Facts,
     zero_of,
 )
-from tests.support.kafka.tools import _MAINS as MAINS
+from tests.support.kafka.tools import MAINS
 
 _KINDS: Final = {
     BOOLEAN: "BOOLEAN", STRING: "STRING", INT: "INT", LONG: "LONG", DOUBLE: "DOUBLE", LIST: "LIST",

@@ -167,6 +167,22 @@ class MixedQuorum:
             self._depose(leader)
         raise NodeFailedError(f"none of ours leads after {_TRIES} tries")
 
+    def let_java_lead(self, topic: str) -> int:
+        """Let the Java controller of three lead; return the leader before it, which is stopped.
+
+        It alone has `topic` when our leader dies, so that the other cannot be elected.
+        """
+        leader = self.let_ours_lead()
+        (java,) = (node.node_id for node in self.kafka.controllers)
+        (other,) = set(self.ours) - {leader}
+        self.node(other).kill()
+        self.create(topic)
+        wait_until("the Java controller to have it", lambda: self.log_bytes(java) == self.log_bytes(leader))
+        self.node(leader).kill()
+        self.start(other)
+        assert self.leader() == java
+        return leader
+
     def _depose(self, leader: int) -> None:
         """Let one of ours win. Nothing is left to chance: whoever else lives then cannot. But as long as the former
         leader starts anew, a Java voter that has no processor for its fetch timeout may stand once more."""

@@ -18,7 +18,7 @@ from tests.support.made_once import made_once
 
 _TOOLS: Final = "org.apache.kafka.tools"
 # A tool's main class moved between releases: the first that the jars hold is taken.
-_MAINS: Mapping[str, tuple[str, ...]] = {
+MAINS: Mapping[str, tuple[str, ...]] = {
     "acls": (f"{_TOOLS}.AclCommand", "kafka.admin.AclCommand"),
     "cluster": (f"{_TOOLS}.ClusterTool", "kafka.tools.ClusterTool"),
     "configs": (f"{_TOOLS}.ConfigCommand", "kafka.admin.ConfigCommand"),
@@ -53,7 +53,7 @@ class ToolFailedError(RuntimeError):
 
 def main_class(version: str, tool: str) -> str:
     """The class that `kafka-<tool>.sh` of this release runs."""
-    return held_class(kafka_jars(version), _MAINS[tool])
+    return held_class(kafka_jars(version), MAINS[tool])
 
 
 def _compiled(jars: Path, version: str) -> Path:
