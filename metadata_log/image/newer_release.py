@@ -32,16 +32,16 @@ def newer_features(features: FeaturesImage) -> tuple[NewerPart, ...]:
 
 
 def check_known_levels(features: FeaturesImage) -> None:
-    """Return if a node of this software can follow metadata with these finalised levels.
+    """Raise an error if a node of this software cannot follow metadata with these finalised levels.
 
     Raises:
-        NewerLevelError: it cannot; the message says which levels, and what to use.
+        NewerLevelError: the message says which levels, and what to use.
     """
     _refuse(newer_features(features))
 
 
 def check_known_records(records: Sequence[MetadataRecord]) -> None:
-    """Return if a node of this software can follow a log whose records finalise these levels, the last of each feature.
+    """Raise an error if a node of this software cannot follow a log with these records: the last level of each feature.
 
     Raises:
         NewerLevelError: as `check_known_levels`.
@@ -51,7 +51,7 @@ def check_known_records(records: Sequence[MetadataRecord]) -> None:
 
 
 def check_known_kraft_version(level: int) -> None:
-    """Return if a node of this software can vote at this kraft.version.
+    """Raise an error if a node of this software cannot vote at this kraft.version.
 
     Raises:
         NewerLevelError: as `check_known_levels`.

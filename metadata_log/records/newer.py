@@ -1,6 +1,6 @@
 """Parts of a log that a later release has written: levels, features, records and files that are not known here.
 
-Decides: how such a part is named, and if the metadata behind it is still whole. Must not know: images, files, and what
+Decides: how such a part is named, and if the metadata after it is still whole. Must not know: images, files, and what
 a tool does about it. Controllers refuse a log with such parts; tools judge the rest of it, and name them.
 """
 
@@ -25,7 +25,7 @@ class NewerPart(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     Attributes:
         what: its name, as an item of a list.
-        hides_metadata: the metadata behind it is not whole, because a record was passed over.
+        hides_metadata: the metadata after it is not whole, because a record was passed over.
         is_of_kafka: a later release of Apache Kafka has it, not a vendor's; False where either may.
     """
 

@@ -43,7 +43,7 @@ class FindingSink:
         self._groups: dict[Hashable, _Group] = {}
         self._kinds: dict[str, int] = {}
         self.newer = NOTHING_NEWER
-        """All that a later release has written, and is not judged."""
+        """All that a later release has written, and that is not judged."""
         self._newer_note: Finding | None = None
 
     def add_unreadable(self, path: str, error: OSError) -> None:

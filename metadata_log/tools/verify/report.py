@@ -40,7 +40,7 @@ class LogReport(msgspec.Struct, frozen=True, kw_only=True):
         proved_end: up to where the log once reached, by what stands beside it; at least its end.
         is_sound: nothing is wrong with bytes and order of its batches.
         is_unread: a segment could not be read, so that nobody knows how far the log goes.
-        newer: all that a later release has written, and was not judged.
+        newer: all that a later release has written, and that was not judged.
         times: of the batches that end where a checkpoint does, in ms, by that offset.
         probed: the metadata that replay gives, at those of the offsets asked for that it has; the images share nearly
             all that they hold.

@@ -30,14 +30,14 @@ def why_not_written(copy: Copy) -> str | None:
     if copy.newer_voters is None:
         return None
     return (
-        f"a release after this software wrote who votes ({copy.newer_voters}), in a form that it does not know: what "
-        "appends to the log is refused. Use the kraft that knows that release; truncate, drop-snapshot, "
-        "rebuild-indexes, cluster-id, verify and undo work with this one"
+        f"a later release wrote who votes ({copy.newer_voters}), in a form that is not known here: no repair "
+        "appends to the log. Use the kraft that knows that release; truncate, drop-snapshot, rebuild-indexes, "
+        "cluster-id, verify and undo work with this one"
     )
 
 
 def refuse_newer_voters(copy: Copy) -> None:
-    """Return if a repair can write who votes into this copy's log.
+    """Refuse a repair that writes voters into this copy's log, where it cannot know their form.
 
     Raises:
         RefusedError: a later release wrote that in a form that is not known.
@@ -48,7 +48,7 @@ def refuse_newer_voters(copy: Copy) -> None:
 
 
 def refuse_newer_files(copy: Copy) -> None:
-    """Return if a repair knows what the files beside the log say. It needs no more of quorum-state than its epoch.
+    """Refuse a repair of files of a later release beside the log. Of quorum-state it needs the epoch alone.
 
     Raises:
         RefusedError: naming one that a later release wrote.
