@@ -17,6 +17,8 @@ from typing import Final
 from metadata_log.files.port import FileHandle, HeldLock, parent_of
 
 _FILE_MODE: Final = 0o644
+_SMALL_READ: Final = 1 << 20
+"""Reads of so many bytes do not ask for the file's size first."""
 _FLOCK: Final = struct.Struct("hhqqi4x")
 """`struct flock` of 64-bit Linux: type, whence, start, length (0: to the end), process id."""
 _HAS_NO_LOCKS: Final = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)
@@ -30,8 +32,13 @@ class OsFileHandle:
         self._path = path
 
     def pread(self, count: int, position: int) -> bytes:
-        """See the port. One call reads at most 2 GiB on Linux, so it asks again until the file ends."""
+        """See the port. One call reads at most 2 GiB on Linux, so it asks again until the file ends.
+
+        Memory is taken for what the file has, not for what a damaged length in it claims.
+        """
         try:
+            if count > _SMALL_READ:
+                count = min(count, max(os.fstat(self._descriptor).st_size - position, _SMALL_READ))
             data = os.pread(self._descriptor, count, position)
             if len(data) == count or not data:
                 return data

@@ -28,6 +28,8 @@ MAGIC: Final = 2
 LOG_OVERHEAD: Final = 12
 """Base offset and length: what precedes the bytes that the length counts."""
 HEADER_SIZE: Final = 61
+LARGEST_BATCH: Final = 256 << 20
+"""No controller makes one even a tenth of this: a length that says so is damage, not a reason to ask for memory."""
 CRC_POSITION: Final = 17
 CRC_COVERS_FROM: Final = 21
 """Base offset, length, epoch and magic are outside the checksum: a leader may set them without computing it again."""

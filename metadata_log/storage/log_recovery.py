@@ -22,7 +22,15 @@ from metadata_log.offsets import Offset
 from metadata_log.storage.log_writer import remove_indexes, remove_segment
 from metadata_log.storage.recovered_epochs import REFUSED, FoundLog, check_epochs
 from metadata_log.storage.recovered_indexes import check_indexes, torn_indexes
-from metadata_log.storage.segment import Expected, Segment, SegmentIndex, next_sealed_batch, read_batches, segment_bases
+from metadata_log.storage.segment import (
+    Expected,
+    Segment,
+    SegmentIndex,
+    next_sealed_batch,
+    only_zeros,
+    read_batches,
+    segment_bases,
+)
 from metadata_log.storage.segment import segment_file as file_of
 
 
@@ -184,7 +192,7 @@ class _Scan:
         found = next_sealed_batch(handle, segment.size, size)
         if found is not None:
             raise _refusal(fault, f"position {found[0]} holds a sound batch of offset {found[1].base_offset}")
-        zeros = not any(handle.pread(size - segment.size, segment.size))
+        zeros = only_zeros(handle, segment.size, size)
         return TornTail(
             file=file_of(segment.base_offset),
             position=segment.size,

@@ -17,7 +17,14 @@ import msgspec
 
 from metadata_log.errors import CorruptBatchError
 from metadata_log.files.port import FileHandle
-from metadata_log.format.batch import HEADER_SIZE, BatchHeader, check_batch, computed_checksum, parse_header
+from metadata_log.format.batch import (
+    HEADER_SIZE,
+    LARGEST_BATCH,
+    BatchHeader,
+    check_batch,
+    computed_checksum,
+    parse_header,
+)
 from metadata_log.offsets import NO_EPOCH, Epoch, Offset
 
 MAX_RELATIVE_OFFSET: Final = (1 << 31) - 1
@@ -97,7 +104,7 @@ def _load(handle: FileHandle, position: int, size: int) -> bytes:
     buffer = handle.pread(min(_CHUNK_BYTES, size - position), position)
     if len(buffer) >= HEADER_SIZE and not _is_whole(buffer, 0):
         claimed = 12 + int.from_bytes(buffer[8:12], "big", signed=True)
-        if len(buffer) < claimed <= size - position:
+        if len(buffer) < claimed <= min(size - position, LARGEST_BATCH):
             return handle.pread(claimed, position)
     return buffer
 
@@ -122,11 +129,22 @@ def next_sealed_batch(handle: FileHandle, start: int, size: int) -> tuple[int, B
 
 def _sealed_batch_at(handle: FileHandle, position: int, size: int) -> BatchHeader | None:
     length = int.from_bytes(handle.pread(4, position + 8), "big", signed=True)
-    if not HEADER_SIZE - 12 <= length <= size - position - 12:
+    if not HEADER_SIZE - 12 <= length <= min(size - position, LARGEST_BATCH) - 12:
         return None
     whole = handle.pread(12 + length, position)
     header = parse_header(whole)
     return header if computed_checksum(whole, header) == header.crc else None
+
+
+def only_zeros(handle: FileHandle, start: int, end: int) -> bool:
+    """Return whether bytes `start` to `end` are zeros, read a chunk at a time: a sparse file claims any length."""
+    position = start
+    while position < end:
+        chunk = handle.pread(min(_CHUNK_BYTES, end - position), position)
+        if not chunk or chunk.count(0) != len(chunk):
+            return False
+        position += len(chunk)
+    return True
 
 
 class SegmentIndex:

@@ -79,7 +79,8 @@ def _require_whole_end(history: LogHistory) -> None:
 @app.command(epilog="Example:  kraft snapshot status cluster.backup -o json | jq .hash")
 def status(file: _File, output: Output = OutputFormat.TABLE) -> None:
     """Check a backup, all of it, and say what it holds. Exit status 1: it is damaged."""
-    from metadata_log.tools.backup.backup import BackupError, read_backup  # noqa: PLC0415  (not needed for help)
+    from metadata_log.tools.backup.archive import BackupError  # noqa: PLC0415  (not needed for help)
+    from metadata_log.tools.backup.backup import read_backup  # noqa: PLC0415
 
     try:
         backup = read_backup(file)

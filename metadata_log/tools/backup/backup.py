@@ -8,17 +8,14 @@ as the log itself.
 from __future__ import annotations
 
 import hashlib
-import io
-import tarfile
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Final, cast
+from typing import Final
 
 import msgspec
 
-from metadata_log.errors import MetadataLogError, WrongUseError
 from metadata_log.files.json_files import decode_json
 from metadata_log.files.os_files import OsFiles
 from metadata_log.image import MetadataImage, records_of
@@ -33,6 +30,14 @@ from metadata_log.storage.checkpoint import (
     parse_checkpoint_name,
     read_checkpoint,
 )
+from metadata_log.tools.backup.archive import (
+    LONGEST_MEMBER,
+    ArchiveReader,
+    BackupError,
+    NoBackupError,
+    check_every_byte,
+    write_archive,
+)
 from metadata_log.tools.new_files import TargetError, naming, new_file
 from metadata_log.tools.read.history import State, state_of
 from metadata_log.voters import VoterSet, format_voter
@@ -40,16 +45,6 @@ from metadata_log.voters import VoterSet, format_voter
 FORMAT_VERSION: Final = 2
 _MANIFEST: Final = "manifest.json"
 _MAX_MANIFEST: Final = 1 << 20
-_TAR_MAGIC: Final = b"ustar"
-_TAR_MAGIC_AT: Final = 257
-
-
-class BackupError(MetadataLogError):
-    """A backup cannot be written, read or restored; the message says why and what to do."""
-
-
-class NoBackupError(BackupError, WrongUseError):
-    """A path leads to something else than a backup."""
 
 
 class BackupManifest(msgspec.Struct, frozen=True, kw_only=True):
@@ -127,6 +122,8 @@ def save_backup(state: State, target: Path, *, cluster_id: str | None, now_ms: i
             voters=quorum.voters,
         )
     )
+    if len(content) > LONGEST_MEMBER:
+        raise BackupError(f"{target}: {len(content)} bytes of metadata are more than a backup holds, {LONGEST_MEMBER}")
     manifest = BackupManifest(
         cluster_id=cluster_id,
         end_offset=int(image.offset_and_epoch.offset),
@@ -158,20 +155,11 @@ def _members(manifest: BackupManifest, content: bytes) -> dict[str, bytes]:
 def _write_tar(target: Path, members: dict[str, bytes], mtime: int) -> None:
     try:
         with new_file(target, 0o600) as file:
-            _tar(file, members, mtime)
+            write_archive(file, members, mtime)
     except FileNotFoundError:
         raise TargetError(f"{target}: there is no directory {target.parent}") from None
     except FileExistsError:
         raise TargetError(f"{target} exists: a backup is not written over; name another file") from None
-
-
-def _tar(file: IO[bytes], members: dict[str, bytes], mtime: int) -> None:
-    """The archive: the same members and time give the same bytes."""
-    with tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT) as archive:
-        for name, content in members.items():
-            member = tarfile.TarInfo(name)
-            member.size, member.mtime, member.mode = len(content), mtime, 0o600
-            archive.addfile(member, io.BytesIO(content))
 
 
 def read_backup(path: Path) -> Backup:
@@ -183,80 +171,23 @@ def read_backup(path: Path) -> Backup:
     """
     if not path.is_file():
         raise NoBackupError(f"{path} is no file: a backup is what `kraft snapshot save` wrote")
-    with path.open("rb") as file:
-        if not file.read(512).startswith(_TAR_MAGIC, _TAR_MAGIC_AT):
-            raise NoBackupError(f"{path} is no backup that `kraft snapshot save` wrote")
     try:
-        with tarfile.open(path, mode="r:") as archive:
-            manifest = decode_json(_member(archive, _MANIFEST, path, _MAX_MANIFEST), BackupManifest)
+        with path.open("rb") as file:
+            archive = ArchiveReader(path, file)
+            manifest = decode_json(archive.member(_MANIFEST, _MAX_MANIFEST), BackupManifest)
             if manifest.format_version != FORMAT_VERSION:
                 raise BackupError(f"{path} is of version {manifest.format_version}, not {FORMAT_VERSION}")
             if manifest.checksum != manifest.manifest_sha256:
                 raise BackupError(f"{path}: its manifest was changed after it was written: do not use it")
             if parse_checkpoint_name(manifest.checkpoint) != manifest.end:
                 raise BackupError(f"{path}: its checkpoint is called {manifest.checkpoint}, which is not its end")
-            content = _member(archive, manifest.checkpoint, path, manifest.size)
-    except (tarfile.TarError, msgspec.DecodeError, EOFError) as error:
+            content = archive.member(manifest.checkpoint, manifest.size)
+    except msgspec.DecodeError as error:
         raise BackupError(f"{path} is no backup that `kraft snapshot save` wrote, or is damaged: {error}") from error
     if hashlib.sha256(content).hexdigest() != manifest.sha256:
         raise BackupError(f"{path} is damaged: its checkpoint has another SHA-256 than its manifest says")
-    _check_every_byte(path, manifest, content)
+    check_every_byte(path, _members(manifest, content), manifest.created_ms // 1000)
     return _checked(path, manifest, content)
-
-
-def _check_every_byte(path: Path, manifest: BackupManifest, content: bytes) -> None:
-    """Hold the file against what `save_backup` writes of these members: headers and padding are under no checksum.
-
-    Raises:
-        BackupError: a byte is another, missing, or too many.
-    """
-    with path.open("rb") as file:
-        compared = _Compared(path, file)
-        _tar(cast("IO[bytes]", compared), _members(manifest, content), manifest.created_ms // 1000)
-        if file.read(1):
-            raise _other_bytes(path, compared.tell())
-
-
-class _Compared:
-    """Takes the bytes that a file should have, instead of a file to write them to."""
-
-    def __init__(self, path: Path, file: IO[bytes]) -> None:
-        self._path = path
-        self._file = file
-        self._position = 0
-
-    def write(self, data: bytes) -> int:
-        found = self._file.read(len(data))
-        if found != data:
-            pairs = enumerate(zip(found, data, strict=False))
-            same = next((at for at, (one, other) in pairs if one != other), min(len(found), len(data)))
-            raise _other_bytes(self._path, self._position + same)
-        self._position += len(data)
-        return len(data)
-
-    def tell(self) -> int:
-        return self._position
-
-
-def _other_bytes(path: Path, position: int) -> BackupError:
-    return BackupError(
-        f"{path} is damaged: byte {position} is not as `kraft snapshot save` wrote it, though its manifest and its "
-        "checkpoint are whole: take another copy of it"
-    )
-
-
-def _member(archive: tarfile.TarFile, name: str, path: Path, limit: int) -> bytes:
-    try:
-        member = archive.getmember(name)
-    except KeyError:
-        raise BackupError(f"{path} is no backup that `kraft snapshot save` wrote: it holds no {name}") from None
-    reading = archive.extractfile(member)
-    if reading is None or member.size > limit:
-        raise BackupError(f"{path} is damaged: {name} in it is no file of at most {limit} bytes")
-    content = reading.read()
-    if len(content) != member.size:
-        raise BackupError(f"{path} is damaged: it ends within {name}")
-    return content
 
 
 def _checked(path: Path, manifest: BackupManifest, content: bytes) -> Backup:

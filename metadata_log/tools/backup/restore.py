@@ -23,7 +23,8 @@ from metadata_log.records import VotersRecord
 from metadata_log.storage.checkpoint import BOOTSTRAP_CHECKPOINT, CheckpointTimes, build_checkpoint, write_checkpoint
 from metadata_log.storage.formatter import bootstrap_values, keeps_bootstrap_file
 from metadata_log.storage.segment import segment_file
-from metadata_log.tools.backup.backup import Backup, BackupError
+from metadata_log.tools.backup.archive import BackupError
+from metadata_log.tools.backup.backup import Backup
 from metadata_log.tools.new_files import require_new_directory
 from metadata_log.voters import VoterSet
 

@@ -15,9 +15,9 @@ import msgspec
 
 from metadata_log.errors import CorruptBatchError, MetadataLogError, UnsupportedBatchError
 from metadata_log.files.port import FileHandle
-from metadata_log.format.batch import BatchHeader, parse_header
+from metadata_log.format.batch import LARGEST_BATCH, BatchHeader, parse_header
 from metadata_log.storage.torn_write import may_be_one_write
-from metadata_log.tools.dump.pieces import LARGEST_BATCH, PIECE_BYTES, Piece, pieces
+from metadata_log.tools.dump.pieces import PIECE_BYTES, Piece, pieces
 from metadata_log.tools.read.scan import Damage, Fault, scan
 
 REMOVED: Final = (

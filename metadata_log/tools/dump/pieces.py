@@ -13,11 +13,9 @@ from typing import Final, Protocol
 import msgspec
 
 from metadata_log.errors import CorruptBatchError
-from metadata_log.format.batch import HEADER_SIZE, LOG_OVERHEAD, parse_header
+from metadata_log.format.batch import HEADER_SIZE, LARGEST_BATCH, LOG_OVERHEAD, parse_header
 
 PIECE_BYTES: Final = 1 << 20
-LARGEST_BATCH: Final = 256 << 20
-"""No controller makes one even a tenth of this: a length that says so is damage, not a reason to ask for memory."""
 _LEAST_HEAD: Final = 17
 """With fewer bytes Kafka does not look for a batch any more."""
 _LENGTH: Final = struct.Struct(">i")

@@ -15,8 +15,8 @@ import msgspec
 
 from metadata_log.errors import CorruptBatchError, UnsupportedBatchError
 from metadata_log.files.port import FileHandle
-from metadata_log.format.batch import HEADER_SIZE, LOG_OVERHEAD, check_batch, parse_header
-from metadata_log.storage.segment import LocatedBatch, next_sealed_batch
+from metadata_log.format.batch import HEADER_SIZE, LARGEST_BATCH, LOG_OVERHEAD, check_batch, parse_header
+from metadata_log.storage.segment import LocatedBatch, next_sealed_batch, only_zeros
 from metadata_log.storage.torn_write import may_be_one_write
 
 _CHUNK_BYTES: Final = 4 << 20
@@ -83,7 +83,7 @@ def _load(handle: FileHandle, position: int, limit: int) -> bytes:
     """The bytes from `position`: a chunk, or as much as the batch there claims to have."""
     buffer = handle.pread(min(_CHUNK_BYTES, limit - position), position)
     claimed = LOG_OVERHEAD + int.from_bytes(buffer[8:12], "big", signed=True)
-    if len(buffer) < claimed <= limit - position:
+    if len(buffer) < claimed <= min(limit - position, LARGEST_BATCH):
         return handle.pread(claimed, position)
     return buffer
 
@@ -103,9 +103,9 @@ def _damage(
         return Damage(position=position, size=claimed, fault=Fault.CORRUPT, what=error.what, base_offset=base_offset)
     sealed = next_sealed_batch(handle, position + 1, limit)
     end = None if sealed is None else sealed[0]
-    if end is None and _only_zeros(handle, position, limit):
+    if end is None and only_zeros(handle, position, limit):
         return None
-    torn = end is None and (not fits or _only_zeros(handle, position + claimed, limit))
+    torn = end is None and (not fits or only_zeros(handle, position + claimed, limit))
     return Damage(
         position=position,
         size=(limit if end is None else end) - position,
@@ -131,15 +131,6 @@ def _claim(handle: FileHandle, position: int) -> tuple[int, int | None]:
     except (CorruptBatchError, UnsupportedBatchError):
         return 0, None
     return header.size_in_bytes, header.base_offset if header.base_offset >= 0 else None
-
-
-def _only_zeros(handle: FileHandle, position: int, limit: int) -> bool:
-    while position < limit:
-        chunk = handle.pread(min(_CHUNK_BYTES, limit - position), position)
-        if not chunk or chunk.count(0) != len(chunk):
-            return False
-        position += len(chunk)
-    return True
 
 
 DESTROYED: Final = "this is no write that a crash interrupted: what stood there is lost"

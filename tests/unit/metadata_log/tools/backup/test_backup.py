@@ -23,7 +23,8 @@ from metadata_log.image.hash import image_hash
 from metadata_log.records import FeatureLevelRecord, encode_record
 from metadata_log.records.levels import FEATURE_NAME
 from metadata_log.storage.checkpoint import CheckpointTimes, build_checkpoint
-from metadata_log.tools.backup.backup import BackupError, NoBackupError, read_backup, save_backup
+from metadata_log.tools.backup.archive import BackupError, NoBackupError
+from metadata_log.tools.backup.backup import read_backup, save_backup
 from metadata_log.tools.backup.restore import restore_backup
 from metadata_log.tools.read.history import open_history
 from metadata_log.tools.replicas.hashes import hash_of
