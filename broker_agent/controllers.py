@@ -56,7 +56,7 @@ class Controllers:
             life.on_failed(now_ms())
             return
         self._answered(now_ms())
-        life.on_registered(now_ms(), answer.error, answer.broker_epoch)
+        life.on_registered(now_ms(), answer.error, answer.broker_epoch, answer.error_message or "")
 
     async def heartbeat(self, life: Lifecycle, send: SendHeartbeat, now_ms: Callable[[], int]) -> None:
         """Give a sign of life, and tell `life` what came of it."""
@@ -80,6 +80,7 @@ class Controllers:
             is_caught_up=answer.is_caught_up,
             is_fenced=answer.is_fenced,
             should_shut_down=answer.should_shut_down,
+            text=answer.error_message or "",
         )
 
     def _unanswered(self, what: str, error: ClientError, now_ms: int) -> None:

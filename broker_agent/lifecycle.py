@@ -68,6 +68,8 @@ class Lifecycle:
         self.broker_epoch = -1
         self.is_fenced = True
         self.last_refusal: Error | None = None
+        self.refusal_text = ""
+        """The controller's own words with `last_refusal`; it may have none."""
         self._interval_ms = heartbeat_interval_ms
         self._previous_broker_epoch = previous_broker_epoch
         self._leave_by_ms: int | None = None
@@ -99,9 +101,9 @@ class Lifecycle:
             want_shut_down=self.phase is Phase.LEAVING,
         )
 
-    def on_registered(self, now_ms: int, error: Error, broker_epoch: int) -> None:
-        """The controller has answered the registration."""
-        self._answered(now_ms, error)
+    def on_registered(self, now_ms: int, error: Error, broker_epoch: int, text: str = "") -> None:
+        """The controller has answered the registration, a refusal perhaps with a text."""
+        self._answered(now_ms, error, text)
         if error is not Error.NONE:
             self._due_ms = now_ms + (_DUPLICATE_RETRY_MS if error is Error.DUPLICATE_BROKER_REGISTRATION else _RETRY_MS)
             return
@@ -109,10 +111,17 @@ class Lifecycle:
         self.phase = Phase.CATCHING_UP if self._leave_by_ms is None else Phase.LEAVING
 
     def on_heartbeat(
-        self, now_ms: int, error: Error, *, is_caught_up: bool, is_fenced: bool, should_shut_down: bool
+        self,
+        now_ms: int,
+        error: Error,
+        *,
+        is_caught_up: bool,
+        is_fenced: bool,
+        should_shut_down: bool,
+        text: str = "",
     ) -> None:
-        """The controller has answered a heartbeat."""
-        self._answered(now_ms, error)
+        """The controller has answered a heartbeat, a refusal perhaps with a text."""
+        self._answered(now_ms, error, text)
         if error in (Error.STALE_BROKER_EPOCH, Error.BROKER_ID_NOT_REGISTERED):
             self._register_again(now_ms)
             return
@@ -153,10 +162,11 @@ class Lifecycle:
             self.phase = Phase.LEAVING
             self._due_ms = min(self._due_ms, now_ms)
 
-    def _answered(self, now_ms: int, error: Error) -> None:
+    def _answered(self, now_ms: int, error: Error, text: str) -> None:
         self._in_flight = False
         self._due_ms = now_ms
         self.last_refusal = None if error is Error.NONE else error
+        self.refusal_text = text if self.last_refusal is not None else ""
 
     def _register_again(self, now_ms: int) -> None:
         """The controller no longer knows this registration: another took its place, or it was removed."""

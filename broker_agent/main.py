@@ -10,24 +10,21 @@ import signal
 from pathlib import Path
 from typing import Final
 
-import grpc
 import structlog
 import uvloop
-from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_health.v1._async import HealthServicer
-from grpc_reflection.v1alpha import reflection
 
 from broker_agent.agent import Agent
 from broker_agent.controllers import Controllers
 from broker_agent.doors import AgentDoor
 from broker_agent.lifecycle import Lifecycle
+from broker_agent.listen import keep_health, listen
 from broker_agent.partitions import Partitions
-from kraft.v1 import agent_pb2, agent_pb2_grpc
+from broker_agent.readiness import ClusterIdCheck, Readiness, RegistrationCheck
 from metadata_log.directory import read_meta_properties
 from metadata_log.errors import DirectoryError
 from metadata_log.files.os_files import OsFiles
 from metadata_log.ids import DirectoryId, NodeId, Uuid
-from metadata_log.voters import GRPC_LISTENER
 from quorum.client.client import Client
 from quorum.client.requests import FeatureRange, Listener, RegisterBroker
 from quorum.node.config.node_config import NodeConfig, load_config
@@ -38,15 +35,15 @@ from quorum.node.core.executor import ExecutorConfig
 from quorum.node.core.opened import OpenedReplica
 from quorum.node.process.drain_tasks import settle
 from quorum.node.process.driver import Driver
+from quorum.node.process.health import are_ok
 from quorum.node.process.http_server import HttpServer
 from quorum.node.process.interpreter import without_collections
-from quorum.node.process.listeners import ListenError, require_bindable
 from quorum.node.process.log_lines import LogWatcher, Watchers, log_start
 from quorum.node.process.metrics import NodeMetrics
 from quorum.node.process.system_ports import SystemClock, SystemEntropy
 from quorum.node.process.systemd import READY, STOPPING, notify
 from quorum.node.storage.open_replica import open_replica
-from quorum.transport.channel import SERVER_OPTIONS, address_of
+from quorum.transport.channel import address_of
 from quorum.transport.network import PeerNetwork
 
 _STOP_GRACE_S: Final = 0.1
@@ -73,26 +70,16 @@ async def serve(config: NodeConfig, *, config_path: str = "") -> None:
     client = Client([address_of(server) for server in config.bootstrap_servers])
     agent = _agent(files, opened, config, client)
     network, metrics = PeerNetwork(), NodeMetrics()
-    driver = Driver(
-        opened,
-        ExecutorConfig(
-            cluster_id=opened.meta.cluster_id,
-            raft=config.raft,
-            endpoints=(),
-            bootstrap=bootstrap_destinations(config.bootstrap_servers),
-            can_vote=False,
-            snapshots=config.snapshots,
-        ),
-        network,
-        Watchers(LogWatcher(config.node_id), metrics, agent),
-        syncs=metrics.syncs,
-    )
+    clusters = ClusterIdCheck(opened.meta.cluster_id)
+    readiness = Readiness(RegistrationCheck(agent.lifecycle), clusters)
+    watchers = Watchers(LogWatcher(config.node_id), metrics, agent, clusters)
+    driver = Driver(opened, _observer(config, opened.meta.cluster_id), network, watchers, syncs=metrics.syncs)
     agent.attach(driver)
-    http = HttpServer(driver.view, metrics)
-    server: grpc.aio.Server | None = None
+    http = HttpServer(driver.view, metrics, readiness.more)
+    checks, server = HealthServicer(), None
     try:
         agent.partitions.open()
-        server = await _listen(config, agent, opened.meta.cluster_id)
+        server = await listen(config, AgentDoor(agent, opened.meta.cluster_id), checks)
         if config.http_listener is not None:
             await http.start(config.http_listener)
     except BaseException:
@@ -105,16 +92,29 @@ async def serve(config: NodeConfig, *, config_path: str = "") -> None:
     log_start(config, opened, config_path)
     log.info("listening", listeners=[str(endpoint) for endpoint in config.listeners])
     notify(READY)
+    health = asyncio.create_task(keep_health(checks, lambda: are_ok(readiness.checks(driver.view()))), name="health")
     try:
         await agent.run()
     finally:
         notify(STOPPING)
+        health.cancel()
         await server.stop(_STOP_GRACE_S)
         await http.stop()
         await client.close()
         await network.close()
         await settle()
     log.info("stopped")
+
+
+def _observer(config: NodeConfig, cluster_id: str) -> ExecutorConfig:
+    return ExecutorConfig(
+        cluster_id=cluster_id,
+        raft=config.raft,
+        endpoints=(),
+        bootstrap=bootstrap_destinations(config.bootstrap_servers),
+        can_vote=False,
+        snapshots=config.snapshots,
+    )
 
 
 def _stop_on_signals(agent: Agent) -> None:
@@ -179,24 +179,3 @@ def _directories(files: OsFiles, config: NodeConfig) -> dict[DirectoryId, str]:
             raise DirectoryError(f"{path} and {found[directory_id]} have the same directory.id: one is a copy")
         found[directory_id] = path
     return found
-
-
-async def _listen(config: NodeConfig, agent: Agent, cluster_id: str) -> grpc.aio.Server:
-    endpoint = config.listener(GRPC_LISTENER)
-    if endpoint is None:
-        raise ConfigError(f"listeners: the listener {GRPC_LISTENER} is missing: add {GRPC_LISTENER}://host:port")
-    require_bindable(endpoint)
-    server = grpc.aio.server(options=SERVER_OPTIONS, maximum_concurrent_rpcs=1_000)
-    agent_pb2_grpc.add_AgentServicer_to_server(AgentDoor(agent, cluster_id), server)
-    service = agent_pb2.DESCRIPTOR.services_by_name["Agent"].full_name
-    checks = HealthServicer()
-    await checks.set("", health_pb2.HealthCheckResponse.SERVING)
-    await checks.set(service, health_pb2.HealthCheckResponse.SERVING)
-    health_pb2_grpc.add_HealthServicer_to_server(checks, server)
-    reflection.enable_server_reflection((service, health.SERVICE_NAME, reflection.SERVICE_NAME), server)
-    try:
-        server.add_insecure_port(address_of(endpoint) if endpoint.host else f"[::]:{endpoint.port}")
-    except RuntimeError as error:
-        raise ListenError(f"cannot listen at {endpoint}: the address is in use, or not of this host") from error
-    await server.start()
-    return server

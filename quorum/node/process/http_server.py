@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Final
 
 from metadata_log.voters import Endpoint
@@ -41,9 +41,16 @@ Answer = tuple[int, str, bytes]
 class HttpServer:
     """Serves one node's health and metrics; `address` is known once it listens."""
 
-    def __init__(self, view: Callable[[], NodeView], metrics: NodeMetrics) -> None:
+    def __init__(
+        self,
+        view: Callable[[], NodeView],
+        metrics: NodeMetrics,
+        more_ready: Callable[[NodeView], Iterable[Check]] = lambda view: (),
+    ) -> None:
+        """`more_ready`: checks that `/readyz` asks beside those of every node."""
         self._view = view
         self._metrics = metrics
+        self._more_ready = more_ready
         self._server: asyncio.Server | None = None
         self._open = 0
         self._pages: dict[str, Callable[[str], Awaitable[Answer]]] = {
@@ -118,7 +125,8 @@ class HttpServer:
         return _checks(check_alive(self._view()), query)
 
     async def _ready(self, query: str) -> Answer:
-        return _checks(check_ready(self._view()), query)
+        view = self._view()
+        return _checks((*check_ready(view), *self._more_ready(view)), query)
 
     async def _show_metrics(self, query: str) -> Answer:
         view = self._view()
