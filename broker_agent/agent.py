@@ -18,7 +18,7 @@ from broker_agent.partitions import Partitions
 from broker_agent.replication import Leadership
 from metadata_log.ids import NodeId, TopicId, Uuid
 from metadata_log.image import MetadataImage
-from quorum.node.core.ports import ImagePublished, NodeEvent
+from quorum.node.core.ports import HoldChanged, ImagePublished, NodeEvent
 from quorum.node.process.driver import Driver
 
 _MS_PER_S: Final = 1000
@@ -53,6 +53,7 @@ class Agent:
         self._has_staged = asyncio.Event()
         self._has_readers = asyncio.Event()
         self._is_registered_in_image = False
+        self._may_remove = asyncio.Event()
         self._life_moves = asyncio.Event()
         self._driver: Driver | None = None
         self._tell_leaving_at_ms = 0
@@ -77,6 +78,8 @@ class Agent:
 
     def on_event(self, event: NodeEvent) -> None:
         """Gather what has to be reconciled; called from within the driver's turn."""
+        if isinstance(event, HoldChanged):
+            self._on_hold(event)
         if not isinstance(event, ImagePublished):
             return
         for changes in event.changes:
@@ -85,6 +88,15 @@ class Agent:
         self._is_registered_in_image |= own is not None and own.incarnation_id == self.incarnation_id
         if self._is_registered_in_image:
             self._has_changed.set()
+            self._may_remove.set()
+
+    def _on_hold(self, event: HoldChanged) -> None:
+        """While the observer holds, nothing is staged or removed by what it knows, and no sign of life is given."""
+        if event.hold is not None:
+            self._may_remove.clear()
+        elif self._is_registered_in_image:
+            self._may_remove.set()
+        self._life_moves.set()
 
     # --- running
 
@@ -124,6 +136,9 @@ class Agent:
         """Register, and give signs of life, until the broker has left."""
         while self.lifecycle.phase is not Phase.LEFT:
             now = self.driver.now_ms()
+            if self.driver.held is not None and self.lifecycle.leaves_in_ms(now) is None:
+                await self._sleep_until(None)
+                continue
             before = (self.lifecycle.phase, self.lifecycle.last_refusal)
             sent = self.lifecycle.next_send(now, self.image.offset_and_epoch.offset - 1)
             if sent is None:
@@ -163,6 +178,7 @@ class Agent:
     async def _reconcile(self) -> None:
         while True:
             await self._has_changed.wait()
+            await self._may_remove.wait()
             self._has_changed.clear()
             changed, self._changed = self._changed, set()
             todo = await asyncio.to_thread(self.partitions.reconcile, self.image, changed)
@@ -172,6 +188,7 @@ class Agent:
 
     async def _remove(self) -> None:
         while True:
+            await self._may_remove.wait()
             self._has_staged.clear()
             next_ms = await asyncio.to_thread(self.partitions.remove_due)
             wait_s = None if next_ms is None else (next_ms - self.partitions.wall_ms()) / _MS_PER_S

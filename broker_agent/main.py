@@ -114,6 +114,7 @@ def _observer(config: NodeConfig, cluster_id: str) -> ExecutorConfig:
         bootstrap=bootstrap_destinations(config.bootstrap_servers),
         can_vote=False,
         snapshots=config.snapshots,
+        keeps_committed=True,
     )
 
 

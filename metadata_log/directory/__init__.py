@@ -7,6 +7,12 @@ from __future__ import annotations
 
 from typing import Final
 
+from metadata_log.directory.committed_state import (
+    COMMITTED_STATE_FILE,
+    CommittedState,
+    read_committed_state,
+    write_committed_state,
+)
 from metadata_log.directory.lock import LOCK_FILE, DirectoryLock
 from metadata_log.directory.meta_properties import (
     META_PROPERTIES_FILE,
@@ -38,12 +44,14 @@ METADATA_DIRECTORY: Final = f"{METADATA_TOPIC_NAME}-0"
 """The directory of the metadata log's one partition, in `metadata.log.dir`."""
 
 __all__ = [
+    "COMMITTED_STATE_FILE",
     "LOCK_FILE",
     "METADATA_DIRECTORY",
     "META_PROPERTIES_FILE",
     "NO_LEADER",
     "PARTITION_METADATA_FILE",
     "QUORUM_STATE_FILE",
+    "CommittedState",
     "DirectoryLock",
     "MetaProperties",
     "QuorumState",
@@ -53,9 +61,11 @@ __all__ = [
     "parse_meta_properties",
     "parse_partition_metadata",
     "parse_quorum_state",
+    "read_committed_state",
     "read_meta_properties",
     "read_partition_metadata",
     "read_quorum_state",
+    "write_committed_state",
     "write_meta_properties",
     "write_partition_metadata",
     "write_quorum_state",

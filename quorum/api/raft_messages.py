@@ -15,7 +15,7 @@ from typing import Final
 
 import msgspec
 
-from metadata_log.ids import NodeId, ReplicaKey
+from metadata_log.ids import NodeId, ReplicaKey, TopicId
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from metadata_log.voters import Endpoint
 from quorum.api.error_codes import Error
@@ -112,6 +112,9 @@ class FetchResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     `diverging`: the replica's log leaves the leader's; this is where the leader's largest epoch not above the replica's
     ends. `snapshot_id`: the leader's log begins past `fetch_offset`; the replica has to install this snapshot.
     `records`: whole batches, byte for byte as in the leader's log.
+
+    `own_ids`: the metadata topic's committed own id in the answering replica's log, then those that it replaced. Empty:
+    it is not known.
     """
 
     error: Error = Error.NONE
@@ -123,6 +126,7 @@ class FetchResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     diverging: OffsetAndEpoch | None = None
     snapshot_id: OffsetAndEpoch | None = None
     records: bytes = b""
+    own_ids: tuple[TopicId, ...] = ()
 
 
 class FetchSnapshotRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):

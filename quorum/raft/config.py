@@ -83,7 +83,8 @@ class StorageState(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What a replica finds on its disk when it starts: all of it durable.
 
     `quorum_state` is None where there is no such file yet. `end` is the log's end and last epoch; both 0 and -1 in an
-    empty log. `snapshots` rise; where the log does not begin at 0, the first of them ends where it begins.
+    empty log. `snapshots` rise; where the log does not begin at 0, the first of them ends where it begins. All before
+    `high_watermark` is committed, as far as the log reaches; 0 where that is not known.
     """
 
     quorum_state: QuorumStateData | None = None
@@ -92,3 +93,4 @@ class StorageState(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     epochs: EpochHistory = EpochHistory()
     voters: VoterHistory
     snapshots: tuple[Snapshot, ...] = ()
+    high_watermark: Offset = Offset(0)

@@ -61,7 +61,10 @@ class LogState:
         self.last_epoch: Epoch = storage.end.epoch
         self.epochs = storage.epochs
         self.flushed_offset: Offset = storage.end.offset
-        self.high_watermark: Offset = max([storage.log_start_offset, *(each.id.offset for each in self.snapshots)])
+        kept = min(storage.high_watermark, storage.end.offset)
+        self.high_watermark: Offset = max(
+            [kept, storage.log_start_offset, *(each.id.offset for each in self.snapshots)]
+        )
         """The highest offset that this replica knows to be committed; a lower bound until it hears of one."""
         self._pending: deque[_PendingWrite] = deque()
 

@@ -128,6 +128,14 @@ class RaftMachine:
         """1 where the log keeps the voters, 0 where the configuration does."""
         return self._core.members.kraft_version
 
+    def awaits(self, correlation: int) -> bool:
+        """Return True if the answer to that request still matters."""
+        return correlation in self._core.outbox.in_flight
+
+    def truncation_for(self, leader_end: OffsetAndEpoch) -> Offset:
+        """Return the end that the log would have after an answer to Fetch that diverges so."""
+        return self._core.log.truncation_for(leader_end)
+
     def voters_at(self, end_offset: Offset) -> VoterSet | None:
         """The set that a record before `end_offset` put in force; None where none did (static voters)."""
         return self._core.members.history.carried_at(end_offset)

@@ -176,6 +176,7 @@ class Node:
                 can_vote=self.is_voter,
                 snapshots=self.cluster.setup.snapshots,
                 auto_join=self.cluster.setup.auto_join,
+                keeps_committed=not self.is_voter,
             ),
             Ports(disk=self.disk, network=NodePort(self), clock=self.clock, entropy=Entropy(self.cluster)),
             self,

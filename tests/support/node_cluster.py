@@ -23,7 +23,7 @@ from quorum.node.core.retention import SnapshotConfig
 from tests.support.node_ports import Crashed, SimulatedDisk
 from tests.support.node_promises import Promises
 from tests.support.node_requests import BROKER, CLUSTER_ID, DATA, LEVEL, REGISTER_BROKER, WALL_START_MS, create_request
-from tests.support.simulated_node import Node
+from tests.support.simulated_node import Node, Observer
 
 
 class Cluster:
@@ -58,17 +58,7 @@ class Cluster:
         self.effects = 0
         self.crash_at: int | None = None
         self.promises = Promises(self)
-        voters = [
-            Voter(
-                key=ReplicaKey(node_id=NodeId(n), directory_id=DirectoryId(bytes(15) + bytes([200 + n]))),
-                endpoints=(
-                    Endpoint(name="CONTROLLER", host=f"c{n}", port=9093),
-                    Endpoint(name="GRPC", host=f"c{n}", port=9094),
-                ),
-            )
-            for n in range(1, count + 1)
-        ]
-        self.nodes = [Node(self, voter) for voter in voters]
+        self.nodes = [Node(self, _voter(n)) for n in range(1, count + 1)]
         for node in self.nodes:
             self.format(node)
 
@@ -84,8 +74,15 @@ class Cluster:
             node_id=node.voter.key.node_id,
             level=self.level,
             now_ms=WALL_START_MS,
-            initial_voters=[each.voter for each in self.nodes],
+            initial_voters=[each.voter for each in self.nodes if each.is_voter] if node.is_voter else None,
         )
+
+    def add_observer(self) -> Observer:
+        """A formatted observer with the next id, not started."""
+        observer = Observer(self, _voter(len(self.nodes) + 1))
+        self.nodes.append(observer)
+        self.format(observer)
+        return observer
 
     def node(self, node_id: int) -> Node:
         return self.nodes[node_id - 1]
@@ -172,3 +169,13 @@ class Cluster:
 
     def check(self) -> None:
         assert self.promises.violations == []
+
+
+def _voter(node_id: int) -> Voter:
+    return Voter(
+        key=ReplicaKey(node_id=NodeId(node_id), directory_id=DirectoryId(bytes(15) + bytes([200 + node_id]))),
+        endpoints=(
+            Endpoint(name="CONTROLLER", host=f"c{node_id}", port=9093),
+            Endpoint(name="GRPC", host=f"c{node_id}", port=9094),
+        ),
+    )

@@ -114,6 +114,7 @@ class ScriptedNode:
             snapshot_end_offset=Offset(-1),
             snapshot_bytes=0,
             snapshot_time_ms=-1,
+            held=None,
             recovery_warnings=(),
             turns=0,
             turn_seconds=0.0,

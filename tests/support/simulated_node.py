@@ -19,6 +19,7 @@ from quorum.node.config.node_config import NodeConfig, config_of
 from quorum.node.controller.registration import registration_of
 from quorum.node.controller.role import ControllerRole, RoleConfig
 from quorum.node.core.application import Application
+from quorum.node.core.destinations import bootstrap_destinations
 from quorum.node.core.executor import Executor, ExecutorConfig
 from quorum.node.core.opened import OpenedReplica
 from quorum.node.core.ports import Event, NodeEvent, Ports, StopAsked
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 
 class Node:
     """One controller: its disk, and its process while it is up."""
+
+    is_voter = True
 
     def __init__(self, cluster: Cluster, voter: Voter) -> None:
         self.cluster = cluster
@@ -63,6 +66,17 @@ class Node:
         )
         return msgspec.structs.replace(config, log=self.cluster.log_config)
 
+    @property
+    def executor_config(self) -> ExecutorConfig:
+        return ExecutorConfig(
+            cluster_id=CLUSTER_ID,
+            raft=self.config.raft,
+            endpoints=self.voter.endpoints,
+            bootstrap=(),
+            can_vote=True,
+            snapshots=self.cluster.snapshots,
+        )
+
     def start(self) -> None:
         assert not self.is_up
         self.boot += 1
@@ -75,14 +89,7 @@ class Node:
         self.disk = self.cluster.disk_type(self)
         self.executor = self.cluster.executor_type(
             self.opened,
-            ExecutorConfig(
-                cluster_id=CLUSTER_ID,
-                raft=self.config.raft,
-                endpoints=self.voter.endpoints,
-                bootstrap=(),
-                can_vote=True,
-                snapshots=self.cluster.snapshots,
-            ),
+            self.executor_config,
             Ports(
                 disk=self.disk,
                 network=SimulatedNetwork(self),
@@ -90,7 +97,7 @@ class Node:
                 entropy=SeededEntropy(self),
             ),
             self,
-            self._application,
+            self._application if self.is_voter else None,
         )
         self.is_up = True
         self._guarded(self.executor.start)
@@ -209,3 +216,34 @@ class Node:
         if self._durable is None:
             self._durable = read_directory(durable_copy(self.files))
         return self._durable
+
+
+class Observer(Node):
+    """A node that fetches the log as an agent does, and keeps on disk what is committed."""
+
+    is_voter = False
+
+    @property
+    def config(self) -> NodeConfig:
+        servers = ",".join(f"c{node.node_id}:9094" for node in self.cluster.nodes if node.is_voter)
+        config = config_of(
+            {
+                "process.roles": "broker",
+                "node.id": str(self.node_id),
+                "listeners": f"GRPC://c{self.node_id}:9092",
+                "log.dirs": DATA,
+                "controller.listener.names": "GRPC",
+                "controller.quorum.bootstrap.servers": servers,
+            }
+        )
+        return msgspec.structs.replace(config, log=self.cluster.log_config)
+
+    @property
+    def executor_config(self) -> ExecutorConfig:
+        return msgspec.structs.replace(
+            super().executor_config,
+            endpoints=(),
+            bootstrap=bootstrap_destinations(self.config.bootstrap_servers),
+            can_vote=False,
+            keeps_committed=True,
+        )

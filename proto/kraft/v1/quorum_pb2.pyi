@@ -767,6 +767,7 @@ class FetchResponse(_message.Message):
         LEADER_EPOCH_FIELD_NUMBER: _builtins.int
         SNAPSHOT_ID_FIELD_NUMBER: _builtins.int
         RECORDS_FIELD_NUMBER: _builtins.int
+        OWN_TOPIC_IDS_FIELD_NUMBER: _builtins.int
         partition_index: _builtins.int
         """Index of the partition."""
         error_code: _builtins.int
@@ -789,6 +790,12 @@ class FetchResponse(_message.Message):
         def snapshot_id(self) -> _common_pb2.OffsetAndEpoch:
             """Set when the log begins past the fetch offset: the snapshot to install instead."""
 
+        @_builtins.property
+        def own_topic_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.bytes]:
+            """Ids of the metadata topic in the answering replica's committed log, 16 bytes each: its own id first, then those that
+            it replaced. Empty: it has none, or the replica does not tell. Whoever has another one must not follow (KIP-516).
+            """
+
         def __init__(
             self,
             *,
@@ -801,10 +808,11 @@ class FetchResponse(_message.Message):
             leader_epoch: _builtins.int = ...,
             snapshot_id: _common_pb2.OffsetAndEpoch | None = ...,
             records: _builtins.bytes = ...,
+            own_topic_ids: _abc.Iterable[_builtins.bytes] | None = ...,
         ) -> None: ...
         _HasFieldArgType: _TypeAlias = _typing.Literal["diverging_epoch", b"diverging_epoch", "snapshot_id", b"snapshot_id"]  # noqa: Y015
         def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-        _ClearFieldArgType: _TypeAlias = _typing.Literal["diverging_epoch", b"diverging_epoch", "error_code", b"error_code", "high_watermark", b"high_watermark", "leader_epoch", b"leader_epoch", "leader_id", b"leader_id", "log_start_offset", b"log_start_offset", "partition_index", b"partition_index", "records", b"records", "snapshot_id", b"snapshot_id"]  # noqa: Y015
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["diverging_epoch", b"diverging_epoch", "error_code", b"error_code", "high_watermark", b"high_watermark", "leader_epoch", b"leader_epoch", "leader_id", b"leader_id", "log_start_offset", b"log_start_offset", "own_topic_ids", b"own_topic_ids", "partition_index", b"partition_index", "records", b"records", "snapshot_id", b"snapshot_id"]  # noqa: Y015
         def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
         def WhichOneof(self, oneof_group: _Never) -> None: ...
 

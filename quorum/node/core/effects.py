@@ -12,16 +12,16 @@ from collections.abc import Callable
 
 import msgspec
 
-from metadata_log.directory import QuorumState
+from metadata_log.directory import CommittedState, QuorumState
 from metadata_log.errors import InvariantViolation
 from metadata_log.format.batch import iter_batches
-from metadata_log.ids import NodeId
+from metadata_log.ids import METADATA_TOPIC_ID, NodeId
 from metadata_log.offsets import Offset, OffsetAndEpoch
 from metadata_log.storage.file_log import FileLog
 from metadata_log.storage.write_ops import WriteOp
 from quorum.api.calls import PeerResponse
-from quorum.api.raft_messages import FetchResponse
-from quorum.node.core.ports import DiskJob, LogRead, LogWrite, OutgoingRequest, Ports, StateWrite
+from quorum.api.raft_messages import FetchRequest, FetchResponse
+from quorum.node.core.ports import CommittedWrite, DiskJob, LogRead, LogWrite, OutgoingRequest, Ports, StateWrite
 from quorum.node.core.topic_id_fencing import Gate
 from quorum.raft.inputs import Flushed, Persisted
 from quorum.raft.ready import (
@@ -74,6 +74,7 @@ class Effects:
         self._truncations = 0
         self._quorum_state_version = 0
         self._appended: deque[tuple[Offset, int]] = deque()
+        self._by_own_id: dict[int, OutgoingRequest] = {}
         self.stage_install: Callable[[OffsetAndEpoch], WriteOp]
         """What puts a received snapshot in place of the log; given by who keeps the snapshots."""
         self._static_voters: tuple[NodeId, ...] = ()
@@ -121,6 +122,12 @@ class Effects:
             for effect in self._held.pop(done.token, ()):
                 self._do(effect)
         return completions
+
+    def keep_committed(self, state: CommittedState) -> None:
+        """Have it written, among the log's writes; nothing waits for it."""
+        self._sequence += 1
+        self._jobs.append(CommittedWrite(sequence=self._sequence, state=state))
+        self._outstanding.append(_Outstanding(sequence=self._sequence, token=None, completion=None))
 
     def stage(self, op: WriteOp) -> None:
         """Have the log's start moved, among its other writes; the core does not wait for it."""
@@ -219,16 +226,25 @@ class Effects:
 
     def _send_request(self, effect: SendRequest) -> None:
         destination_id = effect.destination.node_id
-        self._ports.network.send(
-            OutgoingRequest(
-                destination=effect.destination,
-                correlation=effect.correlation,
-                cluster_id=self._gate.cluster_id,
-                topic_id=self._gate.topic_id_for(effect.request, destination_id),
-                request=effect.request,
-                timeout_ms=effect.timeout_ms,
-            )
+        outgoing = OutgoingRequest(
+            destination=effect.destination,
+            correlation=effect.correlation,
+            cluster_id=self._gate.cluster_id,
+            topic_id=self._gate.topic_id_for(effect.request, destination_id),
+            request=effect.request,
+            timeout_ms=effect.timeout_ms,
         )
+        if outgoing.topic_id != METADATA_TOPIC_ID and not isinstance(effect.request, FetchRequest):
+            self._by_own_id[effect.correlation] = outgoing
+        self._ports.network.send(outgoing)
+
+    def take_by_own_id(self, correlation: int) -> OutgoingRequest | None:
+        """The request other than Fetch that named the own id, once: it is answered, or will not be."""
+        return self._by_own_id.pop(correlation, None)
+
+    def send_by_sentinel(self, outgoing: OutgoingRequest) -> None:
+        """Send it again: whose answer it was does not know our own id. The core waits for one answer all the while."""
+        self._ports.network.send(msgspec.structs.replace(outgoing, topic_id=METADATA_TOPIC_ID))
 
     def _send_records(self, effect: SendRecords) -> None:
         request_id, response = effect.request_id, effect.response
@@ -246,7 +262,14 @@ class Effects:
         """Answer a peer, if it still waits."""
         respond = self._responders.pop(request_id, None)
         if respond is not None:
-            respond(response)
+            respond(with_own_ids(response, self._gate))
+
+
+def with_own_ids(response: PeerResponse, gate: Gate) -> PeerResponse:
+    """An answer to Fetch with the ids of the metadata topic here: by them the fetching replica sees a foreign log."""
+    if type(response) is FetchResponse and gate.own_ids:
+        return msgspec.structs.replace(response, own_ids=gate.own_ids)
+    return response
 
 
 def _with_records(response: FetchResponse, data: bytes) -> FetchResponse:

@@ -24,6 +24,7 @@ from quorum.node.core.application import Application
 from quorum.node.core.checkpoint_jobs import CheckpointJobDone
 from quorum.node.core.effects import Effects
 from quorum.node.core.executor_config import ExecutorConfig
+from quorum.node.core.fence import Fence
 from quorum.node.core.opened import OpenedReplica
 from quorum.node.core.peers import Peers
 from quorum.node.core.ports import (
@@ -102,7 +103,7 @@ class Executor:
             can_vote=config.can_vote,
             auto_join=config.auto_join,
         )
-        self.gate = Gate(config.cluster_id)
+        self.gate = Gate(config.cluster_id, opened.committed)
         self.clock = ports.clock.now()
         self.is_shut = False
         self.failure: Exception | None = None
@@ -110,6 +111,7 @@ class Executor:
         """While leader: where the LeaderChange of its epoch stands."""
         self._watcher = watcher
         self._effects = self.effects_type(opened.log, ports, self.gate, self._on_effect)
+        self.fence = Fence(self, opened, self._effects, keeps=config.keeps_committed)
         self.peers = Peers(self, self._effects, self._feed)
         self._published = Published(opened.replayer, self._read_for_replay, self._on_published)
         self.snapshots = Snapshots(self, opened, config.snapshots, self._effects, self._feed, self._published.reset)
@@ -168,7 +170,7 @@ class Executor:
 
     @property
     def high_watermark(self) -> Offset:
-        """The highest that this process has seen; what it found on disk does not count."""
+        """The highest that this process has seen, or an agent's earlier run had written down."""
         return self._published.high_watermark
 
     @property
@@ -206,7 +208,7 @@ class Executor:
             return self.clock.monotonic_ms
         application = self.application.next_deadline_ms() if self.application else None
         snapshots = self.snapshots.next_deadline_ms(must_hurry=must_hurry)
-        return earliest(self.machine.next_deadline_ms(), application, snapshots)
+        return earliest(self.machine.next_deadline_ms(), application, snapshots, self.fence.next_deadline_ms())
 
     # --- a turn
 
@@ -218,6 +220,7 @@ class Executor:
         self.clock = self.ports.clock.now()
         self._use_quorum_state_version()
         self.gate.on_committed(self.image)
+        self._published.advance(self.machine.high_watermark)
         self._feed(Start(draw=self.ports.entropy.draw()))
         self._finish()
 
@@ -248,6 +251,7 @@ class Executor:
         if self._published.is_due(must_hurry=must_hurry):
             self._published.step()
         self.snapshots.step(must_hurry=must_hurry)
+        self.fence.step(self.snapshots.newest)
         self._has_synced = False
         calls = self._calls[:]
         self._calls.clear()
@@ -333,6 +337,7 @@ class Executor:
             raise InvariantViolation(
                 f"the log is to be cut to {effect.end_offset}, but up to {self._published.end_offset} it is committed"
             )
+        self.fence.on_truncated(effect.end_offset)
         self._published.forget()
 
     def _on_voters_changed(self, effect: VotersChanged) -> None:

@@ -25,3 +25,5 @@ class ExecutorConfig(msgspec.Struct, frozen=True, kw_only=True):
     auto_join: bool = False
     """Whether an observer that can vote asks to become a voter (`controller.quorum.auto.join.enable`)."""
     snapshots: SnapshotConfig = SnapshotConfig()
+    keeps_committed: bool = False
+    """Whether what is committed is kept on disk, as an agent does: no vote protects its log."""

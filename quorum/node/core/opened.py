@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
-from metadata_log.directory import MetaProperties
+from metadata_log.directory import CommittedState, MetaProperties
 from metadata_log.files.port import Files, HeldLock
 from metadata_log.ids import ReplicaKey
 from metadata_log.image.replayer import Replayer
@@ -42,6 +42,8 @@ class OpenedReplica(msgspec.Struct, frozen=True, kw_only=True):
     checkpoints: tuple[HeldCheckpoint, ...]
     """Those that the log may begin with, the oldest first; `replayer` and `storage` stand at the last."""
     locks: tuple[HeldLock, ...]
+    committed: CommittedState | None = None
+    """What an agent's earlier run knew to be committed; None where it has not said."""
 
     def close(self) -> None:
         """After a clean stop: leave the log as Kafka leaves it, and give the locks back.

@@ -23,8 +23,9 @@ from quorum.api.raft_messages import (
 )
 from quorum.api.voter_messages import UpdateRaftVoterRequest
 from quorum.node.core.access import validate_right
-from quorum.node.core.effects import Effects
-from quorum.node.core.ports import PeerAnswered, PeerFailed, PeerGone, PeerRequested, Refused
+from quorum.node.core.effects import Effects, with_own_ids
+from quorum.node.core.log_fence import Hold, HoldReason
+from quorum.node.core.ports import OutgoingRequest, PeerAnswered, PeerFailed, PeerGone, PeerRequested, Refused
 from quorum.node.core.replica_context import ReplicaContext
 from quorum.node.core.topic_id_fencing import ID_ERRORS, Refusal
 from quorum.raft.inputs import Input, RequestDropped, RequestFailed, RequestReceived, ResponseReceived
@@ -63,15 +64,21 @@ class Peers:
             self._feed(RequestDropped(request_id=event.request_id))
 
     def on_answered(self, event: PeerAnswered) -> None:
-        """A peer answered; errors of its gate are ours to deal with."""
+        """A peer answered; errors of its gate are ours to deal with, and another quorum's log is kept from the core."""
         executor, response = self._executor, event.response
+        hold = executor.fence.judge(event)
+        if hold is not None:
+            self._on_foreign(event, hold)
+            return
+        by_own_id = self._effects.take_by_own_id(event.correlation)
         if response.error in ID_ERRORS or response.error is Error.INCONSISTENT_CLUSTER_ID:
-            self._on_refused(event)
+            self._on_refused(event, by_own_id)
             return
         if isinstance(response, _OF_THE_LOG) and response.error is Error.NONE:
             self.last_fetched_ms = executor.clock.monotonic_ms
             if isinstance(response, FetchResponse):
                 executor.gate.on_fetch_answered(event.destination_id)
+        log_end = executor.machine.log_end_offset
         self._feed(
             ResponseReceived(
                 destination_id=event.destination_id,
@@ -80,9 +87,20 @@ class Peers:
                 draw=executor.ports.entropy.draw(),
             )
         )
+        executor.fence.on_taken(event, log_end)
+
+    def _on_foreign(self, event: PeerAnswered, hold: Hold) -> None:
+        """We hold. For the core it is a failure that says nothing of the peer's life: it asks again in a while."""
+        if hold.reason is HoldReason.OTHER_TOPIC and event.response.own_ids:  # type: ignore[union-attr]
+            self._executor.gate.on_stranger(event.destination_id)
+        self._executor.fence.hold(hold, _name_of(event.destination_id))
+        self.on_failed(
+            PeerFailed(destination_id=event.destination_id, correlation=event.correlation, disconnected=False)
+        )
 
     def on_failed(self, event: PeerFailed) -> None:
         """A peer will not answer."""
+        self._effects.take_by_own_id(event.correlation)
         self._feed(
             RequestFailed(
                 destination_id=event.destination_id,
@@ -101,16 +119,18 @@ class Peers:
                 why=refusal.why,
                 by_us=True,
                 peer=f"{_asker_id(call.request)}@{call.context.client_host}",
-                passes=refusal.error in ID_ERRORS and executor.gate.knows_no_id,
             )
         )
         machine = executor.machine
-        event.respond(refusal.response_to(call.request, machine.leader_id, machine.epoch, machine.leader_endpoints))
+        answer = refusal.response_to(call.request, machine.leader_id, machine.epoch, machine.leader_endpoints)
+        event.respond(with_own_ids(answer, executor.gate) if refusal.error in ID_ERRORS else answer)
 
-    def _on_refused(self, event: PeerAnswered) -> None:
-        """For the core it is a failure that says nothing of the peer's life: it asks again after its backoff."""
+    def _on_refused(self, event: PeerAnswered, by_own_id: OutgoingRequest | None) -> None:
+        """For the core it is a failure that says nothing of the peer's life: it asks again after its backoff. But what
+        named our own id is sent again at once, so that no round of an election is lost by it."""
         error, gate = event.response.error, self._executor.gate
-        passes = error in ID_ERRORS and gate.fetch_topic_id(event.destination_id) != METADATA_TOPIC_ID
+        is_by_own_id = by_own_id is not None or gate.fetch_topic_id(event.destination_id) != METADATA_TOPIC_ID
+        passes = error in ID_ERRORS and is_by_own_id
         if error in ID_ERRORS:
             gate.on_id_error(event.destination_id)
         self._executor.tell(
@@ -123,6 +143,9 @@ class Peers:
                 passes=passes,
             )
         )
+        if error in ID_ERRORS and by_own_id is not None and self._executor.machine.awaits(event.correlation):
+            self._effects.send_by_sentinel(by_own_id)
+            return
         self.on_failed(
             PeerFailed(destination_id=event.destination_id, correlation=event.correlation, disconnected=False)
         )

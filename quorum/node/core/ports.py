@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
-from metadata_log.directory import QuorumState
+from metadata_log.directory import CommittedState, QuorumState
 from metadata_log.ids import TopicId
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.storage.cold_read import ColdRead
@@ -28,6 +28,7 @@ from quorum.node.core.checkpoint_jobs import (
     SnapshotGenerated,
     SnapshotLoaded,
 )
+from quorum.node.core.log_fence import Hold
 from quorum.raft.inputs import Clock
 from quorum.raft.ready import Destination, MajorityLost
 
@@ -124,7 +125,14 @@ class StateWrite(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     state: QuorumState
 
 
-DiskJob = LogWrite | StateWrite
+class CommittedWrite(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The committed-state file to replace durably. Nothing waits for it."""
+
+    sequence: int
+    state: CommittedState
+
+
+DiskJob = LogWrite | StateWrite | CommittedWrite
 
 
 class LogRead(msgspec.Struct, frozen=True, kw_only=True):
@@ -322,8 +330,19 @@ class Refused(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     passes: bool = False
 
 
+class HoldChanged(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """This replica holds, for this reason; None: it follows its leader again."""
+
+    hold: Hold | None
+    directory: str
+    """Of its metadata log."""
+    peer: str
+    """Whose answer it was."""
+
+
 NodeEvent = (
-    RoleChanged
+    HoldChanged
+    | RoleChanged
     | ImagePublished
     | ControllerActivated
     | ControllerDeactivated

@@ -6,12 +6,29 @@ from typing import Protocol
 
 from metadata_log.ids import ReplicaKey
 from metadata_log.image import MetadataImage
-from metadata_log.offsets import Offset
+from metadata_log.offsets import Offset, OffsetAndEpoch
 from metadata_log.storage.file_log import FileLog
-from quorum.node.core.ports import NodeEvent, Ports
+from quorum.node.core.log_fence import Hold
+from quorum.node.core.ports import NodeEvent, PeerAnswered, Ports
 from quorum.node.core.topic_id_fencing import Gate
 from quorum.raft.inputs import Clock
 from quorum.raft.machine import RaftMachine
+
+
+class FenceState(Protocol):
+    """The fence by the metadata topic's own id, as answers and snapshots meet it."""
+
+    def judge(self, event: PeerAnswered) -> Hold | None:
+        """Return why the core must not see this answer, or None."""
+
+    def hold(self, hold: Hold, peer: str) -> None:
+        """Hold from here on."""
+
+    def on_taken(self, event: PeerAnswered, log_end_before: Offset) -> None:
+        """The core has seen that answer."""
+
+    def judge_snapshot(self, end: OffsetAndEpoch, image: MetadataImage) -> str | None:
+        """Return why a received snapshot must not take the log's place, or None."""
 
 
 class ReplicaContext(Protocol):
@@ -31,6 +48,9 @@ class ReplicaContext(Protocol):
 
     @property
     def gate(self) -> Gate: ...
+
+    @property
+    def fence(self) -> FenceState: ...
 
     @property
     def clock(self) -> Clock: ...

@@ -1,4 +1,4 @@
-"""Carries out a replica's disk jobs, in order: the log's and quorum-state's, the first of a run with one sync.
+"""Carries out a replica's disk jobs, in order: the log's, and those of small files, the first of a run with one sync.
 
 Decides: nothing but the grouping. Must not know: threads, or what the jobs are for. The driver calls it in its writer
 thread, the simulator in virtual time: there are not two.
@@ -8,12 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from metadata_log.directory import write_quorum_state
+from metadata_log.directory import (
+    COMMITTED_STATE_FILE,
+    QUORUM_STATE_FILE,
+    write_committed_state,
+    write_quorum_state,
+)
 from metadata_log.errors import StorageFailedError
 from metadata_log.files.port import Files
 from metadata_log.storage.log_writer import LogWriter
 from metadata_log.storage.write_ops import WriteOp
-from quorum.node.core.ports import DiskJob, StateWrite
+from quorum.node.core.ports import CommittedWrite, DiskJob, StateWrite
 
 
 class ReplicaDisk:
@@ -32,7 +37,7 @@ class ReplicaDisk:
         """
         ops: list[WriteOp] = []
         for job in jobs:
-            if isinstance(job, StateWrite):
+            if isinstance(job, StateWrite | CommittedWrite):
                 self._write_log(ops)
                 self._write_state(job)
             else:
@@ -45,9 +50,13 @@ class ReplicaDisk:
             self._writer.execute(ops)
             ops.clear()
 
-    def _write_state(self, job: StateWrite) -> None:
+    def _write_state(self, job: StateWrite | CommittedWrite) -> None:
+        name = QUORUM_STATE_FILE if isinstance(job, StateWrite) else COMMITTED_STATE_FILE
         try:
-            write_quorum_state(self._files, self._directory, job.state)
+            if isinstance(job, StateWrite):
+                write_quorum_state(self._files, self._directory, job.state)
+            else:
+                write_committed_state(self._files, self._directory, job.state)
         except OSError as error:
             what = error.strerror or str(error)
-            raise StorageFailedError(f"writing quorum-state to {self._directory} failed: {what}") from error
+            raise StorageFailedError(f"writing {name} to {self._directory} failed: {what}") from error

@@ -111,6 +111,11 @@ class Snapshots:
     def _newest(self) -> OffsetAndEpoch:
         return self.held[-1].end
 
+    @property
+    def newest(self) -> OffsetAndEpoch | None:
+        """The end of the newest, if there is one."""
+        return self.held[-1].end if self.held else None
+
     # --- when
 
     def on_published(self, image: MetadataImage) -> None:
@@ -282,12 +287,16 @@ class Snapshots:
         self._work(op, partial(self._on_checked, effect.serial))
 
     def _on_checked(self, serial: int, result: CheckpointResult) -> None:
+        fault = str(result)
         if isinstance(result, LoadedSnapshot):
-            self._checked = (serial, result)
-            self._tell(SnapshotChecked(serial=serial, voters=result.voters))
-            self._checked = None
-        else:
-            self._tell(SnapshotChecked(serial=serial, fault=str(result)))
+            foreign = self._executor.fence.judge_snapshot(result.end, result.image)
+            if foreign is None:
+                self._checked = (serial, result)
+                self._tell(SnapshotChecked(serial=serial, voters=result.voters))
+                self._checked = None
+                return
+            fault = foreign
+        self._tell(SnapshotChecked(serial=serial, fault=fault))
 
     def stage_install(self, end: OffsetAndEpoch) -> WriteOp:
         """The received snapshot takes the log's place; those before it go in the same operation."""

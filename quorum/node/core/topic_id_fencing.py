@@ -3,10 +3,12 @@
 Decides: whether a peer's request names our cluster and the metadata topic, and which topic id ours carry. Must not
 know: what a request asks for. Both doors use it; where they must spell a refusal differently, they do.
 
-Accepted: the sentinel always, the topic's own id for as long as its TopicRecord stands in an image of ours, committed
-or not. Sent: the sentinel, but in a Fetch the own id once it is committed here and the peer has answered a Fetch
-before; after any id error the sentinel again, for as long as the epoch or that id lasts. A Java controller that leads
-lets the record be deleted: then there is no own id until a controller of ours becomes active and writes another.
+Accepted: the sentinel always. Any other id passes as long as no own id is committed here: it must cost no election.
+Then the topic's own id passes, and one that it replaced in this log, and one that we appended as leader.
+
+Sent: the own id once it is committed here, in a Fetch only after the peer has answered one before. After an id error
+the sentinel is sent, as long as the epoch or that id lasts. A Java controller that leads lets the record be deleted.
+Then there is no own id until a controller of the quorum becomes active and writes another.
 Source: KIP-516.
 """
 
@@ -17,7 +19,8 @@ from typing import Any, Final
 
 import msgspec
 
-from metadata_log.ids import METADATA_TOPIC_ID, METADATA_TOPIC_NAME, NodeId, TopicId, id_text
+from metadata_log.directory import CommittedState
+from metadata_log.ids import METADATA_TOPIC_ID, METADATA_TOPIC_NAME, ZERO_TOPIC_ID, NodeId, TopicId, id_text
 from metadata_log.image import MetadataImage
 from metadata_log.offsets import Epoch
 from metadata_log.voters import Endpoint
@@ -38,6 +41,9 @@ from quorum.api.raft_messages import (
 )
 from quorum.api.transfer_messages import TransferLeadershipRequest, TransferLeadershipResponse
 from quorum.api.voter_messages import ANSWER_OF
+
+_WITH_OWN_ID: Final = frozenset({VoteRequest, BeginQuorumEpochRequest, EndQuorumEpochRequest, FetchSnapshotRequest})
+"""Besides Fetch; the others name no topic."""
 
 ID_ERRORS = frozenset({Error.UNKNOWN_TOPIC_ID, Error.INCONSISTENT_TOPIC_ID})
 """Answers that speak of the topic id alone: the request is sent again under the sentinel."""
@@ -74,25 +80,34 @@ class Refusal(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class Gate:
     """One node's rules, and what it knows of the metadata topic's own id."""
 
-    def __init__(self, cluster_id: str) -> None:
+    def __init__(self, cluster_id: str, kept: CommittedState | None = None) -> None:
+        """`kept`: what an earlier run of this replica knew to be committed."""
         self.cluster_id = cluster_id
-        self._committed: TopicId | None = None
+        self._kept = kept
+        self._committed: TopicId | None = None if kept is None else kept.topic_id
+        self._former: tuple[TopicId, ...] = ()
         self._appended: TopicId | None = None
         self._answered: set[int] = set()
         self._doubtful: set[int] = set()
+        self._strange: set[int] = set()
+
+    @property
+    def own_ids(self) -> tuple[TopicId, ...]:
+        """The committed own id, then those that it replaced in this log; empty while none is committed."""
+        return () if self._committed is None else (self._committed, *self._former)
 
     def validate(self, call: PeerCall) -> Refusal | None:
         """A refusal, or None when the request names our cluster and its metadata topic.
 
-        Errors: INCONSISTENT_CLUSTER_ID, UNKNOWN_TOPIC_ID (the id is neither the sentinel nor the topic's own),
-        UNKNOWN_TOPIC_OR_PARTITION.
+        Errors: INCONSISTENT_CLUSTER_ID, UNKNOWN_TOPIC_ID (the id is null, or neither the sentinel nor the topic's own,
+        which is committed here), UNKNOWN_TOPIC_OR_PARTITION.
         """
         if call.cluster_id is not None and call.cluster_id != self.cluster_id:
             return Refusal(
                 error=Error.INCONSISTENT_CLUSTER_ID,
                 why=f"it is for cluster {call.cluster_id!r}, this is {self.cluster_id!r}",
             )
-        if call.topic_id != METADATA_TOPIC_ID and call.topic_id not in (self._committed, self._appended):
+        if not self._is_accepted(call.topic_id):
             return Refusal(
                 error=Error.UNKNOWN_TOPIC_ID,
                 why=f"topic id {id_text(call.topic_id)} is neither the metadata topic's own nor the sentinel",
@@ -104,19 +119,25 @@ class Gate:
             )
         return None
 
-    @property
-    def knows_no_id(self) -> bool:
-        """Whether this node has not replayed the topic's own id yet: then it refuses the right one, too."""
-        return self._committed is None and self._appended is None
+    def _is_accepted(self, topic_id: TopicId) -> bool:
+        if topic_id == METADATA_TOPIC_ID or self._committed is None:
+            return topic_id != ZERO_TOPIC_ID
+        return topic_id in (self._committed, self._appended, *self._former)
 
     def topic_id_for(self, request: PeerRequest, destination_id: int) -> TopicId:
         """The id to name the metadata topic by in this request."""
-        return self.fetch_topic_id(destination_id) if type(request) is FetchRequest else METADATA_TOPIC_ID
+        if type(request) is FetchRequest:
+            return self.fetch_topic_id(destination_id)
+        if self._committed is None or destination_id in self._doubtful or type(request) not in _WITH_OWN_ID:
+            return METADATA_TOPIC_ID
+        return self._committed
 
     def fetch_topic_id(self, destination_id: int) -> TopicId:
         """The id by which a Fetch to this replica names the metadata topic."""
         if self._committed is None:
             return METADATA_TOPIC_ID
+        if destination_id in self._strange:
+            return self._committed
         if destination_id not in self._answered or destination_id in self._doubtful:
             return METADATA_TOPIC_ID
         return self._committed
@@ -124,20 +145,33 @@ class Gate:
     def on_fetch_answered(self, destination_id: int) -> None:
         """A Fetch was answered without an error."""
         self._answered.add(destination_id)
+        self._strange.discard(destination_id)
+
+    def on_stranger(self, destination_id: int) -> None:
+        """It is of another quorum: by our own id it is asked, so that it never counts our log as a copy of its own."""
+        self._strange.add(destination_id)
 
     def on_id_error(self, destination_id: int) -> None:
         """It does not know the id that we named."""
         self._doubtful.add(destination_id)
+        self._strange.discard(destination_id)
 
     def on_epoch(self) -> None:
-        """Another epoch: whoever leads it may know the id by now."""
+        """Another epoch: its leader may know the id by now."""
         self._answered.clear()
         self._doubtful.clear()
+        self._strange.clear()
 
     def on_committed(self, image: MetadataImage) -> None:
-        """The published image is another one."""
+        """The published image is another one. Before it has come as far as an earlier run had, that run's id counts."""
         committed = image.topics.by_name.get(METADATA_TOPIC_NAME)
+        if self._kept is not None:
+            if not self._kept.is_reached_by(image.offset_and_epoch.offset, committed):
+                return
+            self._kept = None
         if committed != self._committed:
+            if self._committed is not None:
+                self._former = (self._committed, *(each for each in self._former if each != committed))
             self._committed = committed
             self._doubtful.clear()
 

@@ -9,6 +9,7 @@ import msgspec
 
 from metadata_log.image import MetadataImage
 from metadata_log.offsets import Epoch, Offset
+from quorum.node.core.log_fence import Hold
 
 
 class NodeView(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,6 +43,8 @@ class NodeView(msgspec.Struct, frozen=True, kw_only=True):
     snapshot_bytes: int
     snapshot_time_ms: int
     """Of the last record in it, since 1970; -1 when there is none."""
+    held: Hold | None
+    """Why it takes nothing from its leader; None while it does."""
     recovery_warnings: tuple[str, ...]
     turns: int
     turn_seconds: float

@@ -24,6 +24,7 @@ from quorum.api.error_codes import Error
 from quorum.api.quorum_description import QuorumDescription
 from quorum.node.core.application import Application
 from quorum.node.core.executor import Executor, ExecutorConfig
+from quorum.node.core.log_fence import Hold
 from quorum.node.core.opened import OpenedReplica
 from quorum.node.core.ports import (
     ControllerAnswered,
@@ -193,6 +194,11 @@ class Driver:
         """The latest kraft.version in the log."""
         return self.executor.machine.kraft_version
 
+    @property
+    def held(self) -> Hold | None:
+        """Why this replica takes nothing from its leader; None while it does."""
+        return self.executor.fence.held
+
     def describe_quorum(self) -> QuorumDescription:
         """What DescribeQuorum answers; complete on the leader only."""
         return self.executor.machine.describe_quorum()
@@ -228,6 +234,7 @@ class Driver:
             snapshot_end_offset=Offset(-1) if held is None else held.end.offset,
             snapshot_bytes=0 if held is None else held.size,
             snapshot_time_ms=-1 if held is None else held.last_contained_ms,
+            held=executor.fence.held,
             recovery_warnings=self._opened.recovery.warnings,
             turns=self._turns,
             turn_seconds=self._turn_ns / 1e9,

@@ -39,7 +39,8 @@ def check_alive(view: NodeView) -> tuple[Check, ...]:
 
 def check_ready(view: NodeView) -> tuple[Check, ...]:
     """What must hold for requests to be served: all of `check_alive`, and a quorum that works."""
-    return (*check_alive(view), _check_log(view), _check_leader(view), _check_heard(view), _check_caught_up(view))
+    own = (_check_log(view), _check_hold(view))
+    return (*check_alive(view), *own, _check_leader(view), _check_heard(view), _check_caught_up(view))
 
 
 def are_ok(checks: tuple[Check, ...]) -> bool:
@@ -56,6 +57,12 @@ def _check_disk(view: NodeView) -> Check:
 def _check_log(view: NodeView) -> Check:
     what = "; ".join(view.recovery_warnings) or "recovered without a warning"
     return Check(name="log-recovered", is_ok=True, what=f"{what}; it ends at {view.log_end_offset}")
+
+
+def _check_hold(view: NodeView) -> Check:
+    if view.held is None:
+        return Check(name="log-of-this-quorum", is_ok=True, what="nothing offered here was of another log")
+    return Check(name="log-of-this-quorum", is_ok=False, what=f"holds ({view.held.reason}): {view.held.what}")
 
 
 def _check_leader(view: NodeView) -> Check:

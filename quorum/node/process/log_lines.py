@@ -16,7 +16,8 @@ from typing import Any, Final, TextIO
 
 import structlog
 
-from metadata_log.ids import id_text
+from metadata_log.directory import METADATA_DIRECTORY
+from metadata_log.ids import TopicId, id_text
 from metadata_log.voters import majority_of
 from quorum import __version__
 from quorum.node.config.node_config import NodeConfig
@@ -25,6 +26,7 @@ from quorum.node.core.opened import OpenedReplica
 from quorum.node.core.ports import (
     ControllerActivated,
     ControllerDeactivated,
+    HoldChanged,
     NodeEvent,
     Refused,
     RoleChanged,
@@ -125,6 +127,8 @@ class LogWatcher:
             self._on_role(event)
         elif isinstance(event, Refused):
             self._on_refused(event)
+        elif isinstance(event, HoldChanged):
+            self._on_hold(event)
         elif isinstance(event, ControllerActivated):
             self._log.info("active controller", epoch=event.epoch)
         elif isinstance(event, SnapshotGenerated):
@@ -175,6 +179,22 @@ class LogWatcher:
             peer=event.peer,
             why=event.why,
             times=times + 1,
+        )
+
+    def _on_hold(self, event: HoldChanged) -> None:
+        hold = event.hold
+        if hold is None:
+            self._log.info("holds no longer: the leader's log fits", peer=event.peer)
+            return
+        self._log.error(
+            "holds",
+            reason=hold.reason.value,
+            what=hold.what,
+            own_metadata_topic_id=_id_or_none(hold.own_id),
+            leaders_metadata_topic_id=_id_or_none(hold.other_id),
+            peer=event.peer,
+            look_at=f"{event.directory} here, and {METADATA_DIRECTORY} in metadata.log.dir of every controller",
+            then="nothing is cut, staged or deleted here; which log to keep: docs/runbooks/another-quorum.md",
         )
 
     def _on_role(self, event: RoleChanged) -> None:
@@ -230,3 +250,7 @@ class Watchers:
         """See `ports.Watcher`."""
         for watcher in self._watchers:
             watcher.on_event(event)
+
+
+def _id_or_none(topic_id: TopicId | None) -> str:
+    return "none known" if topic_id is None else id_text(topic_id)

@@ -17,6 +17,7 @@ from metadata_log.ids import METADATA_TOPIC_NAME
 from metadata_log.image import NO_LEADER, MetadataImage
 from quorum import __version__
 from quorum.node.core.checkpoint_jobs import SnapshotDamaged, SnapshotGenerated, SnapshotLoaded
+from quorum.node.core.log_fence import HoldReason
 from quorum.node.core.ports import ControllerActivated, ImagePublished, NodeEvent, Refused, RoleChanged
 from quorum.node.core.view import NodeView
 from quorum.node.storage.disk_threads import BUCKETS_S, SyncStats
@@ -92,6 +93,10 @@ class NodeMetrics:
         yield _gauge("kraft_raft_is_voter", "1 when this replica is one of them", float(view.is_voter))
         heard = -1.0 if view.heard_age_ms is None else view.heard_age_ms / 1000
         yield _gauge("kraft_raft_heard_age_seconds", "Since the leader, or as leader a majority, was heard of", heard)
+        held = GaugeMetricFamily("kraft_held", "1 while this replica takes nothing from its leader", labels=["reason"])
+        for reason in HoldReason:
+            held.add_metric([reason], float(view.held is not None and view.held.reason is reason))
+        yield held
         transitions = CounterMetricFamily("kraft_raft_transitions", "Transitions into each state", labels=["state"])
         for role, count in self._transitions.items():
             transitions.add_metric([role], count)

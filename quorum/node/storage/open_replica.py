@@ -15,6 +15,7 @@ from metadata_log.directory import (
     DirectoryLock,
     MetaProperties,
     QuorumState,
+    read_committed_state,
     read_meta_properties,
     read_partition_metadata,
     read_quorum_state,
@@ -94,6 +95,7 @@ def _open_locked(files: Files, config: NodeConfig, meta: MetaProperties, locks: 
     quorum_state = read_quorum_state(files, directory)
     if quorum_state is None and config.is_controller:
         _check_never_voted(files, directory)
+    committed = None if config.is_controller else read_committed_state(files, directory)
     starting = open_starting_log(files, directory, config.log)
     log, snapshot, writer = starting.log, starting.snapshot, starting.writer
     if snapshot is not None:
@@ -116,6 +118,7 @@ def _open_locked(files: Files, config: NodeConfig, meta: MetaProperties, locks: 
         epochs=log.epochs,
         voters=voters,
         snapshots=tuple(Snapshot(id=held.end, size=held.size) for held in starting.held),
+        high_watermark=Offset(0) if committed is None else committed.high_watermark,
     )
     return OpenedReplica(
         meta=meta,
@@ -131,6 +134,7 @@ def _open_locked(files: Files, config: NodeConfig, meta: MetaProperties, locks: 
         files=files,
         checkpoints=starting.held,
         locks=tuple(locks),
+        committed=committed,
     )
 
 

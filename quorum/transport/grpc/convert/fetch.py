@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from kraft.v1 import quorum_pb2
 from metadata_log.ids import TopicId
 from metadata_log.offsets import Epoch, Offset
 from quorum.api.calls import PeerCall
 from quorum.api.raft_messages import UNKNOWN_OFFSET, FetchRequest, FetchResponse
+from quorum.transport.grpc.convert.common import topic_id_from
 from quorum.transport.grpc.convert.partitions import (
     answer_from,
     answer_to,
@@ -18,6 +19,9 @@ from quorum.transport.grpc.convert.partitions import (
     only_partition,
     replica_key,
 )
+
+MOST_OWN_IDS: Final = 16
+"""So many of the metadata topic's ids are read from an answer: a log seldom has a second one."""
 
 
 def fetch_request_to(
@@ -72,6 +76,7 @@ def fetch_response_to(response: FetchResponse, topic_id: TopicId, correlation_id
         diverging_epoch=end_to(response.diverging),
         snapshot_id=end_to(response.snapshot_id),
         records=response.records,
+        own_topic_ids=response.own_ids,
     )
     answer.correlation_id = correlation_id
     return answer
@@ -93,4 +98,5 @@ def _fetched(partition: quorum_pb2.FetchResponse.Partition) -> dict[str, Any]:
         "diverging": end_in(partition, "diverging_epoch"),
         "snapshot_id": end_in(partition, "snapshot_id"),
         "records": partition.records,
+        "own_ids": tuple(topic_id_from(each) for each in partition.own_topic_ids[:MOST_OWN_IDS]),
     }

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from metadata_log.directory import CommittedState
 from metadata_log.ids import METADATA_TOPIC_ID, METADATA_TOPIC_NAME, ZERO_TOPIC_ID, NodeId, ReplicaKey, TopicId
 from metadata_log.image import ImageBuilder, MetadataImage
 from metadata_log.offsets import Epoch, Offset
@@ -9,9 +10,11 @@ from quorum.api.calls import PeerCall
 from quorum.api.error_codes import Error
 from quorum.api.raft_messages import FetchRequest, FetchResponse, VoteRequest, VoteResponse
 from quorum.node.core.topic_id_fencing import Gate
+from tests.support.peer_requests import REQUESTS
 
 OWN = TopicId(b"\x11" * 16)
 OTHER = TopicId(b"\x22" * 16)
+THIRD = TopicId(b"\x33" * 16)
 ME = ReplicaKey(node_id=1)  # type: ignore[arg-type]
 FETCH = FetchRequest(
     replica=ME,
@@ -26,10 +29,10 @@ VOTE = VoteRequest(
 )
 
 
-def _image(topic_id: TopicId) -> MetadataImage:
+def _image(topic_id: TopicId, end: int = 1) -> MetadataImage:
     builder = ImageBuilder(MetadataImage.empty())
     builder.apply(TopicRecord(name=METADATA_TOPIC_NAME, topic_id=topic_id), 0)
-    return builder.build(1, 1, 0)
+    return builder.build(end, 1, 0)
 
 
 def _error(gate: Gate, *, topic_id: TopicId = METADATA_TOPIC_ID, cluster_id: str | None = "c") -> Error:
@@ -37,10 +40,18 @@ def _error(gate: Gate, *, topic_id: TopicId = METADATA_TOPIC_ID, cluster_id: str
     return Error.NONE if refusal is None else refusal.error
 
 
-def test_the_sentinel_is_accepted_always_and_the_own_id_from_replay_on() -> None:
+def test_any_id_is_accepted_until_an_own_one_is_committed_but_the_null_id() -> None:
+    """A fresh disk, or an image that is still loading, must not cost an election."""
     gate = Gate("c")
     assert _error(gate) is Error.NONE
-    assert _error(gate, topic_id=OWN) is Error.UNKNOWN_TOPIC_ID
+    assert _error(gate, topic_id=OWN) is Error.NONE
+    assert _error(gate, topic_id=ZERO_TOPIC_ID) is Error.UNKNOWN_TOPIC_ID
+    gate.on_appended(_image(OWN))
+    assert _error(gate, topic_id=OTHER) is Error.NONE, "what is only appended counts for nothing"
+
+
+def test_the_sentinel_is_accepted_always_and_the_own_id_from_replay_on() -> None:
+    gate = Gate("c")
     gate.on_committed(_image(OWN))
     assert _error(gate, topic_id=OWN) is Error.NONE
     assert _error(gate) is Error.NONE
@@ -50,12 +61,11 @@ def test_the_sentinel_is_accepted_always_and_the_own_id_from_replay_on() -> None
 
 def test_an_id_that_was_only_appended_is_forgotten_with_the_leadership() -> None:
     gate = Gate("c")
-    gate.on_appended(_image(OWN))
-    assert _error(gate, topic_id=OWN) is Error.NONE
+    gate.on_committed(_image(OWN))
+    gate.on_appended(_image(OTHER))
+    assert _error(gate, topic_id=OTHER) is Error.NONE
     gate.on_lost_leadership()
-    assert _error(gate, topic_id=OWN) is Error.UNKNOWN_TOPIC_ID
-    gate.on_committed(_image(OTHER))
-    assert (_error(gate, topic_id=OTHER), _error(gate, topic_id=OWN)) == (Error.NONE, Error.UNKNOWN_TOPIC_ID)
+    assert _error(gate, topic_id=OTHER) is Error.UNKNOWN_TOPIC_ID
 
 
 def test_an_own_id_that_is_deleted_is_refused_and_not_sent_and_the_next_one_is() -> None:
@@ -67,12 +77,14 @@ def test_an_own_id_that_is_deleted_is_refused_and_not_sent_and_the_next_one_is()
     assert _error(gate, topic_id=OWN) is Error.NONE, "what was only appended may be undone"
     gate.on_committed(MetadataImage.empty())
     assert gate.topic_id_for(FETCH, 2) == METADATA_TOPIC_ID
-    assert (_error(gate, topic_id=OWN), _error(gate)) == (Error.UNKNOWN_TOPIC_ID, Error.NONE)
+    assert (gate.own_ids, _error(gate)) == ((), Error.NONE)
     gate.on_appended(_image(OTHER))
     assert (_error(gate, topic_id=OTHER), gate.topic_id_for(FETCH, 2)) == (Error.NONE, METADATA_TOPIC_ID)
     gate.on_committed(_image(OTHER))
     assert gate.topic_id_for(FETCH, 2) == OTHER, "who did not know the id that was may know this one"
-    assert (_error(gate, topic_id=OTHER), _error(gate, topic_id=OWN)) == (Error.NONE, Error.UNKNOWN_TOPIC_ID)
+    assert gate.own_ids == (OTHER, OWN)
+    assert (_error(gate, topic_id=OTHER), _error(gate, topic_id=OWN)) == (Error.NONE, Error.NONE), "this log held both"
+    assert _error(gate, topic_id=THIRD) is Error.UNKNOWN_TOPIC_ID
 
 
 def test_another_cluster_is_refused_and_a_missing_name_is_not() -> None:
@@ -88,9 +100,49 @@ def test_only_a_fetch_that_was_answered_before_names_the_own_id() -> None:
     gate.on_committed(_image(OWN))
     assert gate.topic_id_for(FETCH, 2) == OWN
     assert gate.topic_id_for(FETCH, 3) == METADATA_TOPIC_ID
-    assert gate.topic_id_for(VOTE, 2) == METADATA_TOPIC_ID
     gate.on_epoch()
     assert gate.topic_id_for(FETCH, 2) == METADATA_TOPIC_ID
+
+
+def test_votes_and_the_like_name_the_own_id_once_it_is_committed_and_the_sentinel_after_an_id_error() -> None:
+    gate = Gate("c")
+    assert gate.topic_id_for(VOTE, 2) == METADATA_TOPIC_ID
+    gate.on_appended(_image(OWN))
+    assert gate.topic_id_for(VOTE, 2) == METADATA_TOPIC_ID
+    gate.on_committed(_image(OWN))
+    for request in (VOTE, *(REQUESTS[name][0] for name in ("begin", "end", "fetch a snapshot"))):
+        assert gate.topic_id_for(request, 2) == OWN
+    gate.on_id_error(2)
+    assert (gate.topic_id_for(VOTE, 2), gate.topic_id_for(VOTE, 3)) == (METADATA_TOPIC_ID, OWN)
+    gate.on_epoch()
+    assert gate.topic_id_for(VOTE, 2) == OWN
+
+
+def test_a_stranger_is_asked_by_the_own_id_alone_until_it_answers_as_one_of_us() -> None:
+    """The sentinel would let it take our position for a copy of its log."""
+    gate = Gate("c")
+    gate.on_committed(_image(OWN))
+    gate.on_stranger(2)
+    assert gate.topic_id_for(FETCH, 2) == OWN
+    gate.on_id_error(2)
+    assert gate.topic_id_for(FETCH, 2) == METADATA_TOPIC_ID
+
+
+def test_what_an_earlier_run_knew_counts_until_the_image_has_come_as_far() -> None:
+    gate = Gate("c", CommittedState(high_watermark=Offset(5), topic_id=OWN))
+    assert gate.own_ids == (OWN,)
+    gate.on_committed(_image(OTHER))
+    assert list(gate.own_ids) == [OWN], "it ends at 1"
+    gate.on_committed(_image(OTHER, end=5))
+    assert list(gate.own_ids) == [OTHER, OWN]
+
+
+def test_an_id_that_was_only_accepted_counts_until_the_image_has_one() -> None:
+    gate = Gate("c", CommittedState(high_watermark=Offset(0), topic_id=OWN))
+    gate.on_committed(MetadataImage.empty())
+    assert gate.own_ids == (OWN,)
+    gate.on_committed(_image(OTHER))
+    assert list(gate.own_ids) == [OTHER, OWN]
 
 
 def test_after_an_id_error_the_sentinel_is_sent_until_the_next_epoch() -> None:
@@ -114,7 +166,9 @@ def test_a_refusal_has_the_form_of_the_answer_that_was_asked_for_and_names_the_l
     assert (vote.error, vote.leader_id, vote.leader_epoch, vote.vote_granted, vote.leader_endpoints) == (
         Error.INCONSISTENT_CLUSTER_ID, -1, 4, False, (),
     )  # fmt: skip
-    wrong_id = Gate("c").validate(PeerCall(request=FETCH, cluster_id="c", topic_id=OTHER))
+    gate = Gate("c")
+    gate.on_committed(_image(OWN))
+    wrong_id = gate.validate(PeerCall(request=FETCH, cluster_id="c", topic_id=OTHER))
     assert wrong_id is not None
     fetch = wrong_id.response_to(FETCH, NodeId(2), Epoch(4), at)
     assert isinstance(fetch, FetchResponse)

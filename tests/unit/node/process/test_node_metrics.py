@@ -38,6 +38,7 @@ VIEW = NodeView(
     snapshot_end_offset=Offset(5),
     snapshot_bytes=100,
     snapshot_time_ms=1_800_000_000_000,
+    held=None,
     recovery_warnings=(),
     turns=0,
     turn_seconds=0.0,

@@ -1,0 +1,88 @@
+"""`committed-state`: how much of its metadata log an agent knew to be committed, and the metadata topic's own id.
+
+Decides: its JSON. Must not know: what follows from it. Kafka has no such file and skips it. An agent keeps it beside
+`quorum-state`, so that after a restart it knows what no leader may make it cut off.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Final
+
+import msgspec
+
+from metadata_log.errors import CorruptFileError, NewerFileError
+from metadata_log.files.port import Files, read_small_file, replace_file
+from metadata_log.ids import InvalidIdError, TopicId, id_text, parse_topic_id
+from metadata_log.offsets import Offset
+
+COMMITTED_STATE_FILE: Final = "committed-state"
+_MAX_OFFSET: Final = (1 << 63) - 1
+
+
+class CommittedState(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The content of the file.
+
+    Attributes:
+        high_watermark: all before it is committed. 0: nothing is, and `topic_id` alone is accepted from a leader.
+        topic_id: the metadata topic's own id, or None where none was committed.
+    """
+
+    high_watermark: Offset
+    topic_id: TopicId | None = None
+
+    def is_reached_by(self, image_end: Offset, topic_id: TopicId | None) -> bool:
+        """Return True if an image that ends there and has that own id is as far as this."""
+        return topic_id is not None if self.high_watermark == 0 else image_end >= self.high_watermark
+
+
+def format_committed_state(state: CommittedState) -> bytes:
+    """The file's bytes: one line of JSON, without spaces."""
+    content = {
+        "highWatermark": state.high_watermark,
+        "metadataTopicId": None if state.topic_id is None else id_text(state.topic_id),
+        "data_version": 0,
+    }
+    return json.dumps(content, separators=(",", ":")).encode()
+
+
+def parse_committed_state(data: bytes, path: str) -> CommittedState:
+    """Return the content that the file's bytes hold.
+
+    Raises:
+        NewerFileError: it is of a version that we do not know.
+        CorruptFileError: it is no such file.
+    """
+    try:
+        content = json.loads(data.decode())
+        version, offset, topic_id = content["data_version"], content["highWatermark"], content["metadataTopicId"]
+        if type(version) is int and version > 0:
+            raise NewerFileError(path, f"data_version {version} is not known: it was written by newer software")
+        if version != 0 or type(offset) is not int or not 0 <= offset <= _MAX_OFFSET:
+            raise ValueError(offset)
+        return CommittedState(
+            high_watermark=Offset(offset), topic_id=None if topic_id is None else parse_topic_id(topic_id)
+        )
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, InvalidIdError) as error:
+        raise CorruptFileError(
+            path, "it is no committed state: move the metadata log's directory aside, so that it is fetched again"
+        ) from error
+
+
+def read_committed_state(files: Files, directory: str) -> CommittedState | None:
+    """Return the state in a metadata log's directory, or None where there is no such file.
+
+    Raises:
+        CorruptFileError, NewerFileError: as `parse_committed_state`.
+    """
+    path = f"{directory}/{COMMITTED_STATE_FILE}"
+    return parse_committed_state(read_small_file(files, path), path) if files.exists(path) else None
+
+
+def write_committed_state(files: Files, directory: str, state: CommittedState) -> None:
+    """Replace the state. A crash leaves the old or the new one, whole; it is durable when this returns.
+
+    Raises:
+        OSError: a call failed.
+    """
+    replace_file(files, f"{directory}/{COMMITTED_STATE_FILE}", format_committed_state(state))

@@ -1,0 +1,140 @@
+"""One replica's fence: the facts for `log_fence.judge`, the hold that it is in, and what it keeps on disk for it.
+
+Decides: which answers are judged, when a hold ends, and when `committed-state` is written. Must not know: the rule, and
+how answers travel. While a replica holds, the core hears that its Fetch failed: it asks again, and takes nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from metadata_log.directory import CommittedState
+from metadata_log.ids import METADATA_TOPIC_NAME, TopicId
+from metadata_log.image import MetadataImage
+from metadata_log.offsets import Offset, OffsetAndEpoch
+from quorum.api.error_codes import Error
+from quorum.api.raft_messages import FetchResponse
+from quorum.node.core.effects import Effects
+from quorum.node.core.log_fence import Hold, Offered, OwnLog, judge, names_in
+from quorum.node.core.opened import OpenedReplica
+from quorum.node.core.ports import HoldChanged, PeerAnswered
+from quorum.node.core.replica_context import ReplicaContext
+
+KEEP_EVERY_MS: Final = 1000
+"""What is committed is written down no more often, but with each checkpoint."""
+
+
+class Fence:
+    """One executor's."""
+
+    def __init__(self, executor: ReplicaContext, opened: OpenedReplica, effects: Effects, *, keeps: bool) -> None:
+        self.held: Hold | None = None
+        self._executor = executor
+        self._effects = effects
+        self._directory = opened.directory
+        self._keeps = keeps
+        self._kept = CommittedState(high_watermark=Offset(0)) if opened.committed is None else opened.committed
+        self._kept_ms = executor.clock.monotonic_ms
+        self._kept_checkpoint = opened.checkpoints[-1].end if opened.checkpoints else None
+        self._later: list[tuple[Offset, tuple[TopicId | None, ...]]] = []
+        self._refused_snapshot: OffsetAndEpoch | None = None
+
+    # --- answers
+
+    def judge(self, event: PeerAnswered) -> Hold | None:
+        """Return why the core must not see this answer to Fetch, or None."""
+        response = event.response
+        if not isinstance(response, FetchResponse) or not self._executor.machine.awaits(event.correlation):
+            return None
+        offered = self._offered(event, response)
+        hold = judge(self._own_log(), offered)
+        if hold is None and response.snapshot_id is not None and response.snapshot_id == self._refused_snapshot:
+            return self.held
+        return hold
+
+    def hold(self, hold: Hold, peer: str) -> None:
+        """From here on this replica holds; it is told once for each reason."""
+        before, self.held = self.held, hold
+        if before is None or (before.reason, before.other_id) != (hold.reason, hold.other_id):
+            self._executor.tell(HoldChanged(hold=hold, directory=self._directory, peer=peer))
+
+    def on_taken(self, event: PeerAnswered, log_end_before: Offset) -> None:
+        """The core has seen the leader's answer: the hold is over, if there was one."""
+        executor, response = self._executor, event.response
+        if not isinstance(response, FetchResponse) or not self._is_leaders(event, response):
+            return
+        if response.records and executor.machine.log_end_offset > log_end_before:
+            self._note_names(response.records, executor.machine.log_end_offset)
+        self._go_on(str(event.destination_id))
+
+    def _go_on(self, peer: str) -> None:
+        if self.held is not None:
+            self.held = self._refused_snapshot = None
+            self._executor.tell(HoldChanged(hold=None, directory=self._directory, peer=peer))
+
+    def judge_snapshot(self, end: OffsetAndEpoch, image: MetadataImage) -> str | None:
+        """Return why a received snapshot must not take the log's place, or None. Its image may name another id."""
+        named = image.topics.by_name.get(METADATA_TOPIC_NAME)
+        offered = Offered(ids=() if named is None else (named,), end_wanted=end.offset)
+        hold = judge(self._own_log(), offered)
+        if hold is None:
+            return None
+        self._refused_snapshot = end
+        self.hold(hold, str(self._executor.machine.leader_id))
+        return hold.what
+
+    def _own_log(self) -> OwnLog:
+        executor = self._executor
+        image_end = executor.image.offset_and_epoch.offset
+        later = tuple(name for end, names in self._later if end > image_end for name in names)
+        return OwnLog(ids=executor.gate.own_ids, committed_end=executor.machine.high_watermark, names_later=later)
+
+    def _offered(self, event: PeerAnswered, response: FetchResponse) -> Offered:
+        if not self._is_leaders(event, response):
+            return Offered(ids=response.own_ids)
+        end_wanted: Offset | None = None
+        if response.diverging is not None:
+            end_wanted = self._executor.machine.truncation_for(response.diverging)
+        elif response.snapshot_id is not None:
+            end_wanted = response.snapshot_id.offset
+        own_id = next(iter(self._executor.gate.own_ids), None)
+        return Offered(ids=response.own_ids, end_wanted=end_wanted, names=names_in(response.records, own_id))
+
+    def _is_leaders(self, event: PeerAnswered, response: FetchResponse) -> bool:
+        machine = self._executor.machine
+        is_of_epoch = response.error is Error.NONE and response.leader_epoch == machine.epoch
+        return is_of_epoch and event.destination_id == machine.leader_id and machine.role == "follower"
+
+    def _note_names(self, records: bytes, log_end: Offset) -> None:
+        names = names_in(records, next(iter(self._executor.gate.own_ids), None))
+        if names:
+            self._later = [*self._later[-8:], (log_end, names)]
+
+    def on_truncated(self, end_offset: Offset) -> None:
+        """Forget the names past the new end of the log."""
+        self._later = [each for each in self._later if each[0] <= end_offset]
+
+    # --- what is kept
+
+    def next_deadline_ms(self) -> int | None:
+        """When `step` has something to write; None as long as nothing is new."""
+        return self._kept_ms + KEEP_EVERY_MS if self._is_news else None
+
+    def step(self, newest_checkpoint: OffsetAndEpoch | None) -> None:
+        """A turn's end: write down what is committed, if it is time. A leader follows no other log: it never holds."""
+        if self._executor.machine.is_leader:
+            self._go_on(str(self._executor.replica.node_id))
+        if not self._is_news:
+            return
+        now_ms, has_checkpoint = self._executor.clock.monotonic_ms, newest_checkpoint != self._kept_checkpoint
+        if has_checkpoint or now_ms >= self._kept_ms + KEEP_EVERY_MS:
+            self._kept_ms, self._kept_checkpoint = now_ms, newest_checkpoint
+            self._kept = CommittedState(
+                high_watermark=self._executor.machine.high_watermark,
+                topic_id=next(iter(self._executor.gate.own_ids), None),
+            )
+            self._effects.keep_committed(self._kept)
+
+    @property
+    def _is_news(self) -> bool:
+        return self._keeps and self._executor.machine.high_watermark > self._kept.high_watermark

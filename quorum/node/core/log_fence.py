@@ -1,0 +1,126 @@
+"""The fence by the metadata topic's own id: may this replica take what a peer offers, or must it hold?
+
+Decides: when an answer is of another log than ours. Must not know: the network, the disk, Raft's states. It is a pure
+rule over facts: what is committed here, and what the answer says or asks for.
+
+Only committed ids count. A replica without a committed own id takes any log, so the fence costs no election. A log may
+change its own id, as a Java leader lets the topic be deleted. An id that the other log once held does not fence.
+Source: KIP-516.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Final
+
+import msgspec
+
+from metadata_log.errors import MetadataLogError
+from metadata_log.format.batch import batch_values, iter_batches
+from metadata_log.ids import METADATA_TOPIC_NAME, TopicId, id_text
+from metadata_log.offsets import Offset
+from metadata_log.records import RemoveTopicRecord, TopicRecord, decode_record
+
+_NAME: Final = METADATA_TOPIC_NAME.encode()
+_KINDS: Final = frozenset({bytes((TopicRecord.API_KEY,)), bytes((RemoveTopicRecord.API_KEY,))})
+
+
+class HoldReason(enum.StrEnum):
+    """The reason of a hold; the label of the metric `kraft_held`."""
+
+    OTHER_TOPIC = "other-metadata-topic"
+    """The other log has another own id, and never held ours."""
+    BELOW_COMMITTED = "below-committed-end"
+    """We would have to remove records that are committed here."""
+
+
+class Hold(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A replica holds: it truncates, installs and appends nothing of what it was offered."""
+
+    reason: HoldReason
+    what: str
+    """One sentence for people."""
+    own_id: TopicId | None
+    other_id: TopicId | None
+    """The own id of the other log; None where it is not known."""
+
+
+class OwnLog(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """This replica's log, as far as it is known."""
+
+    ids: tuple[TopicId, ...]
+    """The committed own id, then those that it replaced; empty: there is no committed one."""
+    committed_end: Offset
+    names_later: tuple[TopicId | None, ...] = ()
+    """Changes of the own id past the committed end, in order; None: removed."""
+
+
+class Offered(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The content of a peer's answer, and the end that it asks for."""
+
+    ids: tuple[TopicId, ...] = ()
+    """The other log's committed own id, then those that it replaced; empty: not known."""
+    end_wanted: Offset | None = None
+    """Our log would have to be cut to this offset, or to begin with a snapshot that ends there."""
+    names: tuple[TopicId | None, ...] = ()
+    """Changes of the own id in the records that it brings, in order; None: removed."""
+
+
+def judge(own: OwnLog, offered: Offered) -> Hold | None:
+    """Return why this replica must hold, or None to go on."""
+    other_id = _contradicting_id(own, offered)
+    if other_id is not None:
+        own_id = own.ids[0]
+        what = f"the other log's metadata topic is {id_text(other_id)}, ours is {id_text(own_id)}: it is another quorum"
+        return Hold(reason=HoldReason.OTHER_TOPIC, what=what, own_id=own_id, other_id=other_id)
+    if offered.end_wanted is not None and offered.end_wanted < own.committed_end:
+        return Hold(
+            reason=HoldReason.BELOW_COMMITTED,
+            what=f"it would have us cut the log to {offered.end_wanted}, below the committed {own.committed_end}",
+            own_id=own.ids[0] if own.ids else None,
+            other_id=offered.ids[0] if offered.ids else None,
+        )
+    return None
+
+
+def _contradicting_id(own: OwnLog, offered: Offered) -> TopicId | None:
+    if not own.ids:
+        return None
+    present: TopicId | None = own.ids[0]
+    for named in (*own.names_later, *offered.names):
+        if named is not None and present is not None and named != present:
+            return named
+        present = named
+    if not offered.ids or own.ids[0] in offered.ids or offered.ids[0] in own.ids:
+        return None
+    has_changed = None in (*own.names_later, *offered.names)
+    return None if has_changed else offered.ids[0]
+
+
+def names_in(records: bytes, own_id: TopicId | None) -> tuple[TopicId | None, ...]:
+    """Return the changes of the metadata topic's own id in these whole batches, in order.
+
+    `own_id`: the committed one, whose removal counts. Batches that cannot be read are left to those who append them.
+    """
+    if records.find(_NAME) < 0 and (own_id is None or records.find(own_id) < 0):
+        return ()
+    found: list[TopicId | None] = []
+    present = own_id
+    with suppress(MetadataLogError):
+        for value in _topic_values(records):
+            record = decode_record(value)
+            if isinstance(record, TopicRecord) and record.name == METADATA_TOPIC_NAME:
+                found.append(record.topic_id)
+                present = record.topic_id
+            elif isinstance(record, RemoveTopicRecord) and record.topic_id == present:
+                found.append(None)
+                present = None
+    return tuple(found)
+
+
+def _topic_values(records: bytes) -> Iterator[bytes]:
+    for position, header in iter_batches(records):
+        if not header.is_control:
+            yield from (value for value in batch_values(records, header, position) if value[1:2] in _KINDS)

@@ -1,0 +1,89 @@
+"""The rule by which a replica holds, over facts alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from metadata_log.format.batch import build_batch
+from metadata_log.ids import METADATA_TOPIC_NAME, TopicId
+from metadata_log.offsets import Epoch, Offset
+from metadata_log.records import MetadataRecord, RemoveTopicRecord, TopicRecord, encode_record
+from quorum.node.core.log_fence import Hold, HoldReason, Offered, OwnLog, judge, names_in
+
+X, Y, Z = (TopicId(bytes([n]) * 16) for n in (1, 2, 3))
+OWN = OwnLog(ids=(X,), committed_end=Offset(30))
+
+
+def _reason(own: OwnLog, offered: Offered) -> HoldReason | None:
+    hold = judge(own, offered)
+    return None if hold is None else hold.reason
+
+
+def _batch(*records: MetadataRecord, base: int = 0) -> bytes:
+    values = [encode_record(record, 0) for record in records]
+    return build_batch(base_offset=Offset(base), epoch=Epoch(1), timestamp_ms=0, values=values)
+
+
+def test_a_log_with_another_own_id_is_another_log() -> None:
+    assert judge(OWN, Offered(ids=(Y,))) == Hold(
+        reason=HoldReason.OTHER_TOPIC,
+        what="the other log's metadata topic is AgICAgICAgICAgICAgICAg, ours is AQEBAQEBAQEBAQEBAQEBAQ: it is another "
+        "quorum",
+        own_id=X,
+        other_id=Y,
+    )
+
+
+@pytest.mark.parametrize(
+    ("own", "offered"),
+    [
+        (OWN, Offered(ids=(X,))),
+        (OWN, Offered()),
+        (OWN, Offered(ids=(Y, X))),
+        (OwnLog(ids=(X, Y), committed_end=Offset(30)), Offered(ids=(Y,))),
+        (OwnLog(ids=(), committed_end=Offset(0)), Offered(ids=(Y,), names=(Y,))),
+        (OwnLog(ids=(), committed_end=Offset(30)), Offered(ids=(Y,), end_wanted=Offset(30))),
+        (OWN, Offered(ids=(Y,), names=(None, Y))),
+        (OwnLog(ids=(X,), committed_end=Offset(30), names_later=(None, Y)), Offered(ids=(Y,))),
+        (OWN, Offered(ids=(X,), names=(None, Y, None, Z))),
+    ],
+    ids=[
+        "the same",
+        "its id is not known",
+        "it held ours before",
+        "we held its before: it is still loading",
+        "none is committed here",
+        "none is committed here, and all that is stays",
+        "the change is in what it sends",
+        "the change is in our log, not known to be committed",
+        "two changes are in what it sends",
+    ],
+)
+def test_what_does_not_fence(own: OwnLog, offered: Offered) -> None:
+    assert judge(own, offered) is None
+
+
+def test_a_second_topic_record_without_a_removal_is_another_logs() -> None:
+    """Over Kafka's protocol no answer names the id."""
+    assert _reason(OWN, Offered(names=(Y,))) is HoldReason.OTHER_TOPIC
+    assert _reason(OWN, Offered(names=(None, Y, Z))) is HoldReason.OTHER_TOPIC
+    assert _reason(OWN, Offered(names=(X,))) is None
+
+
+def test_nothing_committed_is_cut_with_or_without_an_id() -> None:
+    below = Offered(end_wanted=Offset(29))
+    assert _reason(OWN, below) is HoldReason.BELOW_COMMITTED
+    assert _reason(OwnLog(ids=(), committed_end=Offset(30)), below) is HoldReason.BELOW_COMMITTED
+    assert _reason(OWN, Offered(end_wanted=Offset(30))) is None
+    assert _reason(OWN, Offered(ids=(Y,), end_wanted=Offset(29))) is HoldReason.OTHER_TOPIC, "it says more"
+
+
+def test_the_own_id_is_found_in_batches() -> None:
+    other = TopicRecord(name="orders", topic_id=Z)
+    assert names_in(_batch(other), X) == ()
+    named = TopicRecord(name=METADATA_TOPIC_NAME, topic_id=Y)
+    assert names_in(_batch(other) + _batch(other, named, base=1), X) == (Y,)
+    removed = RemoveTopicRecord(topic_id=X)
+    assert names_in(_batch(RemoveTopicRecord(topic_id=Z), removed, named), X) == (None, Y)
+    assert names_in(_batch(removed), None) == ()
+    assert names_in(_batch(named)[:-1], X) == (), "the append refuses it"

@@ -1,0 +1,159 @@
+"""Replicas beside a quorum that was formatted again with the same cluster id: they hold until theirs is back."""
+
+from __future__ import annotations
+
+import pytest
+
+from metadata_log.directory import METADATA_DIRECTORY, read_committed_state
+from metadata_log.files.simulated_files import SimulatedFiles
+from metadata_log.ids import METADATA_TOPIC_NAME
+from metadata_log.offsets import OffsetAndEpoch
+from quorum.node.core.log_fence import HoldReason
+from quorum.node.core.ports import HoldChanged
+from tests.support.node_cluster import Cluster
+from tests.support.node_requests import DATA
+from tests.support.simulated_node import Node, Observer
+
+
+def _created(cluster: Cluster, *names: str) -> None:
+    for name in names:
+        answers = cluster.create(cluster.elect(), name)
+        cluster.run_until(lambda answers=answers: bool(answers))  # type: ignore[misc]
+
+
+def _started() -> tuple[Cluster, Observer]:
+    """Five topics, and an observer that has them all."""
+    cluster = Cluster(3, seed=3)
+    observer = cluster.add_observer()
+    cluster.start()
+    cluster.elect()
+    cluster.add_broker()
+    _created(cluster, "n0", "n1", "n2", "n3", "n4")
+    cluster.run_until(lambda: _has(observer, "n4"))
+    cluster.run_for(2_000)
+    return cluster, observer
+
+
+def _has(node: Node, topic: str) -> bool:
+    return topic in node.executor.image.topics.by_name
+
+
+def _controllers(cluster: Cluster) -> list[Node]:
+    return [node for node in cluster.nodes if node.is_voter]
+
+
+def _format_anew(cluster: Cluster, controllers: list[Node]) -> list[SimulatedFiles]:
+    """Their disks before."""
+    for node in controllers:
+        node.crash()
+    disks = [node.files for node in controllers]
+    for node in controllers:
+        cluster.format(node)
+        node.start()
+    return disks
+
+
+def _log_end(node: Node) -> OffsetAndEpoch:
+    return node.executor.machine.log_end
+
+
+def _holds(node: Node) -> bool:
+    return node.executor.fence.held is not None
+
+
+def _told(node: Node) -> list[HoldReason | None]:
+    return [each.hold and each.hold.reason for each in node.events if isinstance(each, HoldChanged)]
+
+
+@pytest.mark.parametrize("restarted", [False, True], ids=["alive", "restarted"])
+@pytest.mark.parametrize("topics", [0, 3, 20], ids=["shorter", "about as long", "longer"])
+def test_an_observer_holds_beside_another_quorum_and_goes_on_with_its_own(restarted: bool, topics: int) -> None:
+    cluster, observer = _started()
+    own_id, end = observer.executor.image.topics.by_name[METADATA_TOPIC_NAME], _log_end(observer)
+    if restarted:
+        observer.crash()
+    disks = _format_anew(cluster, _controllers(cluster))
+    if restarted:
+        observer.start()
+    cluster.elect()
+    cluster.add_broker()
+    _created(cluster, *(f"m{number}" for number in range(topics)))
+    cluster.run_for(30_000)
+    assert _holds(observer)
+    hold = observer.executor.fence.held
+    assert hold is not None
+    other_id = cluster.elect().executor.image.topics.by_name[METADATA_TOPIC_NAME]
+    assert (hold.reason, hold.own_id, hold.other_id) == (HoldReason.OTHER_TOPIC, own_id, other_id)
+    assert _log_end(observer) == end
+    assert _has(observer, "n4"), "a restarted one knows from its disk what is committed"
+    assert observer.executor.machine.epoch <= end.epoch + 1, "no epoch of another quorum is taken"
+    assert _told(observer)[-1:] == [HoldReason.OTHER_TOPIC]
+    for node, files in zip(_controllers(cluster), disks, strict=True):
+        node.crash()
+        node.files = files
+        node.start()
+    cluster.elect()
+    _created(cluster, "back")
+    cluster.run_until(lambda: _has(observer, "back"))
+    assert not _holds(observer)
+    assert _told(observer)[-2:] == [HoldReason.OTHER_TOPIC, None]
+
+
+def test_another_quorum_never_counts_the_log_of_one_that_holds_as_a_copy_of_its_own() -> None:
+    cluster, observer = _started()
+    _format_anew(cluster, _controllers(cluster))
+    leader = cluster.elect()
+    cluster.run_until(lambda: _holds(observer))
+    cluster.run_for(5_000)
+    named = observer.executor.gate.fetch_topic_id(int(leader.node_id))
+    assert named == observer.executor.image.topics.by_name[METADATA_TOPIC_NAME]
+    observers = leader.executor.machine.describe_quorum().observers
+    assert [each.log_end_offset for each in observers if each.replica.node_id == observer.node_id] in ([], [-1])
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_controller_that_was_cut_off_holds_beside_two_that_were_formatted_anew(seed: int) -> None:
+    """Neither log loses anything; the one that does not lead holds."""
+    cluster = Cluster(3, seed=seed)
+    cluster.start()
+    cluster.elect()
+    cluster.add_broker()
+    _created(cluster, "n0", "n1")
+    cluster.run_for(2_000)
+    away, *others = _controllers(cluster)
+    cluster.cut = {(a.node_id, b.node_id) for a in cluster.nodes for b in cluster.nodes if away in (a, b)}
+    _format_anew(cluster, others)
+    cluster.run_until(lambda: any(node.executor.active_epoch is not None for node in others))
+    cluster.run_for(3_000)
+    committed = {node.node_id: node.executor.high_watermark for node in cluster.nodes}
+    own_ids = {node.node_id: node.executor.gate.own_ids for node in cluster.nodes}
+    assert own_ids[away.node_id] != own_ids[others[0].node_id] == own_ids[others[1].node_id]
+    cluster.cut = set()
+    cluster.run_for(20_000)
+    assert {node.node_id: node.executor.gate.own_ids for node in cluster.nodes} == own_ids
+    assert all(node.executor.machine.log_end_offset >= committed[node.node_id] for node in cluster.nodes)
+    assert _has(away, "n1")
+    leader = cluster.leader
+    assert leader in others
+    assert [node for node in cluster.nodes if _holds(node)] == [away]
+
+
+def test_what_is_committed_is_kept_once_a_second_at_the_most() -> None:
+    cluster, observer = _started()
+    directory = f"{DATA}/{METADATA_DIRECTORY}"
+    kept = read_committed_state(observer.files, directory)
+    assert kept is not None
+    assert kept.high_watermark == observer.executor.high_watermark
+    assert kept.topic_id == observer.executor.image.topics.by_name[METADATA_TOPIC_NAME]
+    _created(cluster, "a")
+    cluster.run_until(lambda: read_committed_state(observer.files, directory) != kept)
+    kept = read_committed_state(observer.files, directory)
+    _created(cluster, "b")
+    cluster.run_until(lambda: _has(observer, "b"))
+    cluster.run_for(500)
+    assert read_committed_state(observer.files, directory) == kept
+    cluster.run_for(1_000)
+    after = read_committed_state(observer.files, directory)
+    assert after is not None
+    assert after.high_watermark == observer.executor.high_watermark
+    assert read_committed_state(_controllers(cluster)[0].files, directory) is None, "a voter keeps none"
