@@ -112,15 +112,16 @@ class ForeignDirectoryError(DirectoryError):
 
 
 class LostVoteError(DirectoryError):
-    """A controller's directory has a log and no quorum-state: what it voted for is lost."""
+    """A controller's directory has records, or a checkpoint of them, and no quorum-state: its vote is lost."""
 
-    def __init__(self, directory: str, segment: str) -> None:
+    def __init__(self, directory: str, name: str) -> None:
         super().__init__(
-            f"{directory} holds {segment} and no quorum-state, which is written before the first record: it is lost, "
-            "and with it the epoch and the vote that this node must not forget. Started without it, it may vote twice "
-            "in an epoch. Restore the file from a backup of this directory, or give the node an empty directory and a "
-            "new directory id. Where a majority of the controllers is lost: `kraft recover inspect` of what is left of "
-            "them says what can be brought back"
+            f"{directory} holds {name} and no quorum-state, which is written before the first record or checkpoint: it "
+            "is lost, and with it the epoch and the vote that this node must not forget. Started without it, it may "
+            "vote twice in an epoch. Restore the file from a backup of this directory, or give the node an empty "
+            "directory and a new directory id. Where a majority of the controllers is lost: `kraft recover inspect` of "
+            "what is left of them says what can be brought back. Where `kraft snapshot restore` of an earlier release "
+            "made this directory and it never ran, restore the backup again"
         )
 
 

@@ -1,6 +1,6 @@
 """A backup as the log directory of a controller that has not run yet: of its cluster, or of a new one.
 
-Decides: which files a node starts from: identity, checkpoint, and an empty segment where it ends. Must not know: how a
+Decides: which files a node starts from: identity, checkpoint, an empty segment, quorum-state. Must not know: how a
 backup is stored. Kafka's controllers and ours start from what is written here.
 """
 
@@ -14,7 +14,14 @@ from typing import Final
 
 import msgspec
 
-from metadata_log.directory import METADATA_DIRECTORY, MetaProperties, write_meta_properties, write_partition_metadata
+from metadata_log.directory import (
+    METADATA_DIRECTORY,
+    MetaProperties,
+    QuorumState,
+    write_meta_properties,
+    write_partition_metadata,
+    write_quorum_state,
+)
 from metadata_log.errors import WrongUseError
 from metadata_log.files.port import Files
 from metadata_log.ids import METADATA_TOPIC_ID, DirectoryId, NodeId
@@ -121,7 +128,10 @@ def _nothing_half_made(target: Path) -> Iterator[None]:
 
 
 def _write_log(files: Files, backup: Backup, directory: str, voters: VotersRecord | None) -> None:
-    """The checkpoint, and the empty segment that goes on at its end."""
+    """Write the checkpoint, the empty segment that goes on at its end, and a quorum-state of its epoch without a vote.
+
+    A controller refuses to start beside a checkpoint without quorum-state: there a vote may be lost.
+    """
     manifest = backup.manifest
     files.mkdirs(directory)
     times = CheckpointTimes.at(manifest.created_ms, last_contained_ms=manifest.last_contained_timestamp_ms)
@@ -135,7 +145,9 @@ def _write_log(files: Files, backup: Backup, directory: str, voters: VotersRecor
     write_checkpoint(files, f"{directory}/{manifest.checkpoint}", batches)
     files.open(f"{directory}/{segment_file(manifest.end_offset)}", create=True).close()
     write_partition_metadata(files, directory, METADATA_TOPIC_ID)
-    files.fsync_dir(directory)
+    data_version = 0 if backup.checkpoint.kraft_version == 0 else 1
+    state = QuorumState(leader_epoch=backup.checkpoint.epoch, data_version=data_version)
+    write_quorum_state(files, directory, state)
 
 
 def _voters_of(backup: Backup, voters: VoterSet | None) -> VotersRecord | None:

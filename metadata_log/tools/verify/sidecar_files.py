@@ -27,7 +27,7 @@ from metadata_log.format.epochs import EpochHistory, EpochStart
 from metadata_log.ids import METADATA_TOPIC_ID, id_text
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.records.newer import NewerPart
-from metadata_log.storage.checkpoint import is_all_in_checkpoint
+from metadata_log.storage.checkpoint import checkpoint_ends, is_all_in_checkpoint
 from metadata_log.storage.recovered_epochs import was_being_cut
 from metadata_log.tools.findings.advice import RESTORE_VOTES, STATIC_VOTERS
 from metadata_log.tools.findings.finding import Severity
@@ -169,11 +169,12 @@ def check_quorum_state(files: Files, directory: str, log: LogOutline, sink: Find
     """
     path = f"{directory}/{QUORUM_STATE_FILE}"
     if not files.exists(path):
-        if log.spans and not _is_export(files, directory):
-            what = (
-                f"there is no {QUORUM_STATE_FILE} beside a log of epoch {log.spans[-1].epoch}: votes may be forgotten"
-            )
-            sink.add("missing_file", what, file=path, epoch=log.spans[-1].epoch, advice=RESTORE_VOTES)
+        ends = [end for end in checkpoint_ends(files, directory) if end.offset > 0]
+        epoch = log.spans[-1].epoch if log.spans else max((int(end.epoch) for end in ends), default=-1)
+        if epoch >= 0 and not _is_export(files, directory):
+            held = "log" if log.spans else "checkpoint"
+            what = f"there is no {QUORUM_STATE_FILE} beside a {held} of epoch {epoch}: votes may be forgotten"
+            sink.add("missing_file", what, file=path, epoch=epoch, advice=RESTORE_VOTES)
         return None
     try:
         state = parse_quorum_state(read_small_file(files, path), path)

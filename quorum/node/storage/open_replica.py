@@ -39,7 +39,7 @@ from metadata_log.records import (
 )
 from metadata_log.records.codec import READERS
 from metadata_log.records.levels import FEATURE_NAME
-from metadata_log.storage.checkpoint import BOOTSTRAP_CHECKPOINT, read_checkpoint
+from metadata_log.storage.checkpoint import BOOTSTRAP_CHECKPOINT, checkpoint_ends, checkpoint_name, read_checkpoint
 from metadata_log.storage.file_log import FileLog
 from metadata_log.storage.loaded_checkpoint import LoadedSnapshot
 from metadata_log.storage.segment import segment_bases, segment_file
@@ -62,7 +62,7 @@ def open_replica(files: Files, config: NodeConfig, *, cluster_id: str | None = N
         NotFormattedError: a directory has no meta.properties.
         ForeignDirectoryError: a directory belongs to another cluster, node, or (the metadata's) topic.
         DirectoryLockedError: another process uses one.
-        LostVoteError: a controller's has a log, and no quorum-state.
+        LostVoteError: a controller's has records or a checkpoint of them, and no quorum-state.
         CorruptBatchError, CorruptFileError, UnknownRecordError: something in it is damaged or from newer software.
         NewerLevelError: its log is of a later release.
         OSError: it cannot be read or written.
@@ -139,11 +139,17 @@ def _open_locked(files: Files, config: NodeConfig, meta: MetaProperties, locks: 
 
 
 def _check_never_voted(files: Files, directory: str) -> None:
-    """Without quorum-state there is nothing in the log either: a replica writes its epoch and its vote down before the
-    first record comes, ours and Kafka's. A backup that is restored is a checkpoint alone."""
+    """Raise where the directory holds more than a fresh format does, and no quorum-state.
+
+    A replica writes its epoch and its vote before the first record or checkpoint comes, ours and Kafka's. A restored
+    backup has the file, too.
+    """
+    for end in checkpoint_ends(files, directory):
+        if end.offset > 0:
+            raise LostVoteError(directory, checkpoint_name(end))
     for base in segment_bases(files.listdir(directory)):
         with closing(files.open(f"{directory}/{segment_file(base)}", read_only=True)) as segment:
-            if segment.size() > 0:
+            if base > 0 or segment.size() > 0:
                 raise LostVoteError(directory, segment_file(base))
 
 

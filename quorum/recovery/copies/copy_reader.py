@@ -323,8 +323,10 @@ class _Reader:
     def copy(self, used_by: int | None) -> Copy:
         """What was found; `used_by`: the process that runs there."""
         reach, beside = msgspec.structs.replace(self._reach, used_by=used_by), self._beside
-        if self._place.manifest is None and any(part.size > 0 for part in self._parts):
-            beside = without_vote(beside, self._place.metadata)
+        has_records = any(part.size > 0 for part in self._parts)
+        is_begun = has_records or any(found.end.offset > 0 for found in self._checkpoints)
+        if self._place.manifest is None and is_begun:
+            beside = without_vote(beside, self._place.metadata, has_records=has_records)
         is_short = reach.proved_end > self._end or self._end == 0
         return Copy(
             place=self._place,

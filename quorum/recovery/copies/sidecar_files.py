@@ -77,13 +77,18 @@ class Beside(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     unread: tuple[Unread, ...]
 
 
-def without_vote(beside: Beside, metadata: str) -> Beside:
-    """The same of a directory whose log has records, where a `quorum-state` must be: what is not there says nothing."""
+def without_vote(beside: Beside, metadata: str, *, has_records: bool) -> Beside:
+    """Return the same of a directory with records, or a checkpoint of them alone, where `quorum-state` must be.
+
+    A missing one says nothing. Beside a checkpoint alone, such as a rescued file, a repair does not ask for it.
+    """
     if beside.quorum_state is not None or beside.quorum_problem is not None:
         return beside
     gone = Unread(path=f"{metadata}/{QUORUM_STATE_FILE}", why=NO_SUCH_FILE, is_newer=False)
-    problem = f"{gone.path}: {NO_SUCH_FILE}, and its log has records: a vote may be forgotten"
-    return msgspec.structs.replace(beside, quorum_problem=problem, unread=(*beside.unread, gone))
+    what = "its log has records" if has_records else "it has a checkpoint of records"
+    problem = f"{gone.path}: {NO_SUCH_FILE}, and {what}: a vote may be forgotten"
+    unread = (*beside.unread, gone) if has_records else beside.unread
+    return msgspec.structs.replace(beside, quorum_problem=problem, unread=unread)
 
 
 def read_beside(files: Files, metadata: str) -> Beside:

@@ -93,7 +93,7 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
                 NO_SUCH_FILE if copy.place.manifest is None else _EXPORT_HAS_NONE,
             )
             for copy in self.copies
-            if copy.quorum_state is None and copy.quorum_problem is None
+            if copy.quorum_state is None and not any(found.is_vote for found in copy.unread)
         ]
         return (*unread, *missing)
 

@@ -130,3 +130,20 @@ def test_it_opens_with_what_quorum_state_says_of_its_removal(clusters: Path, tmp
         opened.abandon()
         assert opened.storage.quorum_state is not None
         assert opened.storage.quorum_state.was_removed is said
+
+
+@pytest.mark.parametrize("begin", ["a segment", "no segment"])
+def test_it_opens_no_received_checkpoint_without_a_quorum_state(begin: str, clusters: Path, tmp_path: Path) -> None:
+    """A voter that came by checkpoint has an empty log: it has voted all the same."""
+    node = shutil.copytree(clusters / "failovers" / "node-3", tmp_path / "node-3")
+    directory = node / "data" / "__cluster_metadata-0"
+    newest = max(directory.glob("*.checkpoint"))
+    for path in directory.iterdir():
+        if path.name not in (newest.name, "partition.metadata"):
+            path.unlink()
+    if begin == "a segment":
+        (directory / f"{newest.name[:20]}.log").touch()
+
+    with pytest.raises(LostVoteError, match=f"{newest.name} and no quorum-state"):
+        open_replica(OsFiles(), _config(node, node / "data"))
+    assert not (directory / "quorum-state").exists()
