@@ -102,11 +102,14 @@ class Core:
         """Whether this replica asks for elections: a voter, or one whose removal is not known to be committed.
 
         Where a leader that removed itself dies before anybody has the record, the others may need it: its log is the
-        longest. Its own vote counts for nothing (Ongaro's thesis, 4.2.2).
+        longest. Its own vote counts for nothing (Ongaro's thesis, 4.2.2). After a restart the high watermark is not
+        known: quorum-state remembers a committed removal.
         """
         members = self.members
         if members.is_voter:
             return True
+        if self._persisted.was_removed:
+            return False
         return members.was_voter_before and members.history.latest_offset >= self.log.high_watermark
 
     def enter(self, state: EpochState, standing: Standing, leader_endpoints: tuple[Endpoint, ...]) -> None:
@@ -123,8 +126,9 @@ class Core:
         """The input is done: persist what of the standing is new, then all that the input caused."""
         if self.standing is not self._written:
             self._persist(self.standing)
-        if self.members.was_removed and self.members.history.latest_offset < self.log.high_watermark:
+        if self.members.history.latest_offset < self.log.high_watermark:
             self.remember_removal()
+            self._forget_removal()
         return self.outbox.take()
 
     def remember_removal(self) -> None:
@@ -132,6 +136,12 @@ class Core:
         if self.members.was_removed and not self._persisted.was_removed:
             self._persisted = msgspec.structs.replace(self._persisted, was_removed=True)
             self._removal_token = self.outbox.persist(self._persisted, gates=False)
+
+    def _forget_removal(self) -> None:
+        """Persist that this replica is a voter again, by a committed set: a later removal may not be committed."""
+        if self.members.is_voter and self._persisted.was_removed:
+            self._persisted = msgspec.structs.replace(self._persisted, was_removed=False)
+            self.outbox.persist(self._persisted, gates=False)
 
     @property
     def is_remembering_removal(self) -> bool:

@@ -70,4 +70,10 @@ VOTER_MUTANTS: Final = (
         was="    elif refusal is None and current > 0:\n",
         becomes="    elif refusal is None and current > 1:\n",
     ),
+    Mutant(
+        name="a removed voter stands after a restart",
+        module="quorum.raft.core",
+        was="        if self._persisted.was_removed:\n            return False\n",
+        becomes="        if self._persisted.was_removed and self.epoch < 0:\n            return False\n",
+    ),
 )

@@ -83,14 +83,18 @@ class Checkers:
         elif type(sent) is EndQuorumEpochRequest:
             check_handover(node, sent)
         elif type(sent) is VoteRequest and not sent.pre_vote:
-            self.votes.on_vote(node.key, node.media, sent.candidate_epoch, sent.candidate)
+            self._on_vote(node, sent)
 
     def on_answer(self, node: Node, call: PeerCall, response: PeerResponse) -> None:
         """An answer leaves for a peer."""
         asked = call.request
         is_granted = type(response) is VoteResponse and response.vote_granted
         if is_granted and type(asked) is VoteRequest and not asked.pre_vote:
-            self.votes.on_vote(node.key, node.media, asked.candidate_epoch, asked.candidate)
+            self._on_vote(node, asked)
+
+    def _on_vote(self, node: Node, asked: VoteRequest) -> None:
+        self.votes.on_vote(node.key, node.media, asked.candidate_epoch, asked.candidate)
+        self.voters.on_vote(node, asked.candidate_epoch)
 
     def on_piece(self, node: Node, piece: ReadPiece) -> None:
         """A piece of a checkpoint has been read, to be sent to who lacks it."""

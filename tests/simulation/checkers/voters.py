@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from metadata_log.directory.quorum_state import QUORUM_STATE_FILE, parse_quorum_state
 from metadata_log.ids import ZERO_DIRECTORY_ID, ReplicaKey
 from metadata_log.voters import VoterSet
 from quorum.node.core.ports import VotersKnown
@@ -30,21 +31,44 @@ class VoterRules:
         self._latest: dict[tuple[int, int], tuple[int, VoterSet]] = {}
         self._committed: dict[int, VoterSet] = {}
         self._gone: dict[ReplicaKey, DurableLog] = {}
+        self._named_at: dict[ReplicaKey, int] = {}
+        self._removed_at: dict[ReplicaKey, tuple[int, int]] = {}
         self.is_upgraded = False
 
     def on_start(self, node: Node) -> None:
         """A process begins with the voters that its log names."""
         machine = node.executor.machine
         self._latest[node.node_id, node.boot] = (machine.voters_offset, machine.voters)
+        self._note_named(machine.voters_offset, machine.voters)
 
     def on_voters(self, node: Node, event: VotersKnown) -> None:
         """A process goes by another voter set."""
         me = (node.node_id, node.boot)
         offset, before = self._latest[me]
         self._latest[me] = (event.offset, event.voters)
+        self._note_named(event.offset, event.voters)
         machine = node.executor.machine
         if machine.is_leader and event.offset > offset:
             self._check_change(node, offset, before, event.voters)
+
+    def _note_named(self, offset: int, voters: VoterSet) -> None:
+        for key in voters.keys:
+            self._named_at[key] = max(offset, self._named_at.get(key, -1))
+
+    def on_vote(self, node: Node, epoch: int) -> None:
+        """A vote leaves `node`: none where it knows a committed set without it, until it is added again.
+
+        A process knows what it has heard; a later one knows what quorum-state says.
+        """
+        offset, boot = self._removed_at.get(node.key, (-1, 0))
+        if offset < 0 or self._named_at[node.key] > offset:
+            return
+        inode = node.media.durable.get(QUORUM_STATE_FILE)
+        said = None if inode is None else parse_quorum_state(bytes(inode.durable), QUORUM_STATE_FILE)
+        if boot == node.boot or (said is not None and said.was_removed):
+            raise Broken(
+                "voters", f"node {node.node_id} votes in epoch {epoch}, though its removal at {offset} is committed"
+            )
 
     def _check_change(self, node: Node, offset: int, before: VoterSet, voters: VoterSet) -> None:
         old, new = set(before.keys), set(voters.keys)
@@ -80,6 +104,8 @@ class VoterRules:
         offset = machine.voters_offset
         if not 0 <= offset < machine.high_watermark:
             return
+        if self._named_at.get(node.key, offset) < offset and node.key not in machine.voters.keys:
+            self._removed_at[node.key] = (offset, node.boot)
         known = self._committed.setdefault(offset, machine.voters)
         if known != machine.voters:
             raise Broken(
