@@ -31,6 +31,7 @@ from metadata_log.storage.checkpoint import (
     checkpoint_name,
     write_checkpoint,
 )
+from metadata_log.storage.other_logs import check_log_in_place
 from metadata_log.storage.segment import segment_bases
 from metadata_log.voters import Voter, VoterSet
 
@@ -146,10 +147,12 @@ def format_directory(
     Raises:
         AlreadyFormattedError: one is formatted, unless `ignore_formatted`; nothing was written.
         ForeignDirectoryError: one is formatted for another cluster or node; nothing was written.
+        MisplacedLogError: the metadata log is in another of `log_dirs`; nothing was written.
         DirectoryError: a directory cannot be written, or holds a metadata log already, or the voters do not fit.
         UnknownLevelError: there is no such level.
     """
     _check_voters(log_dirs, metadata_dir, node_id, initial_voters)
+    check_log_in_place(files, [log_dir.path for log_dir in log_dirs], metadata_dir)
     already = _formatted_before(files, log_dirs, cluster_id, node_id, ignore_formatted)
     fresh = [log_dir for log_dir in log_dirs if log_dir.path not in already]
     for log_dir in fresh:

@@ -42,6 +42,7 @@ from metadata_log.records.levels import FEATURE_NAME
 from metadata_log.storage.checkpoint import BOOTSTRAP_CHECKPOINT, checkpoint_ends, checkpoint_name, read_checkpoint
 from metadata_log.storage.file_log import FileLog
 from metadata_log.storage.loaded_checkpoint import LoadedSnapshot
+from metadata_log.storage.other_logs import check_log_in_place
 from metadata_log.storage.segment import segment_bases, segment_file
 from metadata_log.voters import VoterHistory, VoterSet
 from quorum.node.config.node_config import NodeConfig
@@ -59,6 +60,7 @@ def open_replica(files: Files, config: NodeConfig, *, cluster_id: str | None = N
     """Open what `kraft storage format` left, or a node's earlier run; takes the locks of all its directories.
 
     Raises:
+        MisplacedLogError: another of its directories holds the metadata log, and the configured one is empty.
         NotFormattedError: a directory has no meta.properties.
         ForeignDirectoryError: a directory belongs to another cluster, node, or (the metadata's) topic.
         DirectoryLockedError: another process uses one.
@@ -68,6 +70,7 @@ def open_replica(files: Files, config: NodeConfig, *, cluster_id: str | None = N
         OSError: it cannot be read or written.
     """
     directories = dict.fromkeys((*config.log_dirs, config.metadata_log_dir))
+    check_log_in_place(files, directories, config.metadata_log_dir)
     metas = {path: _identity(files, path, config, cluster_id) for path in directories}
     meta = metas[config.metadata_log_dir]
     for path, other in metas.items():
