@@ -11,6 +11,7 @@ from typing import Final
 
 import structlog
 
+from broker_agent.changes import NO_TOPIC_CHANGES, joined
 from broker_agent.controllers import Controllers
 from broker_agent.followers import follow_leaders
 from broker_agent.lifecycle import Lifecycle, Phase, SendRegistration
@@ -48,7 +49,7 @@ class Agent:
         self.lifecycle: Final = lifecycle
         self.leadership: Final = Leadership(broker_id, self._local_topic_id)
         self._controllers = controllers
-        self._changed: set[TopicId] = set()
+        self._changes = NO_TOPIC_CHANGES
         self._has_changed = asyncio.Event()
         self._has_staged = asyncio.Event()
         self._has_readers = asyncio.Event()
@@ -82,8 +83,7 @@ class Agent:
             self._on_hold(event)
         if not isinstance(event, ImagePublished):
             return
-        for changes in event.changes:
-            self._changed |= changes.topics
+        self._changes = joined(self._changes, event.before, event.after, event.changes)
         own = event.after.cluster.brokers.get(self.broker_id)
         self._is_registered_in_image |= own is not None and own.incarnation_id == self.incarnation_id
         if self._is_registered_in_image:
@@ -180,10 +180,9 @@ class Agent:
             await self._has_changed.wait()
             await self._may_remove.wait()
             self._has_changed.clear()
-            changed, self._changed = self._changed, set()
-            todo = await asyncio.to_thread(self.partitions.reconcile, self.image, changed)
-            if todo.stage:
-                self._has_staged.set()
+            changes, self._changes = self._changes, NO_TOPIC_CHANGES
+            await asyncio.to_thread(self.partitions.reconcile, self.image, changes)
+            self._has_staged.set()
             await asyncio.sleep(_RECONCILE_EVERY_S)
 
     async def _remove(self) -> None:

@@ -17,6 +17,7 @@ from grpc_health.v1._async import HealthServicer
 from broker_agent.agent import Agent
 from broker_agent.controllers import Controllers
 from broker_agent.doors import AgentDoor
+from broker_agent.journal import Journal
 from broker_agent.lifecycle import Lifecycle
 from broker_agent.listen import keep_health, listen
 from broker_agent.partitions import Partitions
@@ -156,6 +157,7 @@ def _agent(files: OsFiles, opened: OpenedReplica, config: NodeConfig, client: Cl
         files,
         broker_id,
         directories,
+        Journal.open(files, config.metadata_log_dir, broker_id),
         delete_delay_ms=config.delete_topic_delay_ms,
         wall_ms=lambda: clock.now().wall_ms,
         new_token=entropy.new_id,

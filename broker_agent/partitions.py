@@ -12,7 +12,9 @@ from typing import Final
 import structlog
 
 from broker_agent import storage
-from broker_agent.reconciler import Make, Plan, SetAside, Stage, plan
+from broker_agent.changes import TopicChanges, own_id
+from broker_agent.journal import Journal
+from broker_agent.reconciler import Make, Plan, SetAside, Stage, assigned, plan
 from broker_agent.storage import PartitionDirectory, StagedDirectory
 from metadata_log.files.port import Files
 from metadata_log.ids import DirectoryId, NodeId, TopicId, id_text
@@ -30,6 +32,7 @@ class Partitions:
         files: Files,
         broker_id: NodeId,
         log_dirs: Mapping[DirectoryId, str],
+        journal: Journal,
         *,
         delete_delay_ms: int,
         wall_ms: Callable[[], int],
@@ -44,6 +47,9 @@ class Partitions:
         self._in_use: dict[str, PartitionDirectory] = {}
         self._staged: list[StagedDirectory] = []
         self._judged_all = False
+        self._journal = journal
+        self._is_bound = False
+        """The last image had the own id that the journal is bound to."""
 
     @property
     def in_use(self) -> tuple[PartitionDirectory, ...]:
@@ -73,6 +79,12 @@ class Partitions:
         Raises:
             OSError: a log directory cannot be read.
         """
+        if self._journal.fault is not None:
+            log.warning(
+                "the agent's journal is damaged",
+                why=self._journal.fault,
+                what="stale directories of lost entries are quarantined, not deleted",
+            )
         for log_dir in self.log_dirs.values():
             for name in storage.clear_unfinished(self._files, log_dir):
                 log.info("removed a directory that was never finished", log_dir=log_dir, name=name)
@@ -84,41 +96,91 @@ class Partitions:
         for each in self._staged:
             log.warning("stale partition waits for removal", path=each.path, remove_at=time_text(each.remove_at_ms))
 
-    def reconcile(self, image: MetadataImage, changed: Iterable[TopicId]) -> Plan:
+    def reconcile(self, image: MetadataImage, changes: TopicChanges) -> Plan:
         """Bring the directories in step with the image; the first time all of them, then those of changed topics.
 
         Raises:
             OSError: the disk failed; what was done is done, the rest is planned again by the next call.
         """
+        topic_ids: set[TopicId] = set(changes.changed)
         if self._judged_all:
-            topic_ids = set(changed)
             names = {topic.name for each in topic_ids if (topic := image.topics.topic(each)) is not None}
             present = [one for one in self._in_use.values() if one.topic_id in topic_ids or one.topic in names]
         else:
             topic_ids = set(image.topics.by_id)
             present = list(self._in_use.values())
-        todo = plan(image, self._broker_id, self.log_dirs, present, topic_ids)
+        self._prove(image, topic_ids, present, changes.removed)
+        todo = plan(image, self._broker_id, self.log_dirs, present, topic_ids, self._proves)
         for stage in todo.stage:
             self._stage(stage)
         for aside in todo.set_aside:
             self._set_aside(aside)
         for make in todo.make:
             self._make(make)
+        if not self._judged_all:
+            staged = {each.replica for each in self._staged}
+            used = {(each.topic_id, each.partition) for each in self._in_use.values()}
+            wanted = {*assigned(image, self._broker_id, topic_ids)}
+            self._journal.keep_only(lambda each: each in wanted or each in used or each in staged)
         self._judged_all = True
         return todo
 
     def remove_due(self) -> int | None:
         """Remove what is due; return when the next is (wall clock, ms), or None.
 
+        Nothing is removed before an image was reconciled, nor without proof that it was this broker's.
+
         Raises:
             OSError: the disk failed; it stays staged.
         """
         now = self.wall_ms()
-        for each in [staged for staged in self._staged if staged.remove_at_ms <= now]:
+        removable = [each for each in self._staged if each.replica is not None and self._proves(*each.replica)]
+        for each in [staged for staged in removable if staged.remove_at_ms <= now]:
             storage.remove(self._files, each)
             self._staged.remove(each)
+            removable.remove(each)
             log.info("removed a stale partition", path=each.path)
-        return min((each.remove_at_ms for each in self._staged), default=None)
+        return min((each.remove_at_ms for each in removable), default=None)
+
+    def _prove(
+        self,
+        image: MetadataImage,
+        topic_ids: Iterable[TopicId],
+        present: Iterable[PartitionDirectory],
+        removed: frozenset[TopicId],
+    ) -> None:
+        """Note what this image proves, before any directory is made or moved."""
+        own = own_id(image)
+        self._is_bound = own is not None
+        if own is None:
+            return
+        former, void = self._journal.metadata_topic_id, self._journal.bind(own)
+        if void:
+            log.warning(
+                "the metadata topic has another id: what was assigned under the former proves nothing any more",
+                former=_id(former),
+                now=id_text(own),
+                replicas=void,
+                what="directories that this log does not assign are quarantined, not deleted",
+            )
+        gone = ((each.topic_id, each.partition) for each in present if each.topic_id in removed)
+        self._journal.add(
+            [*assigned(image, self._broker_id, topic_ids), *((each, index) for each, index in gone if each is not None)]
+        )
+        if not self._judged_all:
+            self._say_unproven()
+
+    def _say_unproven(self) -> None:
+        for each in self._staged:
+            if each.replica is None or not self._proves(*each.replica):
+                log.warning(
+                    "a staged directory is not removed: nothing proves that it was this broker's",
+                    path=each.path,
+                    what="remove it by hand, or move it back under its partition's name",
+                )
+
+    def _proves(self, topic_id: TopicId, partition: int) -> bool:
+        return self._is_bound and self._journal.proves(topic_id, partition)
 
     def _stage(self, stage: Stage) -> None:
         remove_at_ms = self.wall_ms() + self._delay_ms

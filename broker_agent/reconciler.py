@@ -8,7 +8,7 @@ this start of the process made. A copy of the log that was lost would otherwise 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -53,6 +53,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _STALE = (Kind.STALE, Kind.NOT_A_REPLICA)
+_NO_PROOF = "nothing proves that this metadata log ever assigned it to this broker"
 
 
 def plan(
@@ -61,6 +62,7 @@ def plan(
     log_dirs: Mapping[DirectoryId, str],
     present: Iterable[PartitionDirectory],
     topic_ids: Iterable[TopicId],
+    proves: Callable[[TopicId, int], bool],
 ) -> Plan:
     """The plan for the directories `present` and for the replicas that `topic_ids` give this broker.
 
@@ -68,6 +70,8 @@ def plan(
         log_dirs: the agent's log directories that work, by their ids.
         present: partition directories to judge: all of them at the start, later those of changed topics.
         topic_ids: topics whose replicas should be there: all of the image's at the start, later those that changed.
+        proves: returns True if a replica was this broker's in this metadata log. What no longer is, and was not, is
+            foreign: it is quarantined, never staged.
     """
     stage: list[Stage] = []
     aside: list[SetAside] = []
@@ -76,8 +80,11 @@ def plan(
     for directory in present:
         facts = facts_of(directory.name, directory.topic_id)
         verdict = judge(facts, image, broker_id, ids_by_path.get(directory.log_dir))
-        if verdict.kind in _STALE:
-            stage.append(Stage(directory=directory, why=verdict.why))
+        if verdict.kind in _STALE and directory.topic_id is not None:
+            if proves(directory.topic_id, directory.partition):
+                stage.append(Stage(directory=directory, why=verdict.why))
+            else:
+                aside.append(SetAside(directory=directory, why=f"{verdict.why}; {_NO_PROOF}"))
         elif verdict.kind is not Kind.KEEP or directory.topic_id is None:
             aside.append(SetAside(directory=directory, why=directory.fault or verdict.why))
         elif (held := kept.get((directory.topic_id, directory.partition))) is not None:
@@ -102,10 +109,10 @@ def _missing(
     made: list[Make] = []
     for topic in _in_order(image, topic_ids):
         for partition in topic.partitions:
-            assigned = partition.directory_of(broker_id)
-            if assigned is None or (topic.topic_id, partition.partition_id) in kept:
+            wanted = partition.directory_of(broker_id)
+            if wanted is None or (topic.topic_id, partition.partition_id) in kept:
                 continue
-            path = _place(assigned, log_dirs, load)
+            path = _place(wanted, log_dirs, load)
             if path is None:
                 continue
             load[path] += 1
@@ -118,13 +125,22 @@ def _in_order(image: MetadataImage, topic_ids: Iterable[TopicId]) -> Sequence[To
     return sorted((topic for topic in found if topic is not None), key=lambda topic: topic.name)
 
 
-def _place(assigned: DirectoryId, log_dirs: Mapping[DirectoryId, str], load: Mapping[str, int]) -> str | None:
+def _place(wanted: DirectoryId, log_dirs: Mapping[DirectoryId, str], load: Mapping[str, int]) -> str | None:
     """The directory that the image assigns; where it assigns none, the emptiest; None: one that failed, so wait."""
-    if assigned in log_dirs:
-        return log_dirs[assigned]
-    if not is_reserved_directory_id(assigned) or not load:
+    if wanted in log_dirs:
+        return log_dirs[wanted]
+    if not is_reserved_directory_id(wanted) or not load:
         return None
     return min(load, key=lambda path: (load[path], path))
+
+
+def assigned(image: MetadataImage, broker_id: NodeId, topic_ids: Iterable[TopicId]) -> Iterator[tuple[TopicId, int]]:
+    """Yield the replicas that the image assigns to this broker, of these topics."""
+    for topic_id in topic_ids:
+        topic = image.topics.topic(topic_id)
+        for partition in () if topic is None else topic.partitions:
+            if partition.directory_of(broker_id) is not None:
+                yield topic_id, partition.partition_id
 
 
 def followed(image: MetadataImage, broker_id: NodeId) -> dict[NodeId, list[tuple[TopicImage, PartitionImage]]]:

@@ -66,6 +66,11 @@ class StagedDirectory(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         """Where it lies."""
         return f"{self.log_dir}/{DELETING}/{self.name}"
 
+    @property
+    def replica(self) -> tuple[TopicId, int] | None:
+        """Topic id and partition, by its name."""
+        return parse_staged(self.name)
+
 
 def scan(files: Files, log_dir: str) -> tuple[list[PartitionDirectory], list[str]]:
     """The partition directories of a log directory, and the names of directories that are none and not set aside, of

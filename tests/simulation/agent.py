@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from typing import Final
 
+from broker_agent.changes import NO_TOPIC_CHANGES, joined
+from broker_agent.journal import Journal
 from broker_agent.partitions import Partitions
 from metadata_log.directory import read_meta_properties
 from metadata_log.errors import DirectoryError
 from metadata_log.files.simulated_files import SimulatedCrash
-from metadata_log.ids import NodeId, TopicId
+from metadata_log.ids import NodeId
 from quorum.node.core.ports import ImagePublished, NodeEvent
 from tests.simulation.life import Life
 from tests.simulation.node import DATA, Node
@@ -45,13 +47,14 @@ class AgentNode(Node):
         if directory_id is None:
             raise DirectoryError(f"{DATA} has no directory id")
         boot = self.boot
-        self._changed: set[TopicId] = set()
+        self._changes = NO_TOPIC_CHANGES
         self._is_due = False
         self._is_known = False
         self.partitions = Partitions(
             self.files,
             NodeId(self.node_id),
             {directory_id: DATA},
+            Journal.open(self.files, DATA, NodeId(self.node_id)),
             delete_delay_ms=self.cluster.setup.delete_delay_ms,
             wall_ms=self.clock.wall_ms,
             new_token=lambda: self.world.chance.randbytes(16),
@@ -74,8 +77,7 @@ class AgentNode(Node):
         super().on_event(event)
         if type(event) is not ImagePublished:
             return
-        for changes in event.changes:
-            self._changed |= changes.topics
+        self._changes = joined(self._changes, event.before, event.after, event.changes)
         own = event.after.cluster.brokers.get(NodeId(self.node_id))
         self._is_known |= own is not None and own.incarnation_id == self.life.incarnation_id
         if self._is_known and not self._is_due:
@@ -94,9 +96,9 @@ class AgentNode(Node):
             self.world.after(_RECONCILE_EVERY_US, self._reconcile, boot)
             return
         self._is_due = False
-        changed, self._changed = self._changed, set()
+        changes, self._changes = self._changes, NO_TOPIC_CHANGES
         try:
-            done = self.partitions.reconcile(self.executor.image, changed)
+            done = self.partitions.reconcile(self.executor.image, changes)
         except SimulatedCrash:
             self.end(power=self.dies_by_power)
         except OSError as error:

@@ -1,0 +1,190 @@
+"""The agent's journal: which replicas the image once assigned to this broker, and how long the agent has run.
+
+It is the proof that a directory is stale and not foreign. A directory is staged and removed only if the journal names
+its topic id and partition. Entries are bound to the metadata topic's own id: another own id is another log, under
+which the entries prove nothing. A lost entry or file costs a removal, never a directory.
+
+The file `agent-journal` is in `metadata.log.dir`, outside the partitions' directories: a directory that is copied in
+brings no proof along. It is text. Each line is a CRC-32C in hexadecimal, a blank, and one of
+
+- `agent-journal VERSION NODE_ID OWN_ID`: the first line. OWN_ID is `-` before the first image.
+- `held TOPIC_ID PARTITION`: the image assigned this replica, or a RemoveTopicRecord named its topic.
+- `clock ELAPSED_MS WALL_MS`: monotonic time over all runs, and the wall clock then.
+
+Lines are appended and synced. A line that fails its checksum is skipped: after a crash the last one may be torn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from typing import Final, Self
+
+from metadata_log.errors import CorruptFileError, NewerFileError
+from metadata_log.files.port import Files, read_small_file, replace_file
+from metadata_log.format.crc import crc32c
+from metadata_log.ids import InvalidIdError, NodeId, TopicId, id_text, parse_topic_id
+from metadata_log.java_text import java_int
+
+JOURNAL_FILE: Final = "agent-journal"
+_VERSION: Final = 0
+_SLACK_LINES: Final = 1_000
+"""The file is rewritten when it has this many lines, and twice as many lines as entries."""
+
+Replica = tuple[TopicId, int]
+
+
+class Journal:
+    """One agent's journal, in memory and on disk. Its calls block on the disk."""
+
+    def __init__(self, files: Files, path: str, node_id: NodeId) -> None:
+        """See `open`."""
+        self._files = files
+        self._path = path
+        self._node_id = node_id
+        self._held: set[Replica] = set()
+        self._lines = self._size = 0
+        self.metadata_topic_id: TopicId | None = None
+        """The own id that the entries are bound to; None before the first image."""
+        self.elapsed_ms = 0
+        """Monotonic ms over all runs, as last saved; 0 if it was lost."""
+        self.wall_ms: int | None = None
+        """The wall clock when `elapsed_ms` was saved."""
+        self.fault: str | None = None
+        """Why entries of an earlier run were lost, if any were."""
+
+    @classmethod
+    def open(cls, files: Files, directory: str, node_id: NodeId) -> Self:
+        """Read the journal in `directory`, or begin one.
+
+        Raises:
+            NewerFileError: a later release wrote it. OSError: the disk failed.
+        """
+        journal = cls(files, f"{directory}/{JOURNAL_FILE}", node_id)
+        if files.exists(journal._path):
+            journal._read()
+        journal._rewrite()
+        return journal
+
+    def bind(self, metadata_topic_id: TopicId) -> int:
+        """Take the metadata topic's own id; return how many entries of another id this voids."""
+        if metadata_topic_id == self.metadata_topic_id:
+            return 0
+        void = len(self._held)
+        self.metadata_topic_id = metadata_topic_id
+        self._held.clear()
+        self._rewrite()
+        return void
+
+    def proves(self, topic_id: TopicId, partition: int) -> bool:
+        """Return True if this replica was this broker's, under the own id that the journal is bound to."""
+        return (topic_id, partition) in self._held
+
+    def add(self, replicas: Iterable[Replica]) -> None:
+        """Note replicas durably. The caller has bound the journal."""
+        new = sorted(set(replicas) - self._held)
+        if not new:
+            return
+        self._held.update(new)
+        self._append([f"held {id_text(topic_id)} {partition}" for topic_id, partition in new])
+
+    def keep_only(self, is_needed: Callable[[Replica], bool]) -> None:
+        """Forget what is not needed, if the file has grown: its entries are few beside its lines."""
+        kept = {each for each in self._held if is_needed(each)}
+        if self._lines < _SLACK_LINES or self._lines < 2 * len(kept):
+            return
+        self._held = kept
+        self._rewrite()
+
+    def save_clock(self, elapsed_ms: int, wall_ms: int) -> None:
+        """Save how long the agent has run, over all runs."""
+        self.elapsed_ms, self.wall_ms = elapsed_ms, wall_ms
+        self._append([_clock(elapsed_ms, wall_ms)])
+        if self._lines >= _SLACK_LINES + 2 * len(self._held):
+            self._rewrite()
+
+    def _read(self) -> None:
+        try:
+            lines = read_small_file(self._files, self._path).split(b"\n")
+        except CorruptFileError as error:
+            self.fault = error.what
+            return
+        texts = [_checked(line) for line in lines[:-1]]
+        if not self._takes(texts[0] if texts else None):
+            return
+        lost = 0
+        for text in texts[1:]:
+            lost += text is None or not self._take(text.split(" "))
+        if lost:
+            self.fault = f"{lost} lines fail their checksum"
+
+    def _takes(self, first: str | None) -> bool:
+        """Take the first line; return False if the rest is of no use."""
+        words = [] if first is None else first.split(" ")
+        if len(words) != 4 or words[0] != JOURNAL_FILE:
+            self.fault = "its first line is damaged"
+            return False
+        if words[1] != str(_VERSION):
+            raise NewerFileError(self._path, f"it is of version {words[1]}, and this release knows {_VERSION}")
+        if words[2] != str(self._node_id):
+            self.fault = f"it is broker {words[2]}'s"
+            return False
+        self.metadata_topic_id = _id_in(words[3])
+        return self.metadata_topic_id is not None
+
+    def _take(self, words: list[str]) -> bool:
+        numbers = [java_int(word, 64) for word in words[1:]]
+        if words[0] == "held" and len(words) == 3:
+            topic_id, partition = _id_in(words[1]), numbers[1]
+            if topic_id is None or partition is None:
+                return False
+            self._held.add((topic_id, partition))
+            return True
+        if words[0] == "clock" and len(words) == 3 and numbers[0] is not None and numbers[1] is not None:
+            self.elapsed_ms, self.wall_ms = numbers[0], numbers[1]
+            return True
+        return False
+
+    def _append(self, texts: Collection[str]) -> None:
+        data = b"".join(_line(text) for text in texts)
+        handle = self._files.open(self._path)
+        try:
+            handle.pwrite(data, self._size)
+            handle.fdatasync()
+        finally:
+            handle.close()
+        self._size += len(data)
+        self._lines += len(texts)
+
+    def _rewrite(self) -> None:
+        own = "-" if self.metadata_topic_id is None else id_text(self.metadata_topic_id)
+        texts = [f"{JOURNAL_FILE} {_VERSION} {self._node_id} {own}"]
+        texts += [f"held {id_text(topic_id)} {partition}" for topic_id, partition in sorted(self._held)]
+        if self.wall_ms is not None:
+            texts.append(_clock(self.elapsed_ms, self.wall_ms))
+        data = b"".join(_line(text) for text in texts)
+        replace_file(self._files, self._path, data)
+        self._lines, self._size = len(texts), len(data)
+
+
+def _clock(elapsed_ms: int, wall_ms: int) -> str:
+    return f"clock {elapsed_ms} {wall_ms}"
+
+
+def _line(text: str) -> bytes:
+    data = text.encode("ascii")
+    return b"%08x %s\n" % (crc32c(data), data)
+
+
+def _checked(line: bytes) -> str | None:
+    """Return the text of a line, or None if its checksum fails."""
+    found, _, data = line.partition(b" ")
+    if found != b"%08x" % crc32c(data):
+        return None
+    return data.decode("ascii", "replace")
+
+
+def _id_in(text: str) -> TopicId | None:
+    try:
+        return parse_topic_id(text)
+    except InvalidIdError:
+        return None
