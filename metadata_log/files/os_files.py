@@ -139,17 +139,30 @@ class _OsLock:
 class OsFiles:
     """The port, on the operating system."""
 
+    flags = 0
+    """More flags of each `open`."""
+
+    def check(self, found: os.stat_result, path: str) -> None:
+        """Refuse a file that was opened, by an OSError; here none is."""
+
     def open(self, path: str, *, create: bool = False, exclusive: bool = False, read_only: bool = False) -> FileHandle:
         """See the port."""
         flags = os.O_CLOEXEC | (os.O_RDONLY if read_only else os.O_RDWR)
         flags |= (os.O_CREAT if create else 0) | (os.O_EXCL if exclusive else 0)
-        descriptor = os.open(path, flags | os.O_NONBLOCK, _FILE_MODE)  # opening a pipe would wait for its other end
-        mode = os.fstat(descriptor).st_mode
+        # Opening a pipe would wait for its other end.
+        descriptor = os.open(path, flags | os.O_NONBLOCK | self.flags, _FILE_MODE)
+        found = os.fstat(descriptor)
+        mode = found.st_mode
         if not stat.S_ISREG(mode) and (read_only or not stat.S_ISCHR(mode)):  # /dev/full is written to as a full disk
             os.close(descriptor)
             if stat.S_ISDIR(mode):
                 raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
             raise OSError(errno.EINVAL, "it is a pipe, a device or a socket, not a regular file", path)
+        try:
+            self.check(found, path)
+        except OSError:
+            os.close(descriptor)
+            raise
         return OsFileHandle(descriptor, path)
 
     def rename(self, source: str, target: str) -> None:

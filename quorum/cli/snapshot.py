@@ -46,19 +46,30 @@ def save(
     from metadata_log.tools.read.contents import read_identity  # noqa: PLC0415
     from metadata_log.tools.read.history import past_removals  # noqa: PLC0415
 
-    history = only_history(source)
+    history = _history(source)
     if at is None:
         _require_whole_end(history)
     with an_earlier_offset_may_help():
         state = past_removals(lambda: _state(source, at))
-    identity = read_identity(history.path if history.path.is_dir() else history.path.parent)
+    identity = read_identity(history.path if history.path.is_dir() else history.path.parent, history.files)
     cluster_id = None if identity is None else identity.cluster_id
     manifest = save_backup(state, target, cluster_id=cluster_id, now_ms=_now_ms())
     _show(output, target, manifest)
 
 
-def _state(source: Path, at: int | None) -> State:
+def _history(source: Path) -> LogHistory:
+    """Return the log whose states are copied; of a directory, only files that are its own."""
+    from metadata_log.files.own_files import OwnFiles, require_own_directory  # noqa: PLC0415  (not needed for help)
+
     history = only_history(source)
+    if not history.path.is_dir():
+        return history
+    require_own_directory(str(history.path))
+    return msgspec.structs.replace(history, files=OwnFiles())
+
+
+def _state(source: Path, at: int | None) -> State:
+    history = _history(source)
     return history.state_at() if at is None else history.exact(at)
 
 

@@ -16,12 +16,14 @@ import shutil
 import stat
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Final
 
 from metadata_log.directory import MetaProperties
 from metadata_log.errors import DirectoryError, WrongUseError
 from metadata_log.files.os_files import OsFiles
+from metadata_log.files.own_files import OwnFiles, require_own_directory
 from metadata_log.ids import id_text
 from metadata_log.storage.segment import segment_bases, segment_file
 from metadata_log.tools.new_files import naming, require_new_directory
@@ -75,7 +77,7 @@ def export_replica(source_dir: Path, target_dir: Path, high_watermark: int | Non
     try:
         with naming(target_dir, hidden=beside):
             names = _copy_until_stable(directory, beside)
-        lost = lost_end(directory)
+        lost = lost_end(directory, OwnFiles())
         cut = 0 if lost.is_certain else _cut_tail(beside, names)
         contents = read_contents(OsFiles(), str(beside))
         manifest = Manifest(
@@ -103,7 +105,7 @@ def export_replica(source_dir: Path, target_dir: Path, high_watermark: int | Non
 
 
 def _identity_of(directory: Path) -> MetaProperties:
-    identity = read_identity(directory)
+    identity = read_identity(directory, OwnFiles())
     if identity is None:
         raise ExportError(
             f"there is no meta.properties beside {directory}, so that nobody knows whose log it is: give a node's log "
@@ -130,6 +132,7 @@ def metadata_to_export(source_dir: Path) -> Path:
     """
     directory = metadata_directory(source_dir)
     if directory is not None:
+        require_own_directory(str(directory))
         return directory
     if is_export(source_dir):
         raise ExportError(f"{source_dir} is an export already: copy it as it is, all that there was is in it")
@@ -147,7 +150,7 @@ def metadata_to_export(source_dir: Path) -> Path:
 
 def _voters(contents: LogContents, directory: Path) -> tuple[ManifestVoter, ...]:
     """Those that the copied records name; else the static ones of quorum-state, which is not copied."""
-    voters = contents.voters or read_contents(OsFiles(), str(directory)).voters or ()
+    voters = contents.voters or read_contents(OwnFiles(), str(directory)).voters or ()
     return tuple(ManifestVoter.of(voter) for voter in voters)
 
 
@@ -167,7 +170,7 @@ def _end_of(directory: Path) -> int:
     if not bases:
         return 0
     try:
-        handle = OsFiles().open(str(directory / segment_file(bases[-1])), read_only=True)
+        handle = OwnFiles().open(str(directory / segment_file(bases[-1])), read_only=True)
     except FileNotFoundError:
         return 0  # replaced since it was listed, by a snapshot; the next look sees what there is
     end = int(bases[-1])
@@ -202,33 +205,32 @@ def _sizes(directory: Path) -> dict[str, int]:
     sizes: dict[str, int] = {}
     for name in data_files(os.listdir(directory)):
         try:
-            found = (directory / name).stat()
+            found = (directory / name).lstat()
         except FileNotFoundError:
             # Deleted since it was listed: retention at work. The caller compares what it saw before and after.
             continue
-        if not stat.S_ISREG(found.st_mode):
+        if not stat.S_ISREG(found.st_mode) and not stat.S_ISLNK(found.st_mode):
             raise ExportError(f"{directory / name} is a pipe, a device or a socket, not a regular file")
         sizes[name] = found.st_size
     return sizes
 
 
 def _copy(source: Path, target: Path, size: int) -> bool:
-    """Copy the first `size` bytes; False when the file is gone or has fewer by now."""
+    """Copy the first `size` bytes; False when the file is gone or has fewer by now.
+
+    Raises:
+        OSError: it is a link or another user's file, or it cannot be read.
+    """
     try:
-        with source.open("rb") as reading, target.open("wb") as writing:
-            left = size
-            while left:
-                with naming(source):
-                    chunk = reading.read(min(left, _COPY_BYTES))
-                if not chunk:
-                    break
-                writing.write(chunk)
-                left -= len(chunk)
+        reading = OwnFiles().open(str(source), read_only=True)
     except FileNotFoundError:
-        if source.exists():
-            raise
         return False
-    return left == 0
+    position = 0
+    with closing(reading), target.open("wb") as writing:
+        while position < size and (chunk := reading.pread(min(size - position, _COPY_BYTES), position)):
+            writing.write(chunk)
+            position += len(chunk)
+    return position == size
 
 
 def _cut_tail(directory: Path, names: list[str]) -> int:

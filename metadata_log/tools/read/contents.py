@@ -64,7 +64,7 @@ def metadata_directory(path: Path) -> Path | None:
     return inside if inside.is_dir() else None
 
 
-def read_identity(directory: Path) -> MetaProperties | None:
+def read_identity(directory: Path, files: Files | None = None) -> MetaProperties | None:
     """Whose metadata directory this is, by the meta.properties beside it or in it; None where there is neither.
 
     Raises:
@@ -72,7 +72,7 @@ def read_identity(directory: Path) -> MetaProperties | None:
     """
     for place in (directory.parent, directory):
         if (place / META_PROPERTIES_FILE).is_file():
-            return read_meta_properties(OsFiles(), str(place))
+            return read_meta_properties(files or OsFiles(), str(place))
     return None
 
 

@@ -30,6 +30,7 @@ from metadata_log.tools.read.scan import Damage, Fault, scan
 from metadata_log.tools.times import time_text
 
 _TRIES: Final = 4
+_FILES: Final = OsFiles()
 _T = TypeVar("_T")
 
 
@@ -106,11 +107,15 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LogHistory(msgspec.Struct, frozen=True, kw_only=True):
-    """One copy of a log: `segments` by their first offset, `checkpoints` by their end (those of offset 0 left out)."""
+    """One copy of a log: `segments` by their first offset, `checkpoints` by their end (those of offset 0 left out).
+
+    `files` opens them.
+    """
 
     path: Path
     segments: tuple[tuple[int, Path], ...]
     checkpoints: tuple[tuple[OffsetAndEpoch, Path], ...]
+    files: Files = _FILES
 
     def batches(self, start: int = 0) -> Iterator[LocatedBatch]:
         """Whole batches from the one at offset `start` on; a torn tail is left out, as a node would.
@@ -122,14 +127,14 @@ class LogHistory(msgspec.Struct, frozen=True, kw_only=True):
             following = self.segments[index + 1][0] if index + 1 < len(self.segments) else None
             if following is not None and following <= start:
                 continue
-            for found in batches_of_file(OsFiles(), path, may_be_torn=following is None):
+            for found in batches_of_file(self.files, path, may_be_torn=following is None):
                 if found.header.base_offset >= start:
                     yield found
 
     def readable(self) -> Iterator[LocatedBatch | tuple[Path, Damage]]:
         """Whole batches, past what is damaged, which stands between them; a torn tail of the log is left out."""
         for index, (_, path) in enumerate(self.segments):
-            for found in readable_batches(OsFiles(), path, may_be_torn=index + 1 == len(self.segments)):
+            for found in readable_batches(self.files, path, may_be_torn=index + 1 == len(self.segments)):
                 yield (path, found) if isinstance(found, Damage) else found
 
     @property
@@ -176,7 +181,7 @@ class LogHistory(msgspec.Struct, frozen=True, kw_only=True):
         origin = self.origin(end)
         if origin is None:
             return State(replayer=Replayer.start(MetadataImage.empty()), quorum=Quorum())
-        return state_of_checkpoint(*origin)
+        return state_of_checkpoint(*origin, self.files)
 
     def first_state(self) -> State:
         """The earliest state that the files still hold."""
@@ -337,7 +342,7 @@ def file_history(path: Path) -> LogHistory:
     return LogHistory(path=path, segments=((int(bases[0]), path),), checkpoints=())
 
 
-def state_of_checkpoint(end: OffsetAndEpoch, path: Path) -> State:
+def state_of_checkpoint(end: OffsetAndEpoch, path: Path, files: Files = _FILES) -> State:
     """The state that a checkpoint holds.
 
     Raises:
@@ -345,7 +350,7 @@ def state_of_checkpoint(end: OffsetAndEpoch, path: Path) -> State:
         RemovedMeanwhileError: it is gone.
     """
     try:
-        checkpoint = read_checkpoint(OsFiles(), str(path))
+        checkpoint = read_checkpoint(files, str(path))
     except FileNotFoundError as error:
         raise RemovedMeanwhileError(path) from error
     return state_of(checkpoint, end)

@@ -11,6 +11,7 @@ from typing import Final
 import msgspec
 
 from metadata_log.errors import CorruptFileError, DirectoryError
+from metadata_log.files.port import Files
 from metadata_log.storage.checkpoint import parse_checkpoint_name
 from metadata_log.tools.findings.finding import Finding, Severity
 from metadata_log.tools.read.contents import read_identity
@@ -35,14 +36,16 @@ class LostEnd(msgspec.Struct, frozen=True, kw_only=True):
         return any(found.severity is Severity.ERROR for found in self.findings)
 
 
-def lost_end(path: Path) -> LostEnd:
+def lost_end(path: Path, files: Files | None = None) -> LostEnd:
     """Hold the end of the log in a metadata directory, or of one segment, against what proves more. Reads bytes only.
 
     Raises:
         OSError: the directory cannot be listed, or the file not be read.
     """
     if path.is_dir():
-        report = verify_log(NodeSource(path=path, node_id=_node_id(path), metadata=path), depth=Depth.BYTES)
+        report = verify_log(
+            NodeSource(path=path, node_id=_node_id(path), metadata=path), depth=Depth.BYTES, files=files
+        )
     else:
         report = verify_file(path, depth=Depth.BYTES)
     found = tuple(found for found in report.findings if _says_so(found))

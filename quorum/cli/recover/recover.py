@@ -49,11 +49,11 @@ def inspect(
     Recommended commands say --missing 1,2,3 for nodes of which no copy is named: look for their disks first.
     Exit status 1: a majority of the voters is not here and sound, or a directory was left out.
     """
-    from metadata_log.files.os_files import OsFiles  # noqa: PLC0415  (not needed for help)
+    from metadata_log.files.own_files import OwnFiles  # noqa: PLC0415  (not needed for help)
     from quorum.cli.recover.show import inspection_data, show_inspection  # noqa: PLC0415
     from quorum.recovery.inspection import inspect_copies  # noqa: PLC0415
 
-    found = inspect_copies(OsFiles(), [str(path) for path in directories])
+    found = inspect_copies(OwnFiles(strict=False), [str(path) for path in directories])
     if output is OutputFormat.JSON:
         show_json(inspection_data(found))
     else:
@@ -76,12 +76,12 @@ def verify(
     directory that cannot be read, is none or is of another cluster is named, and the others are checked.
     Exit status 1: something is wrong, a directory was left out, or too few voters are here to elect a leader.
     """
-    from metadata_log.files.os_files import OsFiles  # noqa: PLC0415  (not needed for help)
+    from metadata_log.files.own_files import OwnFiles  # noqa: PLC0415  (not needed for help)
     from metadata_log.tools.check.check import check_paths  # noqa: PLC0415
     from quorum.cli.recover.show import show_verification  # noqa: PLC0415
     from quorum.recovery.verification import verify_directories  # noqa: PLC0415
 
-    found = verify_directories(OsFiles(), texts_of(directories))
+    found = verify_directories(OwnFiles(strict=False), texts_of(directories))
     found, checked = found.beside(check_paths(_judged(found)).findings)
     show_verification(output, found, checked)
     if not found.is_sound or checked:

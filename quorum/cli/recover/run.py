@@ -16,7 +16,7 @@ import msgspec
 from metadata_log.directory import LOCK_FILE
 from metadata_log.directory.lock import DirectoryLock
 from metadata_log.errors import DirectoryError, DirectoryLockedError
-from metadata_log.files.os_files import OsFiles
+from metadata_log.files.own_files import OwnFiles
 from metadata_log.files.port import Files
 from quorum.cli.errors import CliError
 from quorum.cli.output import OutputFormat, show_json
@@ -59,7 +59,7 @@ def run_repair(
 
     `is_new`: the target need not be a log directory yet; `owner_of` is the copy that it is made from.
     """
-    files = OsFiles()
+    files = OwnFiles(strict=False)
     with ExitStack() as held:
         log_dirs = [_log_dir(files, target, is_new=is_new) for target in targets]
         owner = None if owner_of is None else owner_of_new(str(targets[0].absolute()), str(owner_of))
