@@ -20,6 +20,7 @@ from metadata_log.ids import Uuid
 from metadata_log.voters import CONTROLLER_LISTENER, GRPC_LISTENER, Endpoint
 from quorum.controller.authorizer import Authorizer
 from quorum.controller.config import ControllerConfig
+from quorum.node.config.door_limits import shares_of_this_process
 from quorum.node.config.node_config import NodeConfig, load_config
 from quorum.node.config.values import ConfigError
 from quorum.node.controller.registration import registration_of
@@ -33,10 +34,12 @@ from quorum.node.process.driver import Driver
 from quorum.node.process.interpreter import collect_when_idle, tune, without_collections
 from quorum.node.process.log_lines import log_start
 from quorum.node.process.monitoring import Monitoring
+from quorum.node.process.refusals import Refusals
 from quorum.node.process.system_ports import SystemEntropy
 from quorum.node.process.systemd import READY, STOPPING, notify
 from quorum.node.storage.open_replica import open_replica
 from quorum.server.grpc.listen import listen
+from quorum.server.kafka.bounds import Limits, limits_of
 from quorum.server.kafka.listen import KafkaDoor, LeaderWatcher, listen_kafka
 from quorum.transport.network import PeerNetwork
 
@@ -74,7 +77,8 @@ async def serve(config: NodeConfig, *, config_path: str = "", watcher: Watcher |
     doors: list[KafkaDoor] = []
     server: grpc.aio.Server | None = None
     try:
-        await _listen_kafka(config, driver, doors)
+        shares = shares_of_this_process(config.doors.max_connections)
+        await _listen_kafka(config, driver, doors, limits_of(config.doors, shares), monitoring.refusals)
         leaders.doors = doors
         server, port = await listen(_grpc_listener(config), driver)
         await monitoring.start(driver.view, config.http_listener)
@@ -160,12 +164,14 @@ def _authorizer(config: NodeConfig) -> Authorizer | None:
     return Authorizer(super_users=config.super_users, allow_everyone_if_no_acl=config.allow_everyone_if_no_acl)
 
 
-async def _listen_kafka(config: NodeConfig, driver: Driver, doors: list[KafkaDoor]) -> None:
+async def _listen_kafka(
+    config: NodeConfig, driver: Driver, doors: list[KafkaDoor], limits: Limits, refusals: Refusals
+) -> None:
     """Open every CONTROLLER listener's door; each tells a gRPC client the advertised GRPC address."""
     told = next(endpoint for endpoint in config.advertised_listeners if endpoint.name == GRPC_LISTENER)
     for endpoint in config.listeners:
         if endpoint.name == CONTROLLER_LISTENER:
-            doors.append(await listen_kafka(endpoint, driver, config.node_id, told))
+            doors.append(await listen_kafka(endpoint, driver, config.node_id, told, limits, refusals))
 
 
 def _grpc_listener(config: NodeConfig) -> Endpoint:

@@ -6,7 +6,7 @@ import asyncio
 import socket
 import struct
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 
 import pytest
 
@@ -34,6 +34,38 @@ class TestBounds:
                     for client in (known, third, fourth):
                         assert (await client.ask(api_versions(4))).error_code.value == 0
                     assert door.connections == 3
+
+        run(main())
+
+    def test_an_accept_beyond_the_descriptors_for_connections_is_closed_at_once(self) -> None:
+        async def main() -> None:
+            with socket.socket() as free:
+                beyond = free.fileno() + 8
+            async with AsyncExitStack() as stack:
+                door = await stack.enter_async_context(kafka_door(ScriptedNode(), Limits(first_kept=beyond)))
+                clients = [await stack.enter_async_context(connected(door.port)) for _ in range(8)]
+                for client in clients:
+                    await client.send(api_versions(4))
+                served = sum([not await client.is_closed() for client in clients])
+                assert 0 < served == door.connections < 8
+                assert door.refusals.counts == {("CONTROLLER", "limit"): 8 - served}
+
+        run(main())
+
+    def test_connections_from_one_address_have_a_bound(self) -> None:
+        async def main() -> None:
+            async with (
+                kafka_door(ScriptedNode(), Limits(max_connections_per_ip=1)) as door,
+                connected(door.port) as first,
+                connected(door.port) as second,
+            ):
+                assert await second.is_closed()
+                assert (await first.ask(api_versions(4))).error_code.value == 0
+                first.close()
+                await until(lambda: door.connections == 0, what="the first to be gone")
+                async with connected(door.port) as third:
+                    assert (await third.ask(api_versions(4))).error_code.value == 0
+                assert door.refusals.counts == {("CONTROLLER", "limit"): 1}
 
         run(main())
 

@@ -16,7 +16,7 @@ from metadata_log.offsets import Offset
 from metadata_log.voters import Endpoint
 from quorum.api.error_codes import Error
 from quorum.api.quorum_description import QuorumDescription, ReplicaDescription
-from quorum.server.kafka.frames import MAX_FRAME_BYTES
+from quorum.node.config.door_limits import DEFAULT_FRAME_BYTES
 from quorum.server.kafka.offered_versions import OFFERED
 from tests.support.kafka_requests import api_versions, describe_cluster, describe_quorum
 from tests.support.kafka_wire import connected, kafka_door, request_bytes, written
@@ -278,7 +278,7 @@ _HOSTILE = {
     "a negative length": struct.pack(">i", -1),
     "no length at all": struct.pack(">i", 0),
     "too short for a header": _framed(b"\0" * 7),
-    "larger than any request": struct.pack(">i", MAX_FRAME_BYTES + 1),
+    "larger than any request": struct.pack(">i", DEFAULT_FRAME_BYTES + 1),
     "an unknown API": _framed(struct.pack(">hhih", 999, 0, 1, -1)),
     "a negative API": _framed(struct.pack(">hhih", -1, 0, 1, -1)),
     "an API that is not offered": _framed(struct.pack(">hhih", 0, 9, 1, -1)),

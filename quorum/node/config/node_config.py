@@ -18,6 +18,7 @@ from metadata_log.voters import CONTROLLER_LISTENER, GRPC_LISTENER, Endpoint, Vo
 from quorum.controller.config import Setting
 from quorum.controller.configs.defaults import BOOLEAN, LONG, PASSWORD, STRING
 from quorum.controller.tokens import TokenSettings
+from quorum.node.config.door_limits import DOOR_FIELDS, DOOR_KEYS, DoorLimits
 from quorum.node.config.properties import PropertiesError, parse_properties
 from quorum.node.config.values import (
     SUPPORTED_PROTOCOL,
@@ -154,6 +155,7 @@ KEYS: Final[Mapping[str, Key]] = {
         field="delete_topic_delay_ms", parse=integer(0, _LARGEST_MS), default=str(4 * 3600 * 1000)
     ),
     "http.listener": Key(field="http_listener", parse=one_listener, default=""),
+    **{name: Key(field=at, parse=integer(low, high), default=str(usual)) for name, at, low, high, usual in DOOR_KEYS},
 }
 """All of them. Those that are ours, not Kafka's: `delete.topic.delay.ms` (KIP-516 names it), `http.listener` and
 `inter.controller.listener.name`."""
@@ -207,6 +209,7 @@ class NodeConfig(msgspec.Struct, frozen=True, kw_only=True):
     allow_everyone_if_no_acl: bool
     delete_topic_delay_ms: int
     http_listener: Endpoint | None
+    doors: DoorLimits
 
     @property
     def is_controller(self) -> bool:
@@ -290,6 +293,7 @@ def _settings(given: Mapping[str, str]) -> dict[str, Setting]:
 def _assembled(values: dict[str, Any]) -> NodeConfig:
     raft = {field: values.pop(field) for field in _RAFT_FIELDS}
     snapshots = {field: values.pop(field) for field in _SNAPSHOT_FIELDS}
+    doors = {field: values.pop(field) for field in DOOR_FIELDS}
     security, segment_bytes = values.pop("security_protocols"), values.pop("segment_bytes")
     log = LogConfig(
         segment_bytes=values.pop("internal_segment_bytes") or segment_bytes, segment_ms=values.pop("segment_ms")
@@ -300,6 +304,7 @@ def _assembled(values: dict[str, Any]) -> NodeConfig:
     config = NodeConfig(
         **{
             **values,
+            "doors": DoorLimits(**doors),
             "raft": RaftConfig(**raft, fetch_max_wait_ms=min(_FETCH_MAX_WAIT_MS, raft["fetch_timeout_ms"] // 2)),
             "log": log,
             "tokens": TokenSettings(secret_key=secret_key.encode(), **tokens) if secret_key else None,

@@ -6,7 +6,6 @@ cores do not log; what they did is told by the executor's events.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import sys
 import time
@@ -33,6 +32,7 @@ from quorum.node.core.ports import (
     VotersKnown,
     Watcher,
 )
+from quorum.node.process.refusals import Refusals, call_later
 from quorum.raft.ready import MajorityLost
 
 REFUSAL_EVERY_S: Final = 60.0
@@ -40,7 +40,7 @@ REFUSAL_EVERY_S: Final = 60.0
 SETTLED_S: Final = 1.0
 """A state that was not written and lasts for so long is; in the same epoch the next for twice as long, and so on."""
 _MOST_REFUSALS: Final = 1000
-"""Who asks may name itself as it likes."""
+"""Bounded, because clients choose their own names. What they cost in lines is bounded by `Refusals`."""
 
 
 def configure_logging(*, level: str = "INFO", as_json: bool = False, stream: TextIO | None = None) -> None:
@@ -88,11 +88,6 @@ def log_start(config: NodeConfig, opened: OpenedReplica, config_path: str) -> No
     )
 
 
-def call_later(delay_s: float, call: Callable[[], object]) -> None:
-    """In the running loop."""
-    asyncio.get_running_loop().call_later(delay_s, call)
-
-
 class LogWatcher:
     """Writes the events of one node to the log.
 
@@ -109,10 +104,12 @@ class LogWatcher:
         node_id: int,
         now_s: Callable[[], float] = time.monotonic,
         later: Callable[[float, Callable[[], object]], object] = call_later,
+        refusals: Refusals | None = None,
     ) -> None:
         self._log = structlog.get_logger().bind(node_id=node_id)
         self._now_s = now_s
         self._later = later
+        self._budget = refusals or Refusals(node_id, now_s, later)
         self._left_out: RoleChanged | None = None
         self._settles_at_s = 0.0
         self._settle_s = SETTLED_S
@@ -170,8 +167,8 @@ class LogWatcher:
             self._refusals[key] = (silent_until_s, times + 1)
             return
         self._refusals[key] = (now_s + REFUSAL_EVERY_S, 0)
-        write = self._log.info if event.passes else self._log.warning
-        write(
+        self._budget.write(
+            "info" if event.passes else "warning",
             "refusal",
             request=event.request,
             error=event.error.name,

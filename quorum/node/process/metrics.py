@@ -20,6 +20,7 @@ from quorum.node.core.checkpoint_jobs import SnapshotDamaged, SnapshotGenerated,
 from quorum.node.core.log_fence import HoldReason
 from quorum.node.core.ports import ControllerActivated, ImagePublished, NodeEvent, Refused, RoleChanged
 from quorum.node.core.view import NodeView
+from quorum.node.process.refusals import Refusals
 from quorum.node.storage.disk_threads import BUCKETS_S, SyncStats
 
 _ROLES = ("unattached", "prospective", "candidate", "follower", "leader", "resigned")
@@ -28,7 +29,8 @@ _ROLES = ("unattached", "prospective", "candidate", "follower", "leader", "resig
 class NodeMetrics:
     """One node's metrics: a watcher of its executor, and a renderer of its views."""
 
-    def __init__(self) -> None:
+    def __init__(self, refused: Refusals | None = None) -> None:
+        self._refused = refused or Refusals(-1)
         self.syncs = SyncStats()
         """To be given to the driver, whose writer thread fills it."""
         self._transitions: Counter[str] = Counter()
@@ -115,6 +117,7 @@ class NodeMetrics:
         for (error, by), count in self._refusals.items():
             refusals.add_metric([error, by], count)
         yield refusals
+        yield from _doors(self._refused)
 
     def _image(self, image: MetadataImage) -> Iterator[Metric]:
         end = image.offset_and_epoch
@@ -171,6 +174,20 @@ class _Snapshot:
 
     def collect(self) -> Iterable[Metric]:
         return self._metrics.families(self._view)
+
+
+def _doors(refused: Refusals) -> Iterator[Metric]:
+    connections = CounterMetricFamily(
+        "kraft_connections_refused",
+        "Connections closed and calls refused by a listener, by reason",
+        labels=["listener", "reason"],
+    )
+    for (listener, reason), count in refused.counts.items():
+        connections.add_metric([listener, reason], count)
+    yield connections
+    yield CounterMetricFamily(
+        "kraft_refusal_lines_left_out", "Refusals counted but not written to the log", refused.left_out
+    )
 
 
 def _gauge(name: str, text: str, value: float) -> GaugeMetricFamily:

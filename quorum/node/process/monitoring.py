@@ -14,14 +14,17 @@ from quorum.node.core.view import NodeView
 from quorum.node.process.http_server import HttpServer
 from quorum.node.process.log_lines import LogWatcher, Watchers
 from quorum.node.process.metrics import NodeMetrics
+from quorum.node.process.refusals import Refusals
 
 
 class Monitoring:
     """Made before the driver, which takes `watcher` and `metrics.syncs`; started once there is a node to look at."""
 
     def __init__(self, node_id: int, *more: Watcher) -> None:
-        self.metrics: Final = NodeMetrics()
-        self.watcher: Final = Watchers(LogWatcher(node_id), self.metrics, *more)
+        self.refusals: Final = Refusals(node_id)
+        """Of all listeners of this process."""
+        self.metrics: Final = NodeMetrics(self.refusals)
+        self.watcher: Final = Watchers(LogWatcher(node_id, refusals=self.refusals), self.metrics, *more)
         self.server: HttpServer | None = None
 
     async def start(self, view: Callable[[], NodeView], endpoint: Endpoint | None) -> None:

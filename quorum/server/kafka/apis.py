@@ -139,7 +139,7 @@ class _ToConnection:
 
     def fail(self, why: str) -> None:
         """See `exchange.Sink`."""
-        self._connection.fail(why)
+        self._connection.fail(why, "error")
 
 
 def load_newest() -> None:

@@ -9,19 +9,22 @@ longest: a request that is understood leaves the buffers within milliseconds.
 
 from __future__ import annotations
 
-import resource
-from typing import Final, Protocol
+from collections import Counter
+from typing import Protocol
 
 import msgspec
 
-_FILES_KEPT: Final = 1_000
-"""Descriptors that the log, the checkpoints and the other listener may need: without one, a node has to stop."""
+from quorum.node.config.door_limits import DEFAULT_FRAME_BYTES, LARGEST_INT32, DoorLimits, Shares
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The bounds. Times in seconds."""
 
     max_connections: int = 12_000
+    max_connections_per_ip: int = LARGEST_INT32
+    first_kept: int = LARGEST_INT32
+    """See `Shares`."""
+    max_frame_bytes: int = DEFAULT_FRAME_BYTES
     max_received_bytes: int = 64 << 20
     """Of requests that are not whole yet, or wait behind the one that is being answered."""
     max_unsent_bytes: int = 128 << 20
@@ -35,23 +38,22 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """How long a Fetch is held at most while nobody is known to lead: a broker gives up after two seconds."""
 
 
-def limits_of_this_process() -> Limits:
-    """The default limits, and no more connections than there may be files; raises the soft limit to the hard one."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if hard != resource.RLIM_INFINITY and soft < hard:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-        soft = hard
-    default = Limits()
-    if soft == resource.RLIM_INFINITY:
-        return default
-    return Limits(max_connections=min(default.max_connections, soft - min(_FILES_KEPT, soft // 2)))
+def limits_of(configured: DoorLimits, shares: Shares) -> Limits:
+    """Return the bounds of a listener with that configuration and share of the descriptors."""
+    return Limits(
+        max_connections=shares.kafka,
+        max_connections_per_ip=configured.max_connections_per_ip,
+        first_kept=shares.first_kept,
+        max_frame_bytes=configured.max_frame_bytes,
+        idle_s=configured.max_idle_ms / 1000,
+    )
 
 
 class Holder(Protocol):
     """A connection, as far as its bounds are concerned."""
 
-    def evict(self, why: str) -> None:
-        """Close it at once."""
+    def evict(self, why: str, reason: str) -> None:
+        """Close it at once; `reason` is `limit` or `slow`."""
 
 
 class _Account:
@@ -98,6 +100,8 @@ class Bounds:
         self._unsent = _Account(limits.max_unsent_bytes)
         self._strangers: dict[Holder, float] = {}
         self._idle: dict[Holder, float] = {}
+        self._hosts: dict[Holder, str] = {}
+        self._by_host = Counter[str]()
 
     @property
     def received_bytes(self) -> int:
@@ -109,17 +113,35 @@ class Bounds:
         """Of all answers that wait to be read."""
         return self._unsent.total
 
-    def on_open(self, holder: Holder, now_s: float) -> None:
+    def refusal_of(self, host: str, descriptor: int) -> str | None:
+        """Return why a connection that was just accepted must be closed at once, or None.
+
+        A connection without a descriptor of its own has -1.
+        """
+        if descriptor >= self.limits.first_kept:
+            return f"descriptor {descriptor}: those from {self.limits.first_kept} on are kept for the log"
+        if self._by_host[host] >= self.limits.max_connections_per_ip:
+            return f"max.connections.per.ip={self.limits.max_connections_per_ip}"
+        return None
+
+    def on_open(self, holder: Holder, host: str, now_s: float) -> None:
         """A new connection; when it is one too many, the one that has been idle for longest goes, else itself."""
         self.open.add(holder)
+        self._hosts[holder] = host
+        self._by_host[host] += 1
         self._strangers[holder] = now_s
         if len(self.open) > self.limits.max_connections:
             others = (each for queue in (self._strangers, self._idle) for each in queue)
-            next(others, holder).evict("there are too many connections")
+            next(others, holder).evict("there are too many connections", "limit")
 
     def on_closed(self, holder: Holder) -> None:
         """It is gone."""
         self.open.discard(holder)
+        host = self._hosts.pop(holder, None)
+        if host is not None:
+            self._by_host[host] -= 1
+            if not self._by_host[host]:
+                del self._by_host[host]
         self._strangers.pop(holder, None)
         self._idle.pop(holder, None)
         self._received.set(holder, 0, 0.0)
@@ -148,15 +170,15 @@ class Bounds:
         """Close who has waited for too long."""
         limits = self.limits
         for holder in self._received.overdue(now_s - limits.frame_s):
-            holder.evict(f"its request was not whole after {limits.frame_s:g} s")
+            holder.evict(f"its request was not whole after {limits.frame_s:g} s", "slow")
         for holder in self._unsent.overdue(now_s - limits.frame_s):
-            holder.evict(f"it did not read its answer for {limits.frame_s:g} s")
+            holder.evict(f"it did not read its answer for {limits.frame_s:g} s", "slow")
         for queue in (self._strangers, self._idle):
             for holder, since in list(queue.items()):
                 if since > now_s - limits.idle_s:
                     break
-                holder.evict(f"it was idle for {limits.idle_s:g} s")
+                holder.evict(f"it was idle for {limits.idle_s:g} s", "slow")
 
     def _make_room(self, holder: Holder | None, why: str) -> None:
         if holder is not None:
-            holder.evict(why)
+            holder.evict(why, "limit")

@@ -30,8 +30,8 @@ class Listener(Protocol):
     def serve(self, connection: Connection, caller: Caller, frame: bytes) -> GiveUp | None:
         """Answer a request, or close its connection; return what to call if the answer is no longer wanted."""
 
-    def log_closed(self, host: str, why: str) -> None:
-        """Log that this side closed a connection."""
+    def on_refused(self, host: str, why: str, reason: str) -> None:
+        """Count and log that this side closed a connection."""
 
 
 _MOST_BEHIND: Final = 64 * 1024
@@ -50,7 +50,7 @@ class Connection(asyncio.Protocol):
         self._door = door
         self._bounds = bounds
         self._loop = asyncio.get_running_loop()
-        self._frames = Frames()
+        self._frames = Frames(bounds.limits.max_frame_bytes)
         self._visitor: GrpcVisitor | None = None
         self._is_first = True
         self._is_in_flight = False
@@ -69,8 +69,14 @@ class Connection(asyncio.Protocol):
         self._transport = cast("asyncio.Transport", transport)
         self._transport.set_write_buffer_limits(high=_MOST_WRITTEN)
         peer = transport.get_extra_info("peername")
-        self._caller = self._door.caller(str(peer[0]) if peer else "")
-        self._bounds.on_open(self, self._loop.time())
+        host = str(peer[0]) if peer else ""
+        self._caller = self._door.caller(host)
+        opened = transport.get_extra_info("socket")
+        refusal = self._bounds.refusal_of(host, -1 if opened is None else opened.fileno())
+        if refusal is not None:
+            self.fail(refusal, "limit")
+            return
+        self._bounds.on_open(self, host, self._loop.time())
 
     def connection_lost(self, exc: Exception | None) -> None:
         """See asyncio."""
@@ -105,14 +111,14 @@ class Connection(asyncio.Protocol):
 
     # --- the door's side
 
-    def evict(self, why: str) -> None:
+    def evict(self, why: str, reason: str) -> None:
         """See `bounds.Holder`."""
-        self.fail(why)
+        self.fail(why, reason)
 
-    def fail(self, why: str) -> None:
-        """Close at once; `why` is for the log."""
+    def fail(self, why: str, reason: str = "malformed") -> None:
+        """Close at once; `why` is for the log, `reason` for the count."""
         if not self._transport.is_closing():
-            self._door.log_closed(self._caller.host, why)
+            self._door.on_refused(self._caller.host, why, reason)
         self._transport.abort()
 
     def answer(self, data: bytes, muted_s: float = 0.0) -> None:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Final
 
-MAX_FRAME_BYTES: Final = 4 << 20
-"""Of one request. The largest that is of use, 10,000 topics with the longest names, has 2.7 MB."""
+from quorum.node.config.door_limits import DEFAULT_FRAME_BYTES
+
 _LENGTH_BYTES: Final = 4
 _SMALLEST: Final = 8
 """Key, version and correlation id."""
@@ -21,7 +21,7 @@ class BadLengthError(Exception):
 class Frames:
     """What came and was not taken yet."""
 
-    def __init__(self, max_bytes: int = MAX_FRAME_BYTES) -> None:
+    def __init__(self, max_bytes: int = DEFAULT_FRAME_BYTES) -> None:
         self._max_bytes = max_bytes
         self._buffer = bytearray()
 

@@ -11,12 +11,12 @@ import asyncio
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-import structlog
-
 from metadata_log.voters import Endpoint
+from quorum.node.config.door_limits import DoorLimits, shares_of_this_process
 from quorum.node.core.ports import NodeEvent, RoleChanged
 from quorum.node.process.listeners import cannot_listen
-from quorum.server.kafka.bounds import Bounds, Limits, limits_of_this_process
+from quorum.node.process.refusals import Refusals
+from quorum.server.kafka.bounds import Bounds, Limits, limits_of
 from quorum.server.kafka.connection import Connection
 from quorum.server.kafka.exchange import GiveUp
 from quorum.server.kafka.large_requests import AT_ONCE_BYTES, LargeRequests
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from quorum.server.kafka.apis import Apis
 
 _BACKLOG: Final = 1024
-_LOG_EVERY_S: Final = 1.0
-"""Lines about closed connections; how many were not written stands in the next one."""
 
 
 class LeaderWatcher:
@@ -48,18 +46,16 @@ class KafkaDoor:
     """One bound listener."""
 
     def __init__(
-        self, listener: Endpoint, node: Node, node_id: int, told: Endpoint, limits: Limits, apis: Apis
+        self, listener: Endpoint, node: Node, refusal: str, limits: Limits, apis: Apis, refusals: Refusals
     ) -> None:
         self.listener = listener.name
-        self.refusal = refusal(listener.name, node_id, told)
+        self.refusal = refusal
         self._node = node
         self._bounds = Bounds(limits)
-        self._log = structlog.get_logger().bind(node_id=node_id, listener=listener.name)
+        self.refusals: Final = refusals
         self._loop = asyncio.get_running_loop()
         self._apis = apis
         self._large = LargeRequests()
-        self._logged_at_s = -_LOG_EVERY_S
-        self._not_logged = 0
         self._server: asyncio.Server
         self._sweeping: asyncio.TimerHandle
 
@@ -121,14 +117,9 @@ class KafkaDoor:
         """Somebody leads: who waits for that is answered, after the turn."""
         self._loop.call_soon(self._apis.on_leader)
 
-    def log_closed(self, host: str, why: str) -> None:
-        """A connection was closed by us."""
-        now_s = self._loop.time()
-        if now_s - self._logged_at_s < _LOG_EVERY_S:
-            self._not_logged += 1
-            return
-        self._log.warning("connection closed", client=host, why=why, others=self._not_logged)
-        self._logged_at_s, self._not_logged = now_s, 0
+    def on_refused(self, host: str, why: str, reason: str) -> None:
+        """Count and log that this side closed a connection."""
+        self.refusals.closed(self.listener, reason, host, why)
 
     def _serve_later(self, connection: Connection, caller: Caller, frame: bytes) -> GiveUp | None:
         is_served = False
@@ -137,7 +128,7 @@ class KafkaDoor:
             is_served = True
         finally:
             if not is_served:  # a bug of ours, which the loop logs
-                connection.fail("its request could not be taken")
+                connection.fail("its request could not be taken", "error")
         return give_up
 
     def _connect(self) -> Connection:
@@ -149,7 +140,12 @@ class KafkaDoor:
 
 
 async def listen_kafka(
-    endpoint: Endpoint, node: Node, node_id: int, grpc_endpoint: Endpoint, limits: Limits | None = None
+    endpoint: Endpoint,
+    node: Node,
+    node_id: int,
+    grpc_endpoint: Endpoint,
+    limits: Limits | None = None,
+    refusals: Refusals | None = None,
 ) -> KafkaDoor:
     """Bind a listener of Kafka's protocol and serve; gRPC clients that come there are told `grpc_endpoint`.
 
@@ -159,8 +155,9 @@ async def listen_kafka(
     from quorum.server.kafka.apis import Apis, load_newest  # noqa: PLC0415  (kio: where nothing listens, nobody pays)
 
     load_newest()
-    limits = limits or limits_of_this_process()
+    limits = limits or limits_of(DoorLimits(), shares_of_this_process())
     apis = Apis(node, endpoint.name, limits.held_s)
-    door = KafkaDoor(endpoint, node, node_id, grpc_endpoint, limits, apis)
+    said = refusal(endpoint.name, node_id, grpc_endpoint)
+    door = KafkaDoor(endpoint, node, said, limits, apis, refusals or Refusals(node_id))
     await door.start(endpoint)
     return door

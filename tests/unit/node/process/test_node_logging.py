@@ -171,7 +171,7 @@ def test_a_refusal_that_goes_on_is_written_once_a_minute_and_counted() -> None:
 def test_what_refusals_are_remembered_is_bounded() -> None:
     stream = io.StringIO()
     configure_logging(as_json=True, stream=stream)
-    watcher = LogWatcher(1)
+    watcher = LogWatcher(1, later=lambda _delay_s, _call: None)
     for number in range(2500):
         peer = f"{number}@10.0.0.9"
         watcher.on_event(Refused(request="VoteRequest", error=Error.UNKNOWN_TOPIC_ID, why="no", by_us=True, peer=peer))

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kio.serial import entity_reader
 
-from quorum.server.kafka.frames import MAX_FRAME_BYTES
+from quorum.node.config.door_limits import DEFAULT_FRAME_BYTES
 from quorum.server.kafka.offered_versions import OFFERED
 from quorum.transport.kafka.reader import MAX_ELEMENTS, NUMBERS_AN_ELEMENT, BadFrame, Cursor, reader_of
 from quorum.transport.kafka.wire import read_header, read_request
@@ -104,7 +104,7 @@ def test_a_broker_may_alter_all_partitions_that_a_frame_holds(version: int) -> N
     topic = dataclasses.replace(topic, partitions=(partition,) * 70_000)
     asked = dataclasses.replace(sample, topics=(topic,))
     frame = request_bytes(56, version, written(asked))[4:]
-    assert len(frame) < MAX_FRAME_BYTES
+    assert len(frame) < DEFAULT_FRAME_BYTES
     assert read_request("alter_partition", read_header(frame), frame) == asked
 
 
