@@ -18,15 +18,17 @@ from grpc_reflection.v1alpha import reflection
 from broker_agent.doors import AgentDoor
 from kraft.v1 import agent_pb2, agent_pb2_grpc
 from metadata_log.voters import GRPC_LISTENER, Endpoint
+from quorum.node.config.door_limits import shares_of_this_process
 from quorum.node.config.node_config import NodeConfig
 from quorum.node.config.values import ConfigError
+from quorum.node.process.grpc_guard import Guard
 from quorum.node.process.listeners import ListenError, require_bindable
-from quorum.transport.channel import SERVER_OPTIONS, address_of
+from quorum.transport.channel import address_of, server_options
 
 _HEALTH_EVERY_S: Final = 0.25
 
 
-async def listen(config: NodeConfig, door: AgentDoor, checks: HealthServicer) -> grpc.aio.Server:
+async def listen(config: NodeConfig, door: AgentDoor, checks: HealthServicer, guard: Guard) -> grpc.aio.Server:
     """Bind and serve the listener GRPC.
 
     Raises:
@@ -34,7 +36,8 @@ async def listen(config: NodeConfig, door: AgentDoor, checks: HealthServicer) ->
     """
     endpoint = grpc_listener(config)
     require_bindable(endpoint)
-    server = grpc.aio.server(options=SERVER_OPTIONS, maximum_concurrent_rpcs=1_000)
+    connections = shares_of_this_process(config.doors.max_connections).grpc
+    server = grpc.aio.server(interceptors=[guard], options=server_options(connections, config.doors.max_idle_ms))
     agent_pb2_grpc.add_AgentServicer_to_server(door, server)
     service = agent_pb2.DESCRIPTOR.services_by_name["Agent"].full_name
     await checks.set("", health_pb2.HealthCheckResponse.NOT_SERVING)

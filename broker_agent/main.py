@@ -26,6 +26,7 @@ from metadata_log.directory import read_meta_properties
 from metadata_log.errors import DirectoryError
 from metadata_log.files.os_files import OsFiles
 from metadata_log.ids import DirectoryId, NodeId, Uuid
+from metadata_log.voters import GRPC_LISTENER
 from quorum.client.client import Client
 from quorum.client.requests import FeatureRange, Listener, RegisterBroker
 from quorum.node.config.node_config import NodeConfig, load_config
@@ -36,18 +37,23 @@ from quorum.node.core.executor import ExecutorConfig
 from quorum.node.core.opened import OpenedReplica
 from quorum.node.process.drain_tasks import settle
 from quorum.node.process.driver import Driver
+from quorum.node.process.grpc_guard import Guard
 from quorum.node.process.health import are_ok
 from quorum.node.process.http_server import HttpServer
 from quorum.node.process.interpreter import without_collections
 from quorum.node.process.log_lines import LogWatcher, Watchers, log_start
 from quorum.node.process.metrics import NodeMetrics
+from quorum.node.process.refusals import Refusals
 from quorum.node.process.system_ports import SystemClock, SystemEntropy
 from quorum.node.process.systemd import READY, STOPPING, notify
+from quorum.node.process.voter_hosts import VoterHosts
 from quorum.node.storage.open_replica import open_replica
 from quorum.transport.channel import address_of
 from quorum.transport.network import PeerNetwork
 
 _STOP_GRACE_S: Final = 0.1
+_MOST_CALLS: Final = 1_000
+"""Open at a time on the listener GRPC."""
 
 
 def run(config_path: str | Path) -> None:
@@ -70,17 +76,18 @@ async def serve(config: NodeConfig, *, config_path: str = "") -> None:
     opened = _open(files, config, log)
     client = Client([address_of(server) for server in config.bootstrap_servers])
     agent = _agent(files, opened, config, client)
-    network, metrics = PeerNetwork(), NodeMetrics()
+    network, refusals = PeerNetwork(), Refusals(config.node_id)
+    metrics = NodeMetrics(refusals)
     clusters = ClusterIdCheck(opened.meta.cluster_id)
     readiness = Readiness(RegistrationCheck(agent.lifecycle), clusters)
-    watchers = Watchers(LogWatcher(config.node_id), metrics, agent, clusters)
+    watchers = Watchers(LogWatcher(config.node_id, refusals=refusals), metrics, agent, clusters)
     driver = Driver(opened, _observer(config, opened.meta.cluster_id), network, watchers, syncs=metrics.syncs)
     agent.attach(driver)
     http = HttpServer(driver.view, metrics, readiness.more)
     checks, server = HealthServicer(), None
     try:
         agent.partitions.open()
-        server = await listen(config, AgentDoor(agent, opened.meta.cluster_id), checks)
+        server = await listen(config, AgentDoor(agent, opened.meta.cluster_id), checks, _guard(config, agent, refusals))
         if config.http_listener is not None:
             await http.start(config.http_listener)
     except BaseException:
@@ -105,6 +112,12 @@ async def serve(config: NodeConfig, *, config_path: str = "") -> None:
         await network.close()
         await settle()
     log.info("stopped")
+
+
+def _guard(config: NodeConfig, agent: Agent, refusals: Refusals) -> Guard:
+    voters = VoterHosts(lambda: [at for voter in agent.driver.describe_quorum().voters for at in voter.endpoints])
+    per_host = config.doors.max_connections_per_ip
+    return Guard(GRPC_LISTENER, voters, refusals, most_open=_MOST_CALLS, most_per_host=per_host)
 
 
 def _observer(config: NodeConfig, cluster_id: str) -> ExecutorConfig:

@@ -18,7 +18,7 @@ from quorum.api.calls import NO_OFFSET, ClientAnswer
 from quorum.api.error_codes import Error
 from quorum.client.arguments import in_ms
 from quorum.client.errors import RefusedError, not_sent
-from quorum.transport.channel import MESSAGE_LIMIT_BYTES, SESSION_HEADER, open_channel
+from quorum.transport.channel import REQUEST_LIMIT_BYTES, SESSION_HEADER, open_channel
 from quorum.transport.grpc.convert.calls import answer_from, call_to
 from quorum.transport.grpc.convert.common import BadMessage
 from quorum.transport.grpc.convert.parts import joined
@@ -29,7 +29,7 @@ MAX_IN_FLIGHT: Final = 8_192
 """Calls unanswered on one session; one more waits for room."""
 _MESSAGE_BYTES: Final = 1024 * 1024
 """A message is closed once it has so much."""
-_CALL_LIMIT_BYTES: Final = MESSAGE_LIMIT_BYTES - _MESSAGE_BYTES
+_CALL_LIMIT_BYTES: Final = REQUEST_LIMIT_BYTES - _MESSAGE_BYTES
 _SLACK_S: Final = 0.1
 """The controller gets so much longer than the caller's deadline, to say by itself that it is past."""
 

@@ -80,7 +80,7 @@ async def serve(config: NodeConfig, *, config_path: str = "", watcher: Watcher |
         shares = shares_of_this_process(config.doors.max_connections)
         await _listen_kafka(config, driver, doors, limits_of(config.doors, shares), monitoring.refusals)
         leaders.doors = doors
-        server, port = await listen(_grpc_listener(config), driver)
+        server, port = await listen(_grpc_listener(config), driver, config.doors, monitoring.refusals)
         await monitoring.start(driver.view, config.http_listener)
     except OSError:
         opened.abandon()

@@ -23,14 +23,17 @@ MESSAGE_LIMIT_BYTES: Final = LARGEST_BATCH_BYTES + 1024 * 1024
 SESSION_HEADER: Final = ("kraft-session", "1")
 """Metadata by which a controller greets a Session: without it, nobody has taken the stream."""
 
+REQUEST_LIMIT_BYTES: Final = 4 * 1024 * 1024 + 64 * 1024
+"""The largest message that a server reads: answers are large, requests are not."""
 _WINDOW_BYTES: Final = 4 * 1024 * 1024
+_SERVERS_WINDOW_BYTES: Final = 256 * 1024
+"""So much of a message may arrive before a handler asks for the message."""
 
 _NO_CONNECTION: Final = (grpc.ChannelConnectivity.TRANSIENT_FAILURE, grpc.ChannelConnectivity.SHUTDOWN)
 
 Options = tuple[tuple[str, int], ...]
 
 _COMMON: Final[Options] = (
-    ("grpc.max_receive_message_length", MESSAGE_LIMIT_BYTES),
     ("grpc.max_send_message_length", MESSAGE_LIMIT_BYTES),
     # A peer whose host is gone sends nothing, not even a reset: its streams end after 10 + 5 s.
     ("grpc.keepalive_time_ms", 10_000),
@@ -40,10 +43,11 @@ _COMMON: Final[Options] = (
     # No probing of the line with pings beside the data: with one small message at a time they cost a fifth of the rate.
     # Instead of what they would find out, so many bytes may be under way on a stream.
     ("grpc.http2.bdp_probe", 0),
-    ("grpc.http2.lookahead_bytes", _WINDOW_BYTES),
 )
 CHANNEL_OPTIONS: Final[Options] = (
     *_COMMON,
+    ("grpc.max_receive_message_length", MESSAGE_LIMIT_BYTES),
+    ("grpc.http2.lookahead_bytes", _WINDOW_BYTES),
     ("grpc.enable_http_proxy", 0),
     # Whether a request may be sent twice is decided by the caller, never by the channel.
     ("grpc.enable_retries", 0),
@@ -54,13 +58,26 @@ CHANNEL_OPTIONS: Final[Options] = (
     # Each channel has its own connection, so that closing it closes that, and its backoff is its own.
     ("grpc.use_local_subchannel_pool", 1),
 )
-SERVER_OPTIONS: Final[Options] = (
-    *_COMMON,
-    # Otherwise a second process could bind the same port and take half of the connections.
-    ("grpc.so_reuseport", 0),
-    ("grpc.http2.min_ping_interval_without_data_ms", 1_000),
-    ("grpc.http2.max_ping_strikes", 0),
-)
+
+
+def server_options(most_connections: int, max_idle_ms: int) -> Options:
+    """Return how a server is set up that accepts so many connections; one more is closed at once.
+
+    A connection without an open call is closed after `max_idle_ms`.
+    """
+    return (
+        *_COMMON,
+        ("grpc.max_receive_message_length", REQUEST_LIMIT_BYTES),
+        ("grpc.http2.lookahead_bytes", _SERVERS_WINDOW_BYTES),
+        ("grpc.max_allowed_incoming_connections", most_connections),
+        ("grpc.max_connection_idle_ms", max_idle_ms),
+        ("grpc.max_concurrent_streams", 100),
+        ("grpc.server_handshake_timeout_ms", 10_000),
+        # Otherwise a second process could bind the same port and take half of the connections.
+        ("grpc.so_reuseport", 0),
+        ("grpc.http2.min_ping_interval_without_data_ms", 1_000),
+        ("grpc.http2.max_ping_strikes", 0),
+    )
 
 
 def address_of(endpoint: Endpoint) -> str:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from typing import Any, Final
-from urllib.parse import unquote
 
 import grpc
 
 from metadata_log.voters import GRPC_LISTENER
+from quorum.node.process.grpc_guard import host_of
 from quorum.server.node import Caller, Node
 
 STREAM_GONE: Final = (grpc.aio.AioRpcError, grpc.aio.InternalError, asyncio.InvalidStateError)
@@ -16,9 +16,8 @@ STREAM_GONE: Final = (grpc.aio.AioRpcError, grpc.aio.InternalError, asyncio.Inva
 
 
 def caller_of(context: Any, node: Node) -> Caller:
-    """The caller of a gRPC method, whose `context.peer()` is as `ipv4:127.0.0.1:4711` or `ipv6:%5B::1%5D:4711`."""
-    _, _, address = unquote(context.peer()).partition(":")
-    return Caller(host=address.rpartition(":")[0].strip("[]"), listener=GRPC_LISTENER, authorizer=node.authorizer)
+    """Return the caller of a gRPC method."""
+    return Caller(host=host_of(context.peer()), listener=GRPC_LISTENER, authorizer=node.authorizer)
 
 
 async def end_tasks(*tasks: asyncio.Task[None]) -> None:
