@@ -83,7 +83,7 @@ async def serve(config: NodeConfig, *, config_path: str = "") -> None:
     watchers = Watchers(LogWatcher(config.node_id, refusals=refusals), metrics, agent, clusters)
     driver = Driver(opened, _observer(config, opened.meta.cluster_id), network, watchers, syncs=metrics.syncs)
     agent.attach(driver)
-    http = HttpServer(driver.view, metrics, readiness.more)
+    http = HttpServer(driver.view, metrics, refusals, readiness.more)
     checks, server = HealthServicer(), None
     try:
         agent.partitions.open()

@@ -1,7 +1,8 @@
 """A small HTTP server for /livez, /readyz and /metrics.
 
 Decides: the paths, status codes and text forms. Must not know: what the checks check. It answers GET and HEAD, one
-request a connection, and bounds everything: connections, the size of a request, the time it may take.
+request a connection, and bounds everything: connections, the size of a request, the time it may take. At the limit the
+connection that has been open for longest makes room: a probe is answered within milliseconds, a silent client never.
 
 `/readyz` is 200 or 503 with one line a check, `[+]name what` or `[-]name what`, so that a probe's log says what failed;
 `?format=json` gives the same as JSON.
@@ -13,16 +14,20 @@ import asyncio
 import contextlib
 import json
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Final
+from typing import Final, Protocol
 
 from metadata_log.voters import Endpoint
+from quorum.node.config.door_limits import HTTP_PLACES
 from quorum.node.core.view import NodeView
 from quorum.node.process.health import Check, are_ok, check_alive, check_ready
-from quorum.node.process.listeners import cannot_listen
+from quorum.node.process.listeners import cannot_listen, is_loopback
 from quorum.node.process.metrics import NodeMetrics
+from quorum.node.process.refusals import Refusals
 
 _MAX_REQUEST_BYTES: Final = 8192
-_MAX_CONNECTIONS: Final = 64
+PLACES_FOR_LOOPBACK: Final = 8
+"""Of all places: a probe on this host is answered, whatever other hosts do."""
+_HEADER_S: Final = 2.0
 _TIMEOUT_S: Final = 5.0
 _REASONS: Final = {
     200: "OK",
@@ -38,6 +43,41 @@ _JSON: Final = "application/json"
 Answer = tuple[int, str, bytes]
 
 
+class Client(Protocol):
+    """An open connection, as far as its place is concerned."""
+
+    def abort(self) -> None:
+        """Close it at once."""
+
+
+class Places:
+    """The open connections, and which of them makes room for a new one."""
+
+    def __init__(self, most: int = HTTP_PLACES, for_loopback: int = PLACES_FOR_LOOPBACK) -> None:
+        self._most = most
+        self._most_remote = most - for_loopback
+        self._open: dict[Client, bool] = {}
+        """In the order of their arrival; True for one from another host."""
+        self._remote = 0
+
+    def enter(self, client: Client, *, is_remote: bool) -> Client | None:
+        """Give a new connection its place; returns the one that was closed for it."""
+        gone = None
+        if len(self._open) >= self._most or (is_remote and self._remote >= self._most_remote):
+            of_its_kind = (client for client, other in self._open.items() if other or not is_remote)
+            gone = next(of_its_kind, next(iter(self._open)))
+        if gone is not None:
+            self.leave(gone)
+            gone.abort()
+        self._open[client] = is_remote
+        self._remote += is_remote
+        return gone
+
+    def leave(self, client: Client) -> None:
+        """It is gone."""
+        self._remote -= self._open.pop(client, False)
+
+
 class HttpServer:
     """Serves one node's health and metrics; `address` is known once it listens."""
 
@@ -45,14 +85,16 @@ class HttpServer:
         self,
         view: Callable[[], NodeView],
         metrics: NodeMetrics,
+        refusals: Refusals | None = None,
         more_ready: Callable[[NodeView], Iterable[Check]] = lambda view: (),
     ) -> None:
         """`more_ready`: checks that `/readyz` asks beside those of every node."""
         self._view = view
         self._metrics = metrics
+        self._refusals = refusals or Refusals(-1)
         self._more_ready = more_ready
         self._server: asyncio.Server | None = None
-        self._open = 0
+        self._places = Places()
         self._pages: dict[str, Callable[[str], Awaitable[Answer]]] = {
             "/livez": self._alive,
             "/readyz": self._ready,
@@ -86,20 +128,27 @@ class HttpServer:
             await self._server.wait_closed()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._open += 1
+        peer = writer.get_extra_info("peername")
+        host = str(peer[0]) if peer else ""
+        client = writer.transport
+        if self._places.enter(client, is_remote=not is_loopback(host)) is not None:
+            self._refusals.closed("HTTP", "limit", host, "there are too many connections: the oldest was closed")
         try:
-            # Whoever asked may have gone, or send too slowly: then there is nobody to tell.
+            # The client may be gone, or send too slowly.
             with contextlib.suppress(TimeoutError, ConnectionError):
-                if self._open <= _MAX_CONNECTIONS:
-                    async with asyncio.timeout(_TIMEOUT_S):
-                        await self._answer(reader, writer)
+                async with asyncio.timeout(_TIMEOUT_S):
+                    await self._answer(reader, writer, host)
         finally:
-            self._open -= 1
+            self._places.leave(client)
             writer.close()
 
-    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, host: str) -> None:
         try:
-            head = await reader.readuntil(b"\r\n\r\n")
+            async with asyncio.timeout(_HEADER_S):
+                head = await reader.readuntil(b"\r\n\r\n")
+        except TimeoutError:
+            self._refusals.closed("HTTP", "slow", host, f"its request was not whole after {_HEADER_S:g} s")
+            raise
         except (asyncio.IncompleteReadError, asyncio.LimitOverrunError):
             method, (status, kind, body) = "GET", (400, _TEXT, b"not an HTTP request\n")
         else:

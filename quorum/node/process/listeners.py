@@ -6,6 +6,7 @@ Decides: the one sentence of an address that cannot be bound. Must not know: wha
 from __future__ import annotations
 
 import errno
+import ipaddress
 import socket
 from typing import Final
 
@@ -26,6 +27,18 @@ def cannot_listen(endpoint: Endpoint, error: OSError) -> ListenError:
     """What is said of it, the listener named as in its configuration."""
     why = "its host has no address" if isinstance(error, socket.gaierror) else _WHYS.get(error.errno or 0)
     return ListenError(f"cannot listen at {endpoint}: {why or error.strerror or error}")
+
+
+def is_loopback(host: str) -> bool:
+    """Return True if only processes of this host can reach that address, or come from it."""
+    if host == "localhost":
+        return True
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    mapped = getattr(address, "ipv4_mapped", None)
+    return (mapped or address).is_loopback
 
 
 def require_bindable(endpoint: Endpoint) -> None:

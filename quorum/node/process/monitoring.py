@@ -34,7 +34,7 @@ class Monitoring:
             ListenError: the address cannot be bound.
         """
         if endpoint is not None:
-            self.server = HttpServer(view, self.metrics)
+            self.server = HttpServer(view, self.metrics, self.refusals)
             await self.server.start(endpoint)
 
     async def stop(self) -> None:
