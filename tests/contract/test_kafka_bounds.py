@@ -6,7 +6,7 @@ import asyncio
 import socket
 import struct
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 
 import pytest
 
@@ -39,8 +39,8 @@ class TestBounds:
 
     def test_an_accept_beyond_the_descriptors_for_connections_is_closed_at_once(self) -> None:
         async def main() -> None:
-            with socket.socket() as free:
-                beyond = free.fileno() + 8
+            with ExitStack() as sockets:
+                beyond = sorted(sockets.enter_context(socket.socket()).fileno() for _ in range(11))[-1]
             async with AsyncExitStack() as stack:
                 door = await stack.enter_async_context(kafka_door(ScriptedNode(), Limits(first_kept=beyond)))
                 clients = [await stack.enter_async_context(connected(door.port)) for _ in range(8)]

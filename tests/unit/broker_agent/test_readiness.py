@@ -39,6 +39,7 @@ VIEW = NodeView(
     snapshot_end_offset=Offset(-1),
     snapshot_bytes=0,
     snapshot_time_ms=-1,
+    held=None,
     recovery_warnings=(),
     turns=0,
     turn_seconds=0.0,
