@@ -26,7 +26,7 @@ _MS_PER_S: Final = 1000
 _RECONCILE_EVERY_S: Final = 0.02
 """At most this often: what a burst of changes does to one topic is carried out once."""
 _REMOVAL_LOOK_S: Final = 60.0
-"""At the longest between two looks at what is due for removal; the wall clock may be set."""
+"""At the longest between two looks at what is due for removal: the wall clock may be set, and time is saved."""
 _TELL_LEAVING_EVERY_MS: Final = 2_000
 
 log = structlog.get_logger("broker_agent")
@@ -190,8 +190,8 @@ class Agent:
             await self._may_remove.wait()
             self._has_staged.clear()
             next_ms = await asyncio.to_thread(self.partitions.remove_due)
-            wait_s = None if next_ms is None else (next_ms - self.partitions.wall_ms()) / _MS_PER_S
-            await wait_for_event(self._has_staged, wait_s if wait_s is None else min(max(wait_s, 0.0), _REMOVAL_LOOK_S))
+            wait_s = None if next_ms is None else min(next_ms / _MS_PER_S, _REMOVAL_LOOK_S)
+            await wait_for_event(self._has_staged, wait_s)
 
     async def _grow_isrs(self) -> None:
         while True:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import time
 from pathlib import Path
 from typing import Final
 
@@ -44,7 +45,7 @@ from quorum.node.process.interpreter import without_collections
 from quorum.node.process.log_lines import LogWatcher, Watchers, log_start
 from quorum.node.process.metrics import NodeMetrics
 from quorum.node.process.refusals import Refusals
-from quorum.node.process.system_ports import SystemClock, SystemEntropy
+from quorum.node.process.system_ports import SystemEntropy
 from quorum.node.process.systemd import READY, STOPPING, notify
 from quorum.node.process.voter_hosts import VoterHosts
 from quorum.node.storage.open_replica import open_replica
@@ -54,6 +55,7 @@ from quorum.transport.network import PeerNetwork
 _STOP_GRACE_S: Final = 0.1
 _MOST_CALLS: Final = 1_000
 """Open at a time on the listener GRPC."""
+_NS_PER_MS: Final = 1_000_000
 
 
 def run(config_path: str | Path) -> None:
@@ -147,7 +149,7 @@ def _open(files: OsFiles, config: NodeConfig, log: structlog.stdlib.BoundLogger)
 
 
 def _agent(files: OsFiles, opened: OpenedReplica, config: NodeConfig, client: Client) -> Agent:
-    entropy, clock = SystemEntropy(), SystemClock()
+    entropy = SystemEntropy()
     broker_id, incarnation_id = NodeId(config.node_id), Uuid(entropy.new_id())
     directories = _directories(files, config)
     registration = RegisterBroker(
@@ -172,7 +174,8 @@ def _agent(files: OsFiles, opened: OpenedReplica, config: NodeConfig, client: Cl
         directories,
         Journal.open(files, config.metadata_log_dir, broker_id),
         delete_delay_ms=config.delete_topic_delay_ms,
-        wall_ms=lambda: clock.now().wall_ms,
+        wall_ms=lambda: time.time_ns() // _NS_PER_MS,
+        monotonic_ms=lambda: time.monotonic_ns() // _NS_PER_MS,
         new_token=entropy.new_id,
     )
     return Agent(

@@ -15,6 +15,7 @@ from broker_agent import storage
 from broker_agent.changes import TopicChanges, own_id
 from broker_agent.journal import Journal
 from broker_agent.reconciler import Make, Plan, SetAside, Stage, assigned, plan
+from broker_agent.removal import Removals
 from broker_agent.storage import PartitionDirectory, StagedDirectory
 from metadata_log.files.port import Files
 from metadata_log.ids import DirectoryId, NodeId, TopicId, id_text
@@ -36,16 +37,15 @@ class Partitions:
         *,
         delete_delay_ms: int,
         wall_ms: Callable[[], int],
+        monotonic_ms: Callable[[], int],
         new_token: Callable[[], bytes],
     ) -> None:
         self.log_dirs: Final = dict(log_dirs)
         self._files = files
         self._broker_id = broker_id
-        self._delay_ms = delete_delay_ms
-        self.wall_ms: Final = wall_ms
+        self._removals = Removals(files, journal, delay_ms=delete_delay_ms, wall_ms=wall_ms, monotonic_ms=monotonic_ms)
         self._new_token = new_token
         self._in_use: dict[str, PartitionDirectory] = {}
-        self._staged: list[StagedDirectory] = []
         self._judged_all = False
         self._journal = journal
         self._is_bound = False
@@ -59,7 +59,7 @@ class Partitions:
     @property
     def staged(self) -> tuple[StagedDirectory, ...]:
         """What waits for removal, the first due first."""
-        return tuple(sorted(self._staged, key=lambda each: (each.remove_at_ms, each.path)))
+        return self._removals.staged
 
     def topic_id_in(self, name: str) -> TopicId | None:
         """The topic id in the directory in use with this name; None when there is none."""
@@ -92,9 +92,7 @@ class Partitions:
             self._in_use |= {directory.path: directory for directory in found}
             for name in unknown:
                 log.warning("a directory that is no partition's is left alone", log_dir=log_dir, name=name)
-            self._staged += storage.staged(self._files, log_dir, self.wall_ms() + self._delay_ms)
-        for each in self._staged:
-            log.warning("stale partition waits for removal", path=each.path, remove_at=time_text(each.remove_at_ms))
+            self._removals.open(log_dir)
 
     def reconcile(self, image: MetadataImage, changes: TopicChanges) -> Plan:
         """Bring the directories in step with the image; the first time all of them, then those of changed topics.
@@ -118,7 +116,7 @@ class Partitions:
         for make in todo.make:
             self._make(make)
         if not self._judged_all:
-            staged = {each.replica for each in self._staged}
+            staged = {each.replica for each in self.staged}
             used = {(each.topic_id, each.partition) for each in self._in_use.values()}
             wanted = {*assigned(image, self._broker_id, topic_ids)}
             self._journal.keep_only(lambda each: each in wanted or each in used or each in staged)
@@ -126,21 +124,16 @@ class Partitions:
         return todo
 
     def remove_due(self) -> int | None:
-        """Remove what is due; return when the next is (wall clock, ms), or None.
+        """Remove what is due; return after how many ms to look again, or None if nothing waits.
 
         Nothing is removed before an image was reconciled, nor without proof that it was this broker's.
 
         Raises:
             OSError: the disk failed; it stays staged.
         """
-        now = self.wall_ms()
-        removable = [each for each in self._staged if each.replica is not None and self._proves(*each.replica)]
-        for each in [staged for staged in removable if staged.remove_at_ms <= now]:
-            storage.remove(self._files, each)
-            self._staged.remove(each)
-            removable.remove(each)
-            log.info("removed a stale partition", path=each.path)
-        return min((each.remove_at_ms for each in removable), default=None)
+        for each in self._removals.due(self._proves):
+            self._removals.remove(each)
+        return self._removals.next_ms(self._proves)
 
     def _prove(
         self,
@@ -168,11 +161,7 @@ class Partitions:
             [*assigned(image, self._broker_id, topic_ids), *((each, index) for each, index in gone if each is not None)]
         )
         if not self._judged_all:
-            self._say_unproven()
-
-    def _say_unproven(self) -> None:
-        for each in self._staged:
-            if each.replica is None or not self._proves(*each.replica):
+            for each in self._removals.unprovable(self._proves):
                 log.warning(
                     "a staged directory is not removed: nothing proves that it was this broker's",
                     path=each.path,
@@ -183,17 +172,15 @@ class Partitions:
         return self._is_bound and self._journal.proves(topic_id, partition)
 
     def _stage(self, stage: Stage) -> None:
-        remove_at_ms = self.wall_ms() + self._delay_ms
-        staged = storage.stage(self._files, stage.directory, remove_at_ms)
+        staged = self._removals.stage(stage.directory)
         del self._in_use[stage.directory.path]
-        self._staged.append(staged)
         log.warning(
             "stale partition staged for deletion",
             partition=stage.directory.name,
             topic_id=_id(stage.directory.topic_id),
             why=stage.why,
             path=staged.path,
-            remove_at=time_text(remove_at_ms),
+            remove_at=time_text(staged.remove_at_ms),
         )
 
     def _set_aside(self, aside: SetAside) -> None:

@@ -21,7 +21,7 @@ import re
 import msgspec
 
 from metadata_log.directory import PARTITION_METADATA_FILE, read_partition_metadata, write_partition_metadata
-from metadata_log.directory.staging import DELETING, parse_staged
+from metadata_log.directory.staging import DELETING, REMOVE_AFTER, parse_staged
 from metadata_log.directory.staging import REMOVE_AT as _REMOVE_AT
 from metadata_log.directory.staging import UNFINISHED as _UNFINISHED
 from metadata_log.errors import CorruptFileError
@@ -30,6 +30,7 @@ from metadata_log.ids import METADATA_TOPIC_NAME, TopicId, id_text
 from metadata_log.java_text import java_int
 
 _PARTITION = re.compile(r"(?P<topic>[a-zA-Z0-9._-]+)-(?P<partition>\d+)")
+_REMOVE_AFTER = re.compile(r"version: 0\nstaged_at: (\S+)\ndelay: (\S+)\ndue: (\S+)\n", re.ASCII)
 _SET_ASIDE = re.compile(r".+\.[0-9a-f]{32}-(stray|delete|future)")
 
 
@@ -54,12 +55,29 @@ class PartitionDirectory(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return f"{self.log_dir}/{self.name}"
 
 
+class RemovalTimes(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """When a staged directory may go: both `remove_at_ms` and `due_ms` must be past."""
+
+    remove_at_ms: int
+    """Wall clock, ms since 1970; in `remove-at`, which the previous release reads and writes alone."""
+    staged_at_ms: int
+    """Wall clock when it was staged."""
+    delay_ms: int
+    due_ms: int
+    """On the agent's own clock: monotonic ms, summed over its runs."""
+
+
 class StagedDirectory(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A stale directory under `deleting/`, and when it is removed (wall clock, ms since the epoch)."""
+    """A stale directory under `deleting/`, and when it may be removed."""
 
     log_dir: str
     name: str
-    remove_at_ms: int
+    times: RemovalTimes
+
+    @property
+    def remove_at_ms(self) -> int:
+        """Not removed before (wall clock, ms since 1970)."""
+        return self.times.remove_at_ms
 
     @property
     def path(self) -> str:
@@ -130,10 +148,10 @@ def create(files: Files, log_dir: str, topic: str, partition: int, topic_id: Top
     return made
 
 
-def stage(files: Files, directory: PartitionDirectory, remove_at_ms: int) -> StagedDirectory:
-    """Move a stale directory under `deleting/`, to be removed at `remove_at_ms`.
+def stage(files: Files, directory: PartitionDirectory, times: RemovalTimes) -> StagedDirectory:
+    """Move a stale directory under `deleting/`, to be removed after `times`.
 
-    The move comes first: a staged directory without a time (a crash came between) is given one by `staged`.
+    The move comes first: a staged directory without times (a crash came between) is given new ones by its reader.
     """
     if directory.topic_id is None:
         raise ValueError(f"{directory.path} has no topic id: it can be quarantined, not staged")
@@ -143,38 +161,51 @@ def stage(files: Files, directory: PartitionDirectory, remove_at_ms: int) -> Sta
     while files.exists(f"{directory.log_dir}/{DELETING}/{name}"):
         again += 1
         name = f"{base}.{again}"
-    moved = StagedDirectory(log_dir=directory.log_dir, name=name, remove_at_ms=remove_at_ms)
+    moved = StagedDirectory(log_dir=directory.log_dir, name=name, times=times)
     files.rename(directory.path, moved.path)
     files.fsync_dir(f"{directory.log_dir}/{DELETING}")
     files.fsync_dir(directory.log_dir)
-    replace_file(files, f"{moved.path}/{_REMOVE_AT}", b"%d\n" % remove_at_ms)
+    write_times(files, moved)
     return moved
 
 
-def staged(files: Files, log_dir: str, remove_at_ms: int) -> list[StagedDirectory]:
-    """What waits for removal in a log directory; what has no readable time yet gets `remove_at_ms`."""
+def write_times(files: Files, directory: StagedDirectory) -> None:
+    """Write both files; `remove-at` last: without the other one it is the previous release's."""
+    times = directory.times
+    text = f"version: 0\nstaged_at: {times.staged_at_ms}\ndelay: {times.delay_ms}\ndue: {times.due_ms}\n"
+    replace_file(files, f"{directory.path}/{REMOVE_AFTER}", text.encode("ascii"))
+    replace_file(files, f"{directory.path}/{_REMOVE_AT}", b"%d\n" % times.remove_at_ms)
+
+
+def staged_names(files: Files, log_dir: str) -> list[str]:
+    """Return the names of staged directories in a log directory."""
     root = f"{log_dir}/{DELETING}"
-    if not files.exists(root):
-        return []
-    found: list[StagedDirectory] = []
-    for name in files.listdir(root):
-        if not _is_staged(files, log_dir, name):
-            continue
-        marker = f"{root}/{name}/{_REMOVE_AT}"
-        at = _time_in(files, marker)
-        if at is None:
-            at = remove_at_ms
-            replace_file(files, marker, b"%d\n" % at)
-        found.append(StagedDirectory(log_dir=log_dir, name=name, remove_at_ms=at))
-    return found
+    return [name for name in files.listdir(root) if _is_staged(files, log_dir, name)] if files.exists(root) else []
 
 
-def _time_in(files: Files, marker: str) -> int | None:
-    """What it says; None where it says nothing, or no time that there is."""
+def read_times(files: Files, log_dir: str, name: str) -> tuple[int | None, RemovalTimes | None]:
+    """Return the time in `remove-at`, and all times; None for what is missing or damaged.
+
+    The previous release wrote `remove-at` alone.
+    """
+    path = f"{log_dir}/{DELETING}/{name}"
     try:
-        at = java_int(read_small_file(files, marker).decode("ascii").strip(), 64)
+        at = _time(read_small_file(files, f"{path}/{_REMOVE_AT}").decode("ascii").strip())
     except (FileNotFoundError, CorruptFileError, UnicodeDecodeError):
-        return None
+        at = None
+    try:
+        found = _REMOVE_AFTER.fullmatch(read_small_file(files, f"{path}/{REMOVE_AFTER}").decode("ascii", "replace"))
+    except (FileNotFoundError, CorruptFileError):
+        found = None
+    staged_at, delay, due = (None, None, None) if found is None else map(_time, found.groups())
+    if at is None or staged_at is None or delay is None or due is None:
+        return at, None
+    return at, RemovalTimes(remove_at_ms=at, staged_at_ms=staged_at, delay_ms=delay, due_ms=due)
+
+
+def _time(text: str) -> int | None:
+    """Return a time of at least 0 in ms, or None."""
+    at = java_int(text, 64)
     return None if at is None or at < 0 else at
 
 
@@ -190,8 +221,8 @@ def quarantine(files: Files, log_dir: str, name: str, token: bytes) -> str:
 
 
 def remove(files: Files, directory: StagedDirectory) -> None:
-    """Remove a staged directory and all that is in it. Its `remove-at` goes last, so that a crash leaves it staged."""
-    _remove_tree(files, directory.path, last=_REMOVE_AT)
+    """Remove a staged directory and all that is in it. Its times go last, so that a crash leaves it staged."""
+    _remove_tree(files, directory.path, last=(REMOVE_AFTER, _REMOVE_AT))
     tidy(files, directory.log_dir)
 
 
@@ -202,7 +233,7 @@ def clear_unfinished(files: Files, log_dir: str) -> list[str]:
         return []
     names = [name for name in files.listdir(root) if name.startswith(_UNFINISHED)]
     for name in names:
-        _remove_tree(files, f"{root}/{name}", last="")
+        _remove_tree(files, f"{root}/{name}")
     tidy(files, log_dir)
     return names
 
@@ -215,12 +246,12 @@ def tidy(files: Files, log_dir: str) -> None:
         files.fsync_dir(log_dir)
 
 
-def _remove_tree(files: Files, path: str, *, last: str) -> None:
+def _remove_tree(files: Files, path: str, *, last: tuple[str, ...] = ()) -> None:
     names = files.listdir(path)
-    for name in sorted(names, key=lambda each: (each == last, each)):
+    for name in sorted(names, key=lambda each: (last.index(each) + 1 if each in last else 0, each)):
         child = f"{path}/{name}"
         if files.is_dir(child):
-            _remove_tree(files, child, last="")
+            _remove_tree(files, child)
         else:
             files.unlink(child)
     files.rmdir(path)

@@ -3,7 +3,8 @@
 Decides: the layout. Must not know: who writes or reads it. The agent makes and removes (`broker_agent.storage`), an
 audit only looks.
 
-    deleting/{topic id}_{partition}[.n]/   stale: removed at the time that its `remove-at` holds (ms since 1970)
+    deleting/{topic id}_{partition}[.n]/   stale: removed after the time that its `remove-at` holds (ms since 1970)
+        remove-after                       beside it: when it was staged, and how long the agent must run before
     deleting/new.{topic}-{partition}/      being made; renamed into place when whole
 """
 
@@ -16,6 +17,7 @@ from metadata_log.ids import InvalidIdError, TopicId, parse_topic_id
 
 DELETING: Final = "deleting"
 REMOVE_AT: Final = "remove-at"
+REMOVE_AFTER: Final = "remove-after"
 UNFINISHED: Final = "new."
 
 _STAGED_NAME: Final = re.compile(r"(?P<topic_id>[A-Za-z0-9_-]{22})_(?P<partition>0|[1-9][0-9]{0,9})(\.[0-9]+)?")

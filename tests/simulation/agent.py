@@ -57,6 +57,7 @@ class AgentNode(Node):
             Journal.open(self.files, DATA, NodeId(self.node_id)),
             delete_delay_ms=self.cluster.setup.delete_delay_ms,
             wall_ms=self.clock.wall_ms,
+            monotonic_ms=self.clock.monotonic_ms,
             new_token=lambda: self.world.chance.randbytes(16),
         )
         self.partitions.open()

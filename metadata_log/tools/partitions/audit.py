@@ -19,7 +19,7 @@ from typing import Final
 import msgspec
 
 from metadata_log.directory import META_PROPERTIES_FILE, PARTITION_METADATA_FILE, read_partition_metadata
-from metadata_log.directory.staging import DELETING, REMOVE_AT, UNFINISHED, parse_staged
+from metadata_log.directory.staging import DELETING, REMOVE_AFTER, REMOVE_AT, UNFINISHED, parse_staged
 from metadata_log.errors import CorruptFileError
 from metadata_log.files.os_files import OsFiles
 from metadata_log.files.port import read_small_file
@@ -285,12 +285,13 @@ def _agents(log_dir: Path, name: str, kind: Kind, why: str, parsed: tuple[TopicI
 
 
 def _goes(staged: Path) -> str:
-    size = sum(file.stat().st_size for file in staged.iterdir() if file.is_file() and file.name != REMOVE_AT)
+    own = (REMOVE_AT, REMOVE_AFTER)
+    size = sum(file.stat().st_size for file in staged.iterdir() if file.is_file() and file.name not in own)
     try:
         at = time_text(int(read_small_file(OsFiles(), str(staged / REMOVE_AT))))
     except (OSError, CorruptFileError, ValueError, OverflowError):
         return f"{size} bytes, which go after delete.topic.delay.ms from the agent's next start on"
-    return f"{size} bytes, which go at {at}, or at the agent's next start after that"
+    return f"{size} bytes, which go after {at}, once the agent has run for the delay, too"
 
 
 def _audited(listed: _Listed, broker_id: NodeId, judges: Judges) -> Audited:

@@ -7,7 +7,7 @@ import pytest
 from broker_agent.changes import NO_TOPIC_CHANGES, TopicChanges, joined
 from broker_agent.journal import JOURNAL_FILE, Journal
 from broker_agent.partitions import Partitions
-from broker_agent.storage import create, scan, stage, staged
+from broker_agent.storage import RemovalTimes, create, scan, stage, staged_names
 from metadata_log.errors import NewerFileError
 from metadata_log.files.simulated_files import SimulatedCrash, SimulatedFiles
 from metadata_log.format.crc import crc32c
@@ -41,6 +41,7 @@ def _partitions(files: SimulatedFiles, now: list[int] | None = None) -> Partitio
         _opened(files),
         delete_delay_ms=1_000,
         wall_ms=lambda: clock[0],
+        monotonic_ms=lambda: clock[0],
         new_token=lambda: bytes(16),
     )
     made.open()
@@ -148,7 +149,8 @@ def test_a_directory_that_is_copied_in_survives_whatever_made_it() -> None:
     files = _files()
     create(files, "/data", "theirs", 0, topic_id(50))
     create(files, "/data", "ours", 1, topic_id(1))
-    stage(files, create(files, "/data", "staged-by-theirs", 0, topic_id(51)), 0)
+    times = RemovalTimes(remove_at_ms=0, staged_at_ms=0, delay_ms=0, due_ms=0)
+    stage(files, create(files, "/data", "staged-by-theirs", 0, topic_id(51)), times)
     now = [10_000_000]
     partitions = _partitions(files, now)
     image = image_of(
@@ -158,7 +160,7 @@ def test_a_directory_that_is_copied_in_survives_whatever_made_it() -> None:
     now[0] += 10**12
     assert partitions.remove_due() is None
     assert _names(files) == ["deleting", f"ours-1.{'0' * 32}-stray", f"theirs-0.{'0' * 32}-stray"]
-    assert [each.replica for each in staged(files, "/data", 0)] == [(topic_id(51), 0)]
+    assert staged_names(files, "/data") == [f"{id_text(topic_id(51))}_0"]
 
 
 def test_nothing_is_removed_before_an_image_was_reconciled() -> None:
@@ -173,6 +175,7 @@ def test_nothing_is_removed_before_an_image_was_reconciled() -> None:
     assert again.remove_due() is None
     assert _names(files) == ["deleting"]
     again.reconcile(gone, NO_TOPIC_CHANGES)
+    now[0] += 1_000
     again.remove_due()
     assert _names(files) == []
 
@@ -232,6 +235,7 @@ def test_a_removal_that_was_replayed_is_proof_of_any_directory_of_that_topic() -
     now[0] = 10**9
     again = _partitions(files, now)
     again.reconcile(image_of(OWN), NO_TOPIC_CHANGES)
+    now[0] += 1_000
     again.remove_due()
     assert _names(files) == []
     assert scan(files, "/data") == ([], [])

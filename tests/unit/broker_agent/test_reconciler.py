@@ -9,7 +9,7 @@ from broker_agent.changes import TopicChanges
 from broker_agent.journal import JOURNAL_FILE, Journal
 from broker_agent.partitions import Partitions
 from broker_agent.reconciler import Make, plan
-from broker_agent.storage import PartitionDirectory, create, scan, staged
+from broker_agent.storage import PartitionDirectory, create, scan, staged_names
 from metadata_log.files.simulated_files import SimulatedFiles
 from metadata_log.ids import (
     METADATA_TOPIC_ID,
@@ -137,6 +137,7 @@ def _partitions(files: SimulatedFiles, now: list[int], delay_ms: int = 1_000) ->
         Journal.open(files, "/data", BROKER),
         delete_delay_ms=delay_ms,
         wall_ms=lambda: now[0],
+        monotonic_ms=lambda: now[0],
         new_token=lambda: bytes(16),
     )
     made.open()
@@ -158,7 +159,7 @@ def test_a_topic_deleted_and_made_again_while_the_agent_was_away() -> None:
     partitions.reconcile(image, _changed())
     assert [(each.name, each.topic_id) for each in scan(files, "/data")[0]] == [("orders-0", topic_id(2))]
     assert [(each.name, each.remove_at_ms) for each in partitions.staged] == [(f"{id_text(topic_id(1))}_0", 11_000)]
-    assert partitions.remove_due() == 11_000
+    assert partitions.remove_due() == 1_000
     now[0] = 11_000
     assert partitions.remove_due() is None
     assert files.listdir("/data") == [JOURNAL_FILE, "orders-0"]
@@ -196,7 +197,7 @@ def test_the_announced_time_outlives_a_restart() -> None:
     _partitions(files, now).reconcile(image_of(OWN), _changed())
     now[0] = 1_500
     assert [each.remove_at_ms for each in _partitions(files, now, delay_ms=99_000).staged] == [2_000]
-    assert len(staged(files, "/data", 0)) == 1
+    assert len(staged_names(files, "/data")) == 1
 
 
 def test_a_replica_that_another_broker_or_cluster_made_is_set_aside_and_never_staged() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from broker_agent import storage
-from broker_agent.storage import PartitionDirectory
+from broker_agent.storage import PartitionDirectory, RemovalTimes, StagedDirectory
 from metadata_log.files.os_files import OsFiles
 from metadata_log.files.simulated_files import SimulatedCrash, SimulatedFiles
 from metadata_log.ids import TopicId, id_text
@@ -46,6 +46,15 @@ def _crash_at_each_change(
     return [*after, whole]
 
 
+def _times(at_ms: int) -> RemovalTimes:
+    return RemovalTimes(remove_at_ms=at_ms, staged_at_ms=at_ms, delay_ms=0, due_ms=at_ms)
+
+
+def _waiting(files: SimulatedFiles) -> list[StagedDirectory]:
+    names = storage.staged_names(files, DIR)
+    return [StagedDirectory(log_dir=DIR, name=name, times=_times(0)) for name in names]
+
+
 def _make(files: SimulatedFiles, partition: int = 0, topic: TopicId = ORDERS) -> PartitionDirectory:
     return storage.create(files, DIR, "orders", partition, topic)
 
@@ -72,35 +81,34 @@ def test_a_new_directory_looks_like_a_brokers() -> None:
 
 def test_staging_leaves_the_directory_in_one_place_after_any_crash() -> None:
     def act(files: SimulatedFiles) -> None:
-        storage.stage(files, storage.scan(files, DIR)[0][0], 5_000)
+        storage.stage(files, storage.scan(files, DIR)[0][0], _times(5_000))
 
     for files in _crash_at_each_change(lambda files: _make(files) and None, act):
         live, _ = storage.scan(files, DIR)
-        waiting = storage.staged(files, DIR, 9_000)
+        waiting = storage.staged_names(files, DIR)
         assert len(live) + len(waiting) == 1
         if waiting:
-            assert waiting[0].name == f"{id_text(ORDERS)}_0"
-            assert waiting[0].remove_at_ms in (5_000, 9_000)
-            assert storage.staged(files, DIR, 99_000) == waiting, "a time once given is kept"
+            assert waiting == [f"{id_text(ORDERS)}_0"]
+            assert storage.read_times(files, DIR, waiting[0]) in ((None, None), (5_000, _times(5_000)))
 
 
 def test_what_was_staged_twice_does_not_collide() -> None:
     files = _files()
-    first = storage.stage(files, _make(files), 1)
-    second = storage.stage(files, _make(files), 2)
+    first = storage.stage(files, _make(files), _times(1))
+    second = storage.stage(files, _make(files), _times(2))
     assert (first.name, second.name) == (f"{id_text(ORDERS)}_0", f"{id_text(ORDERS)}_0.2")
-    assert [each.remove_at_ms for each in storage.staged(files, DIR, 0)] == [1, 2]
+    assert [storage.read_times(files, DIR, name)[0] for name in storage.staged_names(files, DIR)] == [1, 2]
 
 
 def test_removal_finishes_after_any_crash_and_takes_deleting_with_it() -> None:
     def act(files: SimulatedFiles) -> None:
-        storage.remove(files, storage.staged(files, DIR, 0)[0])
+        storage.remove(files, _waiting(files)[0])
 
     def prepare(files: SimulatedFiles) -> None:
-        storage.stage(files, _make(files), 5)
+        storage.stage(files, _make(files), _times(5))
 
     for files in _crash_at_each_change(prepare, act):
-        for again in storage.staged(files, DIR, 0):
+        for again in _waiting(files):
             storage.remove(files, again)
         storage.tidy(files, DIR)
         assert files.listdir(DIR) == []
@@ -114,7 +122,7 @@ def test_a_directory_without_an_id_cannot_be_staged_and_is_set_aside_under_kafka
     assert found.topic_id is None
     assert found.fault == "it has no partition.metadata"
     with pytest.raises(ValueError, match="can be quarantined, not staged"):
-        storage.stage(files, found, 1)
+        storage.stage(files, found, _times(1))
     name = storage.quarantine(files, DIR, found.name, bytes(range(16)))
     assert name == "orders-0.000102030405060708090a0b0c0d0e0f-stray"
     assert storage.scan(files, DIR) == ([], [])
@@ -150,11 +158,11 @@ def _put(files: SimulatedFiles, path: str, content: bytes) -> None:
 def test_what_somebody_else_put_among_the_stale_is_left_alone_and_named() -> None:
     files = _files()
     directory = storage.create(files, DIR, "orders", 0, ORDERS)
-    staged = storage.stage(files, directory, 7_000)
+    staged = storage.stage(files, directory, _times(7_000))
     files.mkdirs(f"{DIR}/deleting/whatever")
     _put(files, f"{DIR}/deleting/file", b"x")
     _put(files, f"{DIR}/deleting/{id_text(ORDERS)}_7", b"a file of such a name")
-    assert storage.staged(files, DIR, 9_000) == [staged]
+    assert storage.staged_names(files, DIR) == [staged.name]
     _, unknown = storage.scan(files, DIR)
     assert unknown == ["deleting/" + name for name in sorted(("whatever", "file", f"{id_text(ORDERS)}_7"))]
     storage.remove(files, staged)
@@ -162,12 +170,11 @@ def test_what_somebody_else_put_among_the_stale_is_left_alone_and_named() -> Non
 
 
 @pytest.mark.parametrize("said", [b"", b"soon", b"-1", b"9" * 35, b"9223372036854775808", b"\xff"])
-def test_a_time_that_is_none_is_given_anew(said: bytes) -> None:
+def test_a_time_that_is_none_is_not_taken(said: bytes) -> None:
     files = _files()
-    staged = storage.stage(files, storage.create(files, DIR, "orders", 0, ORDERS), 7_000)
+    staged = storage.stage(files, storage.create(files, DIR, "orders", 0, ORDERS), _times(7_000))
     _put(files, f"{staged.path}/remove-at", said)
-    assert [each.remove_at_ms for each in storage.staged(files, DIR, 9_000)] == [9_000]
-    assert [each.remove_at_ms for each in storage.staged(files, DIR, 10_000)] == [9_000]
+    assert storage.read_times(files, DIR, staged.name) == (None, None)
 
 
 def test_a_directory_in_the_place_of_its_metadata_is_its_fault_alone(tmp_path: Path) -> None:

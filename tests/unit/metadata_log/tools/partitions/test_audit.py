@@ -344,12 +344,14 @@ def test_what_an_agent_of_ours_is_about_to_delete_is_its_own(disk: Path, capsys:
     files, topic_id = OsFiles(), parse_topic_id("AbCdEfGhIjKlMnOpQrStUw")
     stale = storage.create(files, str(disk), "orders", 0, topic_id)
     (Path(stale.path) / "00000000000000000000.log").write_bytes(b"12345")
-    storage.stage(files, stale, remove_at_ms=1_700_000_000_123)
+    at_ms = 1_700_000_000_123
+    times = storage.RemovalTimes(remove_at_ms=at_ms, staged_at_ms=at_ms - 1, delay_ms=1, due_ms=1)
+    storage.stage(files, stale, times)
     (disk / "deleting" / "new.half-0").mkdir()
     found = {audited.facts.name: audited for audited in audit([disk], [IMAGE]).directories}
     staged = found.pop("deleting/AbCdEfGhIjKlMnOpQrStUw_0")
     assert (staged.facts.topic_id, staged.facts.partition) == (topic_id, 0)
-    assert "which go at 2023-11-14T22:13:20.123Z" in staged.verdict.why
+    assert "52 bytes, which go after 2023-11-14T22:13:20.123Z" in staged.verdict.why
     assert staged.when_kafka_starts is WhenKafkaStarts.REFUSES
     assert not staged.is_wrong
     assert "cleared away" in found.pop("deleting/new.half-0").verdict.why

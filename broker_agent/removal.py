@@ -1,0 +1,190 @@
+"""Staged directories: when they may be removed, by two clocks.
+
+A staged directory goes when two conditions hold. The wall clock is past the written time. The delay has elapsed on the
+monotonic clock, summed over the agent's runs. The wall clock alone may be set ahead by hours. The agent's own clock
+alone would not keep the announced time. A wall clock that goes back moves that time, which could be years away.
+
+Must not know the image. Its calls block on the disk and are made one at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+import structlog
+
+from broker_agent import storage
+from broker_agent.journal import Journal
+from broker_agent.storage import PartitionDirectory, RemovalTimes, StagedDirectory
+from metadata_log.files.port import Files
+from metadata_log.ids import TopicId
+from metadata_log.tools.times import time_text
+
+JUMP_MS: Final = 60_000
+"""A wall clock that differs by more from the monotonic one was set."""
+_SAVE_EVERY_MS: Final = 60_000
+
+log = structlog.get_logger("broker_agent")
+
+
+class Removals:
+    """What is staged in all log directories, and the agent's own clock."""
+
+    def __init__(
+        self,
+        files: Files,
+        journal: Journal,
+        *,
+        delay_ms: int,
+        wall_ms: Callable[[], int],
+        monotonic_ms: Callable[[], int],
+    ) -> None:
+        """`wall_ms` is the wall clock as it is now, also when it went back."""
+        self._files = files
+        self._journal = journal
+        self._delay_ms = delay_ms
+        self._wall_ms = wall_ms
+        self._monotonic_ms = monotonic_ms
+        self._staged: list[StagedDirectory] = []
+        self._began_ms = monotonic_ms()
+        self._before_ms = journal.elapsed_ms
+        self._seen = (wall_ms(), self._began_ms)
+
+    @property
+    def staged(self) -> tuple[StagedDirectory, ...]:
+        """Staged directories, the first due first."""
+        return tuple(sorted(self._staged, key=lambda each: (each.remove_at_ms, each.path)))
+
+    @property
+    def _elapsed_ms(self) -> int:
+        return self._before_ms + self._monotonic_ms() - self._began_ms
+
+    def open(self, log_dir: str) -> None:
+        """Read what is staged in a log directory, and announce its time again.
+
+        Raises:
+            OSError: the disk failed.
+        """
+        saved_ms, now_ms = self._journal.wall_ms, self._wall_ms()
+        names = storage.staged_names(self._files, log_dir)
+        if names and saved_ms is not None and now_ms < saved_ms - JUMP_MS:
+            _tell_jump(now_ms - saved_ms)
+        for name in names:
+            each = self._read(log_dir, name)
+            self._staged.append(each)
+            _tell_waits(each)
+
+    def stage(self, directory: PartitionDirectory) -> StagedDirectory:
+        """Stage a directory.
+
+        Raises:
+            OSError: the disk failed.
+        """
+        self._look_at_clocks()
+        staged = storage.stage(self._files, directory, self._new_times())
+        self._staged.append(staged)
+        self._save_clock()
+        return staged
+
+    def forget(self, log_dir: str) -> None:
+        """Forget the staged directories of a log directory that is offline."""
+        self._staged = [each for each in self._staged if each.log_dir != log_dir]
+
+    def due(self, proves: Callable[[TopicId, int], bool]) -> list[StagedDirectory]:
+        """Return what may be removed now. `proves`: returns True if a replica was this broker's."""
+        self._look_at_clocks()
+        return [each for each in self._provable(proves) if self._wait_ms(each) <= 0]
+
+    def next_ms(self, proves: Callable[[TopicId, int], bool]) -> int | None:
+        """Return after how many ms something may be removed, or None if nothing waits."""
+        return min((max(0, self._wait_ms(each)) for each in self._provable(proves)), default=None)
+
+    def remove(self, each: StagedDirectory) -> None:
+        """Remove a directory that is due.
+
+        Raises:
+            OSError: the disk failed; it stays staged.
+        """
+        storage.remove(self._files, each)
+        self._staged.remove(each)
+        log.info("removed a stale partition", path=each.path)
+
+    def unprovable(self, proves: Callable[[TopicId, int], bool]) -> list[StagedDirectory]:
+        """Return what is staged and never removed, because nothing proves that it was this broker's."""
+        provable = self._provable(proves)
+        return [each for each in self._staged if each not in provable]
+
+    def _provable(self, proves: Callable[[TopicId, int], bool]) -> list[StagedDirectory]:
+        return [each for each in self._staged if each.replica is not None and proves(*each.replica)]
+
+    def _wait_ms(self, each: StagedDirectory) -> int:
+        return max(each.remove_at_ms - self._wall_ms(), each.times.due_ms - self._elapsed_ms)
+
+    def _new_times(self) -> RemovalTimes:
+        now_ms, delay_ms = self._wall_ms(), self._delay_ms
+        return RemovalTimes(
+            remove_at_ms=now_ms + delay_ms,
+            staged_at_ms=now_ms,
+            delay_ms=delay_ms,
+            due_ms=self._elapsed_ms + delay_ms,
+        )
+
+    def _read(self, log_dir: str, name: str) -> StagedDirectory:
+        at, times = storage.read_times(self._files, log_dir, name)
+        fitting = times
+        if fitting is None:
+            fitting = self._new_times()
+            if at is not None:  # as the previous release wrote it: the time that it announced stays
+                fitting = msgspec.structs.replace(fitting, remove_at_ms=at)
+        fitting = self._fitting(fitting)
+        found = StagedDirectory(log_dir=log_dir, name=name, times=fitting)
+        if fitting != times:
+            storage.write_times(self._files, found)
+        return found
+
+    def _fitting(self, times: RemovalTimes) -> RemovalTimes:
+        """Return times that these clocks can reach: no wait is longer than the delay that was announced."""
+        remaining_ms = max(0, times.due_ms - self._elapsed_ms)
+        if remaining_ms > times.delay_ms:  # the agent's own clock was lost with its journal
+            remaining_ms = times.delay_ms
+            times = msgspec.structs.replace(times, due_ms=self._elapsed_ms + remaining_ms)
+        if times.remove_at_ms - self._wall_ms() > remaining_ms + JUMP_MS:  # the wall clock was ahead then
+            times = msgspec.structs.replace(times, remove_at_ms=self._wall_ms() + remaining_ms)
+        return times
+
+    def _look_at_clocks(self) -> None:
+        wall_ms, monotonic_ms = self._wall_ms(), self._monotonic_ms()
+        seen_wall_ms, seen_monotonic_ms = self._seen
+        self._seen = (wall_ms, monotonic_ms)
+        jump_ms = (wall_ms - seen_wall_ms) - (monotonic_ms - seen_monotonic_ms)
+        if abs(jump_ms) > JUMP_MS and self._staged:
+            _tell_jump(jump_ms)
+            self._announce_again()
+        if self._staged and self._elapsed_ms - self._journal.elapsed_ms >= _SAVE_EVERY_MS:
+            self._save_clock()
+
+    def _announce_again(self) -> None:
+        for index, each in enumerate(self._staged):
+            times = self._fitting(each.times)
+            if times != each.times:
+                again = StagedDirectory(log_dir=each.log_dir, name=each.name, times=times)
+                self._staged[index] = again
+                storage.write_times(self._files, again)
+                _tell_waits(again)
+
+    def _save_clock(self) -> None:
+        self._journal.save_clock(self._elapsed_ms, self._wall_ms())
+
+
+def _tell_waits(each: StagedDirectory) -> None:
+    log.warning("stale partition waits for removal", path=each.path, remove_at=time_text(each.remove_at_ms))
+
+
+def _tell_jump(jump_ms: int) -> None:
+    log.warning(
+        "the wall clock was set",
+        by_s=round(jump_ms / 1000),
+        what="staged directories are removed when their delay has elapsed on the monotonic clock, too",
+    )
