@@ -23,6 +23,7 @@ from broker_agent.lifecycle import Lifecycle
 from broker_agent.listen import keep_health, listen
 from broker_agent.partitions import Partitions
 from broker_agent.readiness import ClusterIdCheck, Readiness, RegistrationCheck
+from broker_agent.release import finish_release
 from metadata_log.directory import read_meta_properties
 from metadata_log.errors import DirectoryError
 from metadata_log.files.os_files import OsFiles
@@ -141,6 +142,8 @@ def _stop_on_signals(agent: Agent) -> None:
 
 
 def _open(files: OsFiles, config: NodeConfig, log: structlog.stdlib.BoundLogger) -> OpenedReplica:
+    if finish_release(files, config.metadata_log_dir):
+        log.warning("a release was cut short, and is carried out now", metadata_log_dir=config.metadata_log_dir)
     with without_collections():
         opened = open_replica(files, config)
     for warning in opened.recovery.warnings:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import msgspec
 import typer
 
-from metadata_log.ids import METADATA_TOPIC_ID, id_text
+from metadata_log.ids import METADATA_TOPIC_ID, id_text, parse_topic_id
 from metadata_log.tools.times import time_text
 from quorum.cli.connection import DEFAULT_TIMEOUT_S, Timeout
 from quorum.cli.errors import wrong_use
@@ -80,6 +80,40 @@ def describe(
     )
     for log_dir in found.log_dirs:
         _show_log_dir(log_dir)
+
+
+@app.command(
+    epilog="Example:  kraft agent release -c agent.properties --metadata-topic-id 3FrfMA1fQTuK3xT8BGyFuA "
+    "--accept aTtHzbjVTN2G1BVcpgLClA"
+)
+def release(
+    config: Config,
+    metadata_topic_id: Annotated[
+        str, typer.Option("--metadata-topic-id", help="The own id of the metadata topic whose log the agent holds.")
+    ],
+    accept: Annotated[str, typer.Option("--accept", help="The own id of the only log that it may take instead.")],
+) -> None:
+    """Let a stopped agent that holds (`kraft_held`) follow another quorum: its metadata log is moved aside.
+
+    Both ids are in the agent's ERROR line, and in /readyz. The log is fetched again from its begin; nothing is deleted.
+    """
+    from broker_agent.release import release as carry_out  # noqa: PLC0415  (not needed for help)
+    from metadata_log.files.os_files import OsFiles  # noqa: PLC0415
+    from quorum.node.config.node_config import load_config  # noqa: PLC0415
+    from quorum.node.process.system_ports import SystemEntropy  # noqa: PLC0415
+
+    node = load_config(config)
+    if node.is_controller:
+        raise wrong_use(
+            f"{config}: this is a controller's. A controller that holds is replaced: move its metadata log's directory "
+            "aside, run `kraft storage format --no-initial-controllers`, and start it"
+        )
+    released = carry_out(
+        OsFiles(), node.log_dirs, node.metadata_log_dir,
+        own_id=parse_topic_id(metadata_topic_id), accepted_id=parse_topic_id(accept), new_token=SystemEntropy().new_id,
+    )  # fmt: skip
+    print(f"The metadata log, committed up to {released.high_watermark}, is now {released.aside}")
+    print(f"Start the agent: it fetches the log of {accept}, and holds beside any other.")
 
 
 def _show_log_dir(log_dir: AgentLogDir) -> None:

@@ -1,0 +1,115 @@
+"""Let a stopped agent follow another quorum: its metadata log is moved aside, and fetched again from its begin.
+
+Decides: that both ids must be named, and the order of the moves, so that a crash leaves either log. Must not know: what
+becomes of partition directories. The agent judges them when it runs, by what it can prove.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import msgspec
+
+from metadata_log.directory import (
+    METADATA_DIRECTORY,
+    CommittedState,
+    DirectoryLock,
+    read_committed_state,
+    write_committed_state,
+)
+from metadata_log.errors import WrongUseError
+from metadata_log.files.port import Files
+from metadata_log.ids import TopicId, id_text, is_reserved_topic_id
+from metadata_log.offsets import Offset
+
+_PREPARED: Final = f"{METADATA_DIRECTORY}.{'0' * 32}-future"
+"""The new directory until it is whole; a name that the agent and a broker of Kafka skip."""
+
+
+class ReleaseRefusedError(WrongUseError):
+    """The agent is not released; the words say why."""
+
+
+class Released(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """An agent that was released: where its former metadata log is."""
+
+    aside: str
+    high_watermark: Offset
+    """All before it was committed in that log."""
+
+
+def release(
+    files: Files,
+    log_dirs: Sequence[str],
+    metadata_log_dir: str,
+    *,
+    own_id: TopicId,
+    accepted_id: TopicId,
+    new_token: Callable[[], bytes],
+) -> Released:
+    """Move the log of the metadata topic `own_id` aside; from then on the agent takes a log of `accepted_id` alone.
+
+    `new_token`: 16 random bytes for the name of what is moved aside.
+
+    Raises:
+        ReleaseRefusedError: an id is not the one that is there, or is no topic's. Nothing has changed.
+        DirectoryLockedError: the agent runs.
+        CorruptFileError: `committed-state` cannot be read.
+        OSError: a call failed. Run it again with the same ids.
+    """
+    for topic_id in (own_id, accepted_id):
+        if is_reserved_topic_id(topic_id):
+            raise ReleaseRefusedError(f"{id_text(topic_id)} is no metadata topic's own id")
+    if own_id == accepted_id:
+        raise ReleaseRefusedError(f"both ids are {id_text(own_id)}: there is nothing to release")
+    locks: list[DirectoryLock] = []
+    try:
+        locks.extend(DirectoryLock(files, path) for path in dict.fromkeys((*log_dirs, metadata_log_dir)))
+        return _release_locked(files, metadata_log_dir, own_id, accepted_id, new_token)
+    finally:
+        for lock in reversed(locks):
+            lock.release()
+
+
+def _release_locked(
+    files: Files, metadata_log_dir: str, own_id: TopicId, accepted_id: TopicId, new_token: Callable[[], bytes]
+) -> Released:
+    present, prepared = f"{metadata_log_dir}/{METADATA_DIRECTORY}", f"{metadata_log_dir}/{_PREPARED}"
+    state = read_committed_state(files, present) if files.exists(present) else None
+    if state is None:
+        raise ReleaseRefusedError(
+            f"{present} does not say which log it holds: it has no committed-state. Start the agent with this release "
+            "once, beside the quorum that it belongs to"
+        )
+    if state.topic_id != own_id:
+        held = "no metadata topic's" if state.topic_id is None else id_text(state.topic_id)
+        raise ReleaseRefusedError(f"the log in {present} is {held}, not {id_text(own_id)}: nothing was changed")
+    files.mkdirs(prepared)
+    write_committed_state(files, prepared, CommittedState(high_watermark=Offset(0), topic_id=accepted_id))
+    aside = f"{present}.{new_token().hex()}-stray"
+    files.rename(present, aside)
+    files.fsync_dir(metadata_log_dir)
+    files.rename(prepared, present)
+    files.fsync_dir(metadata_log_dir)
+    return Released(aside=aside, high_watermark=state.high_watermark)
+
+
+def finish_release(files: Files, metadata_log_dir: str) -> bool:
+    """Carry out, before an agent starts, what a crash left of a release; return True if there was something.
+
+    Otherwise the agent would take the log of any quorum.
+
+    Raises:
+        DirectoryLockedError: another process uses the directory.
+    """
+    present, prepared = f"{metadata_log_dir}/{METADATA_DIRECTORY}", f"{metadata_log_dir}/{_PREPARED}"
+    if files.exists(present) or not files.exists(prepared):
+        return False
+    lock = DirectoryLock(files, metadata_log_dir)
+    try:
+        files.rename(prepared, present)
+        files.fsync_dir(metadata_log_dir)
+    finally:
+        lock.release()
+    return True
