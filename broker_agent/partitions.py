@@ -14,7 +14,7 @@ import structlog
 from broker_agent import storage
 from broker_agent.changes import TopicChanges, own_id
 from broker_agent.journal import Journal
-from broker_agent.reconciler import Make, Plan, SetAside, Stage, assigned, plan
+from broker_agent.reconciler import Make, NotUnderstood, Plan, SetAside, Stage, assigned, plan
 from broker_agent.removal import Removals
 from broker_agent.storage import PartitionDirectory, StagedDirectory
 from metadata_log.files.port import Files
@@ -48,6 +48,8 @@ class Partitions:
         self._in_use: dict[str, PartitionDirectory] = {}
         self._judged_all = False
         self._journal = journal
+        self.not_understood: dict[tuple[TopicId, int], str] = {}
+        """Replicas that get no directory, and why: each is said once."""
         self._is_bound = False
         """The last image had the own id that the journal is bound to."""
 
@@ -71,7 +73,7 @@ class Partitions:
 
     def quarantined(self, log_dir: str) -> list[str]:
         """Names of what was set aside in a log directory."""
-        return [name for name in self._files.listdir(log_dir) if name.endswith("-stray")]
+        return [storage.printable(name) for name in self._files.listdir(log_dir) if name.endswith("-stray")]
 
     def open(self) -> None:
         """Read what is there; finish or undo what a crash left half done.
@@ -115,6 +117,8 @@ class Partitions:
             self._set_aside(aside)
         for make in todo.make:
             self._make(make)
+        for strange in todo.not_understood:
+            self._say_not_understood(strange)
         if not self._judged_all:
             staged = {each.replica for each in self.staged}
             used = {(each.topic_id, each.partition) for each in self._in_use.values()}
@@ -195,9 +199,30 @@ class Partitions:
         )
 
     def _make(self, make: Make) -> None:
-        made = storage.create(self._files, make.log_dir, make.topic, make.partition, make.topic_id)
+        try:
+            made = storage.create(self._files, make.log_dir, make.topic, make.partition, make.topic_id)
+        except FileExistsError:
+            log.warning(
+                "partition directory not made: something else has its name",
+                path=f"{make.log_dir}/{make.topic}-{make.partition}",
+                topic_id=_id(make.topic_id),
+                what="move it away: the directory is made at the next start",
+            )
+            return
         self._in_use[made.path] = made
         log.info("partition directory made", partition=made.name, topic_id=_id(make.topic_id), path=made.path)
+
+    def _say_not_understood(self, strange: NotUnderstood) -> None:
+        replica = (strange.topic_id, strange.partition)
+        if replica not in self.not_understood:
+            self.not_understood[replica] = strange.why
+            log.warning(
+                "not understood: a replica in the metadata log gets no directory",
+                topic=storage.printable(strange.topic),
+                partition=strange.partition,
+                topic_id=_id(strange.topic_id),
+                why=strange.why,
+            )
 
 
 def _id(topic_id: TopicId | None) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from broker_agent.storage import PartitionDirectory
+from broker_agent.storage import PartitionDirectory, name_problem
 from metadata_log.ids import DirectoryId, NodeId, TopicId, is_reserved_directory_id
 from metadata_log.image import MetadataImage, PartitionImage, TopicImage
 from metadata_log.reconcile import Kind, facts_of, judge
@@ -41,12 +41,22 @@ class SetAside(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     why: str
 
 
+class NotUnderstood(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A replica whose directory is not made: its name could lead out of the log directories."""
+
+    topic_id: TopicId
+    topic: str
+    partition: int
+    why: str
+
+
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """What to do, in this order: what must go, goes before what takes its name."""
 
     stage: tuple[Stage, ...] = ()
     set_aside: tuple[SetAside, ...] = ()
     make: tuple[Make, ...] = ()
+    not_understood: tuple[NotUnderstood, ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.stage or self.set_aside or self.make)
@@ -91,9 +101,8 @@ def plan(
             aside.append(SetAside(directory=directory, why=f"the same replica lies in {held.log_dir} already"))
         else:
             kept[(directory.topic_id, directory.partition)] = directory
-    return Plan(
-        stage=tuple(stage), set_aside=tuple(aside), make=tuple(_missing(image, broker_id, log_dirs, kept, topic_ids))
-    )
+    make, strange = _missing(image, broker_id, log_dirs, kept, topic_ids)
+    return Plan(stage=tuple(stage), set_aside=tuple(aside), make=tuple(make), not_understood=tuple(strange))
 
 
 def _missing(
@@ -102,22 +111,27 @@ def _missing(
     log_dirs: Mapping[DirectoryId, str],
     kept: Mapping[tuple[TopicId, int], PartitionDirectory],
     topic_ids: Iterable[TopicId],
-) -> list[Make]:
+) -> tuple[list[Make], list[NotUnderstood]]:
     load = dict.fromkeys(log_dirs.values(), 0)
     for directory in kept.values():
         load[directory.log_dir] += 1
     made: list[Make] = []
+    strange: list[NotUnderstood] = []
     for topic in _in_order(image, topic_ids):
         for partition in topic.partitions:
             wanted = partition.directory_of(broker_id)
             if wanted is None or (topic.topic_id, partition.partition_id) in kept:
                 continue
-            path = _place(wanted, log_dirs, load)
-            if path is None:
+            index = partition.partition_id
+            why = name_problem(topic.name, index)
+            if why is not None:
+                strange.append(NotUnderstood(topic_id=topic.topic_id, topic=topic.name, partition=index, why=why))
                 continue
-            load[path] += 1
-            made.append(Make(log_dir=path, topic=topic.name, partition=partition.partition_id, topic_id=topic.topic_id))
-    return made
+            path = _place(wanted, log_dirs, load)
+            if path is not None:
+                load[path] += 1
+                made.append(Make(log_dir=path, topic=topic.name, partition=index, topic_id=topic.topic_id))
+    return made, strange
 
 
 def _in_order(image: MetadataImage, topic_ids: Iterable[TopicId]) -> Sequence[TopicImage]:

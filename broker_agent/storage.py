@@ -8,7 +8,7 @@ Layout of a log directory, as a Kafka broker keeps it, but for `deleting/`:
     {topic}-{partition}/partition.metadata, leader-epoch-checkpoint, 00000000000000000000.log
     {topic}-{partition}.{32 hex digits}-stray/     quarantined: what we do not understand is never deleted
     deleting/{topic id}_{partition}/               stale: removed at the time that its `remove-at` holds (KIP-516)
-    deleting/new.{topic}-{partition}/              being made; renamed into place when whole
+    deleting/new.{topic id}_{partition}/           being made; renamed into place when whole
 
 `deleting/` stands in each log directory, since a rename must not cross file systems, and is removed when empty, since a
 Kafka broker refuses to start beside a folder that is no partition's.
@@ -16,6 +16,7 @@ Kafka broker refuses to start beside a folder that is no partition's.
 
 from __future__ import annotations
 
+import errno
 import re
 
 import msgspec
@@ -28,8 +29,14 @@ from metadata_log.errors import CorruptFileError
 from metadata_log.files.port import Files, read_small_file, replace_file
 from metadata_log.ids import METADATA_TOPIC_NAME, TopicId, id_text
 from metadata_log.java_text import java_int
+from metadata_log.reconcile import facts_of
+from metadata_log.topic_names import name_fault
 
-_PARTITION = re.compile(r"(?P<topic>[a-zA-Z0-9._-]+)-(?P<partition>\d+)")
+_LARGEST_PARTITION = (1 << 31) - 1
+_LONGEST_NAME = 255
+"""Bytes; of a file name. Topic names are ASCII."""
+_OWN_FAULTS = (errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG)
+"""Errors of one file. Any other is the disk's."""
 _REMOVE_AFTER = re.compile(r"version: 0\nstaged_at: (\S+)\ndelay: (\S+)\ndue: (\S+)\n", re.ASCII)
 _SET_ASIDE = re.compile(r".+\.[0-9a-f]{32}-(stray|delete|future)")
 
@@ -91,10 +98,13 @@ class StagedDirectory(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def scan(files: Files, log_dir: str) -> tuple[list[PartitionDirectory], list[str]]:
-    """The partition directories of a log directory, and the names of directories that are none and not set aside, of
-    those in `deleting/` that are not staged, too.
+    """Return the partition directories of a log directory, and printable names of other directories.
 
-    Files (checkpoints, `.lock`, `meta.properties`) and the metadata log's own directory are no concern of this.
+    Other directories are left alone: a name with a leading zero or too large a number, a link, an unknown entry of
+    `deleting/`. Quarantined directories and files are not among them, nor is the metadata log's own directory.
+
+    Raises:
+        OSError: the disk failed.
     """
     partitions: list[PartitionDirectory] = []
     unknown: list[str] = []
@@ -103,21 +113,27 @@ def scan(files: Files, log_dir: str) -> tuple[list[PartitionDirectory], list[str
             continue
         if _SET_ASIDE.fullmatch(name):
             continue
-        match = _PARTITION.fullmatch(name)
-        if match is None:
-            unknown.append(name)
-            continue
-        partitions.append(_read(files, log_dir, match["topic"], int(match["partition"])))
+        facts = facts_of(name, None)
+        if (
+            facts.topic_name is None
+            or facts.partition is None
+            or files.is_link(f"{log_dir}/{name}")
+            or name_problem(facts.topic_name, facts.partition) is not None
+        ):
+            unknown.append(printable(name))
+        else:
+            partitions.append(_read(files, log_dir, facts.topic_name, facts.partition))
     in_deleting = files.listdir(f"{log_dir}/{DELETING}") if files.is_dir(f"{log_dir}/{DELETING}") else []
     strange = (
         each for each in in_deleting if not each.startswith(_UNFINISHED) and not _is_staged(files, log_dir, each)
     )
-    return partitions, [*unknown, *(f"{DELETING}/{name}" for name in strange)]
+    return partitions, [*unknown, *(f"{DELETING}/{printable(name)}" for name in strange)]
 
 
 def _is_staged(files: Files, log_dir: str, name: str) -> bool:
-    """Whether it is one of ours: whatever else somebody has put there is left alone."""
-    return parse_staged(name) is not None and files.is_dir(f"{log_dir}/{DELETING}/{name}")
+    """Return True if an agent staged it. Anything else there is left alone."""
+    path = f"{log_dir}/{DELETING}/{name}"
+    return parse_staged(name) is not None and files.is_dir(path) and not files.is_link(path)
 
 
 def _read(files: Files, log_dir: str, topic: str, partition: int) -> PartitionDirectory:
@@ -128,15 +144,45 @@ def _read(files: Files, log_dir: str, topic: str, partition: int) -> PartitionDi
         fault = f"it has no {PARTITION_METADATA_FILE}"
     except IsADirectoryError:
         fault = f"its {PARTITION_METADATA_FILE} is a directory"
+    except OSError as error:
+        if error.errno not in _OWN_FAULTS:
+            raise
+        fault = f"its {PARTITION_METADATA_FILE} cannot be read: {error.strerror}"
     except CorruptFileError as error:
         fault = str(error)
     return PartitionDirectory(log_dir=log_dir, topic=topic, partition=partition, topic_id=topic_id, fault=fault)
 
 
+def name_problem(topic: str, partition: int) -> str | None:
+    """Return why no directory may have this name, or None. A name that Kafka refuses may lead out of `log.dirs`."""
+    fault = name_fault(topic)
+    if fault is not None:
+        return f"no topic may have its name: {fault}"
+    if topic == METADATA_TOPIC_NAME:
+        return "its name is the metadata topic's"
+    if not 0 <= partition <= _LARGEST_PARTITION:
+        return f"no partition may have the number {partition}"
+    return None
+
+
+def printable(name: str) -> str:
+    """Return a name for logs and messages: escaped if it has line feeds, NULs or bytes that are no text."""
+    return name if name.isprintable() else ascii(name)[1:-1]
+
+
 def create(files: Files, log_dir: str, topic: str, partition: int, topic_id: TopicId) -> PartitionDirectory:
-    """Make the directory of a new partition, whole or not at all."""
+    """Make the directory of a new partition, whole or not at all.
+
+    Raises:
+        ValueError: `name_problem` has one. FileExistsError: something has its name. OSError: the disk failed.
+    """
+    problem = name_problem(topic, partition)
+    if problem is not None:
+        raise ValueError(problem)
+    if files.exists(f"{log_dir}/{topic}-{partition}") or files.is_link(f"{log_dir}/{topic}-{partition}"):
+        raise FileExistsError(errno.EEXIST, "something else has its name", f"{log_dir}/{topic}-{partition}")
     made = PartitionDirectory(log_dir=log_dir, topic=topic, partition=partition, topic_id=topic_id)
-    unfinished = f"{log_dir}/{DELETING}/{_UNFINISHED}{made.name}"
+    unfinished = f"{log_dir}/{DELETING}/{_UNFINISHED}{id_text(topic_id)}_{partition}"
     files.mkdirs(unfinished)
     files.open(f"{unfinished}/{0:020d}.log", create=True).close()
     replace_file(files, f"{unfinished}/leader-epoch-checkpoint", b"0\n0\n")
@@ -212,9 +258,12 @@ def _time(text: str) -> int | None:
 def quarantine(files: Files, log_dir: str, name: str, token: bytes) -> str:
     """Set aside a directory that we do not understand, as a Kafka broker does; return its new name.
 
-    `token` is 16 random bytes, so that two directories of one name can be set aside.
+    `token` is 16 random bytes, so that two directories of one name can be set aside. The topic of a name that is too
+    long is cut, as Kafka cuts it.
     """
-    aside = f"{name}.{token.hex()}-stray"
+    topic, dash, partition = name.rpartition("-")
+    suffix = f"{dash}{partition}.{token.hex()}-stray"
+    aside = f"{topic[: _LONGEST_NAME - len(suffix)]}{suffix}"
     files.rename(f"{log_dir}/{name}", f"{log_dir}/{aside}")
     files.fsync_dir(log_dir)
     return aside
@@ -250,7 +299,7 @@ def _remove_tree(files: Files, path: str, *, last: tuple[str, ...] = ()) -> None
     names = files.listdir(path)
     for name in sorted(names, key=lambda each: (last.index(each) + 1 if each in last else 0, each)):
         child = f"{path}/{name}"
-        if files.is_dir(child):
+        if files.is_dir(child) and not files.is_link(child):
             _remove_tree(files, child)
         else:
             files.unlink(child)

@@ -5,7 +5,7 @@ audit only looks.
 
     deleting/{topic id}_{partition}[.n]/   stale: removed after the time that its `remove-at` holds (ms since 1970)
         remove-after                       beside it: when it was staged, and how long the agent must run before
-    deleting/new.{topic}-{partition}/      being made; renamed into place when whole
+    deleting/new.{topic id}_{partition}/   being made; renamed into place when whole
 """
 
 from __future__ import annotations

@@ -185,6 +185,10 @@ class OsFiles:
         """See the port."""
         return os.path.isdir(path)
 
+    def is_link(self, path: str) -> bool:
+        """See the port."""
+        return os.path.islink(path)
+
     def rmdir(self, path: str) -> None:
         """See the port."""
         os.rmdir(path)

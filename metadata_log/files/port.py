@@ -73,6 +73,9 @@ class Files(Protocol):
     def is_dir(self, path: str) -> bool:
         """Whether it is a directory."""
 
+    def is_link(self, path: str) -> bool:
+        """Return True if it is a symbolic link, whatever it leads to."""
+
     def rmdir(self, path: str) -> None:
         """Remove an empty directory."""
 

@@ -148,6 +148,10 @@ class SimulatedFiles:
         """See the port."""
         return normpath(path) in self._directories
 
+    def is_link(self, path: str) -> bool:
+        """See the port. It has no links."""
+        return False
+
     def rmdir(self, path: str) -> None:
         """See the port. It survives a crash."""
         path = normpath(path)

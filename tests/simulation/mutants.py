@@ -279,7 +279,7 @@ _CONTROLLER: Final = (
     Mutant(
         name="an agent makes a directory under its own name at once",
         module="broker_agent.storage",
-        was='    unfinished = f"{log_dir}/{DELETING}/{_UNFINISHED}{made.name}"\n',
+        was='    unfinished = f"{log_dir}/{DELETING}/{_UNFINISHED}{id_text(topic_id)}_{partition}"\n',
         becomes="    unfinished = made.path\n",
     ),
 )

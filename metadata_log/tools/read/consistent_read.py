@@ -124,6 +124,10 @@ class OneMoment:
         """See the port."""
         return self._files.is_dir(path)
 
+    def is_link(self, path: str) -> bool:
+        """See the port."""
+        return self._files.is_link(path)
+
     def lock_holder(self, path: str) -> int | None:
         """See the port."""
         return self._files.lock_holder(path)
