@@ -39,7 +39,7 @@ from metadata_log.storage.write_ops import (
     WriteOp,
 )
 
-_PRODUCER_STATE: Final = re.compile(r"\d{20}\.snapshot", re.ASCII)
+PRODUCER_STATE: Final = re.compile(r"\d{20}\.snapshot", re.ASCII)
 
 
 class LogWriter:
@@ -204,7 +204,7 @@ class LogWriter:
         Left behind it would prove that the log has lost its end.
         """
         names = self._files.listdir(self._directory)
-        beyond = [name for name in names if _PRODUCER_STATE.fullmatch(name) and int(name[:20]) > step.end]
+        beyond = [name for name in names if PRODUCER_STATE.fullmatch(name) and int(name[:20]) > step.end]
         indexes = [segment_file(step.segment_base, suffix) for suffix in (".index", ".timeindex")]
         stale = [*beyond, *(name for name in indexes if name in names)]
         for name in stale:

@@ -28,7 +28,7 @@ from metadata_log.tools.findings.advice import AUDIT
 from metadata_log.tools.findings.finding import Finding, finding, sort_findings
 from metadata_log.tools.findings.kinds import NEWER_RELEASE
 from metadata_log.tools.partitions.broker_files import check_clean_shutdowns, check_offset_files
-from metadata_log.tools.partitions.committed_proof import check_proof
+from metadata_log.tools.partitions.committed_proof import check_proof, judged_ends
 from metadata_log.tools.partitions.directories import HeldPartitions, list_partitions
 from metadata_log.tools.partitions.missing import check_missing
 from metadata_log.tools.partitions.node_roles import brokers_among
@@ -130,7 +130,7 @@ def _check(sources: Sources) -> CheckReport:
     found += absent_voters(view, sources.parents, [one.node_id for one in (*unread, *aliens)])
     is_tie = diff.bounds.lower < view.bounds.lower  # where replicas part in a tie, nothing past that is certain
     view, proved = check_proof(sources.nodes, held, view, newest_image(view, odd))
-    found += _besides(proved, found)
+    found = [*judged_ends(found, sources.nodes, view), *_besides(proved, found)]
     image = newest_image(view, odd)
     found += check_identity(sources.nodes, view.voters, image, _progress(view))
     found += check_partitions(sources.nodes, held, view, odd)

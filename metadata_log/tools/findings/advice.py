@@ -66,6 +66,11 @@ KEEP_PROOF: Final = (
     "here, move the directory aside, whole, and let the replica fetch the log anew into an empty one. A copy that was "
     "made while the node ran may only hold its files as of different moments: copy again, the *.log files last"
 )
+UNPROVEN_END: Final = (
+    "give kraft check the directories of all voters and brokers at once: they may prove that the missing records were "
+    "committed. Until then start nothing, and remove nothing beside the log"
+)
+"""For a producer state file past the log's end, where nothing proves that what is missing was committed."""
 RESTORE_FILE: Final = (
     "do not start this node, and do not empty its directory: restore this one file, from a backup of this directory or "
     "by hand; if a newer version wrote it, use software of that version"

@@ -17,6 +17,7 @@ from typing import Final
 
 import msgspec
 
+from metadata_log.directory.clean_shutdown import CLEAN_SHUTDOWN_FILE, CleanShutdown
 from metadata_log.errors import CorruptFileError
 from metadata_log.files.json_files import decode_json
 from metadata_log.files.os_files import OsFiles
@@ -24,7 +25,6 @@ from metadata_log.files.port import read_small_file
 from metadata_log.offsets import LARGEST_OFFSET
 from metadata_log.tools.findings.advice import CLEAN_SHUTDOWN, LOST_OFFSETS, OFFSETS
 from metadata_log.tools.findings.finding import Finding, finding, why_unreadable
-from metadata_log.tools.partitions.clean_shutdown import CLEAN_SHUTDOWN_FILE, CleanShutdown
 from metadata_log.tools.read.disks import OFFSET_FILES
 from metadata_log.tools.read.manifest import is_export
 from metadata_log.tools.read.sources import NodeSource

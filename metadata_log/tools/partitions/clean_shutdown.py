@@ -16,12 +16,9 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final
 
-import msgspec
-
-from metadata_log.errors import CorruptFileError, UnknownRecordError
-from metadata_log.files.json_files import decode_json
+from metadata_log.directory.clean_shutdown import CLEAN_SHUTDOWN_FILE, read_clean_shutdown
+from metadata_log.errors import UnknownRecordError
 from metadata_log.files.os_files import OsFiles
-from metadata_log.files.port import read_small_file
 from metadata_log.format.batch import batch_values
 from metadata_log.ids import NodeId, TopicId
 from metadata_log.records import (
@@ -34,30 +31,17 @@ from metadata_log.records import (
 from metadata_log.storage.segment import LocatedBatch
 from metadata_log.tools.read.scan import scan
 
-CLEAN_SHUTDOWN_FILE: Final = ".kafka_cleanshutdown"
+__all__ = ["CLEAN_SHUTDOWN_FILE", "given_since_shutdown", "was_stopped_cleanly"]
+
 _ASKED: Final = 1
 _KEY_AT: Final = 1
 _KEYS: Final = (3, 5, 17)
 """Of the three kinds of records that are looked at: a value's second byte."""
 
 
-class CleanShutdown(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What the file says."""
-
-    version: int
-    broker_epoch: int
-
-
 def was_stopped_cleanly(disks: Iterable[Path], broker_epoch: int) -> bool:
     """Whether all of these disks say that the broker was stopped so in this registration."""
-    return all(_epoch_of(disk) == broker_epoch for disk in disks)
-
-
-def _epoch_of(disk: Path) -> int | None:
-    try:
-        return decode_json(read_small_file(OsFiles(), str(disk / CLEAN_SHUTDOWN_FILE)), CleanShutdown).broker_epoch
-    except (OSError, CorruptFileError, msgspec.DecodeError):
-        return None  # it proves nothing then
+    return all(read_clean_shutdown(OsFiles(), str(disk)) == broker_epoch for disk in disks)
 
 
 def given_since_shutdown(

@@ -16,15 +16,17 @@ a quorum that lost its end, and cuts what the others lack.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
 from metadata_log.directory import PARTITION_METADATA_FILE
+from metadata_log.directory.clean_shutdown import read_clean_shutdown
+from metadata_log.files.os_files import OsFiles
 from metadata_log.ids import NodeId, TopicId, id_text, is_reserved_topic_id
 from metadata_log.image import MetadataImage, TopicImage
 from metadata_log.reconcile import DirectoryFacts
-from metadata_log.tools.findings.advice import BROUGHT, BROUGHT_AND_GONE, STRAY_BEYOND
+from metadata_log.tools.findings.advice import BROUGHT, BROUGHT_AND_GONE, KEEP_PROOF, STRAY_BEYOND, UNPROVEN_END
 from metadata_log.tools.findings.finding import Finding, Severity, finding
 from metadata_log.tools.partitions.copied_directories import Brought, BroughtDirectories
 from metadata_log.tools.partitions.directories import HeldPartitions, PartitionDirectory
@@ -74,6 +76,23 @@ def check_proof(
         view = msgspec.structs.replace(view, bounds=bounds)
         lost = list(lost_commits(view))
     return view, [*lost, *(_beyond(proof, view, is_lost=bool(lost)) for proof in proofs if proof.is_beyond)]
+
+
+def judged_ends(found: Iterable[Finding], nodes: Sequence[NodeSource], view: QuorumView) -> Iterator[Finding]:
+    """Yield the findings, with an error for each lost end of which records are proven to have been committed."""
+    lower, because = view.bounds.lower, view.bounds.because
+    for node in nodes:
+        for disk in node.log_directories:
+            epoch = read_clean_shutdown(OsFiles(), str(disk.path))
+            if epoch is not None and epoch >= lower:
+                lower, because = epoch + 1, f"{node.label} was stopped in an orderly way, registered at offset {epoch}"
+    for one in found:
+        if one.severity is not Severity.NOTE or one.advice != UNPROVEN_END or (one.offset or 0) >= lower:
+            yield one
+            continue
+        what = one.meaning.rpartition(";")[0]
+        meaning = f"{what}; all before offset {lower} was committed ({because})"
+        yield msgspec.structs.replace(one, severity=Severity.ERROR, meaning=meaning, advice=KEEP_PROOF)
 
 
 def is_beyond(

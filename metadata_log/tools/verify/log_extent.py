@@ -5,7 +5,8 @@ Decides: what each file proves. Must not know: other replicas, and whether the f
 - `leader-epoch-checkpoint`: an epoch's line is made when its first batch is appended, and a truncation removes it: the
   log reached the last line's start offset.
 - `NNN.snapshot` (Kafka's producer state): written when the log ends at the offset that it is named after, on each roll
-  and at a stop; a truncation removes it.
+  and at a stop. A follower that truncates an uncommitted tail may leave it: alone it is a note. It is an error where a
+  checkpoint or a broker's clean shutdown proves that records past the log's end were committed (`check`: or a peer).
 - `.index`, `.timeindex`: entries are made as batches are appended; without its segment the name alone says that the
   log reached its base. While a node runs, entries of a truncated tail may remain (`index_files`): they prove nothing
   where their time is older than the log's end, or the node has moved on to an epoch that the log has nothing of.
@@ -35,11 +36,12 @@ from metadata_log.errors import CorruptFileError
 from metadata_log.files.port import Files, read_small_file
 from metadata_log.format.epoch_file import EPOCH_FILE, parse_epochs
 from metadata_log.format.epochs import EpochStart
+from metadata_log.tools.findings.advice import UNPROVEN_END
 from metadata_log.tools.findings.finding import Severity
 from metadata_log.tools.findings.sink import FindingSink
 from metadata_log.tools.read.manifest import MANIFEST_FILE, read_manifest
 from metadata_log.tools.verify.index_files import Claim, orphan_reach
-from metadata_log.tools.verify.producer_state import producer_files
+from metadata_log.tools.verify.producer_state import PRODUCERS_SUFFIX, producer_files
 
 _INDEX_NAME: Final = re.compile(r"(\d{20})\.(?:index|timeindex)", re.ASCII)
 _SHOWN: Final = 4
@@ -129,11 +131,19 @@ class LogEnd(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def check_reach(
-    end: LogEnd, proofs: Sequence[Proof], claims: Sequence[Claim], directory: str, sink: FindingSink, ahead: bool
+    end: LogEnd,
+    proofs: Sequence[Proof],
+    claims: Sequence[Claim],
+    directory: str,
+    sink: FindingSink,
+    *,
+    ahead: bool,
+    committed: int,
 ) -> int:
-    """Whether the log reaches what is proven; up to where that is, at least its end.
+    """Return up to where the log is proven to have reached, at least its end; a finding where that is more.
 
     `claims` are the last segment's indexes'; `ahead`: its quorum-state has a later epoch than its last record.
+    `committed`: all before it was, by what is in the same directories.
     """
     certain = [*proofs, *_certain(claims, ahead)]
     least = end.offset + 1 if end.file is not None else 0
@@ -153,7 +163,19 @@ def check_reach(
         sink.add("log_missing", what, file=directory, offset=0)
     else:
         what = f"the log ends at offset {end.offset}, but {best.name} proves that it reached {best.reach}{also}"
-        sink.add("log_cut", what, file=end.file, position=end.position, offset=end.offset, epoch=_epoch(end))
+        is_note = committed <= end.offset and all(proof.file.endswith(PRODUCERS_SUFFIX) for proof in beyond)
+        if is_note:
+            what += "; nothing here proves that the missing records were committed"
+        sink.add(
+            "log_cut",
+            what,
+            severity=Severity.NOTE if is_note else None,
+            file=end.file,
+            position=end.position,
+            offset=end.offset,
+            epoch=_epoch(end),
+            advice=UNPROVEN_END if is_note else None,
+        )
     return best.reach
 
 

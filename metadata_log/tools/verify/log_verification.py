@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from metadata_log.directory import QuorumState
+from metadata_log.directory.clean_shutdown import read_clean_shutdown
 from metadata_log.errors import CorruptBatchError, CorruptFileError
 from metadata_log.files.port import FileHandle, Files, read_small_file
 from metadata_log.format.batch import batch_values
@@ -350,7 +351,9 @@ class Verification:
         ahead = state is not None and state.leader_epoch > chain.epoch
         if has_segments and self._sink.has("unreadable_file"):
             return False
-        self._proved_end = check_reach(end, proofs, self._claims, self._directory, self._sink, ahead=ahead)
+        self._proved_end = check_reach(
+            end, proofs, self._claims, self._directory, self._sink, ahead=ahead, committed=self._committed()
+        )
         if self._sink.has("log_cut", "log_missing"):
             return True
         check_emptied(self._epochs, end, self._sink)
@@ -361,6 +364,15 @@ class Verification:
             node_id, directory = self._source.node_id, self._directory
             check_own_state(state, node_id, end, is_sound, directory, self._sink, was_closed=was_closed)
         return False
+
+    def _committed(self) -> int:
+        """Return up to where records were committed, by the node's own checkpoints and clean shutdown."""
+        disks = {str(disk.path) for disk in self._source.log_directories}
+        if self._source.metadata is not None:
+            disks.add(str(self._source.metadata.parent))
+        epochs = (read_clean_shutdown(self._files, disk) for disk in sorted(disks))
+        registered = (epoch + 1 for epoch in epochs if epoch is not None)
+        return max((*registered, *(end for _, end in self._covered())), default=0)
 
     def _covered(self) -> Iterator[tuple[str, int]]:
         for report in self._checkpoints.reports.values():

@@ -21,6 +21,7 @@ from metadata_log.directory import (
     read_quorum_state,
     write_partition_metadata,
 )
+from metadata_log.directory.clean_shutdown import read_clean_shutdown
 from metadata_log.errors import ForeignDirectoryError, LostVoteError, NotFormattedError, UnknownRecordError
 from metadata_log.files.port import Files
 from metadata_log.format.batch import BatchHeader, batch_records, batch_values, iter_batches
@@ -64,6 +65,7 @@ def open_replica(files: Files, config: NodeConfig, *, cluster_id: str | None = N
         NotFormattedError: a directory has no meta.properties.
         ForeignDirectoryError: a directory belongs to another cluster, node, or (the metadata's) topic.
         DirectoryLockedError: another process uses one.
+        LostEndError: a controller's log lacks records that its own directories prove to be committed.
         LostVoteError: a controller's has records or a checkpoint of them, and no quorum-state.
         CorruptBatchError, CorruptFileError, UnknownRecordError: something in it is damaged or from newer software.
         NewerLevelError: its log is of a later release.
@@ -99,7 +101,8 @@ def _open_locked(files: Files, config: NodeConfig, meta: MetaProperties, locks: 
     if quorum_state is None and config.is_controller:
         _check_never_voted(files, directory)
     committed = None if config.is_controller else read_committed_state(files, directory)
-    starting = open_starting_log(files, directory, config.log)
+    registered = _registered_end(files, config) if config.is_controller else None
+    starting = open_starting_log(files, directory, config.log, committed=registered)
     log, snapshot, writer = starting.log, starting.snapshot, starting.writer
     if snapshot is not None:
         check_known_levels(snapshot.image.features)
@@ -154,6 +157,13 @@ def _check_never_voted(files: Files, directory: str) -> None:
         with closing(files.open(f"{directory}/{segment_file(base)}", read_only=True)) as segment:
             if base > 0 or segment.size() > 0:
                 raise LostVoteError(directory, segment_file(base))
+
+
+def _registered_end(files: Files, config: NodeConfig) -> Offset:
+    """Return up to where the log was committed by the clean shutdown of a broker that shares the directories."""
+    paths = dict.fromkeys((*config.log_dirs, config.metadata_log_dir))
+    epochs = (read_clean_shutdown(files, path) for path in paths)
+    return Offset(max((epoch + 1 for epoch in epochs if epoch is not None), default=0))
 
 
 def _check_topic_id(files: Files, directory: str) -> None:

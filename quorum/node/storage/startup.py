@@ -12,14 +12,14 @@ from __future__ import annotations
 
 import msgspec
 
-from metadata_log.errors import CorruptBatchError, CorruptFileError, DirectoryError, MetadataLogError
+from metadata_log.errors import CorruptBatchError, CorruptFileError, DirectoryError, LostEndError, MetadataLogError
 from metadata_log.files.port import Files
 from metadata_log.offsets import Offset, OffsetAndEpoch
 from metadata_log.storage.checkpoint import checkpoint_ends, checkpoint_name, remove_unfinished
 from metadata_log.storage.file_log import FileLog, LogConfig, open_log
 from metadata_log.storage.loaded_checkpoint import HeldCheckpoint, LoadedSnapshot, held_checkpoint, load_snapshot
 from metadata_log.storage.log_recovery import RecoveryReport
-from metadata_log.storage.log_writer import LogWriter
+from metadata_log.storage.log_writer import PRODUCER_STATE, LogWriter
 from metadata_log.voters import InvalidVoterError
 
 
@@ -34,10 +34,15 @@ class StartingLog(msgspec.Struct, frozen=True, kw_only=True):
     recovery: RecoveryReport
 
 
-def open_starting_log(files: Files, directory: str, config: LogConfig) -> StartingLog:
+def open_starting_log(
+    files: Files, directory: str, config: LogConfig, *, committed: Offset | None = None
+) -> StartingLog:
     """Open what stands in a metadata log's directory, and finish what a crash has left half done.
 
+    `committed`: of a controller, all before it was committed by what the node's directories say besides checkpoints.
+
     Raises:
+        LostEndError: `committed` is given, and records that the directories prove to be committed are missing.
         CorruptBatchError, CorruptFileError: the log is damaged, or a checkpoint without which it says too little.
         DirectoryError: log and checkpoints do not meet.
         UnknownRecordError: newer software has written it.
@@ -54,6 +59,7 @@ def open_starting_log(files: Files, directory: str, config: LogConfig) -> Starti
     for end, damage in damaged.items():
         _check_dispensable(f"{directory}/{checkpoint_name(end)}", log, snapshot, end, damage)
     notes = [f"{checkpoint_name(end)} is damaged, the log was read instead: {error}" for end, error in damaged.items()]
+    notes += _lost_end(directory, files.listdir(directory), log, snapshot, committed)
     writer = LogWriter(files, directory)
     if snapshot is not None and _is_of_another_log(log, snapshot.end):
         notes.append(f"the log, which ended at {log.end()}, makes room for {checkpoint_name(snapshot.end)}")
@@ -69,6 +75,30 @@ def open_starting_log(files: Files, directory: str, config: LogConfig) -> Starti
         end=snapshot.end if snapshot is not None and log.last_epoch < 0 and snapshot.end.offset > 0 else log.end(),
         recovery=msgspec.structs.replace(recovery, notes=tuple(notes)),
     )
+
+
+def _lost_end(
+    directory: str, names: list[str], log: FileLog, snapshot: LoadedSnapshot | None, committed: Offset | None
+) -> list[str]:
+    """Return a warning where Kafka's producer state file says that the log went on past its end.
+
+    A clean stop of Kafka names the file after the end. A follower that truncates an uncommitted tail may leave one.
+
+    Raises:
+        LostEndError: records of those that are missing were committed.
+    """
+    reached = max((int(name[:20]) for name in names if PRODUCER_STATE.fullmatch(name)), default=0)
+    held = 0 if snapshot is None else int(snapshot.end.offset)
+    end = max(int(log.log_end_offset), held)
+    if reached <= end:
+        return []
+    beside = f"{reached:020}.snapshot"
+    if committed is not None and (committed > end or held > log.log_end_offset):
+        raise LostEndError(directory, int(log.log_end_offset), beside, max(int(committed), held))
+    return [
+        f"the log ends at offset {end}, and {beside} beside it says that it reached {reached}: records may be missing. "
+        "Run kraft check over the directories of all voters"
+    ]
 
 
 def _newest_sound(

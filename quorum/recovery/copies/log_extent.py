@@ -73,8 +73,12 @@ def reach_of(files: Files, place: Place) -> Reach:
 
 
 def _sentence(short: list[Finding], *, is_empty: bool) -> str | None:
-    """A node that was killed as it began to lead may end a moment too early: that alone is no proof of a loss."""
+    """Return the proof that the log reached further.
+
+    A node that was killed as it began to lead may end a moment too early: that alone, a warning, proves no loss. A
+    producer state file, a note, does: a repair is made by what the log once held, committed or not.
+    """
     for found in short:
-        if found.severity is Severity.ERROR or is_empty:
+        if found.severity is not Severity.WARNING or is_empty:
             return found.meaning
     return None

@@ -1,0 +1,188 @@
+"""Logs that lost their end after a clean stop of Kafka, as the offset in a producer state file's name says.
+
+`tests/fixtures/lost-end.tar.xz`: three controllers and two brokers of Kafka 3.9.2, stopped in an orderly way. The last
+committed batches of nodes 1 and 2 were cut then, with the indexes that no longer fit.
+"""
+
+from __future__ import annotations
+
+import json
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from metadata_log.directory.clean_shutdown import CLEAN_SHUTDOWN_FILE
+from metadata_log.errors import LostEndError
+from metadata_log.files.os_files import OsFiles
+from metadata_log.offsets import Epoch
+from metadata_log.storage.checkpoint import CheckpointTimes, build_checkpoint, write_checkpoint
+from metadata_log.tools.check.check import check_paths
+from metadata_log.tools.findings.finding import Finding, Severity
+from metadata_log.tools.read.sources import find_sources
+from metadata_log.tools.verify.verify_log import verify_log
+from quorum.cli.main import run
+from quorum.node.config.node_config import NodeConfig, config_of
+from quorum.node.storage.open_replica import open_replica
+
+FIXTURE = Path(__file__).parents[4] / "fixtures" / "lost-end.tar.xz"
+END, NODE_1, NODE_2 = 104, 107, 108
+"""Where the logs of nodes 1 and 2 end now, and where they ended as they were stopped."""
+
+
+@pytest.fixture
+def nodes(tmp_path: Path) -> Path:
+    with tarfile.open(FIXTURE) as archive:
+        archive.extractall(tmp_path, filter="data")
+    return tmp_path / "lost-end"
+
+
+def _ends(*paths: Path) -> dict[int | None, Finding]:
+    found = [one for one in check_paths(paths).findings if one.kind == "log_cut"]
+    assert len({one.node_id for one in found}) == len(found)
+    return {one.node_id: one for one in found}
+
+
+def _metadata(node: Path) -> Path:
+    return node / "data" / "__cluster_metadata-0"
+
+
+def _add_checkpoint(node: Path, end: int) -> None:
+    """A checkpoint of records up to `end`, of a tool that names no topic."""
+    times = CheckpointTimes.at(1_795_715_997_885, last_contained_ms=0)
+    batches = build_checkpoint((), epoch=Epoch(7), times=times, kraft_version=0)
+    write_checkpoint(OsFiles(), f"{_metadata(node)}/{end:020}-0000000007.checkpoint", batches)
+
+
+def _config(node: Path, **more: str) -> NodeConfig:
+    return config_of(
+        {
+            "process.roles": "controller",
+            "node.id": node.name.removeprefix("node-"),
+            "listeners": "CONTROLLER://127.0.0.1:1,GRPC://127.0.0.1:2",
+            "log.dirs": str(node / "data"),
+            **more,
+        }
+    )
+
+
+def test_the_other_replicas_prove_that_what_is_missing_was_committed(nodes: Path) -> None:
+    found = _ends(*sorted(nodes.iterdir()))
+
+    assert {node: one.severity for node, one in found.items()} == {1: Severity.ERROR, 2: Severity.ERROR}
+    assert f"ends at offset {END}, but {NODE_1:020}.snapshot proves that it reached {NODE_1}" in found[1].meaning
+    assert f"all before offset {NODE_2} was committed" in found[1].meaning
+    assert "do not start this node" in found[1].advice
+    kinds = {one.kind for one in check_paths([nodes]).findings if one.counts}
+    assert kinds == {"log_cut", "committed_lost"}
+
+
+def test_alone_it_is_a_note_to_check_and_to_verify(nodes: Path) -> None:
+    """A follower that truncates an uncommitted tail may leave such a file, too."""
+    report = check_paths([nodes / "node-1"])
+    (source,) = find_sources([nodes / "node-1"]).nodes
+    verified = verify_log(source)
+
+    assert report.is_sound
+    for found in (report.findings, verified.findings):
+        (one,) = found
+        assert (one.kind, one.severity, one.offset) == ("log_cut", Severity.NOTE, END)
+        assert f"{NODE_1:020}.snapshot" in one.meaning
+        assert "give kraft check the directories of all voters" in one.advice
+
+
+@pytest.mark.parametrize(("epoch", "severity"), [(END - 1, Severity.NOTE), (END, Severity.ERROR)])
+def test_a_brokers_clean_shutdown_proves_its_registration(nodes: Path, epoch: int, severity: Severity) -> None:
+    """Its epoch is the offset of a registration that was committed."""
+    (nodes / "node-12" / "data" / CLEAN_SHUTDOWN_FILE).write_text(f'{{"version":0,"brokerEpoch":{epoch}}}')
+
+    found = _ends(nodes / "node-1", nodes / "node-12")
+
+    assert found[1].severity is severity
+    assert ("node 12 was stopped in an orderly way" in found[1].meaning) is (severity is Severity.ERROR)
+
+
+def test_a_checkpoint_past_the_end_proves_it(nodes: Path) -> None:
+    _add_checkpoint(nodes / "node-1", END + 1)
+
+    assert _ends(nodes / "node-1")[1].severity is Severity.ERROR
+
+
+def test_inspect_names_both_offsets(nodes: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(["recover", "inspect", *(str(nodes / f"node-{node}" / "data") for node in (1, 2, 3)), "-o", "json"])
+
+    said = json.loads(capsys.readouterr().out)
+    faults = {copy["node_id"]: copy["fault"] for copy in said["copies"]}
+    assert faults[3] is None
+    assert f"ends at offset {END}, but {NODE_1:020}.snapshot" in faults[1]
+    assert f"ends at offset {END}, but {NODE_2:020}.snapshot" in faults[2]
+    assert not said["is_whole"]
+
+
+def test_truncate_removes_the_file_with_the_records(nodes: Path) -> None:
+    words = ["recover", "truncate", "--dir", str(nodes / "node-1" / "data"), "--to", str(END), "--missing", "rest"]
+
+    assert run([*words, "--accept-data-loss", "--timeout", "1", "--apply"]) == 0
+
+    assert not list(_metadata(nodes / "node-1").glob("*.snapshot"))
+    assert _ends(nodes / "node-1") == {}
+
+
+def test_a_controller_starts_with_one_warning_that_names_both_offsets(nodes: Path) -> None:
+    opened = open_replica(OsFiles(), _config(nodes / "node-1"))
+    opened.abandon()
+
+    (warning,) = opened.recovery.warnings
+    assert f"the log ends at offset {END}, and {NODE_1:020}.snapshot beside it says that it reached {NODE_1}" in warning
+    assert "Run kraft check over the directories of all voters" in warning
+    whole = open_replica(OsFiles(), _config(nodes / "node-3"))
+    whole.abandon()
+    assert whole.recovery.warnings == ()
+
+
+def test_a_controller_refuses_where_its_own_directory_proves_the_loss(nodes: Path) -> None:
+    path = nodes / "node-1" / "data" / CLEAN_SHUTDOWN_FILE
+    path.write_text(f'{{"version":0,"brokerEpoch":{END}}}')
+    with pytest.raises(LostEndError, match=f"ends at offset {END}, .* all before offset {END + 1} was committed"):
+        open_replica(OsFiles(), _config(nodes / "node-1"))
+
+    path.write_text(f'{{"version":0,"brokerEpoch":{END - 1}}}')
+    open_replica(OsFiles(), _config(nodes / "node-1")).abandon()
+
+
+def test_a_controller_refuses_beside_a_checkpoint_of_what_is_missing(nodes: Path) -> None:
+    _add_checkpoint(nodes / "node-1", END + 1)
+    before = {path.name: path.read_bytes() for path in _metadata(nodes / "node-1").iterdir()}
+
+    with pytest.raises(LostEndError, match=f"all before offset {END + 1} was committed"):
+        open_replica(OsFiles(), _config(nodes / "node-1"))
+
+    assert {path.name: path.read_bytes() for path in _metadata(nodes / "node-1").iterdir()} == before
+
+
+def test_an_agent_has_no_vote_and_starts(nodes: Path) -> None:
+    (nodes / "node-1" / "data" / CLEAN_SHUTDOWN_FILE).write_text(f'{{"version":0,"brokerEpoch":{END}}}')
+    config = _config(
+        nodes / "node-1",
+        **{
+            "process.roles": "broker",
+            "listeners": "GRPC://b:9096",
+            "controller.quorum.bootstrap.servers": "c1:9094",
+        },
+    )
+
+    opened = open_replica(OsFiles(), config)
+    opened.abandon()
+
+    assert len(opened.recovery.warnings) == 1
+
+
+def test_our_own_truncation_leaves_no_such_file(nodes: Path) -> None:
+    opened = open_replica(OsFiles(), _config(nodes / "node-3"))
+    opened.writer.execute([opened.log.stage_truncate(opened.log.log_end_offset - 1)])
+    opened.abandon()
+
+    assert not list(_metadata(nodes / "node-3").glob("*.snapshot"))
+    again = open_replica(OsFiles(), _config(nodes / "node-3"))
+    again.abandon()
+    assert again.recovery.warnings == ()
