@@ -22,10 +22,13 @@ from tests.support.scripted_node import NODE_ID, ScriptedNode
 async def _served(refusals: Refusals) -> AsyncIterator[int]:
     server = HttpServer(ScriptedNode().view, NodeMetrics(refusals), refusals)
     await server.start(Endpoint(name="HTTP", host="127.0.0.1", port=0))
+    failures: list[dict[str, object]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, failure: failures.append(failure))
     try:
         yield server.port
     finally:
         await server.stop()
+    assert not failures
 
 
 async def _alive(port: int) -> bytes:

@@ -154,6 +154,8 @@ class HttpServer:
         else:
             method, target = _request_line(head)
             status, kind, body = await self._page(method, target)
+        if writer.is_closing():  # it made room for another
+            return
         header = (
             f"HTTP/1.1 {status} {_REASONS[status]}\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n"
             "Cache-Control: no-store\r\nConnection: close\r\n\r\n"
