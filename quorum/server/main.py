@@ -41,6 +41,7 @@ from quorum.node.storage.open_replica import open_replica
 from quorum.server.grpc.listen import listen
 from quorum.server.kafka.bounds import Limits, limits_of
 from quorum.server.kafka.listen import KafkaDoor, LeaderWatcher, listen_kafka
+from quorum.server.large_requests import LargeRequests
 from quorum.transport.network import PeerNetwork
 
 _STOP_GRACE_S: Final = 0.1
@@ -74,13 +75,14 @@ async def serve(config: NodeConfig, *, config_path: str = "", watcher: Watcher |
     leaders = LeaderWatcher()
     monitoring = Monitoring(config.node_id, leaders, *([] if watcher is None else [watcher]))
     driver = make_driver(opened, config, network, monitoring)
+    large = LargeRequests()
     doors: list[KafkaDoor] = []
     server: grpc.aio.Server | None = None
     try:
         shares = shares_of_this_process(config.doors.max_connections)
-        await _listen_kafka(config, driver, doors, limits_of(config.doors, shares), monitoring.refusals)
+        await _listen_kafka(config, driver, doors, limits_of(config.doors, shares), monitoring.refusals, large)
         leaders.doors = doors
-        server, port = await listen(_grpc_listener(config), driver, config.doors, monitoring.refusals)
+        server, port = await listen(_grpc_listener(config), driver, config.doors, monitoring.refusals, large)
         await monitoring.start(driver.view, config.http_listener)
     except OSError:
         opened.abandon()
@@ -165,13 +167,18 @@ def _authorizer(config: NodeConfig) -> Authorizer | None:
 
 
 async def _listen_kafka(
-    config: NodeConfig, driver: Driver, doors: list[KafkaDoor], limits: Limits, refusals: Refusals
+    config: NodeConfig,
+    driver: Driver,
+    doors: list[KafkaDoor],
+    limits: Limits,
+    refusals: Refusals,
+    large: LargeRequests,
 ) -> None:
     """Open every CONTROLLER listener's door; each tells a gRPC client the advertised GRPC address."""
     told = next(endpoint for endpoint in config.advertised_listeners if endpoint.name == GRPC_LISTENER)
     for endpoint in config.listeners:
         if endpoint.name == CONTROLLER_LISTENER:
-            doors.append(await listen_kafka(endpoint, driver, config.node_id, told, limits, refusals))
+            doors.append(await listen_kafka(endpoint, driver, config.node_id, told, limits, refusals, large))
 
 
 def _grpc_listener(config: NodeConfig) -> Endpoint:

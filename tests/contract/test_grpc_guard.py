@@ -7,12 +7,14 @@ import logging
 import socket
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
 
 import grpc
 import pytest
 
+from benchmarks import raw_http2
+from kraft.v1 import common_pb2, controller_pb2_grpc, quorum_pb2, quorum_pb2_grpc
 from kraft.v1 import controller_pb2 as pb
-from kraft.v1 import controller_pb2_grpc, quorum_pb2, quorum_pb2_grpc
 from metadata_log.ids import METADATA_TOPIC_ID, ZERO_DIRECTORY_ID, NodeId, ReplicaKey
 from metadata_log.offsets import Offset
 from metadata_log.voters import Endpoint
@@ -22,6 +24,7 @@ from quorum.node.process.grpc_guard import (
     KEPT_FOR_SINGLE_CALLS,
     KEPT_FOR_VOTERS,
     MOST_RECEIVED,
+    SMALL_BYTES,
     Guard,
     Receiving,
     host_of,
@@ -30,7 +33,6 @@ from quorum.node.process.refusals import Refusals
 from quorum.node.process.voter_hosts import VoterHosts
 from quorum.server.grpc.listen import listen, voter_hosts
 from quorum.transport.channel import REQUEST_LIMIT_BYTES, open_channel
-from tests.support import raw_http2
 from tests.support.loop import run, until
 from tests.support.quorum_calls import fetch_message
 from tests.support.scripted_node import NODE_ID, ScriptedNode
@@ -226,6 +228,27 @@ class TestReceiving:
                     await controller_pb2_grpc.ControllerStub(channel).CreateTopics(large)
                 assert not served.node.calls
                 return raised.value.code()
+
+        assert run(main()) is grpc.StatusCode.RESOURCE_EXHAUSTED
+
+    @pytest.mark.parametrize("kind", ["single", "stream"])
+    def test_requests_among_controllers_are_small(self, kind: str) -> None:
+        async def main() -> grpc.StatusCode:
+            async with _served() as served, served.channel() as channel:
+                stub = quorum_pb2_grpc.QuorumStub(channel)
+                large = SMALL_BYTES // 16
+                call: Any
+                if kind == "single":
+                    endpoint = common_pb2.Endpoint(name="x" * 16, host="h", port=1)
+                    call = stub.AddRaftVoter(quorum_pb2.AddRaftVoterRequest(listeners=[endpoint] * large))
+                else:
+                    call = stub.Fetch(None)
+                    await call.write(quorum_pb2.FetchRequest(cluster_id="x" * 16 * large))
+                    await call.done_writing()
+                code: grpc.StatusCode = await call.code()
+                assert not served.node.peers
+                assert served.counts == {("GRPC", "limit"): 1}
+                return code
 
         assert run(main()) is grpc.StatusCode.RESOURCE_EXHAUSTED
 

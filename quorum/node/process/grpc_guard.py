@@ -31,6 +31,9 @@ KEPT_FOR_VOTERS: Final = 256
 MOST_RECEIVED: Final = 16
 """Single requests that are received at a time from addresses of no voter; others wait, unread."""
 MOST_WAITING: Final = 1_000
+SMALL_BYTES: Final = 64 * 1024
+_LARGE_REQUESTS: Final = ("/kraft.v1.Controller/", "/kraft.v1.Agent/")
+"""Services whose requests may be larger than that."""
 SLOW_S: Final = 1.0
 """After so long, a request that is not whole makes room for one that waits."""
 
@@ -165,10 +168,11 @@ class Guard(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
             handler = await continuation(handler_call_details)
             if handler is None:
                 return None
-            known = self._handlers[method] = self._guarded(handler)
+            known = self._handlers[method] = self._guarded(handler, method)
         return known
 
-    def _guarded(self, handler: Any) -> Any:
+    def _guarded(self, handler: Any, method: str) -> Any:
+        most_bytes = LARGEST_INT32 if method.startswith(_LARGE_REQUESTS) else SMALL_BYTES
         is_stream = handler.request_streaming or handler.response_streaming
         served = _behaviour(handler)
 
@@ -179,7 +183,8 @@ class Guard(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
             try:
                 self._enter(host, is_voter, is_stream)
                 try:
-                    return await served(_Requests(context, handler, None if is_voter else self._receiving), context)
+                    requests = _Requests(context, handler, None if is_voter else self._receiving, most_bytes)
+                    return await served(requests, context)
                 finally:
                     self._leave(host, is_stream)
             except DecodeError:
@@ -215,10 +220,11 @@ class Guard(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
 
 
 class _Requests:
-    """A call's requests, read raw and parsed here. Handlers that read take it in place of the call's context."""
+    """A call's requests, read raw and parsed here. Handlers take it in place of the call's context."""
 
-    def __init__(self, context: Any, handler: Any, receiving: Receiving | None) -> None:
+    def __init__(self, context: Any, handler: Any, receiving: Receiving | None, most_bytes: int) -> None:
         self._context = context
+        self._most_bytes = most_bytes
         self._parse = handler.request_deserializer
         self._receiving = receiving
         self.received_bytes = 0
@@ -227,14 +233,12 @@ class _Requests:
         self.peer = context.peer
         self.abort = context.abort
         self.send_initial_metadata = context.send_initial_metadata
+        self.time_remaining = context.time_remaining
 
     async def read(self) -> Any:
         """The next message of a stream, or `grpc.aio.EOF`."""
         raw = await self._context.read()
-        if not isinstance(raw, bytes):
-            return raw
-        self.received_bytes = len(raw)
-        return self._parse(raw)
+        return self._parsed(raw) if isinstance(raw, bytes) else raw
 
     async def only(self) -> Any:
         """The request of a single call."""
@@ -244,7 +248,13 @@ class _Requests:
             raw = await self._receiving.read(self._context)
         if not isinstance(raw, bytes):
             raise Refused(grpc.StatusCode.INVALID_ARGUMENT, "malformed", "the call has no request")
+        return self._parsed(raw)
+
+    def _parsed(self, raw: bytes) -> Any:
         self.received_bytes = len(raw)
+        if len(raw) > self._most_bytes:
+            why = f"a request of {len(raw)} bytes: it may have {self._most_bytes}"
+            raise Refused(grpc.StatusCode.RESOURCE_EXHAUSTED, "limit", why)
         return self._parse(raw)
 
     async def __aiter__(self) -> AsyncIterator[Any]:
@@ -258,14 +268,14 @@ def _behaviour(handler: Any) -> Callable[[_Requests, Any], Awaitable[Any]]:
         unary: Behaviour = handler.unary_unary
 
         async def serve_unary(requests: _Requests, context: Any) -> Any:
-            return await unary(await requests.only(), context)
+            return await unary(await requests.only(), requests)
 
         return serve_unary
     stream: Behaviour = handler.stream_stream or handler.unary_stream
 
     async def serve_stream(requests: _Requests, context: Any) -> None:
         first = requests if handler.request_streaming else await requests.only()
-        served = stream(first, requests if handler.request_streaming else context)
+        served = stream(first, requests)
         if hasattr(served, "__aiter__"):
             async for message in served:
                 await context.write(message)

@@ -13,7 +13,9 @@ from kraft.v1 import controller_pb2_grpc
 from quorum.api.calls import ClientAnswer, ClientCall
 from quorum.api.error_codes import Error
 from quorum.server.grpc.callers import caller_of
+from quorum.server.grpc.elements import check_elements
 from quorum.server.grpc.session import Session
+from quorum.server.large_requests import AT_ONCE_BYTES, Done, LargeRequests, TooManyWaitError
 from quorum.server.node import Node, timeout_of
 from quorum.transport.channel import SESSION_HEADER
 from quorum.transport.grpc.convert.calls import KIND_BY_NAME, response_to
@@ -39,8 +41,9 @@ def _method(name: str) -> Any:
 class ControllerDoor(controller_pb2_grpc.ControllerServicer):
     """Serves Controller for one node."""
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: Node, large: LargeRequests) -> None:
         self._node = node
+        self._large = large
 
     async def CreateTopics(self, request: pb.CreateTopicsRequest, context: Any) -> pb.CreateTopicsResponse:
         """See the contract."""
@@ -95,16 +98,29 @@ class ControllerDoor(controller_pb2_grpc.ControllerServicer):
         """See the contract."""
         # The client may then tell a call that was never sent from one whose outcome is not known.
         await context.send_initial_metadata((SESSION_HEADER,))
-        await Session(context, self._node, caller_of(context, self._node)).serve()
+        await Session(context, self._node, caller_of(context, self._node), self._large).serve()
 
     async def serve(self, name: str, message: Any, context: Any, answers: type[A]) -> A:
         """Ask the node, and answer as `answers`, the response's message of that kind."""
         kind = KIND_BY_NAME[name]
+        done: Done | None = None
         try:
-            request = kind.request_from(message)
-            at_least_offset = at_least_offset_in(message)
+            if context.received_bytes > AT_ONCE_BYTES:
+                check_elements(message)
+                done = await self._large.turn(caller_of(context, self._node).host, context.received_bytes)
+            answer = await self._ask(kind, message, context)
         except BadMessage as bad:
-            return cast("A", response_to(kind, ClientAnswer(error=bad.error, message=bad.why)))
+            answer = ClientAnswer(error=bad.error, message=bad.why)
+        except TooManyWaitError as refused:
+            answer = ClientAnswer(error=Error.THROTTLING_QUOTA_EXCEEDED, message=str(refused))
+        finally:
+            if done is not None:
+                done()
+        return cast("A", response_to(kind, _fitting(kind, answer)))
+
+    async def _ask(self, kind: Kind, message: Any, context: Any) -> ClientAnswer:
+        request = kind.request_from(message)
+        at_least_offset = at_least_offset_in(message)
         remaining_s = context.time_remaining()
         named_ms = 0 if remaining_s is None else max(1, int(min(remaining_s, 1e6) * _MS_PER_S))
         asked = caller_of(context, self._node).context(self._node.now_ms(), timeout_of(request, named_ms))
@@ -117,7 +133,7 @@ class ControllerDoor(controller_pb2_grpc.ControllerServicer):
         self._node.client_request(
             ClientCall(request=request, context=asked, respond=respond, at_least_offset=at_least_offset)
         )
-        return cast("A", response_to(kind, _fitting(kind, await answered)))
+        return await answered
 
 
 def _fitting(kind: Kind, answer: ClientAnswer) -> ClientAnswer:

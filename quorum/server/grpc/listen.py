@@ -19,6 +19,7 @@ from quorum.node.process.voter_hosts import VoterHosts
 from quorum.server.grpc.controller_service import ControllerDoor
 from quorum.server.grpc.health_service import HealthDoor
 from quorum.server.grpc.quorum_service import QuorumDoor
+from quorum.server.large_requests import LargeRequests
 from quorum.server.node import Node
 from quorum.transport.channel import address_of, server_options
 
@@ -33,6 +34,7 @@ async def listen(
     node: Node,
     limits: DoorLimits | None = None,
     refusals: Refusals | None = None,
+    large: LargeRequests | None = None,
     *,
     guard: Guard | None = None,
 ) -> tuple[grpc.aio.Server, int]:
@@ -54,7 +56,7 @@ async def listen(
     connections = shares_of_this_process(limits.max_connections).grpc
     server = grpc.aio.server(interceptors=[guard], options=server_options(connections, limits.max_idle_ms))
     quorum_pb2_grpc.add_QuorumServicer_to_server(QuorumDoor(node), server)
-    controller_pb2_grpc.add_ControllerServicer_to_server(ControllerDoor(node), server)
+    controller_pb2_grpc.add_ControllerServicer_to_server(ControllerDoor(node, large or LargeRequests()), server)
     health_pb2_grpc.add_HealthServicer_to_server(HealthDoor(node), server)
     reflection.enable_server_reflection(
         (

@@ -19,6 +19,8 @@ from kraft.v1 import controller_pb2
 from quorum.api.calls import ClientAnswer, ClientCall
 from quorum.api.error_codes import Error
 from quorum.server.grpc.callers import end_tasks
+from quorum.server.grpc.elements import check_elements
+from quorum.server.large_requests import AT_ONCE_BYTES, Done, LargeRequests, TooManyWaitError
 from quorum.server.node import Caller, Node, timeout_of
 from quorum.transport.grpc.convert.calls import answer_to, kind_in, unknown_answer_to
 from quorum.transport.grpc.convert.common import BadMessage
@@ -36,6 +38,10 @@ _WORTH_PREPARING: Final = 20
 
 class SessionContext(Protocol):
     """What a Session uses of its gRPC context."""
+
+    @property
+    def received_bytes(self) -> int:
+        """The size of the message that was read last."""
 
     async def read(self) -> controller_pb2.SessionRequest | object:
         """The next message, or `grpc.aio.EOF`."""
@@ -69,11 +75,18 @@ class Session:
     """Serves one stream until the client ends it, or is gone (then `serve` is cancelled)."""
 
     def __init__(
-        self, context: SessionContext, node: Node, caller: Caller, *, max_in_flight: int = MAX_IN_FLIGHT
+        self,
+        context: SessionContext,
+        node: Node,
+        caller: Caller,
+        large: LargeRequests,
+        *,
+        max_in_flight: int = MAX_IN_FLIGHT,
     ) -> None:
         self._context = context
         self._node = node
         self._caller = caller
+        self._large = large
         self._max_in_flight = max_in_flight
         self._answers: deque[tuple[_Reply, ClientAnswer]] = deque()
         self._in_flight = 0
@@ -102,33 +115,67 @@ class Session:
             message = await self._context.read()
             if not isinstance(message, controller_pb2.SessionRequest):
                 return
-            for index, call in enumerate(message.calls):
-                self._take(call, is_too_many=index >= MAX_CALLS_A_MESSAGE)
+            if self._context.received_bytes > AT_ONCE_BYTES:
+                await self._take_apart(message)
+            else:
+                for index, call in enumerate(message.calls):
+                    self._take(call, _too_many() if index >= MAX_CALLS_A_MESSAGE else None)
             if self._in_flight >= self._max_in_flight:
                 await self._until(lambda: self._in_flight < self._max_in_flight)
+
+    async def _take_apart(self, message: controller_pb2.SessionRequest) -> None:
+        """Take the calls of a large message: large calls in their turns, the others some at a time."""
+        taken_bytes = 0
+        for index, call in enumerate(message.calls):
+            size = call.ByteSize()
+            if index >= MAX_CALLS_A_MESSAGE:
+                self._take(call, _too_many())
+            elif size > AT_ONCE_BYTES:
+                await self._take_large(call, size)
+            else:
+                self._take(call)
+            taken_bytes += size
+            if taken_bytes > AT_ONCE_BYTES:
+                taken_bytes = 0
+                await asyncio.sleep(0)
+
+    async def _take_large(self, call: controller_pb2.Call, size: int) -> None:
+        try:
+            check_elements(call)
+            done = await self._large.turn(self._caller.host, size)
+        except BadMessage as bad:
+            self._take(call, bad)
+        except TooManyWaitError as refused:
+            self._take(call, BadMessage(Error.THROTTLING_QUOTA_EXCEEDED, str(refused)))
+        else:
+            self._take(call, done=done)
 
     async def _until(self, holds: Callable[[], bool]) -> None:
         while not holds():
             self._has_changed.clear()
             await self._has_changed.wait()
 
-    def _take(self, call: controller_pb2.Call, *, is_too_many: bool) -> None:
+    def _take(self, call: controller_pb2.Call, refusal: BadMessage | None = None, done: Done | None = None) -> None:
         reply = _Reply(request_id=call.request_id)
         self._in_flight += 1
         try:
             reply.kind = kind = kind_in(call)
-            if is_too_many:
-                raise BadMessage(Error.THROTTLING_QUOTA_EXCEEDED, f"a message may hold {MAX_CALLS_A_MESSAGE} calls")
+            if refusal is not None:
+                raise refusal
             message = getattr(call, kind.name)
             request = kind.request_from(message)
             at_least_offset = at_least_offset_in(message)
         except BadMessage as bad:
             self._answer(reply, ClientAnswer(error=bad.error, message=bad.why))
+            if done is not None:
+                done()
             return
         context = self._caller.context(self._node.now_ms(), timeout_of(request, call.timeout_ms))
 
         def respond(answer: ClientAnswer) -> None:
             self._answer(reply, answer)
+            if done is not None:
+                done()
 
         self._node.client_request(
             ClientCall(
@@ -177,6 +224,10 @@ class Session:
             message = _message_of(reply, part)
             message.has_more = has_more
             await self._context.write(controller_pb2.SessionResponse(answers=[message]))
+
+
+def _too_many() -> BadMessage:
+    return BadMessage(Error.THROTTLING_QUOTA_EXCEEDED, f"a message may hold {MAX_CALLS_A_MESSAGE} calls")
 
 
 def _message_of(reply: _Reply, answer: ClientAnswer) -> controller_pb2.Answer:

@@ -9,6 +9,7 @@ know: what a request asks.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Final, Protocol, cast
 
 from quorum.server.kafka.bounds import Bounds
@@ -57,6 +58,7 @@ class Connection(asyncio.Protocol):
         self._is_paused = False
         self._is_unsent = False
         self._give_up: GiveUp | None = None
+        self._over: Callable[[], None] | None = None
         self._muted: asyncio.TimerHandle | None = None
         self._transport: asyncio.Transport
         self._caller: Caller
@@ -86,6 +88,7 @@ class Connection(asyncio.Protocol):
         give_up, self._give_up = self._give_up, None
         if give_up is not None:
             give_up()
+        self._finish()
 
     def data_received(self, data: bytes) -> None:
         """See asyncio."""
@@ -126,6 +129,7 @@ class Connection(asyncio.Protocol):
         if not self._is_in_flight:
             return
         self._is_in_flight, self._give_up = False, None
+        self._finish()
         if self._transport.is_closing():
             return
         self._transport.write(len(data).to_bytes(4, "big") + data)
@@ -133,6 +137,15 @@ class Connection(asyncio.Protocol):
         if muted_s > 0:
             self._muted = self._loop.call_later(min(muted_s, _MOST_MUTED_S), self._unmute)
         self._advance()
+
+    def when_over(self, call: Callable[[], None]) -> None:
+        """Call it once the request in flight is answered, or the connection lost."""
+        self._over = call
+
+    def _finish(self) -> None:
+        over, self._over = self._over, None
+        if over is not None:
+            over()
 
     def _unmute(self) -> None:
         self._muted = None

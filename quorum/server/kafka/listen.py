@@ -19,7 +19,7 @@ from quorum.node.process.refusals import Refusals
 from quorum.server.kafka.bounds import Bounds, Limits, limits_of
 from quorum.server.kafka.connection import Connection
 from quorum.server.kafka.exchange import GiveUp
-from quorum.server.kafka.large_requests import AT_ONCE_BYTES, LargeRequests
+from quorum.server.large_requests import AT_ONCE_BYTES, Done, LargeRequests
 from quorum.server.node import Caller, Node
 from quorum.transport.misdirected import refusal
 
@@ -46,16 +46,23 @@ class KafkaDoor:
     """One bound listener."""
 
     def __init__(
-        self, listener: Endpoint, node: Node, refusal: str, limits: Limits, apis: Apis, refusals: Refusals
+        self,
+        listener: Endpoint,
+        node: Node,
+        refusal: str,
+        bounds: Bounds,
+        apis: Apis,
+        refusals: Refusals,
+        large: LargeRequests,
     ) -> None:
         self.listener = listener.name
         self.refusal = refusal
         self._node = node
-        self._bounds = Bounds(limits)
+        self._bounds = bounds
         self.refusals: Final = refusals
         self._loop = asyncio.get_running_loop()
         self._apis = apis
-        self._large = LargeRequests()
+        self._large = large
         self._server: asyncio.Server
         self._sweeping: asyncio.TimerHandle
 
@@ -111,7 +118,8 @@ class KafkaDoor:
         """Answer a request, or close its connection; returns what to call when nobody waits for the answer any more."""
         if len(frame) <= AT_ONCE_BYTES:
             return self._apis.serve(connection, caller, frame)
-        return self._large.add(partial(self._serve_later, connection, caller, frame))
+        serve = partial(self._serve_later, connection, caller, frame)
+        return self._large.add(caller.host, len(frame), serve, lambda why: connection.fail(why, "limit"))
 
     def on_leader(self) -> None:
         """Somebody leads: who waits for that is answered, after the turn."""
@@ -121,7 +129,8 @@ class KafkaDoor:
         """Count and log that this side closed a connection."""
         self.refusals.closed(self.listener, reason, host, why)
 
-    def _serve_later(self, connection: Connection, caller: Caller, frame: bytes) -> GiveUp | None:
+    def _serve_later(self, connection: Connection, caller: Caller, frame: bytes, done: Done) -> GiveUp | None:
+        connection.when_over(done)
         is_served = False
         try:
             give_up = self._apis.serve(connection, caller, frame)
@@ -146,6 +155,7 @@ async def listen_kafka(
     grpc_endpoint: Endpoint,
     limits: Limits | None = None,
     refusals: Refusals | None = None,
+    large: LargeRequests | None = None,
 ) -> KafkaDoor:
     """Bind a listener of Kafka's protocol and serve; gRPC clients that come there are told `grpc_endpoint`.
 
@@ -158,6 +168,8 @@ async def listen_kafka(
     limits = limits or limits_of(DoorLimits(), shares_of_this_process())
     apis = Apis(node, endpoint.name, limits.held_s)
     said = refusal(endpoint.name, node_id, grpc_endpoint)
-    door = KafkaDoor(endpoint, node, said, limits, apis, refusals or Refusals(node_id))
+    door = KafkaDoor(
+        endpoint, node, said, Bounds(limits), apis, refusals or Refusals(node_id), large or LargeRequests()
+    )
     await door.start(endpoint)
     return door

@@ -1,0 +1,157 @@
+"""Large requests wait for each other, over all listeners of a node.
+
+Decides: which are large, when the next is read, and which is refused when too many wait. Must not know: what is asked.
+
+A large request occupies the loop for a fraction of a second, when it is read and again when the controller handles it.
+After one that took a time t, none is read for 2 t: two thirds of the loop stay with Raft and with small requests.
+Addresses take turns, so that one client's requests do not delay another's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from typing import Final
+
+AT_ONCE_BYTES: Final = 32 * 1024
+"""Up to so much a request is read where it comes: a hundred topics, or all that a broker asks every day."""
+MOST_WAITING_BYTES: Final = 64 << 20
+REST: Final = 2.0
+"""Times the duration of the last large request, before the next."""
+LONGEST_S: Final = 1.0
+"""A request is not waited for any longer: its answer may depend on a commit that never comes."""
+
+GiveUp = Callable[[], None]
+Done = Callable[[], None]
+Serve = Callable[[Done], GiveUp | None]
+Refuse = Callable[[str], None]
+
+
+class _Waiting:
+    """One request, until it has been read, refused or given up."""
+
+    __slots__ = ("give_up_served", "refuse", "serve", "size")
+
+    def __init__(self, size: int, serve: Serve, refuse: Refuse) -> None:
+        self.size = size
+        self.serve = serve
+        self.refuse = refuse
+        self.give_up_served: GiveUp | None = None
+
+
+class LargeRequests:
+    """The large requests of one node. `served` counts them."""
+
+    def __init__(self, *, most_waiting_bytes: int = MOST_WAITING_BYTES) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._most = most_waiting_bytes
+        self._queues: dict[str, deque[_Waiting]] = {}
+        """By address; the first one's turn is next."""
+        self.waiting_bytes = 0
+        self.served = 0
+        self._current: _Waiting | None = None
+        self._started_s = 0.0
+        self._free_at_s = 0.0
+        self._timer: asyncio.TimerHandle | None = None
+
+    def add(self, address: str, size: int, serve: Serve, refuse: Refuse) -> GiveUp:
+        """Serve a request in a later round; returns what to call when its answer is no longer wanted.
+
+        `serve` is given a function to call once the request is answered. If too many bytes wait, a request of the
+        address that has most of them is dropped, and its `refuse` is called with the reason.
+        """
+        waiting = _Waiting(size, serve, refuse)
+        self._queues.setdefault(address, deque()).append(waiting)
+        self.waiting_bytes += size
+        if self.waiting_bytes > self._most:
+            self._refuse_one()
+        self._arm()
+
+        def give_up() -> None:
+            if waiting.give_up_served is not None:
+                waiting.give_up_served()
+            else:
+                self._forget(address, waiting)
+
+        return give_up
+
+    async def turn(self, address: str, size: int) -> Done:
+        """Wait for the turn of a request; returns what to call once it is answered.
+
+        Raises:
+            TooManyWaitError: its place was taken away.
+        """
+        turn: asyncio.Future[Done] = self._loop.create_future()
+
+        def serve(done: Done) -> None:
+            if turn.done():
+                done()
+            else:
+                turn.set_result(done)
+
+        def refuse(why: str) -> None:
+            if not turn.done():
+                turn.set_exception(TooManyWaitError(why))
+
+        give_up = self.add(address, size, serve, refuse)
+        try:
+            return await turn
+        except asyncio.CancelledError:
+            give_up()
+            if turn.done() and not turn.cancelled() and turn.exception() is None:
+                turn.result()()
+            raise
+
+    def _arm(self) -> None:
+        if self._current is None and self._timer is None and self._queues:
+            self._timer = self._loop.call_at(max(self._free_at_s, self._loop.time()), self._next)
+
+    def _next(self) -> None:
+        """Serve the next one, behind everything that the one before has caused."""
+        self._timer = None
+        if not self._queues:
+            return
+        address, queue = next(iter(self._queues.items()))
+        del self._queues[address]
+        waiting = queue.popleft()
+        if queue:
+            self._queues[address] = queue
+        self.waiting_bytes -= waiting.size
+        self.served += 1
+        self._current, self._started_s = waiting, self._loop.time()
+        self._loop.call_later(LONGEST_S, self._done, waiting)
+        is_served = False
+        try:
+            waiting.give_up_served = waiting.serve(lambda: self._done(waiting))
+            is_served = True
+        finally:
+            if not is_served:
+                self._done(waiting)
+
+    def _done(self, waiting: _Waiting) -> None:
+        if self._current is not waiting:
+            return
+        self._current = None
+        now_s = self._loop.time()
+        self._free_at_s = now_s + REST * (now_s - self._started_s)
+        self._arm()
+
+    def _refuse_one(self) -> None:
+        address = max(self._queues, key=lambda each: sum(waiting.size for waiting in self._queues[each]))
+        waiting = self._queues[address][-1]
+        self._forget(address, waiting)
+        waiting.refuse(f"more than {self._most} bytes of large requests wait")
+
+    def _forget(self, address: str, waiting: _Waiting) -> None:
+        queue = self._queues.get(address)
+        if queue is None or waiting not in queue:
+            return
+        queue.remove(waiting)
+        self.waiting_bytes -= waiting.size
+        if not queue:
+            del self._queues[address]
+
+
+class TooManyWaitError(Exception):
+    """Too many large requests wait; this one is not served."""
