@@ -16,7 +16,6 @@ from typing import Final
 
 from metadata_log.files.port import FileHandle, HeldLock, parent_of
 
-_FILE_MODE: Final = 0o644
 _SMALL_READ: Final = 1 << 20
 """Reads of so many bytes do not ask for the file's size first."""
 _FLOCK: Final = struct.Struct("hhqqi4x")
@@ -99,7 +98,7 @@ class _OsLock:
         with self._guard:
             if self._path in self._held:
                 raise BlockingIOError(f"{path} is locked by this process")
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _FILE_MODE)
+            descriptor = _opened(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC)
             try:
                 fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:
@@ -136,6 +135,50 @@ class _OsLock:
         return None if kind == fcntl.F_UNLCK else max(int(holder), 0)
 
 
+def _opened(path: str, flags: int) -> int:
+    """Open a file; one that is made is closed to others, and has the group bits of its directory."""
+    if not flags & os.O_CREAT:
+        return os.open(path, flags)
+    while True:
+        try:
+            descriptor = os.open(path, flags | os.O_EXCL, 0o600 | _group_bits(parent_of(path)) & 0o060)
+            _set_group_bits(path, os.fstat(descriptor), 0o060)
+            return descriptor
+        except FileExistsError:
+            if flags & os.O_EXCL:
+                raise
+        try:
+            return os.open(path, flags & ~os.O_CREAT)
+        except FileNotFoundError:
+            if os.path.islink(path):  # it leads to a file that is not there yet
+                return os.open(path, flags, 0o600)
+
+
+def _group_bits(directory: str) -> int:
+    try:
+        return os.stat(directory).st_mode & 0o070
+    except OSError:  # the call that makes something there names what it was asked for
+        return 0
+
+
+def _set_group_bits(path: str, made: os.stat_result, bits: int) -> None:
+    """Let a file or directory that was made have its directory's group bits, whatever the umask, if a group shares it.
+
+    A directory in which the group may write is one: each pod of a cluster may have another user, and the group.
+    Where what was made has another group than the directory, that group gets nothing.
+    """
+    directory = os.stat(parent_of(path))
+    mode = stat.S_IMODE(made.st_mode)
+    if made.st_gid != directory.st_gid:
+        wanted = mode & ~0o070
+    elif directory.st_mode & stat.S_IWGRP:
+        wanted = mode | directory.st_mode & bits
+    else:
+        wanted = mode
+    if wanted != mode:
+        os.chmod(path, wanted)
+
+
 class OsFiles:
     """The port, on the operating system."""
 
@@ -150,7 +193,7 @@ class OsFiles:
         flags = os.O_CLOEXEC | (os.O_RDONLY if read_only else os.O_RDWR)
         flags |= (os.O_CREAT if create else 0) | (os.O_EXCL if exclusive else 0)
         # Opening a pipe would wait for its other end.
-        descriptor = os.open(path, flags | os.O_NONBLOCK | self.flags, _FILE_MODE)
+        descriptor = _opened(path, flags | os.O_NONBLOCK | self.flags)
         found = os.fstat(descriptor)
         mode = found.st_mode
         if not stat.S_ISREG(mode) and (read_only or not stat.S_ISCHR(mode)):  # /dev/full is written to as a full disk
@@ -201,7 +244,8 @@ class OsFiles:
             missing.append(at)
             at = parent_of(at)
         for made in reversed(missing):
-            os.mkdir(made)
+            os.mkdir(made, 0o700 | _group_bits(parent_of(made)))
+            _set_group_bits(made, os.stat(made), 0o070)
             self.fsync_dir(parent_of(made))
 
     def copy_access(self, source: str, target: str, *, owner_of: str | None = None) -> None:
@@ -220,6 +264,10 @@ class OsFiles:
         if stat.S_ISDIR(model.st_mode) and not is_dir:
             mode &= 0o666
         os.chmod(target, mode | (0o700 if is_dir else 0o600))
+
+    def keep_private(self, path: str) -> None:
+        """See the port."""
+        os.chmod(path, 0o700 if os.path.isdir(path) else 0o600)
 
     def fsync_dir(self, path: str) -> None:
         """See the port."""

@@ -56,6 +56,7 @@ class Files(Protocol):
         """Open a file, for reading and writing unless `read_only`.
 
         `create` makes it when absent; `exclusive`, with `create`, raises `FileExistsError` when it is there.
+        A file that is made is closed to others, and has the group bits of its directory.
         """
 
     def rename(self, source: str, target: str) -> None:
@@ -80,7 +81,10 @@ class Files(Protocol):
         """Remove an empty directory."""
 
     def mkdirs(self, path: str) -> None:
-        """Make a directory and its parents where absent. Their entries are durable when it returns."""
+        """Make a directory and its parents where absent. Their entries are durable when it returns.
+
+        Each is closed to others, and has the group bits of its parent.
+        """
 
     def copy_access(self, source: str, target: str, *, owner_of: str | None = None) -> None:
         """Give `target` the mode of `source`, and as far as this process may its owner and group: never a wider access.
@@ -88,6 +92,9 @@ class Files(Protocol):
         But its owner may always read and write it, also where `source` was kept read-only. A directory's right to be
         searched goes to directories only. `owner_of`: whose owner and group it gets, if not `source`'s.
         """
+
+    def keep_private(self, path: str) -> None:
+        """Close a file or directory to all but its owner."""
 
     def fsync_dir(self, path: str) -> None:
         """Make a directory's entries durable: what was created, renamed and removed in it."""

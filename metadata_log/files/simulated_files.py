@@ -176,6 +176,9 @@ class SimulatedFiles:
     def copy_access(self, source: str, target: str, *, owner_of: str | None = None) -> None:
         """See the port. There are no modes here."""
 
+    def keep_private(self, path: str) -> None:
+        """See the port. There are no modes here."""
+
     def fsync_dir(self, path: str) -> None:
         """See the port."""
         path = normpath(path)

@@ -33,15 +33,19 @@ def _is_within(name: object, directory: Path) -> bool:
 
 
 @contextmanager
-def new_file(path: Path, mode: int = 0o666) -> Iterator[BinaryIO]:
+def new_file(path: Path, mode: int | None = None) -> Iterator[BinaryIO]:
     """A file to write to that was not there; once the block ends it is durable, and if that fails it is gone.
+
+    With a `mode` it has that one, whatever the umask.
 
     Raises:
         FileExistsError: there is something of that name, which stays as it is.
         OSError: it cannot be written, and is named.
     """
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666 if mode is None else 0o600)
     try:
+        if mode is not None:
+            os.fchmod(descriptor, mode)
         with naming(path), os.fdopen(descriptor, "wb") as file:
             yield file
             file.flush()
@@ -49,6 +53,18 @@ def new_file(path: Path, mode: int = 0o666) -> Iterator[BinaryIO]:
     except BaseException:
         path.unlink(missing_ok=True)
         raise
+
+
+def private_mode(*, group_readable: bool) -> int:
+    """Return the mode of a file that may hold credentials; with `group_readable` its group may read it, too."""
+    return 0o640 if group_readable else 0o600
+
+
+def close_tree(directory: Path, *, group_readable: bool) -> None:
+    """Close a directory and all below it to others, whatever the umask; see `private_mode`."""
+    mode = private_mode(group_readable=group_readable)
+    for path in (directory, *directory.rglob("*")):
+        path.chmod(mode | (mode & 0o444) >> 2 if path.is_dir() else mode)
 
 
 class TargetError(WrongUseError):

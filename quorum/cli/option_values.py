@@ -1,18 +1,23 @@
-"""How large the numbers are that requests have room for: an option is refused before it is sent.
+"""Values of options that several commands share: how large a number may be, and who may read what is written.
 
 Decides nothing. Source: int16 and int32 of Kafka's protocol, and of ours.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Annotated, Final
+
+import typer
 
 from metadata_log.ids import DirectoryId, InvalidIdError, parse_directory_id, why_no_cluster_id
 from quorum.cli.errors import wrong_use
 
 MAX_INT16: Final = (1 << 15) - 1
 MAX_INT32: Final = (1 << 31) - 1
-
+GroupReadable = Annotated[
+    bool,
+    typer.Option("--group-readable", help="Let its group read what is written, too: it is closed to others."),
+]
 
 _MOST_S: Final = 1e9
 """Thirty years. What is more, infinite, or no number at all is a slip."""

@@ -11,7 +11,7 @@ import typer
 
 from quorum.cli.errors import CliError, say, wrong_use
 from quorum.cli.log_history import an_earlier_offset_may_help, only_history, what_is_lost
-from quorum.cli.option_values import check_cluster_id
+from quorum.cli.option_values import GroupReadable, check_cluster_id
 from quorum.cli.output import Output, OutputFormat, show_object
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ def save(
     at: Annotated[
         int | None, typer.Option("--at", min=0, help="Exclusive end offset; default: the end of the log.")
     ] = None,
+    group_readable: GroupReadable = False,
     output: Output = OutputFormat.TABLE,
 ) -> None:
     """Write all metadata at an offset to one file: topics with their ids, configs, ACLs, credentials, voters.
@@ -53,7 +54,7 @@ def save(
         state = past_removals(lambda: _state(source, at))
     identity = read_identity(history.path if history.path.is_dir() else history.path.parent, history.files)
     cluster_id = None if identity is None else identity.cluster_id
-    manifest = save_backup(state, target, cluster_id=cluster_id, now_ms=_now_ms())
+    manifest = save_backup(state, target, cluster_id=cluster_id, now_ms=_now_ms(), group_readable=group_readable)
     _show(output, target, manifest)
 
 
@@ -120,6 +121,7 @@ def restore(
         str | None,
         typer.Option("--voters", help="The new quorum: id@host:port[/grpc-port]:directory-id, comma separated."),
     ] = None,
+    group_readable: GroupReadable = False,
     output: Output = OutputFormat.TABLE,
 ) -> None:
     """Make a controller's log directory from a backup; Kafka's controllers and ours start from it.
@@ -147,6 +149,7 @@ def restore(
     done = restore_backup(
         OsFiles(), backup, target, cluster_id=named, node_id=NodeId(node_id),
         new_directory_id=DirectoryId(SystemEntropy().new_id()), now_ms=_now_ms(), voters=members,
+        group_readable=group_readable,
     )  # fmt: skip
     _show_restored(output, done, backup.manifest.hash)
 

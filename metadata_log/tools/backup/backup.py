@@ -38,7 +38,7 @@ from metadata_log.tools.backup.archive import (
     check_every_byte,
     write_archive,
 )
-from metadata_log.tools.new_files import TargetError, naming, new_file
+from metadata_log.tools.new_files import TargetError, naming, new_file, private_mode
 from metadata_log.tools.read.history import State, state_of
 from metadata_log.voters import VoterSet, format_voter
 
@@ -97,8 +97,10 @@ class Backup(msgspec.Struct, frozen=True, kw_only=True):
         return self.state.image
 
 
-def save_backup(state: State, target: Path, *, cluster_id: str | None, now_ms: int) -> BackupManifest:
-    """Write the metadata of `state` to a file that is not there yet.
+def save_backup(
+    state: State, target: Path, *, cluster_id: str | None, now_ms: int, group_readable: bool = False
+) -> BackupManifest:
+    """Write the metadata of `state` to a file that is not there yet, closed to others.
 
     Raises:
         TargetError: the file exists, or its directory does not.
@@ -143,7 +145,7 @@ def save_backup(state: State, target: Path, *, cluster_id: str | None, now_ms: i
         sha256=hashlib.sha256(content).hexdigest(),
     )
     manifest = msgspec.structs.replace(manifest, manifest_sha256=manifest.checksum)
-    _write_tar(target, _members(manifest, content), now_ms // 1000)
+    _write_tar(target, _members(manifest, content), now_ms // 1000, private_mode(group_readable=group_readable))
     return manifest
 
 
@@ -152,9 +154,9 @@ def _members(manifest: BackupManifest, content: bytes) -> dict[str, bytes]:
     return {_MANIFEST: text, manifest.checkpoint: content}
 
 
-def _write_tar(target: Path, members: dict[str, bytes], mtime: int) -> None:
+def _write_tar(target: Path, members: dict[str, bytes], mtime: int, mode: int) -> None:
     try:
-        with new_file(target, 0o600) as file:
+        with new_file(target, mode) as file:
             write_archive(file, members, mtime)
     except FileNotFoundError:
         raise TargetError(f"{target}: there is no directory {target.parent}") from None

@@ -20,13 +20,15 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
 from metadata_log.directory import MetaProperties
 from metadata_log.errors import DirectoryError, WrongUseError
 from metadata_log.files.os_files import OsFiles
 from metadata_log.files.own_files import OwnFiles, require_own_directory
 from metadata_log.ids import id_text
 from metadata_log.storage.segment import segment_bases, segment_file
-from metadata_log.tools.new_files import naming, require_new_directory
+from metadata_log.tools.new_files import close_tree, naming, require_new_directory
 from metadata_log.tools.read.contents import LogContents, data_files, metadata_directory, read_contents, read_identity
 from metadata_log.tools.read.fast_scan import walk
 from metadata_log.tools.read.manifest import (
@@ -39,7 +41,7 @@ from metadata_log.tools.read.manifest import (
 )
 from metadata_log.tools.read.scan import Damage, Fault, scan
 from metadata_log.tools.read.sources import find_sources
-from metadata_log.tools.verify.lost_end import lost_end
+from metadata_log.tools.verify.lost_end import LostEnd, lost_end
 
 _ATTEMPTS: Final = 5
 _COPY_BYTES: Final = 4 << 20
@@ -52,13 +54,16 @@ class ExportError(WrongUseError):
     """The directory is none that can be exported."""
 
 
-def export_replica(source_dir: Path, target_dir: Path, high_watermark: int | None = None) -> Manifest:
+def export_replica(
+    source_dir: Path, target_dir: Path, high_watermark: int | None = None, *, group_readable: bool = False
+) -> Manifest:
     """Copy the segments and checkpoints of a replica into a new directory, and write its manifest there.
 
     Args:
         source_dir: as `metadata_to_export` takes it.
         target_dir: does not exist yet, or is empty. It appears whole or not at all.
         high_watermark: the live one, learned *before* this call, and waited for some seconds; None when unknown.
+        group_readable: its group may read it, too.
 
     Raises:
         ExportError: there is no metadata log at `source_dir`, or no meta.properties with it.
@@ -80,28 +85,40 @@ def export_replica(source_dir: Path, target_dir: Path, high_watermark: int | Non
         lost = lost_end(directory, OwnFiles())
         cut = 0 if lost.is_certain else _cut_tail(beside, names)
         contents = read_contents(OsFiles(), str(beside))
-        manifest = Manifest(
-            cluster_id=identity.cluster_id,
-            node_id=identity.node_id,
-            directory_id=None if identity.directory_id is None else id_text(identity.directory_id),
-            start_offset=contents.start_offset,
-            end_offset=contents.end_offset,
-            epoch=contents.last_epoch,
+        manifest = msgspec.structs.replace(
+            _manifest(identity, contents, lost),
             voters=_voters(contents, directory),
             high_watermark=high_watermark,
             cut_tail_bytes=cut,
-            proved_end=lost.proved_end if lost.findings else None,
-            lost=tuple(found.meaning for found in lost.findings),
             files=tuple(_describe(beside / name) for name in names),
         )
         with naming(target_dir, hidden=beside):
             write_manifest(beside, manifest)
+            close_tree(beside, group_readable=group_readable)
             _sync(beside, [*names, MANIFEST_FILE])
             os.rename(beside, target_dir)
     finally:
         shutil.rmtree(beside, ignore_errors=True)
     OsFiles().fsync_dir(str(target_dir.parent))
     return manifest
+
+
+def _manifest(identity: MetaProperties, contents: LogContents, lost: LostEnd) -> Manifest:
+    """Return what identity, records and the files beside the log say of it; no files yet."""
+    return Manifest(
+        cluster_id=identity.cluster_id,
+        node_id=identity.node_id,
+        directory_id=None if identity.directory_id is None else id_text(identity.directory_id),
+        start_offset=contents.start_offset,
+        end_offset=contents.end_offset,
+        epoch=contents.last_epoch,
+        voters=(),
+        high_watermark=None,
+        cut_tail_bytes=0,
+        proved_end=lost.proved_end if lost.findings else None,
+        lost=tuple(found.meaning for found in lost.findings),
+        files=(),
+    )
 
 
 def _identity_of(directory: Path) -> MetaProperties:
@@ -187,7 +204,7 @@ def _end_of(directory: Path) -> int:
 def _copy_until_stable(source: Path, target: Path) -> list[str]:
     for _ in range(_ATTEMPTS):
         shutil.rmtree(target, ignore_errors=True)
-        target.mkdir()
+        target.mkdir(mode=0o700)
         before = _sizes(source)
         if not before:
             raise ExportError(f"{source} holds no segment and no checkpoint")

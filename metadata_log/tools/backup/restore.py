@@ -32,7 +32,7 @@ from metadata_log.storage.formatter import bootstrap_values, keeps_bootstrap_fil
 from metadata_log.storage.segment import segment_file
 from metadata_log.tools.backup.archive import BackupError
 from metadata_log.tools.backup.backup import Backup
-from metadata_log.tools.new_files import require_new_directory
+from metadata_log.tools.new_files import close_tree, require_new_directory
 from metadata_log.voters import VoterSet
 
 _NO_MORE: Final = "the voters of a cluster at kraft.version 0 stand in its configuration, controller.quorum.voters"
@@ -63,12 +63,14 @@ def restore_backup(
     new_directory_id: DirectoryId,
     now_ms: int,
     voters: VoterSet | None = None,
+    group_readable: bool = False,
 ) -> Restored:
     """Make `target` a node's log directory that holds the backup. `voters` None: those of the backup stay.
 
     A voter's directory gets the id that the voter set has for it; `new_directory_id` is for static voters, whom the
     configuration names without one.
     meta.properties is written last: what a crash leaves half done counts as unformatted.
+    All is closed to others; with `group_readable` its group may read it. A `target` that is there keeps its mode.
 
     Raises:
         BackupError: a later release has saved it, and only that one can restore it.
@@ -88,9 +90,8 @@ def restore_backup(
             "of them, or a new quorum with --voters; a node that only joins is formatted with --no-initial-controllers"
         )
     holder = new_directory_id if own is None else own.key.directory_id
-    manifest = backup.manifest
     properties = MetaProperties(cluster_id=cluster_id, node_id=node_id, directory_id=holder)
-    with _nothing_half_made(target):
+    with _nothing_half_made(target), _closed(target, group_readable=group_readable):
         _write_log(files, backup, f"{target}/{METADATA_DIRECTORY}", record)
         _write_identity(files, backup, target, properties, now_ms)
     return Restored(
@@ -99,7 +100,7 @@ def restore_backup(
         node_id=int(node_id),
         directory_id=holder,
         voters=members,
-        end_offset=manifest.end_offset,
+        end_offset=backup.manifest.end_offset,
     )
 
 
@@ -125,6 +126,15 @@ def _nothing_half_made(target: Path) -> Iterator[None]:
             if directory.exists():
                 directory.rmdir()
         raise
+
+
+@contextmanager
+def _closed(target: Path, *, group_readable: bool) -> Iterator[None]:
+    """Close to others what is made at `target` meanwhile, whatever the umask."""
+    is_there = target.exists()
+    yield
+    for child in target.iterdir() if is_there else (target,):
+        close_tree(child, group_readable=group_readable)
 
 
 def _write_log(files: Files, backup: Backup, directory: str, voters: VotersRecord | None) -> None:

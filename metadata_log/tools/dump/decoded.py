@@ -30,7 +30,7 @@ from metadata_log.records.registry import ControlRecord
 from metadata_log.records.serde import decode_versioned
 from metadata_log.storage.segment import LocatedBatch
 from metadata_log.tools.dump.lines import CONTROL_NAMES
-from metadata_log.tools.new_files import naming
+from metadata_log.tools.new_files import close_tree, naming
 from metadata_log.tools.read.contents import data_files
 from metadata_log.tools.read.scan import Damage, scan
 
@@ -65,14 +65,15 @@ class Decoded(msgspec.Struct, frozen=True, kw_only=True):
     records: int
 
 
-def write_beside(export: Path, write: Callable[[Path, Path], Decoded]) -> Decoded:
-    """Let `write(export, target)` make the tables; they appear whole or not at all."""
+def write_beside(export: Path, write: Callable[[Path, Path], Decoded], *, group_readable: bool = False) -> Decoded:
+    """Let `write(export, target)` make the tables; they appear whole or not at all, and closed to others."""
     beside = export / f".{DECODED}.unfinished"
     shutil.rmtree(beside, ignore_errors=True)
-    beside.mkdir()
+    beside.mkdir(mode=0o700)
     try:
         with naming(export / DECODED, hidden=beside):
             done = write(export, beside)
+            close_tree(beside, group_readable=group_readable)
             os.rename(beside, export / DECODED)
     finally:
         shutil.rmtree(beside, ignore_errors=True)

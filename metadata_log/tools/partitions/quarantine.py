@@ -232,7 +232,7 @@ def _prepare(to: Path, wrong: Sequence[Audited]) -> None:
     inside = [audited.log_dir for audited in wrong if to.resolve().is_relative_to(audited.log_dir.resolve())]
     if inside:
         raise QuarantineError(f"{to} is within {inside[0]}: a broker would refuse to start on it")
-    to.mkdir(parents=True, exist_ok=True)
+    to.mkdir(mode=0o700, parents=True, exist_ok=True)
     device = to.stat().st_dev
     for audited in wrong:
         if audited.path.stat().st_dev != device:
@@ -249,7 +249,7 @@ def _rename(source: Path, target: Path) -> None:
 
 
 def _write(log_dir: Path, move: Move) -> None:
-    descriptor = os.open(log_dir / JOURNAL_FILE, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    descriptor = os.open(log_dir / JOURNAL_FILE, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     size, line = os.fstat(descriptor).st_size, msgspec.json.encode(move) + b"\n"
     try:
         with naming(log_dir / JOURNAL_FILE):

@@ -152,6 +152,10 @@ class OneMoment:
         """Not here."""
         raise _read_only(target)
 
+    def keep_private(self, path: str) -> None:
+        """Not here."""
+        raise _read_only(path)
+
     def fsync_dir(self, path: str) -> None:
         """Not here."""
         raise _read_only(path)

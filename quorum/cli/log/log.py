@@ -14,6 +14,7 @@ from quorum.cli.errors import FAILED, needs_analysis, say, wrong_use
 from quorum.cli.log import diff as log_diff
 from quorum.cli.log import dump, timeline, verify
 from quorum.cli.log import hash as log_hash
+from quorum.cli.option_values import GroupReadable
 from quorum.cli.output import as_asked, show_json
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ def export(
             "--live", help="GRPC address of the running node, host:port: its high watermark is noted, and waited for."
         ),
     ] = None,
+    group_readable: GroupReadable = False,
     output: Annotated[
         ExportFormat,
         typer.Option(
@@ -80,8 +82,8 @@ def export(
 
     tables = _tables(output)
     high_watermark = None if live is None else _high_watermark(directory, live)
-    manifest = export_replica(directory, target, high_watermark=high_watermark)
-    decoded = None if tables is None else _write_tables(target, tables)
+    manifest = export_replica(directory, target, high_watermark=high_watermark, group_readable=group_readable)
+    decoded = None if tables is None else _write_tables(target, tables, group_readable)
     _show_export(output, target, manifest, decoded)
     damaged = list(damage_in(target))
     for name, damage in damaged:
@@ -124,13 +126,13 @@ def _tables(output: ExportFormat) -> Callable[[Path, Path], Decoded] | None:
     return None
 
 
-def _write_tables(target: Path, tables: Callable[[Path, Path], Decoded]) -> Decoded:
+def _write_tables(target: Path, tables: Callable[[Path, Path], Decoded], group_readable: bool) -> Decoded:
     import shutil  # noqa: PLC0415  (not needed for help)
 
     from metadata_log.tools.dump.decoded import write_beside  # noqa: PLC0415
 
     try:
-        return write_beside(target, tables)
+        return write_beside(target, tables, group_readable=group_readable)
     except BaseException:
         shutil.rmtree(
             target, ignore_errors=True

@@ -113,6 +113,7 @@ def _new_work_dir(files: Files, rewrite: Rewrite, author: Author, work_root: str
         path = f"{work_root}/{stamp}.{number}-{rewrite.action}{mark_of(rewrite.log_dir)}"
         number += 1
     make_directories(files, path, like=rewrite.log_dir)
+    files.keep_private(path)
     return path
 
 

@@ -178,6 +178,7 @@ def save_audit(files: Files, record: Record) -> None:
     """Write the audit file and its copy, durably; the copy first, so that it is never behind."""
     for name in (AUDIT_COPY_FILE, AUDIT_FILE):
         replace_file(files, f"{record.work_dir}/{name}", encode(record))
+        files.keep_private(f"{record.work_dir}/{name}")
 
 
 class Audits(msgspec.Struct, frozen=True, kw_only=True):

@@ -42,7 +42,7 @@ def test_a_copy_that_is_kept_read_only_gives_a_directory_that_can_be_written(
     made_from(broker, made, capsys, "--apply")
     modes = {path.stat().st_mode & 0o777 for path in below(made) if path.is_file() and path.name != ".lock"}
     assert modes == {0o644}
-    assert {path.stat().st_mode & 0o777 for path in below(made.parent) if path.is_dir()} == {0o755}
+    assert {path.stat().st_mode & 0o777 for path in (made.parent, *below(made)) if path.is_dir()} == {0o755}
 
 
 def test_a_user_without_rights_makes_one_for_itself(clusters: Path, capsys: pytest.CaptureFixture[str]) -> None:

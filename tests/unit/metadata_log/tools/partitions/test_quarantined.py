@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from metadata_log.tools.findings.finding import Finding, Severity
 from metadata_log.tools.partitions.audit import audit
 from metadata_log.tools.partitions.quarantine import JOURNAL_FILE, quarantine, undo
 from tests.support.damage import Cluster, copy_cluster
+from tests.support.umask import umask
 
 BROKER = 12
 
@@ -37,6 +39,13 @@ def _missing(cluster: Cluster) -> list[Finding]:
     found = [one for one in check_paths([cluster.root]).findings if one.counts]
     assert {one.kind for one in found} <= {"partition_missing"}
     return found
+
+
+def test_the_journal_of_moves_is_its_owners_alone(cluster: Cluster, tmp_path: Path) -> None:
+    with umask(0):
+        _quarantined(cluster, tmp_path / "aside")
+    assert stat.S_IMODE((tmp_path / "aside").stat().st_mode) == 0o700
+    assert stat.S_IMODE((cluster.disk(BROKER) / JOURNAL_FILE).stat().st_mode) == 0o600
 
 
 @pytest.mark.parametrize("elsewhere", [False, True])
