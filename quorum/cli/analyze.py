@@ -15,7 +15,7 @@ import msgspec
 import typer
 
 from quorum.cli.errors import say, wrong_use
-from quorum.cli.output import Output, OutputFormat, plain_lines, show_json
+from quorum.cli.output import Output, OutputFormat, plain_lines, show_json, terminal_console
 
 if TYPE_CHECKING:
     from metadata_log.analysis import Verdict
@@ -65,12 +65,10 @@ def run(
 
 
 def _show(verdict: Verdict) -> None:
-    from rich.console import Console  # noqa: PLC0415  (not needed for help)
-
     from metadata_log.analysis.report.terminal import render_verdict  # noqa: PLC0415
 
     if sys.stdout.isatty():
-        Console(highlight=False).print(render_verdict(verdict))
+        terminal_console(highlight=False).print(render_verdict(verdict))
     else:
         print("\n".join(plain_lines(render_verdict(verdict))))
     for line in advice_lines(verdict):

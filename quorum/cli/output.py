@@ -6,16 +6,17 @@ import enum
 import io
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Annotated, Final, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Final, TextIO, TypeVar, cast
 
 import typer
 
-from quorum.plain_text import on_one_line
+from quorum.cli.streams import Terminal
+from quorum.plain_text import for_terminal, on_one_line
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from rich.console import Console, RenderableType
 
 _PIPE_WIDTH: Final = 140
 """In a pipe there is no width to ask for, and a folded table is hard to search in."""
@@ -156,6 +157,20 @@ def text_of(value: object) -> str:
 def shown(text: str) -> str:
     """On one line, and without what a terminal would obey: a control character is escaped, as in `\\x1b`."""
     return on_one_line(text)
+
+
+def terminal_console(**options: Any) -> Console:
+    """Return a console of rich's for standard output, on which text of others is escaped as everywhere else."""
+    from rich.console import Console, ConsoleOptions  # noqa: PLC0415  (only some commands show such)
+    from rich.segment import Segment  # noqa: PLC0415
+
+    class Escaping(Console):
+        def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+            for segment in super().render(renderable, options):
+                yield segment if segment.control else Segment(for_terminal(segment.text), segment.style)
+
+    out = sys.stdout
+    return Escaping(file=cast("TextIO", out.trusted) if isinstance(out, Terminal) else None, **options)
 
 
 def plain_lines(what: RenderableType) -> list[str]:

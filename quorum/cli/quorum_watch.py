@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from quorum.cli.connection import with_client
-from quorum.cli.output import OutputFormat, show_json_line
+from quorum.cli.output import OutputFormat, show_json_line, terminal_console
 from quorum.cli.quorum_output import Parts, as_json, lines_of
 from quorum.client.errors import UnavailableError, UnresolvableError
 
@@ -61,7 +61,7 @@ def _run_live(bootstrap: str, timeout_s: float, interval_s: float, parts: Parts)
     from rich.live import Live  # noqa: PLC0415  (only on a terminal)
     from rich.text import Text  # noqa: PLC0415
 
-    with Live(auto_refresh=False) as live:
+    with Live(console=terminal_console(), auto_refresh=False) as live:
         _run(
             bootstrap,
             timeout_s,

@@ -15,6 +15,7 @@ from quorum import __version__
 from quorum.cli.errors import FAILED, say, wrong_use
 from quorum.cli.log_history import an_earlier_offset_may_help, only_history, say_what_is_lost
 from quorum.cli.output import Output, OutputFormat, show_json
+from quorum.plain_text import on_one_line
 
 if TYPE_CHECKING:
     from metadata_log.tools.shell.shell import Shell
@@ -72,6 +73,8 @@ def run(
 
 
 def _print(lines: Iterable[str]) -> None:
+    if sys.stdout.isatty():  # of a pipe's reader, a name with a line's end in it is Kafka's business, too
+        lines = map(on_one_line, lines)
     sys.stdout.writelines(f"{line}\n" for line in lines)
 
 
@@ -104,7 +107,7 @@ def _talk(shell: Shell) -> None:
         _answer(shell, shell.call(["at"]))
     while True:
         try:
-            line = input(f"[{shell.end}] {shell.place} >> ") if interactive else sys.stdin.readline()
+            line = input(f"[{shell.end}] {on_one_line(shell.place)} >> ") if interactive else sys.stdin.readline()
             if not line and not interactive:
                 return
             _answer(shell, shell.run(line))
@@ -129,7 +132,7 @@ def _prepare_terminal(shell: Shell) -> None:
 
     def complete(word: str, index: int) -> str | None:
         line = readline.get_line_buffer()[: readline.get_endidx()]
-        found = shell.complete(line)
+        found = [text for text in shell.complete(line) if on_one_line(text) == text]  # readline shows them as they are
         return found[index] if index < len(found) else None
 
     def keep() -> None:

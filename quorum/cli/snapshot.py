@@ -12,7 +12,7 @@ import typer
 from quorum.cli.errors import CliError, say, wrong_use
 from quorum.cli.log_history import an_earlier_offset_may_help, only_history, what_is_lost
 from quorum.cli.option_values import GroupReadable, check_cluster_id
-from quorum.cli.output import Output, OutputFormat, show_object
+from quorum.cli.output import Output, OutputFormat, show_object, shown, text_of
 
 if TYPE_CHECKING:
     from metadata_log.tools.backup.backup import BackupManifest
@@ -175,6 +175,7 @@ def _show(output: OutputFormat, file: Path, manifest: BackupManifest) -> None:
     fields = msgspec.to_builtins(manifest)
     if output is OutputFormat.TABLE:
         fields["features"] = [f"{name}={level}" for name, level in manifest.features.items()]
+        fields = {name: shown(text_of(value)) for name, value in fields.items()}
     show_object(output, {"file": str(file), **fields})
 
 

@@ -1,7 +1,8 @@
 """Standard output and error, fit for what commands print.
 
 Decides: what becomes of a character that the encoding has not, of a name that is no UTF-8 (its bytes, as it has them),
-and of output that is closed or has no buffer. Imports next to nothing: every start pays.
+and of output that is closed or has no buffer; and that a terminal obeys nothing that a log or a peer says. Imports next
+to nothing: every start pays.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ import codecs
 import io
 import os
 import sys
-from typing import Final
+from typing import Any, BinaryIO, Final, TextIO
+
+from quorum.plain_text import for_terminal
 
 _HANDLER: Final = "kraft.as-far-as-it-goes"
 _FIRST_ESCAPED, _LAST_ESCAPED = 0xDC80, 0xDCFF
@@ -25,9 +28,46 @@ def prepare() -> None:
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  (as long as the process)
     _buffer_output()
+    if sys.stdout.isatty():
+        sys.stdout = Terminal(sys.stdout)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors=_HANDLER)
+
+
+class Terminal(io.TextIOWrapper):
+    """Standard output that is a terminal: what it would obey, or not show, is escaped, whatever is printed."""
+
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__(_buffer_of(stream), stream.encoding, stream.errors, line_buffering=True)
+
+    def write(self, text: str) -> int:
+        """Write the text without what a terminal would obey."""
+        super().write(for_terminal(text))
+        return len(text)
+
+    @property
+    def trusted(self) -> TrustedTerminal:
+        """The same terminal, for a program that colours text and escapes what others said itself."""
+        return TrustedTerminal(self)
+
+
+def _buffer_of(stream: TextIO) -> BinaryIO:
+    return stream.detach() if isinstance(stream, io.TextIOWrapper) else stream.buffer
+
+
+class TrustedTerminal:
+    """A terminal that is given everything, see `Terminal.trusted`."""
+
+    def __init__(self, terminal: Terminal) -> None:
+        self._terminal = terminal
+
+    def write(self, text: str) -> int:
+        """Write the text as it is."""
+        return io.TextIOWrapper.write(self._terminal, text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._terminal, name)
 
 
 def _as_far_as_it_goes(error: UnicodeError) -> tuple[bytes, int]:

@@ -186,6 +186,8 @@ def read_backup(path: Path) -> Backup:
             content = archive.member(manifest.checkpoint, manifest.size)
     except msgspec.DecodeError as error:
         raise BackupError(f"{path} is no backup that `kraft snapshot save` wrote, or is damaged: {error}") from error
+    if not (manifest.cluster_id or "").isprintable():
+        raise BackupError(f"{path}: its cluster id holds what no id has: do not use it")
     if hashlib.sha256(content).hexdigest() != manifest.sha256:
         raise BackupError(f"{path} is damaged: its checkpoint has another SHA-256 than its manifest says")
     check_every_byte(path, _members(manifest, content), manifest.created_ms // 1000)

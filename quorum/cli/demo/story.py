@@ -14,7 +14,7 @@ from rich.console import Console, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from quorum.cli.output import plain_lines, table_lines
+from quorum.cli.output import plain_lines, table_lines, terminal_console
 
 _INDENT: Final = 2
 
@@ -27,7 +27,7 @@ class Story:
     """One telling. Lines are written as they happen; `acts` is how many there will be."""
 
     def __init__(self, acts: int, console: Console | None = None) -> None:
-        self.console: Final = console or Console(highlight=False, emoji=False, markup=False)
+        self.console: Final = console or terminal_console(highlight=False, emoji=False, markup=False)
         self._acts = acts
         self._act = 0
         self._started = time.monotonic()

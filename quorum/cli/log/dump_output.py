@@ -115,6 +115,7 @@ class Writer:
 
     def __init__(self, renderer: Renderer) -> None:
         self._renderer = renderer
+        self._terminal = sys.stdout if sys.stdout.isatty() else None
         self._out: BinaryIO = sys.stdout.buffer
         self._held = ""
         sys.stdout.flush()
@@ -126,21 +127,27 @@ class Writer:
             if not text:
                 return
             text, self._held = self._held + text.removesuffix(_SEPARATOR), _SEPARATOR if text != "[" else ""
-        self._out.write(_bytes_of(text))
+        if self._terminal is not None:  # which escapes what it would obey
+            self._terminal.write(text)
+        else:
+            self._out.write(_bytes_of(text))
 
     def end(self) -> None:
         """After the last file."""
+        self.flush()
         if self._renderer.form is DumpFormat.JSON:
             self._out.write(b"]\n")
         self._out.flush()
 
     def flush(self) -> None:
         """Let the reader of a pipe have what there is."""
+        if self._terminal is not None:
+            self._terminal.flush()
         self._out.flush()
 
     def descriptor(self) -> int | None:
         """That of standard output, where it is a file of the operating system and rows need nothing between them."""
-        if self._renderer.form is DumpFormat.JSON:
+        if self._renderer.form is DumpFormat.JSON or self._terminal is not None:
             return None
         try:
             return sys.stdout.fileno()

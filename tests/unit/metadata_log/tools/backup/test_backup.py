@@ -291,3 +291,11 @@ def test_a_backup_of_a_later_release_is_shown_and_not_restored(
     assert run(["snapshot", "restore", str(file), str(target), "--node-id", "1"]) == 1
     assert "Restore it with the kraft of that release" in capsys.readouterr().err
     assert not target.exists()
+
+
+def test_a_cluster_id_of_several_lines_is_refused(tmp_path: Path) -> None:
+    """It would be written into meta.properties, and say there what its author likes."""
+    state = open_history(SOURCE / "data" / "__cluster_metadata-0").state_at()
+    save_backup(state, tmp_path / "backup", cluster_id=f"{NEW_CLUSTER}\nnode.id=7", now_ms=1_000)
+    with pytest.raises(BackupError, match="its cluster id holds what no id has"):
+        read_backup(tmp_path / "backup")
