@@ -50,6 +50,8 @@ def release(
 ) -> Released:
     """Move the log of the metadata topic `own_id` aside; from then on the agent takes a log of `accepted_id` alone.
 
+    Both are the same where that quorum was brought back as of an earlier time.
+
     `new_token`: 16 random bytes for the name of what is moved aside.
 
     Raises:
@@ -61,8 +63,6 @@ def release(
     for topic_id in (own_id, accepted_id):
         if is_reserved_topic_id(topic_id):
             raise ReleaseRefusedError(f"{id_text(topic_id)} is no metadata topic's own id")
-    if own_id == accepted_id:
-        raise ReleaseRefusedError(f"both ids are {id_text(own_id)}: there is nothing to release")
     locks: list[DirectoryLock] = []
     try:
         locks.extend(DirectoryLock(files, path) for path in dict.fromkeys((*log_dirs, metadata_log_dir)))

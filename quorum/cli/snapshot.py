@@ -127,7 +127,8 @@ def restore(
     """Make a controller's log directory from a backup; Kafka's controllers and ours start from it.
 
     Give every controller of the quorum the same backup and the same --voters (and --cluster-id), each its --node-id.
-    Without --voters those of the backup stay. Nothing is ever written over.
+    Without --voters those of the backup stay. Nothing is ever written over. Under another cluster id the metadata topic
+    gets another own id, too: nodes of the original hold when they meet the copy.
     """
     from metadata_log.files.os_files import OsFiles  # noqa: PLC0415
     from metadata_log.ids import DirectoryId, NodeId  # noqa: PLC0415  (not needed for help)
@@ -152,6 +153,7 @@ def restore(
         group_readable=group_readable,
     )  # fmt: skip
     _show_restored(output, done, backup.manifest.hash)
+    _say_who_holds(done)
 
 
 def _show_restored(output: OutputFormat, done: Restored, backup_hash: str) -> None:
@@ -166,8 +168,24 @@ def _show_restored(output: OutputFormat, done: Restored, backup_hash: str) -> No
             "directory_id": id_text(done.directory_id),
             "voters": list(map(str, done.voters)),
             "end_offset": done.end_offset,
+            "metadata_topic_id": None if done.metadata_topic_id is None else id_text(done.metadata_topic_id),
             "hash_of_the_backup": backup_hash,
         },
+    )
+
+
+def _say_who_holds(done: Restored) -> None:
+    """Agents and controllers that follow no log but their own: what they know is not taken from them silently."""
+    if done.is_new_log:
+        say(
+            "The metadata topic has a new own id: agents and controllers of the original hold beside this quorum "
+            "(kraft_held). `kraft agent release` lets an agent follow it"
+        )
+        return
+    say(
+        f"Agents, and controllers that keep their directories, hold (kraft_held) if they know records from offset "
+        f"{done.end_offset} on to be committed. Run `kraft agent release` for such an agent; move the metadata log of "
+        "such a controller aside, and format it with --no-initial-controllers"
     )
 
 

@@ -6,9 +6,11 @@ backup is stored. Kafka's controllers and ours start from what is written here.
 
 from __future__ import annotations
 
+import hashlib
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import Final
 
@@ -22,11 +24,20 @@ from metadata_log.directory import (
     write_partition_metadata,
     write_quorum_state,
 )
-from metadata_log.errors import WrongUseError
+from metadata_log.errors import InvariantViolation, WrongUseError
 from metadata_log.files.port import Files
-from metadata_log.ids import METADATA_TOPIC_ID, DirectoryId, NodeId
+from metadata_log.ids import (
+    ID_BYTES,
+    METADATA_TOPIC_ID,
+    METADATA_TOPIC_NAME,
+    DirectoryId,
+    NodeId,
+    TopicId,
+    as_random_uuids,
+    is_assignable,
+)
 from metadata_log.offsets import Epoch
-from metadata_log.records import VotersRecord
+from metadata_log.records import PartitionRecord, TopicRecord, VotersRecord, decode_versioned, encode_record
 from metadata_log.storage.checkpoint import BOOTSTRAP_CHECKPOINT, CheckpointTimes, build_checkpoint, write_checkpoint
 from metadata_log.storage.formatter import bootstrap_values, keeps_bootstrap_file
 from metadata_log.storage.segment import segment_file
@@ -51,6 +62,10 @@ class Restored(msgspec.Struct, frozen=True, kw_only=True):
     directory_id: DirectoryId
     voters: VoterSet
     end_offset: int
+    metadata_topic_id: TopicId | None
+    """The metadata topic's own id, by which replicas know the log; None: the backup has none."""
+    is_new_log: bool
+    """That id is another than in the backup, since the cluster is: who has the old one holds, and does not follow."""
 
 
 def restore_backup(
@@ -67,6 +82,9 @@ def restore_backup(
 ) -> Restored:
     """Make `target` a node's log directory that holds the backup. `voters` None: those of the backup stay.
 
+    Under another cluster id than the backup's the metadata topic gets another own id, the same on every node: a clone
+    is another log, so replicas of the original hold when they meet it.
+
     A voter's directory gets the id that the voter set has for it; `new_directory_id` is for static voters, whom the
     configuration names without one.
     meta.properties is written last: what a crash leaves half done counts as unformatted.
@@ -82,17 +100,12 @@ def restore_backup(
     require_new_directory(target, "nothing is restored over another, name a new directory")
     record = _voters_of(backup, voters)
     members = VoterSet() if record is None else VoterSet.from_record(record)
-    own = members.get(node_id)
-    if own is None and len(members):
-        named = ", ".join(map(str, members))
-        raise NoVoterError(
-            f"node {node_id} is no voter ({named}): its directory would wait for a quorum that it is not in. Name one "
-            "of them, or a new quorum with --voters; a node that only joins is formatted with --no-initial-controllers"
-        )
-    holder = new_directory_id if own is None else own.key.directory_id
+    holder = _directory_id(members, node_id, new_directory_id)
+    manifest = backup.manifest
     properties = MetaProperties(cluster_id=cluster_id, node_id=node_id, directory_id=holder)
+    former_id, own_id = _own_ids(backup, cluster_id)
     with _nothing_half_made(target), _closed(target, group_readable=group_readable):
-        _write_log(files, backup, f"{target}/{METADATA_DIRECTORY}", record)
+        _write_log(files, backup, f"{target}/{METADATA_DIRECTORY}", record, former_id, own_id)
         _write_identity(files, backup, target, properties, now_ms)
     return Restored(
         directory=str(target),
@@ -100,8 +113,47 @@ def restore_backup(
         node_id=int(node_id),
         directory_id=holder,
         voters=members,
-        end_offset=backup.manifest.end_offset,
+        end_offset=manifest.end_offset,
+        metadata_topic_id=own_id,
+        is_new_log=own_id != former_id,
     )
+
+
+def _directory_id(members: VoterSet, node_id: NodeId, new: DirectoryId) -> DirectoryId:
+    own = members.get(node_id)
+    if own is None and len(members):
+        named = ", ".join(map(str, members))
+        raise NoVoterError(
+            f"node {node_id} is no voter ({named}): its directory would wait for a quorum that it is not in. Name one "
+            "of them, or a new quorum with --voters; a node that only joins is formatted with --no-initial-controllers"
+        )
+    return new if own is None else own.key.directory_id
+
+
+def _own_ids(backup: Backup, cluster_id: str) -> tuple[TopicId | None, TopicId | None]:
+    """The own id in the backup, and the one to write. It follows from the cluster's, so that all nodes get the same."""
+    former = backup.state.image.topics.by_name.get(METADATA_TOPIC_NAME)
+    if former is None or backup.manifest.cluster_id in (None, cluster_id):
+        return former, former
+    for salt in count():
+        drawn = hashlib.blake2b(former + cluster_id.encode(), digest_size=ID_BYTES, salt=b"%d" % salt).digest()
+        own_id = as_random_uuids(drawn)
+        if is_assignable(own_id) and own_id != former:
+            return former, TopicId(own_id)
+    raise InvariantViolation("no id was found")
+
+
+def _with_own_id(values: Iterable[bytes], former: TopicId | None, own_id: TopicId | None) -> Iterator[bytes]:
+    """The records, with `own_id` in place of `former` wherever a record names that topic."""
+    for value in values:
+        if former is None or own_id is None or former == own_id or value.find(former) < 0:
+            yield value
+            continue
+        record, version = decode_versioned(value)
+        if isinstance(record, TopicRecord | PartitionRecord) and record.topic_id == former:
+            yield encode_record(msgspec.structs.replace(record, topic_id=own_id), version)
+        else:
+            yield value
 
 
 def _require_known(backup: Backup) -> None:
@@ -137,7 +189,14 @@ def _closed(target: Path, *, group_readable: bool) -> Iterator[None]:
         close_tree(child, group_readable=group_readable)
 
 
-def _write_log(files: Files, backup: Backup, directory: str, voters: VotersRecord | None) -> None:
+def _write_log(
+    files: Files,
+    backup: Backup,
+    directory: str,
+    voters: VotersRecord | None,
+    former_id: TopicId | None,
+    own_id: TopicId | None,
+) -> None:
     """Write the checkpoint, the empty segment that goes on at its end, and a quorum-state of its epoch without a vote.
 
     A controller refuses to start beside a checkpoint without quorum-state: there a vote may be lost.
@@ -146,7 +205,7 @@ def _write_log(files: Files, backup: Backup, directory: str, voters: VotersRecor
     files.mkdirs(directory)
     times = CheckpointTimes.at(manifest.created_ms, last_contained_ms=manifest.last_contained_timestamp_ms)
     batches = build_checkpoint(
-        backup.checkpoint.values(),
+        _with_own_id(backup.checkpoint.values(), former_id, own_id),
         epoch=backup.checkpoint.epoch,
         times=times,
         kraft_version=backup.checkpoint.kraft_version,

@@ -71,10 +71,9 @@ def test_a_crash_at_any_moment_leaves_the_old_log_or_the_pin_to_the_new_one() ->
     ("own_id", "accepted_id", "words"),
     [
         (OTHER, NEW, f"is {id_text(OLD)}, not {id_text(OTHER)}"),
-        (OLD, OLD, "there is nothing to release"),
         (OLD, METADATA_TOPIC_ID, "is no metadata topic's own id"),
     ],
-    ids=["another log", "the same id", "the sentinel"],
+    ids=["another log", "the sentinel"],
 )
 def test_what_does_not_name_both_ids_changes_nothing(own_id: TopicId, accepted_id: TopicId, words: str) -> None:
     files = _files()

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from broker_agent.release import release
 from metadata_log.directory import METADATA_DIRECTORY, read_committed_state
+from metadata_log.files.port import read_file, replace_file
 from metadata_log.files.simulated_files import SimulatedFiles
-from metadata_log.ids import METADATA_TOPIC_NAME
+from metadata_log.ids import METADATA_TOPIC_NAME, TopicId
 from metadata_log.offsets import OffsetAndEpoch
 from quorum.node.core.log_fence import HoldReason
 from quorum.node.core.ports import HoldChanged
@@ -53,6 +55,17 @@ def _format_anew(cluster: Cluster, controllers: list[Node]) -> list[SimulatedFil
     return disks
 
 
+def _copied(files: SimulatedFiles) -> SimulatedFiles:
+    """A backup of the whole disk, durable."""
+    copy = SimulatedFiles()
+    for directory in (DATA, f"{DATA}/{METADATA_DIRECTORY}"):
+        copy.mkdirs(directory)
+        for name in files.listdir(directory):
+            if not files.is_dir(f"{directory}/{name}"):
+                replace_file(copy, f"{directory}/{name}", read_file(files, f"{directory}/{name}"))
+    return copy
+
+
 def _log_end(node: Node) -> OffsetAndEpoch:
     return node.executor.machine.log_end
 
@@ -62,7 +75,8 @@ def _holds(node: Node) -> bool:
 
 
 def _told(node: Node) -> list[HoldReason | None]:
-    return [each.hold and each.hold.reason for each in node.events if isinstance(each, HoldChanged)]
+    holds = [each.hold for each in node.events if isinstance(each, HoldChanged)]
+    return [None if hold is None else hold.reason for hold in holds]
 
 
 @pytest.mark.parametrize("restarted", [False, True], ids=["alive", "restarted"])
@@ -136,6 +150,53 @@ def test_a_controller_that_was_cut_off_holds_beside_two_that_were_formatted_anew
     leader = cluster.leader
     assert leader in others
     assert [node for node in cluster.nodes if _holds(node)] == [away]
+
+
+@pytest.mark.parametrize("restarted", [False, True], ids=["alive", "restarted"])
+def test_an_observer_holds_beside_its_own_quorum_as_of_an_earlier_time_until_it_is_released(restarted: bool) -> None:
+    """The id is the same, and records that were committed are gone: as after a restore of an older backup."""
+    cluster, observer = _started()
+    earlier = [_copied(node.files) for node in _controllers(cluster)]
+    _created(cluster, "lost")
+    cluster.run_until(lambda: _has(observer, "lost"))
+    cluster.run_for(2_000)
+    end, own_id = _log_end(observer), observer.executor.image.topics.by_name[METADATA_TOPIC_NAME]
+    if restarted:
+        observer.crash()
+    for node, files in zip(_controllers(cluster), earlier, strict=True):
+        node.crash()
+        node.files = files
+        node.start()
+    if restarted:
+        observer.start()
+    _created(cluster, "after")
+    cluster.run_for(30_000)
+    hold = observer.executor.fence.held
+    assert hold is not None
+    assert (hold.reason, hold.own_id) == (HoldReason.BELOW_COMMITTED, own_id)
+    assert _log_end(observer) == end
+    assert _has(observer, "lost")
+    observer.crash()
+    token = observer.node_id.to_bytes(16, "big")
+    release(observer.files, [DATA], DATA, own_id=own_id, accepted_id=own_id, new_token=lambda: token)
+    observer.start()
+    cluster.run_until(lambda: _has(observer, "after"))
+    assert not _has(observer, "lost")
+    assert not _holds(observer)
+
+
+def test_a_released_observer_takes_the_log_that_was_accepted_alone() -> None:
+    cluster, observer = _started()
+    own_id = observer.executor.image.topics.by_name[METADATA_TOPIC_NAME]
+    accepted_id, token = TopicId(b"\x77" * 16), observer.node_id.to_bytes(16, "big")
+    observer.crash()
+    release(observer.files, [DATA], DATA, own_id=own_id, accepted_id=accepted_id, new_token=lambda: token)
+    observer.start()
+    cluster.run_for(10_000)
+    hold = observer.executor.fence.held
+    assert hold is not None
+    assert (hold.own_id, hold.other_id) == (accepted_id, own_id)
+    assert _log_end(observer).offset == 0
 
 
 def test_what_is_committed_is_kept_once_a_second_at_the_most() -> None:
