@@ -82,8 +82,8 @@ def restore_backup(
 ) -> Restored:
     """Make `target` a node's log directory that holds the backup. `voters` None: those of the backup stay.
 
-    Under another cluster id than the backup's the metadata topic gets another own id, the same on every node: a clone
-    is another log, so replicas of the original hold when they meet it.
+    Under another cluster id than the backup's, the metadata topic gets another own id, the same on every node. A clone
+    is another log: replicas of the original hold beside it.
 
     A voter's directory gets the id that the voter set has for it; `new_directory_id` is for static voters, whom the
     configuration names without one.
@@ -144,7 +144,7 @@ def _own_ids(backup: Backup, cluster_id: str) -> tuple[TopicId | None, TopicId |
 
 
 def _with_own_id(values: Iterable[bytes], former: TopicId | None, own_id: TopicId | None) -> Iterator[bytes]:
-    """The records, with `own_id` in place of `former` wherever a record names that topic."""
+    """The records, with `own_id` in place of `former` in each record that names that topic."""
     for value in values:
         if former is None or own_id is None or former == own_id or value.find(former) < 0:
             yield value

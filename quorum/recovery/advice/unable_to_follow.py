@@ -99,3 +99,12 @@ def set_aside(left: Sequence[Left]) -> list[Step]:
             commands=(set_log_aside_line(),),
         )
     ]
+
+
+def who_holds(end_offset: int) -> str:
+    """Return a sentence about nodes that do not follow a log which lost committed records; they hold."""
+    return (
+        f"agents hold (kraft_held) if they know records from offset {end_offset} on to be committed, and so do "
+        "controllers with a checkpoint past it: `kraft agent release` lets such an agent follow. Such a controller's "
+        "metadata log is moved aside, and formatted again with --no-initial-controllers"
+    )

@@ -18,7 +18,7 @@ from quorum.recovery.advice.clones import clone_notes
 from quorum.recovery.advice.commands import Step, check_result
 from quorum.recovery.advice.newer_release import not_checked
 from quorum.recovery.advice.plan import may_lose
-from quorum.recovery.advice.unable_to_follow import left_behind, set_aside, warning_of
+from quorum.recovery.advice.unable_to_follow import left_behind, set_aside, warning_of, who_holds
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.evidence.lost_records import Excess, excess, shortfalls
 from quorum.recovery.evidence.repair_evidence import Survey, with_told
@@ -113,10 +113,14 @@ class Outlook(msgspec.Struct, frozen=True, kw_only=True):
             keeps=f"everything up to offset {end.offset} of epoch {end.epoch}",
             loses=self.lost,
             may_lose=self.may_lose,
-            warnings=(*warnings, *map(warning_of, left), *silence(self.asked), *self.notes),
+            warnings=(*warnings, *self._holders(), *map(warning_of, left), *silence(self.asked), *self.notes),
             steps=(check_result(changed), *set_aside(left), *steps),
             asked=self.asked,
         )
+
+    def _holders(self) -> Iterator[str]:
+        if self.lost or self.may_lose is not None:
+            yield who_holds(int(self.kept.end.offset))
 
     def _begins_later(self) -> Iterator[str]:
         damage = self.kept.passed_over

@@ -16,7 +16,7 @@ from metadata_log.files.port import Files
 from quorum.recovery.advice.commands import Step, check_and_start
 from quorum.recovery.advice.faults import trim_line
 from quorum.recovery.advice.newer_release import not_checked
-from quorum.recovery.advice.unable_to_follow import left_behind, set_aside
+from quorum.recovery.advice.unable_to_follow import left_behind, set_aside, who_holds
 from quorum.recovery.copies.copy_reader import read_copy
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.evidence.abandoned_branch import bounds_of
@@ -160,7 +160,7 @@ def _proposal(
         facts={**facts_of(known, kept, lost=losses, may_lose=None, asked=asked), "proof": proof},
     )
     accepted = "was committed" if any(part.committed == "was" for part in parts) else "may have been committed"
-    warnings = [] if proof is not None else [f"what is cut {accepted}: that was accepted"]
+    warnings = [] if proof is not None else [f"what is cut {accepted}: that was accepted", who_holds(to)]
     warnings += [forgets(own, parts)] if is_forgetful else []
     left = left_behind(known, kept, adds_voters=False)
     if left:

@@ -8,6 +8,7 @@ from metadata_log.files.simulated_files import SimulatedFiles
 from quorum.recovery.guards.request import Proposal
 from quorum.recovery.journal.errors import RefusedError
 from quorum.recovery.repairs.cluster_id import propose_cluster_id
+from quorum.recovery.repairs.standalone import propose_standalone
 from quorum.recovery.repairs.truncate import propose_truncate
 from tests.support.misuses import OTHER_CLUSTER
 from tests.support.repairs import load, repair, request
@@ -69,6 +70,14 @@ def test_what_nothing_proves_asks_for_more_copies(copies: tuple[int, ...], words
 
 def steps(proposal: Proposal) -> list[tuple[str, tuple[str, ...]]]:
     return [(step.text, step.commands) for step in proposal.steps]
+
+
+def test_a_repair_that_loses_records_says_which_nodes_hold_afterwards() -> None:
+    cut = propose_truncate(cluster(2), "/n2", [], 309, ACCEPTED)
+    assert any("agents hold (kraft_held) if they know records from offset 309 on" in each for each in cut.warnings)
+    alone = propose_standalone(cluster(2), "/n2", [], ACCEPTED)
+    assert alone.may_lose is not None
+    assert any("kraft agent release" in each for each in alone.warnings)
 
 
 def test_a_voter_that_forgets_is_not_simply_started() -> None:
