@@ -5,15 +5,21 @@ Decides: its text. Must not know: what is concluded from it (`reconcile` does).
 
 from __future__ import annotations
 
+import base64
 import re
 from typing import Final
 
-from metadata_log.errors import CorruptFileError, NewerFileError
+from metadata_log.errors import CorruptFileError
 from metadata_log.files.port import Files, read_small_file, replace_file
-from metadata_log.ids import ZERO_TOPIC_ID, InvalidIdError, TopicId, id_text, parse_topic_id
+from metadata_log.ids import ZERO_TOPIC_ID, TopicId, id_text
+from metadata_log.java_text import java_int
 
 PARTITION_METADATA_FILE: Final = "partition.metadata"
-_TEXT = re.compile(r"version: (?P<version>\d+)\ntopic_id: (?P<topic_id>\S+)\n?", re.ASCII)
+_LINE_END: Final = re.compile(r"\r\n|\r|\n")
+_SEPARATOR: Final = re.compile(r":[ \t\n\v\f\r]+")
+_ID: Final = re.compile(r"([A-Za-z0-9_-]{22})(==)?")
+_BUFFER_CHARS: Final = 8192
+"""Kafka's reader decodes so much before it looks at a line: later bytes need not be text."""
 
 
 def format_partition_metadata(topic_id: TopicId) -> bytes:
@@ -22,24 +28,45 @@ def format_partition_metadata(topic_id: TopicId) -> bytes:
 
 
 def parse_partition_metadata(data: bytes, path: str) -> TopicId:
-    """The topic id that the file's bytes name.
+    """Return the topic id that the file's bytes name, as Kafka's `PartitionMetadataFile.read` does.
+
+    Two lines are read, whatever follows them: a name, a colon and blanks, and a value. Names are not compared. The
+    version may be any number of at least 0.
 
     Raises:
-        NewerFileError: it is of another version.
-        CorruptFileError: it is no such file, or names the null id.
+        CorruptFileError: Kafka refuses the file.
     """
-    match = _TEXT.fullmatch(data.decode("ascii", "replace"))
-    if match is None:
-        raise CorruptFileError(path, "it does not consist of `version: ` and `topic_id: ` lines")
-    if match["version"] != "0":
-        raise NewerFileError(path, f"it is of version {match['version']}, and we know 0")
-    try:
-        topic_id = parse_topic_id(match["topic_id"])
-    except InvalidIdError as error:
-        raise CorruptFileError(path, str(error)) from error
+    lines = _lines(data, path)
+    version = java_int(_value(lines, 0, path), 32)
+    if version is None or version < 0:
+        raise CorruptFileError(path, f"its first line names no version: {lines[0][:80]!r}")
+    found = _ID.fullmatch(_value(lines, 1, path))
+    if found is None:
+        raise CorruptFileError(path, f"its second line names no topic id: {lines[1][:80]!r}")
+    topic_id = TopicId(base64.urlsafe_b64decode(f"{found[1]}=="))
     if topic_id == ZERO_TOPIC_ID:
         raise CorruptFileError(path, "it names the null topic id")
     return topic_id
+
+
+def _lines(data: bytes, path: str) -> list[str]:
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        text = data[: error.start].decode("utf-8")
+        if len(text) < _BUFFER_CHARS:
+            raise CorruptFileError(path, f"the byte at position {error.start} is no UTF-8") from error
+    return _LINE_END.split(text)
+
+
+def _value(lines: list[str], number: int, path: str) -> str:
+    """Return what is behind the colon of a line. Java drops empty texts at the end of a split."""
+    parts = _SEPARATOR.split(lines[number]) if number < len(lines) else []
+    while parts and not parts[-1]:
+        parts.pop()
+    if len(parts) != 2:
+        raise CorruptFileError(path, f"line {number + 1} is not a name, a colon, a blank and a value")
+    return parts[1]
 
 
 def read_partition_metadata(files: Files, directory: str) -> TopicId:

@@ -108,7 +108,7 @@ def test_a_repair_without_its_vote_is_refused_and_says_what_to_do() -> None:
     said = outcome(files, lambda files: propose_standalone(files, "/n2", ["/n1"], request()), "/n2")
     assert said is not None
     assert "voters 2, 1 are here and sound" in said
-    assert f"move /n1/{NAME} (it does not consist of" in said
+    assert f"move /n1/{NAME} (line 1 is not a name" in said
 
 
 def test_another_topics_file_may_be_another_directorys() -> None:

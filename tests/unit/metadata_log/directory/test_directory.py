@@ -303,9 +303,25 @@ def test_topic_ids_come_back(topic_id: bytes) -> None:
 @pytest.mark.parametrize(
     "data",
     [
+        b"version: 1\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ",
+        b"version: 0\r\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ\r\n",
+        b"version:  0\ntopic_id:\tAAAAAAAAAAAAAAAAAAAAAQ\n",
+        b"version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ\nmore: fields\n\n",
+        b"version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ==",
+    ],
+)
+def test_partition_metadata_that_kafka_reads_is_read(data: bytes) -> None:
+    assert parse_partition_metadata(data, "there") == METADATA_TOPIC_ID
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
         b"",
         b"version: 0\n",
-        b"version: 1\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ",
+        b"version: -1\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ",
+        b"version:0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ",
+        b"version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ \n",
         b"version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAA",
         b"version: 0\ntopic_id: short",
         b"\xff",

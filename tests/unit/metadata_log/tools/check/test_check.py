@@ -403,7 +403,6 @@ def test_a_small_file_is_to_be_restored_not_its_directory_emptied(
     ("name", "content"),
     [
         ("quorum-state", b'{"data_version":9,"leaderId":1,"leaderEpoch":1}'),
-        ("partition.metadata", b"version: 7\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ"),
         ("leader-epoch-checkpoint", b"5\n1\n1 0\n"),
     ],
 )

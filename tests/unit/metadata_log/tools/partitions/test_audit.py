@@ -96,6 +96,28 @@ def test_what_is_moved_is_moved_back_as_it_was(disk: Path) -> None:
     assert undo([disk], now_ms=3) == []
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "version: 0\r\ntopic_id: {}\r\n",
+        "version: 1\ntopic_id: {}\n",
+        "version:   0\ntopic_id:\t{}\nmore: fields\n",
+    ],
+)
+def test_a_replica_whose_metadata_kafka_reads_is_kept_and_never_moved(disk: Path, text: str) -> None:
+    """A later release of Kafka, or an editor, may have written it."""
+    kept = {audited.facts.name for audited in audit([disk], [IMAGE]).directories if not audited.is_wrong}
+    for name in kept:
+        (disk / name / "partition.metadata").write_text(text.format(BEFORE[name]), newline="")
+    found = audit([disk], [IMAGE])
+    assert {audited.facts.name for audited in found.directories if not audited.is_wrong} == kept
+    assert {
+        audited.facts.name for audited in found.directories if audited.when_kafka_starts is WhenKafkaStarts.KEEPS
+    } == kept
+    moved(found)
+    assert kept <= entries(disk)
+
+
 def test_what_is_made_in_a_log_directory_is_its_owners(disk: Path) -> None:
     """Root quarantines for a broker that runs as another user, and has to open its lock."""
     if os.geteuid() == 0:
