@@ -23,6 +23,8 @@ from quorum.raft.ready import Destination, PeerRefused, QuorumStateData, Ready
 from quorum.raft.states import EpochState, FetchLoop, Receiving, Standing, Suspicion, Transfer, Unattached
 from quorum.raft.transitions import Role, check_transition
 
+FAR_ABOVE: Final = 1 << 24
+"""A request whose epoch is further above ours is worth a warning."""
 MAX_EPOCH: Final = Epoch((1 << 31) - 2)
 """The last epoch that can be left again: epochs are int32 in every file and message."""
 QUICK_ATTEMPTS: Final = 20
@@ -162,6 +164,15 @@ class Core:
         if wanted != self._persisted:
             self._persisted = wanted
             self.outbox.persist(wanted, gates=is_new)
+
+    def warn_of_leap(self, node_id: int, epoch: Epoch) -> None:
+        """Warn of a peer that raises the epoch by more than elections do: epochs end, and with them elections."""
+        if epoch - self.epoch > FAR_ABOVE:
+            self.refuse(
+                node_id,
+                f"it raises the epoch from {self.epoch} to {epoch}, which no elections do: a stranger may have sent "
+                "this, or a quorum-state was changed. Once epochs end, `kraft recover epoch` brings them back",
+            )
 
     def refuse(self, node_id: int, what: str) -> None:
         """Tell that a peer's message makes no sense."""

@@ -31,6 +31,7 @@ def handle_vote(core: Core, request_id: int, request: VoteRequest) -> None:
         _answer(core, request_id, error, granted=False)
         return
     if request.candidate_epoch > core.epoch:
+        core.warn_of_leap(request.candidate.node_id, request.candidate_epoch)
         become_unattached(core, request.candidate_epoch)
     end = OffsetAndEpoch(offset=request.last_epoch_end_offset, epoch=request.last_epoch)
     granted = may_grant(core, request.candidate, end, pre_vote=request.pre_vote)

@@ -165,6 +165,8 @@ def handle_begin(core: Core, request_id: int, request: BeginQuorumEpochRequest) 
     error = validate_leader_request(core, request.leader_id, request.leader_epoch)
     if error is Error.NONE and not is_addressed(core, request.voter.node_id, request.voter.directory_id):
         error = Error.INVALID_VOTER_KEY
+    if error is Error.NONE:
+        core.warn_of_leap(request.leader_id, request.leader_epoch)
     if error is Error.NONE and not learn_leader(
         core, request.leader_id, request.leader_epoch, request.leader_endpoints
     ):
