@@ -20,8 +20,8 @@ _COMMANDS: Final = {
     "shell": "",
     "features": "check upgrade",
     "snapshot": "restore save status",
-    "recover": "cluster-id drop-snapshot from-broker inspect rebuild-indexes standalone static-voters truncate undo "
-    "verify voters",
+    "recover": "cluster-id drop-snapshot epoch from-broker inspect rebuild-indexes standalone static-voters truncate "
+    "undo verify voters",
     "analyze": "",
 }
 

@@ -23,6 +23,8 @@ from metadata_log.tools.words import join_names
 _KEEPS_VOTES: Final = 22
 """4.0-IV0, the first metadata.version that only software has which keeps a vote beside the leader's id."""
 FAR_AHEAD: Final = 10
+REPAIR_GAP: Final = 1000
+"""How far above all that is known a repair sets an epoch."""
 """Epochs. A voter that reaches nobody asks again and again: before pre-votes (KIP-996) each time in a new one."""
 
 
@@ -58,7 +60,7 @@ def _far_ahead(view: QuorumView) -> Iterator[Finding]:
             f"{newest}: {state.leader_epoch - newest} elections elected nobody, or somebody who is not here; or the "
             "file was changed"
         )
-        severity = None if is_majority else Severity.NOTE
+        severity = None if is_majority and not _is_reset(state, newest) else Severity.NOTE
         node_id = replica.source.node_id
         yield finding(
             "quorum_state_ahead",
@@ -68,6 +70,11 @@ def _far_ahead(view: QuorumView) -> Iterator[Finding]:
             file=_file(replica),
             epoch=state.leader_epoch,
         )
+
+
+def _is_reset(state: QuorumState, newest: int) -> bool:
+    """Return True if it is as `kraft recover epoch` leaves it: 1,000 above all logs, without a vote."""
+    return state.leader_epoch - newest == REPAIR_GAP and state.voted_key is None and state.leader_id < 0
 
 
 def _elections(view: QuorumView) -> dict[int, list[tuple[Replica, Election]]]:

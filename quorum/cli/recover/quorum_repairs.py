@@ -6,6 +6,7 @@ Decides: their options. Each one's work is imported when it is called.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -47,6 +48,10 @@ VOTERS_EXAMPLES = (
     "--set 2@new2:9093 --set 3@new3:9093 --copy copies/broker-11 --missing 12 --apply"
 )
 
+EPOCH_EXAMPLES = (
+    "Examples:  kraft recover epoch --dir c1/data --dir c2/data --dir c3/data --copy b11/data --apply    "
+    "kraft recover epoch --dir b11/data --apply"
+)
 STATIC_VOTERS_EXAMPLES = (
     "Example:  kraft recover static-voters --dir DATA --set 1@host1:9093 --config server.properties --missing rest"
 )
@@ -167,6 +172,23 @@ def static_voters(
         return check_configs(proposal, config or [], named)
 
     shared.run("static-voters", propose, directory)
+
+
+@partial(with_shared_options, without=("missing", "accept_data_loss", "accept_lost_vote", "epoch_gap"))
+def epoch(directory: Directories, *, shared: Shared) -> None:
+    """Reset quorum-state to 1,000 above the greatest epoch in any log, where its epoch left no election possible.
+
+    The directories of all voters must be given, stopped: with --dir those to reset, with --copy the others. An
+    observer (a broker or an agent) ignores every leader of a lower epoch. Its own directory is enough, also while the
+    quorum lives. No log is touched. Without --apply nothing is changed.
+    """
+
+    def propose(files: Files) -> Proposal:
+        from quorum.recovery.repairs.epoch import propose_epoch  # noqa: PLC0415
+
+        return propose_epoch(files, texts_of(directory), shared.copies, shared.request)
+
+    shared.run("epoch", propose, directory)
 
 
 def check_configs(proposal: Proposal, configs: Sequence[Path], named: Sequence[StaticVoter]) -> Proposal:

@@ -100,6 +100,7 @@ for _name, _command, _examples in (
     ("truncate", log_repairs.truncate, log_repairs.TRUNCATE_EXAMPLES),
     ("drop-snapshot", log_repairs.drop_snapshot, log_repairs.DROP_SNAPSHOT_EXAMPLES),
     ("rebuild-indexes", log_repairs.rebuild_indexes, log_repairs.REBUILD_INDEXES_EXAMPLES),
+    ("epoch", quorum_repairs.epoch, quorum_repairs.EPOCH_EXAMPLES),
     ("cluster-id", log_repairs.cluster_id, log_repairs.CLUSTER_ID_EXAMPLES),
 ):
     app.command(_name, epilog=_examples)(_command)

@@ -24,6 +24,7 @@ from quorum.recovery.advice.discarded_records import (
     left_behind_here,
     not_whole,
 )
+from quorum.recovery.advice.epochs_at_end import at_end, situation_at_end, steps_at_end
 from quorum.recovery.advice.faults import fault_of, lasting_fault, mend_first, mends, rebuild_epochs
 from quorum.recovery.advice.lent_checkpoint import borrow, or_lent
 from quorum.recovery.advice.newer_release import leave_to_its_release, who_votes, why_not_written
@@ -84,6 +85,10 @@ def make_plan(files: Files, known: Survey) -> Plan:
     found = obstacle(files, known)
     if found is not None:
         return Plan(is_whole=False, situation=found.situation, repairs=repairs, steps=found.steps)
+    ended = at_end(known)
+    if ended:
+        steps = steps_at_end(known, ended)
+        return Plan(is_whole=False, situation=situation_at_end(ended), repairs=repairs, steps=steps)
     whole = whole_voters(known)
     lack = lacking(known, whole) if known.has_majority(whole) else None
     is_here = is_majority and lack is None

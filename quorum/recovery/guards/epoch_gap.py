@@ -40,9 +40,8 @@ def new_epoch(known: Survey, gap: int) -> int:
         holders = ", ".join(copy.label for copy in known.copies if copy.greatest_epoch == known.greatest_epoch)
         raise RefusedError(
             f"epoch {known.greatest_epoch}{f' of {holders}' if holders else ''} leaves no room for a new one: epochs "
-            f"end at {MAX_EPOCH}, and no cluster comes there by elections. Look for a file that was changed (its "
-            "quorum-state, compare with the epochs of its log: kraft log timeline), and restore that from a backup, or "
-            "leave the copy out"
+            f"end at {MAX_EPOCH}, and no cluster comes there by elections. Compare its quorum-state with the epochs of "
+            "its log (kraft log timeline): where the logs have no such epoch, `kraft recover epoch` resets that file"
         )
     if gap > room:
         raise WrongOptionError(

@@ -49,6 +49,7 @@ _COMMANDS = (
     "recover from-broker",
     "recover voters",
     "recover static-voters",
+    "recover epoch",
     "recover truncate",
     "recover drop-snapshot",
     "recover rebuild-indexes",

@@ -1,0 +1,171 @@
+"""Epochs near their end, brought back: quorum-state is set to 1,000 above the greatest epoch in any log.
+
+Decides: when that may be done, and to which directories. Must not know: how a file is written.
+
+A candidate needs an epoch above all that it knows, and epochs end at 2^31 - 1. One Vote of a stranger in the last epoch
+ends a quorum for good. What such an epoch is worth, the logs say: a leader that did anything has written a record of
+its epoch. An observer with a higher epoch than its leader ignores the leader.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from metadata_log.directory import METADATA_DIRECTORY, QUORUM_STATE_FILE, QuorumState, format_quorum_state
+from metadata_log.files.port import Files
+from metadata_log.offsets import Epoch
+from quorum.recovery.advice.commands import Step, check_result, command, is_ours, start_line
+from quorum.recovery.advice.epochs_at_end import epochs_left, last_epoch_of
+from quorum.recovery.advice.newer_release import not_checked, refuse_newer_files
+from quorum.recovery.advice.running_nodes import refuse_running, use_of
+from quorum.recovery.copies.log_copy import Copy
+from quorum.recovery.copies.read_copies import read_copies
+from quorum.recovery.evidence.conflicts import LEAST_GAP
+from quorum.recovery.evidence.repair_evidence import Survey, survey
+from quorum.recovery.guards.liveness import Answer, refuse_live, silence
+from quorum.recovery.guards.request import Proposal, Request, refuse_conflicts, refuse_lost_votes
+from quorum.recovery.journal.changes import Content, FileChange, Rewrite
+from quorum.recovery.journal.errors import AlreadyDoneError, RefusedError
+from quorum.recovery.journal.log_directories import find_target
+from quorum.recovery.journal.repair_record import refuse_pending
+from quorum.recovery.repairs.audit_facts import facts_of
+
+_OTHERS = (
+    "Look at every observer, a broker or an agent, whose directory was not given: one whose quorum-state holds a "
+    "higher epoch ignores every leader. On its host, with the node stopped"
+)
+
+
+def propose_epoch(files: Files, targets: Sequence[str], copies: Sequence[str], request: Request) -> Proposal:
+    """Reset the quorum-state of `targets` that is above 1,000 past the greatest epoch in any log.
+
+    Raises:
+        RefusedError: not all voters are here and stopped, or no epoch helps; nothing was changed.
+        AlreadyDoneError: no quorum-state among them is above that.
+        OSError: something cannot be read.
+    """
+    log_dirs = [find_target(files, path).log_dir for path in targets]
+    for log_dir in log_dirs:
+        refuse_pending(files, log_dir)
+    known = survey(read_copies(files, [*log_dirs, *copies]))
+    own = [copy for copy in known.copies if copy.place.log_dir in log_dirs]
+    for copy in known.copies:
+        refuse_newer_files(copy)
+    refuse_conflicts(known)
+    if not known.voters and not all(_is_brokers(copy) for copy in own):
+        raise RefusedError("no log here says who votes: name the directories of all voters, with --dir or --copy")
+    is_voters = any(known.is_voter(copy) for copy in own)
+    asked = _refuse_unsafe(known, own, request) if is_voters else _refuse_running(own)
+    epoch = _epoch_after(known)
+    due = [copy for copy in own if _is_above(copy, epoch)]
+    if not due:
+        raise AlreadyDoneError(
+            f"no quorum-state of {', '.join(copy.label for copy in own)} is above epoch {epoch}, 1,000 past the "
+            "greatest epoch in any log here: there is nothing to be reset"
+        )
+    changed = [copy.place.log_dir for copy in due]
+    return Proposal(
+        action="epoch",
+        rewrites=tuple(_rewrite(known, copy, epoch, asked) for copy in due),
+        says=tuple(_said(copy, epoch) for copy in due),
+        keeps="every byte of the logs and checkpoints: the epoch is in quorum-state alone",
+        warnings=(*silence(asked), *not_checked(known.copies)),
+        steps=(check_result(changed), *_steps(known, own, epoch, is_voters=is_voters)),
+        asked=asked,
+        is_a_part=True,
+    )
+
+
+def _refuse_unsafe(known: Survey, own: Sequence[Copy], request: Request) -> tuple[Answer, ...]:
+    """Raise unless all voters are here, whole, and stopped. Return who was asked."""
+    absent = sorted({*known.absent_voters, *known.unheard_voters})
+    if absent:
+        names = ", ".join(map(str, absent))
+        raise RefusedError(
+            f"no whole log of voter {names} is here, which may hold a record of a greater epoch: name the directories "
+            "of all voters, stopped, with --dir those of this host and with --copy copies of the others. Where a voter "
+            "is lost for good, restore its directory from a backup"
+        )
+    refuse_lost_votes(known, request)
+    endpoints = list(dict.fromkeys([*known.endpoints(), *request.more_endpoints]))
+    asked = tuple(request.ask(endpoints)) if endpoints else ()
+    refuse_live(asked, known.cluster_id, request.not_controllers, instead="so that its epochs have not ended")
+    refuse_running(known)
+    _refuse_running(own)
+    return asked
+
+
+def _is_brokers(copy: Copy) -> bool:
+    """Return True if its own log registers its node as a broker, and as no controller: static voters are not in it."""
+    image, node_id = copy.image, copy.node_id
+    return (
+        image is not None
+        and node_id is not None
+        and node_id in image.cluster.brokers
+        and node_id not in image.cluster.controllers
+    )
+
+
+def _refuse_running(own: Sequence[Copy]) -> tuple[Answer, ...]:
+    for copy in own:
+        if copy.used_by is not None:
+            raise RefusedError(f"{copy.label} is {use_of(copy)}: stop it, and run the command again")
+    return ()
+
+
+def _epoch_after(known: Survey) -> int:
+    newest = last_epoch_of(known)
+    if epochs_left(newest + LEAST_GAP) <= 0:
+        holders = ", ".join(copy.label for copy in known.copies if copy.end.epoch == newest)
+        raise RefusedError(
+            f"the log of {holders} has records of epoch {newest} itself, and no epoch is left above it: start a new "
+            "cluster from a backup (kraft snapshot restore), or leave that copy out if it is no voter's"
+        )
+    return newest + LEAST_GAP
+
+
+def _is_above(copy: Copy, epoch: int) -> bool:
+    return copy.quorum_state is not None and copy.quorum_state.leader_epoch > epoch
+
+
+def _reset(state: QuorumState, epoch: int) -> QuorumState:
+    """Return a state of the epoch without leader and vote, in the form that the file has."""
+    return msgspec.structs.replace(state, leader_epoch=Epoch(epoch), leader_id=-1, voted_key=None)
+
+
+def _rewrite(known: Survey, copy: Copy, epoch: int, asked: Sequence[Answer]) -> Rewrite:
+    if copy.quorum_state is None:
+        raise RefusedError(f"{copy.label} has no quorum-state that could be reset")
+    data = format_quorum_state(_reset(copy.quorum_state, epoch))
+    change = FileChange(name=f"{METADATA_DIRECTORY}/{QUORUM_STATE_FILE}", content=Content(data=data))
+    facts = facts_of(known, copy, lost=(), may_lose=None, asked=asked)
+    facts |= {"epoch_before": int(copy.quorum_state.leader_epoch), "epoch_after": epoch}
+    return Rewrite(action="epoch", log_dir=copy.place.log_dir, changes=(change,), facts=facts)
+
+
+def _said(copy: Copy, epoch: int) -> str:
+    before = -1 if copy.quorum_state is None else int(copy.quorum_state.leader_epoch)
+    return f"quorum-state of {copy.label}: from epoch {before} to epoch {epoch}, without a vote"
+
+
+def _steps(known: Survey, own: Sequence[Copy], epoch: int, *, is_voters: bool) -> Iterator[Step]:
+    left = [copy for copy in known.copies if copy not in own and _is_above(copy, epoch)]
+    for copy in left:
+        if known.is_voter(copy):
+            others = [word for one in known.copies if one is not copy for word in ("--copy", one.place.log_dir)]
+            line = command("kraft", "recover", "epoch", "--dir", copy.place.log_dir, *others, "--apply")
+            yield Step(text=f"Do the same with {copy.label}, a voter, before anything starts", commands=(line,))
+    for copy in left:
+        if not known.is_voter(copy):
+            line = command("kraft", "recover", "epoch", "--dir", copy.place.log_dir, "--apply")
+            yield Step(
+                text=f"{copy.label} is an observer with a higher epoch, and ignores every leader: with its node "
+                "stopped, reset that file",
+                commands=(line,),
+            )
+    if is_voters:
+        start = start_line(ours=is_ours(known.told_by.voters))
+        yield Step(text="Start all controllers: they elect a leader by themselves", commands=(start,))
+    yield Step(text=_OTHERS, commands=("kraft recover epoch --dir DATA_DIR --apply",))

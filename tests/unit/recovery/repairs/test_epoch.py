@@ -1,0 +1,143 @@
+"""Epochs at their end: what `inspect` says, and the reset of quorum-state to 1,000 above all logs."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metadata_log.files.os_files import OsFiles
+from metadata_log.offsets import Epoch
+from metadata_log.storage.checkpoint import CheckpointTimes, build_checkpoint, write_checkpoint
+from metadata_log.tools.check.check import check_paths
+from quorum.cli.main import run
+from quorum.recovery.advice.epochs_at_end import LAST_EPOCH
+
+NEW = 1003
+"""1,000 above epoch 3, the greatest in the logs of `basic-4.4`."""
+
+
+@pytest.fixture
+def nodes(clusters: Path, tmp_path: Path) -> Path:
+    """All nodes of a stopped cluster, every quorum-state in the last epoch, with a vote for a stranger."""
+    root = shutil.copytree(clusters / "basic-4.4", tmp_path / "nodes")
+    for node in (1, 2, 3):
+        _set(root, node, leaderEpoch=LAST_EPOCH, leaderId=-1, votedId=666, votedDirectoryId="ZGlyZWN0b3J5LWlkLTY2Ng")
+    return root
+
+
+def _path(root: Path, node: int) -> Path:
+    return root / f"node-{node}" / "data" / "__cluster_metadata-0" / "quorum-state"
+
+
+def _state(root: Path, node: int) -> dict[str, Any]:
+    said: dict[str, Any] = json.loads(_path(root, node).read_text())
+    return said
+
+
+def _set(root: Path, node: int, **fields: object) -> None:
+    path = _path(root, node)
+    path.write_text(json.dumps({**_state(root, node), **fields}, separators=(",", ":")))
+
+
+def _dirs(root: Path, *nodes: int, option: str = "--dir") -> list[str]:
+    return [word for node in nodes for word in (option, str(root / f"node-{node}" / "data"))]
+
+
+def _epoch(*words: str) -> int:
+    return run(["recover", "epoch", *words, "--timeout", "0.5"])
+
+
+def _logs(root: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in root.glob("**/*") if path.suffix in (".log", ".checkpoint")}
+
+
+def test_inspect_says_that_no_election_is_possible(nodes: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    paths = [str(nodes / f"node-{node}" / "data") for node in (1, 2, 3, 11)]
+
+    assert run(["recover", "inspect", *paths]) == 1
+
+    said = capsys.readouterr().out
+    assert "No election is possible any more" in said
+    assert "elect a leader by themselves" not in said
+    line = re.search(r"kraft recover epoch --dir .*--apply", said)
+    assert line is not None
+    assert all(path in line[0] for path in paths)
+
+
+def test_all_voters_are_reset_and_no_log_is_touched(nodes: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = _logs(nodes)
+
+    assert _epoch(*_dirs(nodes, 1, 2, 3), "--copy", str(nodes / "node-11" / "data")) == 0
+    assert _state(nodes, 1)["leaderEpoch"] == LAST_EPOCH, "a dry run changes nothing"
+    assert _epoch(*_dirs(nodes, 1, 2, 3), "--copy", str(nodes / "node-11" / "data"), "--apply") == 0
+
+    for node in (1, 2, 3):
+        state = _state(nodes, node)
+        assert (state["leaderEpoch"], state["votedId"], state["leaderId"]) == (NEW, -1, -1)
+    assert _logs(nodes) == before
+    assert f"from epoch {LAST_EPOCH} to epoch {NEW}, without a vote" in capsys.readouterr().out
+    assert check_paths([nodes / f"node-{node}" for node in (1, 2, 3)]).is_sound
+    assert run(["recover", "verify", *(str(nodes / f"node-{node}" / "data") for node in (1, 2, 3))]) == 0
+    assert _epoch(*_dirs(nodes, 1, 2, 3), "--apply") != 0
+    assert "there is nothing to be reset" in capsys.readouterr().err
+
+
+def test_it_is_taken_back(nodes: Path) -> None:
+    before = {node: _path(nodes, node).read_bytes() for node in (1, 2, 3)}
+    assert _epoch(*_dirs(nodes, 1, 2, 3), "--apply") == 0
+
+    for node in (1, 2, 3):
+        assert run(["recover", "undo", *_dirs(nodes, node), "--apply"]) == 0
+
+    assert {node: _path(nodes, node).read_bytes() for node in (1, 2, 3)} == before
+
+
+@pytest.mark.parametrize("named", [(1, 2), (1,)])
+def test_it_refuses_without_all_voters(named: tuple[int, ...], nodes: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _epoch(*_dirs(nodes, *named), "--apply") != 0
+
+    assert "no whole log of voter" in capsys.readouterr().err
+    assert all(_state(nodes, node)["leaderEpoch"] == LAST_EPOCH for node in (1, 2, 3))
+
+
+def test_one_host_at_a_time_with_copies_of_the_others(nodes: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _epoch(*_dirs(nodes, 2), *_dirs(nodes, 1, 3, option="--copy"), "--apply") == 0
+
+    assert [_state(nodes, node)["leaderEpoch"] for node in (1, 2, 3)] == [LAST_EPOCH, NEW, LAST_EPOCH]
+    said = capsys.readouterr().out
+    assert f"kraft recover epoch --dir {nodes / 'node-1' / 'data'}" in said
+    assert f"kraft recover epoch --dir {nodes / 'node-3' / 'data'}" in said
+
+
+def test_observers_are_listed_with_the_command_for_their_file_alone(
+    nodes: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _set(nodes, 11, leaderEpoch=LAST_EPOCH, leaderId=-1)
+    observer = nodes / "node-11" / "data"
+
+    assert _epoch(*_dirs(nodes, 1, 2, 3), "--copy", str(observer), "--apply") == 0
+
+    said = capsys.readouterr().out
+    line = f"kraft recover epoch --dir {observer} --apply"
+    assert line in said
+    assert "Look at every observer, a broker or an agent, whose directory was not given" in said
+    assert _state(nodes, 11)["leaderEpoch"] == LAST_EPOCH
+    assert run(line.split()[1:]) == 0
+    assert _state(nodes, 11)["leaderEpoch"] <= NEW
+    assert _state(nodes, 11)["data_version"] == 0
+
+
+def test_a_log_at_the_end_of_the_epochs_is_not_helped(nodes: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An epoch is above all that any log has: no epoch is above the last one."""
+    times = CheckpointTimes.at(1_795_715_997_885, last_contained_ms=0)
+    batches = build_checkpoint((), epoch=Epoch(LAST_EPOCH), times=times, kraft_version=0)
+    write_checkpoint(OsFiles(), f"{_path(nodes, 3).parent}/{20:020}-{LAST_EPOCH:010}.checkpoint", batches)
+
+    assert _epoch(*_dirs(nodes, 1, 2, 3), "--apply") != 0
+
+    assert "no epoch is left above it" in capsys.readouterr().err
