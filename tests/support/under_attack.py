@@ -1,0 +1,47 @@
+"""A running controller before and after strangers did something to it."""
+
+from __future__ import annotations
+
+import urllib.request
+
+from benchmarks.side import page, resident_mb, samples
+from quorum.cli.demo.cluster import Node
+
+MOST_GROWTH_MB = 250.0
+"""Of requests that wait 64 MB, of answers 128 MB, and what the interpreter keeps of them."""
+MOST_LOG_BYTES = 1_000_000
+
+
+class UnderAttack:
+    """Its elections, memory and log at the beginning; `check` compares them with those of now."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._state = _state_of(node)
+        self._resident_mb = resident_mb(node.pid)
+        self._log_bytes = node.log_file.stat().st_size
+
+    def check(self, *, elections: bool = False) -> None:
+        """Fail if the node ended, hangs, left a traceback or grew; or held an election, unless these may be."""
+        node = self._node
+        text = node.log_file.read_text(errors="replace")
+        assert node.is_running, text[-3_000:]
+        assert "Traceback" not in text, text[text.index("Traceback") - 1_000 :][:4_000]
+        with urllib.request.urlopen(f"http://{node.http_address}/livez", timeout=20) as answer:
+            assert answer.status == 200
+        if not elections:
+            assert _state_of(node) == self._state
+        assert resident_mb(node.pid) - self._resident_mb < MOST_GROWTH_MB
+        assert node.log_file.stat().st_size - self._log_bytes < MOST_LOG_BYTES
+
+
+def _state_of(node: Node) -> dict[str, float]:
+    found = samples(page(node.http_address, "/metrics"))
+    names = ("kraft_raft_elections_total", "kraft_raft_current_epoch", "kraft_raft_current_leader")
+    return {name: found[name] for name in names}
+
+
+def refused(node: Node) -> dict[str, float]:
+    """Return what a node's listeners have refused, by the metric's labels."""
+    found = samples(page(node.http_address, "/metrics"))
+    return {name: value for name, value in found.items() if name.startswith("kraft_connections_refused_total")}
