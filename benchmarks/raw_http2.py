@@ -59,17 +59,49 @@ def more(stream: int, data: bytes) -> bytes:
     return b"".join(frame(_DATA, 0, stream, data[at : at + 16384]) for at in range(0, len(data), 16384))
 
 
-class Flood:
+class Peer:
+    """One connection that answers settings and pings, so that the server keeps it."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self.connection = connection
+        self._buffer = b""
+        connection.sendall(greeting())
+
+    def receive(self, within_s: float = 0.0) -> bool:
+        """Take what has come; returns False once the server has ended the connection."""
+        self.connection.settimeout(max(within_s, 0.001))
+        try:
+            data = self.connection.recv(1 << 16)
+        except TimeoutError:
+            return True
+        finally:
+            self.connection.settimeout(20)
+        self._buffer += data
+        while len(self._buffer) >= _HEAD and len(self._buffer) >= _HEAD + self._size():
+            end = _HEAD + self._size()
+            kind, flags, stream = struct.unpack_from(">BBI", self._buffer, 3)
+            payload, self._buffer = self._buffer[_HEAD:end], self._buffer[end:]
+            self.take(kind, flags, stream, payload)
+        return bool(data)
+
+    def _size(self) -> int:
+        return int.from_bytes(self._buffer[:3], "big")
+
+    def take(self, kind: int, flags: int, stream: int, payload: bytes) -> None:
+        """Take one frame."""
+        if kind in (_SETTINGS, _PING) and not flags & 1:
+            self.connection.sendall(frame(kind, 1, 0, payload if kind == _PING else b""))
+
+
+class Flood(Peer):
     """One connection that sends as much of its endless messages as the server's windows allow."""
 
     def __init__(self, connection: socket.socket, streams: int, path: str, announced: int) -> None:
-        self._connection = connection
+        super().__init__(connection)
         self._initial = self._window = 65_535
         self._left = {1 + 2 * number: self._initial for number in range(streams)}
         self._unsent = dict.fromkeys(self._left, announced - 1)
         self.sent = 0
-        self._buffer = b""
-        connection.sendall(greeting())
         for stream in self._left:
             head = b"\0" + struct.pack(">I", announced)
             connection.sendall(call(stream, path) + frame(_DATA, 0, stream, head))
@@ -78,12 +110,11 @@ class Flood:
 
     def run(self, seconds: float) -> None:
         """Send for so long, or until the server ends the connection."""
-        self._connection.settimeout(0.05)
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             try:
                 self._send_some()
-                if not self._receive():
+                if not self.receive(0.05):
                     return
             except OSError:
                 return
@@ -92,31 +123,14 @@ class Flood:
         for stream, left in self._left.items():
             size = min(left, self._window, self._unsent[stream], 1 << 20)
             if size > 0:
-                self._connection.settimeout(20)
-                self._connection.sendall(more(stream, bytes(size)))
-                self._connection.settimeout(0.05)
+                self.connection.sendall(more(stream, bytes(size)))
                 self._left[stream] -= size
                 self._unsent[stream] -= size
                 self._window -= size
                 self.sent += size
 
-    def _receive(self) -> bool:
-        try:
-            data = self._connection.recv(1 << 16)
-        except TimeoutError:
-            return True
-        self._buffer += data
-        while len(self._buffer) >= _HEAD and len(self._buffer) >= _HEAD + (size := self._size()):
-            kind, flags = self._buffer[3], self._buffer[4]
-            stream = int.from_bytes(self._buffer[5:_HEAD], "big")
-            self._take(kind, flags, stream, self._buffer[_HEAD : _HEAD + size])
-            self._buffer = self._buffer[_HEAD + size :]
-        return bool(data)
-
-    def _size(self) -> int:
-        return int.from_bytes(self._buffer[:3], "big")
-
-    def _take(self, kind: int, flags: int, stream: int, payload: bytes) -> None:
+    def take(self, kind: int, flags: int, stream: int, payload: bytes) -> None:
+        """See `Peer`; windows grow, and streams that the server ends send no more."""
         if kind == _WINDOW_UPDATE and not stream:
             self._window += int.from_bytes(payload, "big")
         elif kind == _WINDOW_UPDATE and stream in self._left:
@@ -129,9 +143,7 @@ class Flood:
                 if name == _INITIAL_WINDOW:
                     self._left = {each: left + value - self._initial for each, left in self._left.items()}
                     self._initial = value
-            self._connection.sendall(frame(_SETTINGS, 1, 0, b""))
-        elif kind == _PING and not flags & 1:
-            self._connection.sendall(frame(_PING, 1, 0, payload))
+        super().take(kind, flags, stream, payload)
 
 
 def connect(host: str, port: int, source: str = "127.0.0.1") -> socket.socket:
