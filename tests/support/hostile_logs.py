@@ -68,13 +68,13 @@ def _changed(value: object, change: Callable[[object], object]) -> object:
 
 
 def every_record() -> list[tuple[MetadataRecord, int]]:
-    """Return the first record of each type in the log of all types, and its version."""
+    """Return the last record of each type in the log of all types, and its version."""
     found: dict[type, tuple[MetadataRecord, int]] = {}
     for path in sorted((NODE / METADATA).glob("*.log")):
         for batch in split(path):
             header = parse_header(batch)
             for record, version in map(decode_versioned, [] if header.is_control else batch_values(batch, header)):
-                found.setdefault(type(record), (record, version))
+                found[type(record)] = (record, version)
     return list(found.values())
 
 

@@ -35,6 +35,7 @@ Node = Mapping[str, "Node"] | str
 _PROTOCOLS: Final = {0: "PLAINTEXT", 1: "SSL", 2: "SASL_PLAINTEXT", 3: "SASL_SSL"}
 _RECOVERY: Final = {0: "RECOVERED", 1: "RECOVERING"}
 _SCRAM: Final = {1: "SCRAM-SHA-256", 2: "SCRAM-SHA-512"}
+_CONFIGURED: Final = {int(one): one.name for one in ResourceType}
 _RESOURCES: Final = ("UNKNOWN", "ANY", *(one.name for one in acl_codes.ResourceType))
 _PATTERNS: Final = ("UNKNOWN", "ANY", "MATCH", "LITERAL", "PREFIXED")
 _OPERATIONS: Final = ("UNKNOWN", "ANY", *(one.name for one in acl_codes.Operation))
@@ -55,14 +56,7 @@ def image_tree(image: MetadataImage) -> Mapping[str, Node]:
         "features": _features(image),
         "producerIds": {"nextProducerId": str(image.producer_ids.next_producer_id)},
         "provenance": _provenance(image),
-        "scram": {
-            text: {
-                user.name: _credential(value)
-                for user, value in image.scram.credentials.items()
-                if user.mechanism == mechanism
-            }
-            for mechanism, text in _SCRAM.items()
-        },
+        "scram": _credentials(image),
         "topics": {
             "byId": {id_text(topic.topic_id): topic_node(topic) for topic in image.topics.by_id.values()},
             "byName": {topic.name: topic_node(topic) for topic in image.topics.by_id.values()},
@@ -132,7 +126,7 @@ def _partition(one: PartitionImage) -> str:
         f"PartitionRegistration(replicas={list(one.replicas)}, directories=[{directories}], isr={list(one.isr)}, "
         f"removingReplicas={list(one.removing)}, addingReplicas={list(one.adding)}, elr={list(one.elr)}, "
         f"lastKnownElr={list(one.last_known_elr)}, leader={one.leader}, "
-        f"leaderRecoveryState={_RECOVERY[one.leader_recovery_state]}, leaderEpoch={one.leader_epoch}, "
+        f"leaderRecoveryState={_number(_RECOVERY, one.leader_recovery_state)}, leaderEpoch={one.leader_epoch}, "
         f"partitionEpoch={one.partition_epoch})"
     )
 
@@ -161,7 +155,7 @@ def _controller(one: ControllerRegistration) -> str:
 
 def _listeners(listeners: tuple[Listener, ...]) -> str:
     return ", ".join(
-        f"Endpoint(listenerName='{one.name}', securityProtocol={_PROTOCOLS[one.security_protocol]}, "
+        f"Endpoint(listenerName='{one.name}', securityProtocol={_number(_PROTOCOLS, one.security_protocol)}, "
         f"host='{one.host}', port={one.port})"
         for one in listeners
     )
@@ -172,7 +166,7 @@ def _ranges(features: tuple[SupportedFeature, ...]) -> str:
 
 
 def _resource(resource: ConfigResource) -> str:
-    kind = ResourceType(resource.resource_type).name
+    kind = _number(_CONFIGURED, resource.resource_type)
     return f"{kind}:{resource.name}" if resource.name else kind
 
 
@@ -187,6 +181,19 @@ def _acl(acl: AclEntry) -> str:
 def _word(words: Sequence[str], code: int) -> str:
     """As Kafka reads a code: what it does not have is unknown."""
     return words[code] if 0 <= code < len(words) else words[0]
+
+
+def _number(words: Mapping[int, str], code: int) -> str:
+    """Return the word for a number of a record; the number itself where it names nothing."""
+    return words.get(code, str(code))
+
+
+def _credentials(image: MetadataImage) -> dict[str, Node]:
+    """Return SCRAM credentials by mechanism and user."""
+    found: dict[str, dict[str, Node]] = {text: {} for text in _SCRAM.values()}
+    for user, value in image.scram.credentials.items():
+        found.setdefault(_number(_SCRAM, user.mechanism), {})[user.name] = _credential(value)
+    return dict(found)
 
 
 def _token(token: DelegationToken) -> str:
