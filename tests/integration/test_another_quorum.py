@@ -8,16 +8,21 @@ import re
 import shutil
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
 import pytest
 
+from metadata_log.directory import read_quorum_state
+from metadata_log.files.os_files import OsFiles
 from metadata_log.ids import METADATA_TOPIC_NAME
 from quorum.cli.demo.cluster import Cluster, Node, wait_until
-from quorum.client import Client, DescribedTopic
+from quorum.client import Client
+from tests.support.kafka.runbook import Block, blocks_of
 
+AGENT_HOST = 21
+"""The runbook's host of an agent."""
 TOPICS = tuple(f"n{number}" for number in range(5))
 
 
@@ -47,14 +52,6 @@ def _create(cluster: Cluster, *names: str) -> None:
         return False
 
     wait_until(f"topics {names}", is_created, timeout_s=60)
-
-
-def _topic(cluster: Cluster, name: str) -> DescribedTopic:
-    async def describe() -> DescribedTopic:
-        async with Client(cluster.bootstrap) as client:
-            return (await client.describe_topics([name]))[0]
-
-    return asyncio.run(describe())
 
 
 def _partitions(agent: Node) -> list[str]:
@@ -88,15 +85,17 @@ def _await(node: Node, what: str, condition: Callable[[Node], bool]) -> None:
     wait_until(f"{node.name} to {what}", partial(condition, node), timeout_s=60)
 
 
-def _format_again(cluster: Cluster) -> None:
-    """The controllers are stopped."""
-    for node in cluster.controllers.values():
+def _format_again(cluster: Cluster, controllers: Sequence[Node] = ()) -> None:
+    """The controllers, or those, are stopped."""
+    chosen = controllers or list(cluster.controllers.values())
+    for node in chosen:
         node.log_dir.rename(node.root / "before")
-    for node in cluster.controllers.values():
+    for node in chosen:
         words = ("--config", str(node.config_file), "--cluster-id", cluster.cluster_id)
         cluster.run("storage", "format", *words, "--initial-controllers", cluster.initial_controllers)
-    for node in cluster.controllers.values():
+    for node in chosen:
         node.start()
+    for node in chosen:
         node.wait_listening()
 
 
@@ -157,26 +156,98 @@ def test_agents_hold_beside_controllers_that_were_formatted_again(cluster: Clust
         assert not _holds(agent)
 
 
+def _play(cluster: Cluster, node: Node, block: Block, changes: dict[str, str]) -> str:
+    """The lines of a runbook's block on a host; return what they printed."""
+    said = []
+    known = {
+        "/var/lib/kafka": str(node.root),
+        "/etc/kafka/server.properties": str(node.config_file),
+        "CLUSTER_ID": cluster.cluster_id,
+        "host1:9094,host2:9094": ",".join(cluster.controllers[each].grpc_address for each in (1, 2)),
+        **changes,
+    }
+    for line in block.commands:
+        for written, meant in known.items():
+            line = line.replace(written, meant)  # noqa: PLW2901
+        words = line.split()
+        if words == ["systemctl", "stop", "kafka"]:
+            node.stop()
+        elif words == ["systemctl", "start", "kafka"]:
+            node.start()
+            node.wait_listening()
+        elif words[0] == "mv":
+            shutil.move(words[1], words[2])
+        else:
+            assert words[0] == "kraft"
+            said.append(cluster.run(*words[1:]))
+    return "".join(said)
+
+
 def test_a_released_agent_follows_the_new_quorum(cluster: Cluster) -> None:
+    """Step 3 of the runbook."""
     agents = list(cluster.agents.values())
+    (block,) = (each for each in blocks_of("another-quorum") if each.host == AGENT_HOST)
     _stop(cluster.controllers.values())
     _format_again(cluster)
     for agent in agents:
         _await(agent, "hold", _holds)
         own_id, other_id = _ids_in_error(agent)
-        agent.stop()
         log = _log(agent)
-        out = cluster.run(
-            "agent", "release", "-c", str(agent.config_file), "--metadata-topic-id", own_id, "--accept", other_id
-        )
+        out = _play(cluster, agent, block, {"OWN_ID": own_id, "OTHER_ID": other_id})
         (aside,) = agent.log_dir.glob(f"{METADATA_TOPIC_NAME}-0.*-stray")
         assert str(aside) in out
         assert (aside / "00000000000000000000.log").read_bytes().rstrip(b"\0") == log
-        agent.start()
-        agent.wait_listening()
     _create(cluster, "n7")
     for agent in agents:
         _await(agent, "follow", lambda node: "n7-0" in _partitions(node))
         assert not _holds(agent)
-        assert _page(agent, "/readyz")[0] == 200
-    assert len(_topic(cluster, "n7").partitions[0].isr) >= 1
+        _await(agent, "be ready", lambda node: _page(node, "/readyz")[0] == 200)
+
+
+def _epoch(node: Node) -> int:
+    state = read_quorum_state(OsFiles(), str(node.metadata_dir))
+    return -1 if state is None else int(state.leader_epoch)
+
+
+def _has_checkpoint(node: Node) -> bool:
+    return any(not path.name.startswith("0" * 20) for path in node.metadata_dir.glob("*.checkpoint"))
+
+
+def _voters(cluster: Cluster) -> list[int]:
+    async def describe() -> list[int]:
+        async with Client(cluster.bootstrap) as client:
+            return [int(voter.replica.node_id) for voter in (await client.describe_quorum()).voters]
+
+    return asyncio.run(describe())
+
+
+def test_a_controller_that_holds_is_replaced(tmp_path: Path) -> None:
+    """Step 4 of the runbook: of three controllers two were formatted again, and the third has a checkpoint."""
+    with Cluster(tmp_path, agents=(), properties={"metadata.log.max.snapshot.interval.ms": "1000"}) as cluster:
+        cluster.format()
+        cluster.start()
+        third, others = cluster.controllers[3], [cluster.controllers[node] for node in (1, 2)]
+        _await(third, "take a checkpoint", _has_checkpoint)
+        _stop(cluster.controllers.values())
+        epoch = _epoch(third)
+        _format_again(cluster, others)
+        while _epoch(others[0]) <= epoch:
+            for node in others:
+                node.stop()
+                node.start()
+                node.wait_listening()
+            _await(others[0], "be in an epoch", lambda node: _page(node, "/readyz")[0] == 200)
+        log = _log(third)
+        third.start()
+        third.wait_listening()
+        _await(third, "hold", _holds)
+        assert _page(third, "/readyz")[0] == 503
+        assert _log(third) == log
+        replace, join = (
+            each for each in blocks_of("another-quorum") if each.host == 3 and "kraft quorum" in str(each.commands)
+        )
+        _play(cluster, third, replace, {})
+        _await(third, "be ready", lambda node: _page(node, "/readyz")[0] == 200)
+        _play(cluster, third, join, {})
+        assert _voters(cluster) == [1, 2, 3]
+        assert not _holds(third)
