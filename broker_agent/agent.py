@@ -15,7 +15,7 @@ from broker_agent.changes import NO_TOPIC_CHANGES, joined
 from broker_agent.controllers import Controllers
 from broker_agent.followers import follow_leaders
 from broker_agent.lifecycle import Lifecycle, Phase, SendRegistration
-from broker_agent.partitions import Partitions
+from broker_agent.partitions import Comparison, Partitions
 from broker_agent.replication import Leadership
 from metadata_log.ids import NodeId, TopicId, Uuid
 from metadata_log.image import MetadataImage
@@ -27,6 +27,8 @@ _RECONCILE_EVERY_S: Final = 0.02
 """At most this often: what a burst of changes does to one topic is carried out once."""
 _REMOVAL_LOOK_S: Final = 60.0
 """At the longest between two looks at what is due for removal: the wall clock may be set, and time is saved."""
+_COMPARE_EVERY_S: Final = 3_600.0
+"""Between two comparisons of the disks with the image: what others removed under the agent is seen."""
 _TELL_LEAVING_EVERY_MS: Final = 2_000
 
 log = structlog.get_logger("broker_agent")
@@ -51,6 +53,9 @@ class Agent:
         self._controllers = controllers
         self._changes = NO_TOPIC_CHANGES
         self._has_changed = asyncio.Event()
+        self._disks = asyncio.Lock()
+        """Calls of `partitions` are made one at a time."""
+        self._comparing: asyncio.Task[Comparison] | None = None
         self._has_staged = asyncio.Event()
         self._has_readers = asyncio.Event()
         self._is_registered_in_image = False
@@ -113,6 +118,7 @@ class Agent:
             for name, work in (
                 ("reconcile", self._reconcile()),
                 ("remove", self._remove()),
+                ("compare", self._compare()),
                 ("isr", self._grow_isrs()),
                 ("follow", follow_leaders(self)),
             )
@@ -181,7 +187,8 @@ class Agent:
             await self._may_remove.wait()
             self._has_changed.clear()
             changes, self._changes = self._changes, NO_TOPIC_CHANGES
-            await asyncio.to_thread(self.partitions.reconcile, self.image, changes)
+            async with self._disks:
+                await asyncio.to_thread(self.partitions.reconcile, self.image, changes)
             self._has_staged.set()
             await asyncio.sleep(_RECONCILE_EVERY_S)
 
@@ -189,9 +196,32 @@ class Agent:
         while True:
             await self._may_remove.wait()
             self._has_staged.clear()
-            next_ms = await asyncio.to_thread(self.partitions.remove_due)
+            async with self._disks:
+                next_ms = await asyncio.to_thread(self.partitions.remove_due)
             wait_s = None if next_ms is None else min(next_ms / _MS_PER_S, _REMOVAL_LOOK_S)
             await wait_for_event(self._has_staged, wait_s)
+
+    async def _compare(self) -> None:
+        while True:
+            await asyncio.sleep(_COMPARE_EVERY_S)
+            await self.compare()
+
+    async def compare(self) -> Comparison | None:
+        """Compare the disks with the image now; return None before the image holds this start's registration.
+
+        Callers that come while one comparison is under way share it.
+        """
+        if not self._is_registered_in_image:
+            return None
+        if self._comparing is None or self._comparing.done():
+            self._comparing = asyncio.create_task(self._compare_now(), name="comparison")
+        return await asyncio.shield(self._comparing)
+
+    async def _compare_now(self) -> Comparison:
+        async with self._disks:
+            found = await asyncio.to_thread(self.partitions.compare, self.image)
+        self._has_staged.set()
+        return found
 
     async def _grow_isrs(self) -> None:
         while True:

@@ -23,6 +23,8 @@ _MOST_PARTITIONS = 10_000
 _FetchContext = grpc.aio.ServicerContext[agent_pb2.FetchPartitionsRequest, agent_pb2.FetchPartitionsResponse]
 _DescribeContext = grpc.aio.ServicerContext[agent_pb2.DescribeAgentRequest, agent_pb2.DescribeAgentResponse]
 
+_VerifyContext = grpc.aio.ServicerContext[agent_pb2.VerifyAgentRequest, agent_pb2.VerifyAgentResponse]
+
 
 class AgentDoor(agent_pb2_grpc.AgentServicer):
     """Serves `kraft.v1.Agent`."""
@@ -83,6 +85,25 @@ class AgentDoor(agent_pb2_grpc.AgentServicer):
             )
         self._agent.on_read()
         return answer
+
+    async def Verify(
+        self, request: agent_pb2.VerifyAgentRequest, context: _VerifyContext
+    ) -> agent_pb2.VerifyAgentResponse:
+        """A full comparison, now."""
+        found = await self._agent.compare()
+        if found is None:
+            await context.abort(
+                grpc.StatusCode.FAILED_PRECONDITION, "the agent has not applied the log up to its own registration yet"
+            )
+        return agent_pb2.VerifyAgentResponse(
+            directories=found.directories,
+            gone=found.gone,
+            appeared=found.appeared,
+            made=found.made,
+            staged=found.staged,
+            quarantined=found.set_aside,
+            offline=[agent_pb2.VerifyAgentResponse.OfflineLogDir(path=path, why=why) for path, why in found.offline],
+        )
 
     def _log_dir(self, directory_id: DirectoryId, path: str) -> agent_pb2.DescribeAgentResponse.LogDir:
         partitions = self._agent.partitions

@@ -36,10 +36,11 @@ Replica = tuple[TopicId, int]
 class Journal:
     """One agent's journal, in memory and on disk. Its calls block on the disk."""
 
-    def __init__(self, files: Files, path: str, node_id: NodeId) -> None:
+    def __init__(self, files: Files, directory: str, node_id: NodeId) -> None:
         """See `open`."""
+        self.directory: Final = directory
         self._files = files
-        self._path = path
+        self._path = f"{directory}/{JOURNAL_FILE}"
         self._node_id = node_id
         self._held: set[Replica] = set()
         self._lines = self._size = 0
@@ -59,7 +60,7 @@ class Journal:
         Raises:
             NewerFileError: a later release wrote it. OSError: the disk failed.
         """
-        journal = cls(files, f"{directory}/{JOURNAL_FILE}", node_id)
+        journal = cls(files, directory, node_id)
         if files.exists(journal._path):
             journal._read()
         journal._rewrite()

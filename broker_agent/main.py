@@ -8,9 +8,11 @@ from __future__ import annotations
 import asyncio
 import signal
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+import msgspec
 import structlog
 import uvloop
 from grpc_health.v1._async import HealthServicer
@@ -24,9 +26,10 @@ from broker_agent.listen import keep_health, listen
 from broker_agent.partitions import Partitions
 from broker_agent.readiness import ClusterIdCheck, Readiness, RegistrationCheck
 from broker_agent.release import finish_release
-from metadata_log.directory import read_meta_properties
-from metadata_log.errors import DirectoryError
+from metadata_log.directory import DirectoryLock, read_meta_properties
+from metadata_log.errors import CorruptFileError, DirectoryError, NotFormattedError
 from metadata_log.files.os_files import OsFiles
+from metadata_log.files.port import Files
 from metadata_log.ids import DirectoryId, NodeId, Uuid
 from metadata_log.voters import GRPC_LISTENER
 from quorum.client.client import Client
@@ -76,13 +79,14 @@ def run(config_path: str | Path) -> None:
 async def serve(config: NodeConfig, *, config_path: str = "") -> None:
     """Run an agent in the running loop until its process is asked to stop; raises as `run` does."""
     files, log = OsFiles(), structlog.get_logger("broker_agent").bind(node_id=config.node_id)
+    config, offline = usable_log_dirs(files, config)
     opened = _open(files, config, log)
     client = Client([address_of(server) for server in config.bootstrap_servers])
-    agent = _agent(files, opened, config, client)
+    agent = _agent(files, opened, config, client, offline)
     network, refusals = PeerNetwork(), Refusals(config.node_id)
-    metrics = NodeMetrics(refusals)
+    metrics = NodeMetrics(refusals, agent.partitions.metrics)
     clusters = ClusterIdCheck(opened.meta.cluster_id)
-    readiness = Readiness(RegistrationCheck(agent.lifecycle), clusters)
+    readiness = Readiness(RegistrationCheck(agent.lifecycle), clusters, agent.partitions.check)
     watchers = Watchers(LogWatcher(config.node_id, refusals=refusals), metrics, agent, clusters)
     driver = Driver(opened, _observer(config, opened.meta.cluster_id), network, watchers, syncs=metrics.syncs)
     agent.attach(driver)
@@ -151,7 +155,9 @@ def _open(files: OsFiles, config: NodeConfig, log: structlog.stdlib.BoundLogger)
     return opened
 
 
-def _agent(files: OsFiles, opened: OpenedReplica, config: NodeConfig, client: Client) -> Agent:
+def _agent(
+    files: OsFiles, opened: OpenedReplica, config: NodeConfig, client: Client, offline: Mapping[str, str]
+) -> Agent:
     entropy = SystemEntropy()
     broker_id, incarnation_id = NodeId(config.node_id), Uuid(entropy.new_id())
     directories = _directories(files, config)
@@ -180,6 +186,8 @@ def _agent(files: OsFiles, opened: OpenedReplica, config: NodeConfig, client: Cl
         wall_ms=lambda: time.time_ns() // _NS_PER_MS,
         monotonic_ms=lambda: time.monotonic_ns() // _NS_PER_MS,
         new_token=entropy.new_id,
+        identity=lambda path: read_meta_properties(files, path).directory_id,
+        offline=offline,
     )
     return Agent(
         broker_id,
@@ -188,6 +196,34 @@ def _agent(files: OsFiles, opened: OpenedReplica, config: NodeConfig, client: Cl
         Lifecycle(heartbeat_interval_ms=config.heartbeat_interval_ms),
         Controllers(client, registration),
     )
+
+
+def usable_log_dirs(files: Files, config: NodeConfig) -> tuple[NodeConfig, dict[str, str]]:
+    """Return the configuration without log directories that cannot be used, and why each cannot.
+
+    A disk that is missing, unmounted or failing takes its own directory offline alone. The metadata's directory is not
+    looked at: without it nothing starts.
+    """
+    offline: dict[str, str] = {}
+    for path in config.log_dirs:
+        if path == config.metadata_log_dir:
+            continue
+        try:
+            read_meta_properties(files, path)
+            files.listdir(path)
+            DirectoryLock(files, path).release()
+        except NotFormattedError as error:
+            offline[path] = f"{error}. If its disk is not mounted, mount it"
+        except (OSError, CorruptFileError) as error:
+            offline[path] = str(error)
+    for path, why in offline.items():
+        structlog.get_logger("broker_agent").error(
+            "log directory is offline", path=path, why=why, what="the others go on; repair it, then restart this agent"
+        )
+    left = tuple(path for path in config.log_dirs if path not in offline)
+    if not left:
+        raise DirectoryError(f"no log directory of log.dirs can be used: {'; '.join(offline.values())}")
+    return msgspec.structs.replace(config, log_dirs=left), offline
 
 
 def _directories(files: OsFiles, config: NodeConfig) -> dict[DirectoryId, str]:

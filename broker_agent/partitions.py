@@ -6,23 +6,46 @@ disk and are made one at a time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TypeVar
 
+import msgspec
 import structlog
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
 from broker_agent import storage
-from broker_agent.changes import TopicChanges, own_id
-from broker_agent.journal import Journal
+from broker_agent.changes import NO_TOPIC_CHANGES, TopicChanges, own_id
+from broker_agent.journal import Journal, Replica
 from broker_agent.reconciler import Make, NotUnderstood, Plan, SetAside, Stage, assigned, plan
 from broker_agent.removal import Removals
-from broker_agent.storage import PartitionDirectory, StagedDirectory
+from broker_agent.storage import LogDirFailedError, PartitionDirectory, StagedDirectory
+from metadata_log.errors import MetadataLogError
 from metadata_log.files.port import Files
 from metadata_log.ids import DirectoryId, NodeId, TopicId, id_text
 from metadata_log.image import MetadataImage
 from metadata_log.tools.times import time_text
+from quorum.node.core.view import NodeView
+from quorum.node.process.health import Check
 
 log = structlog.get_logger("broker_agent")
+
+
+T = TypeVar("T")
+
+
+class Comparison(msgspec.Struct, frozen=True, kw_only=True):
+    """The outcome of a full comparison of the disks with the image. Each entry is a path."""
+
+    directories: int
+    """Partition directories in use afterwards."""
+    gone: tuple[str, ...]
+    appeared: tuple[str, ...]
+    """Directories that something else put there, and that were moved away."""
+    made: tuple[str, ...]
+    staged: tuple[str, ...]
+    set_aside: tuple[str, ...]
+    offline: tuple[tuple[str, str], ...]
+    """Log directories that are offline, each with the reason."""
 
 
 class Partitions:
@@ -39,8 +62,23 @@ class Partitions:
         wall_ms: Callable[[], int],
         monotonic_ms: Callable[[], int],
         new_token: Callable[[], bytes],
+        identity: Callable[[str], DirectoryId | None] | None = None,
+        offline: Mapping[str, str] | None = None,
     ) -> None:
-        self.log_dirs: Final = dict(log_dirs)
+        """Take the log directories that work, by their ids.
+
+        Args:
+            identity: reads the id in a log directory, to see that it is still mounted.
+            offline: log directories that failed before, and why.
+        """
+        self.log_dirs: dict[DirectoryId, str] = dict(log_dirs)
+        """Replaced as a whole when one fails: other threads read it."""
+        self.offline: dict[str, str] = dict(offline or {})
+        """Log directories that failed, and why; each until the agent is started again."""
+        self.lost = 0
+        """Partition directories that disappeared under this process."""
+        self._identity = identity
+        self._aside = 0
         self._files = files
         self._broker_id = broker_id
         self._removals = Removals(files, journal, delay_ms=delete_delay_ms, wall_ms=wall_ms, monotonic_ms=monotonic_ms)
@@ -56,7 +94,8 @@ class Partitions:
     @property
     def in_use(self) -> tuple[PartitionDirectory, ...]:
         """Every partition directory, by path."""
-        return tuple(self._in_use[path] for path in sorted(self._in_use))
+        held = dict(self._in_use)  # other threads ask
+        return tuple(held[path] for path in sorted(held))
 
     @property
     def staged(self) -> tuple[StagedDirectory, ...]:
@@ -72,8 +111,32 @@ class Partitions:
         return None
 
     def quarantined(self, log_dir: str) -> list[str]:
-        """Names of what was set aside in a log directory."""
-        return [storage.printable(name) for name in self._files.listdir(log_dir) if name.endswith("-stray")]
+        """Return the names of quarantined directories in a log directory; none if it cannot be read."""
+        try:
+            names = self._files.listdir(log_dir)
+        except OSError:
+            return []
+        return [storage.printable(name) for name in names if name.endswith("-stray")]
+
+    def check(self, view: NodeView) -> tuple[Check, ...]:
+        """Return the check `log-dirs`, which names what is offline. It holds: the others are served."""
+        if not self.offline:
+            return (Check(name="log-dirs", is_ok=True, what=f"{len(self.log_dirs)} in use"),)
+        named = "; ".join(f"{path}: {why}" for path, why in sorted(self.offline.items()))
+        return (Check(name="log-dirs", is_ok=True, what=f"{len(self.log_dirs)} in use, OFFLINE: {named}"),)
+
+    def metrics(self) -> Iterator[Metric]:
+        """Yield the agent's own metrics; may be called in another thread."""
+        for name, text, value in (
+            ("kraft_agent_log_dirs", "Log directories in use", len(self.log_dirs)),
+            ("kraft_agent_log_dirs_offline", "Log directories that failed, until the next start", len(self.offline)),
+            ("kraft_agent_partition_directories", "Partition directories in use", len(self._in_use)),
+            ("kraft_agent_staged_directories", "Stale directories that wait for removal", len(self.staged)),
+            ("kraft_agent_replicas_not_understood", "Replicas without a directory", len(self.not_understood)),
+        ):
+            yield GaugeMetricFamily(name, text, value=float(value))
+        yield CounterMetricFamily("kraft_agent_directories_set_aside", "Directories quarantined", self._aside)
+        yield CounterMetricFamily("kraft_agent_directories_lost", "Directories gone under the agent", self.lost)
 
     def open(self) -> None:
         """Read what is there; finish or undo what a crash left half done.
@@ -87,20 +150,25 @@ class Partitions:
                 why=self._journal.fault,
                 what="stale directories of lost entries are quarantined, not deleted",
             )
-        for log_dir in self.log_dirs.values():
-            for name in storage.clear_unfinished(self._files, log_dir):
-                log.info("removed a directory that was never finished", log_dir=log_dir, name=name)
-            found, unknown = storage.scan(self._files, log_dir)
-            self._in_use |= {directory.path: directory for directory in found}
-            for name in unknown:
-                log.warning("a directory that is no partition's is left alone", log_dir=log_dir, name=name)
-            self._removals.open(log_dir)
+        for log_dir in tuple(self.log_dirs.values()):
+            self._on_disk(log_dir, self._open_log_dir, log_dir)
+
+    def _open_log_dir(self, log_dir: str) -> None:
+        for name in storage.clear_unfinished(self._files, log_dir):
+            log.info("removed a directory that was never finished", log_dir=log_dir, name=name)
+        found, unknown = storage.scan(self._files, log_dir)
+        for name in unknown:
+            log.warning("a directory that is no partition's is left alone", log_dir=log_dir, name=name)
+        self._removals.open(log_dir)
+        self._in_use |= {directory.path: directory for directory in found}
 
     def reconcile(self, image: MetadataImage, changes: TopicChanges) -> Plan:
         """Bring the directories in step with the image; the first time all of them, then those of changed topics.
 
+        A log directory that fails meanwhile goes offline.
+
         Raises:
-            OSError: the disk failed; what was done is done, the rest is planned again by the next call.
+            OSError: the metadata's log directory failed, or the last one; the rest is planned again by the next call.
         """
         topic_ids: set[TopicId] = set(changes.changed)
         if self._judged_all:
@@ -109,17 +177,14 @@ class Partitions:
         else:
             topic_ids = set(image.topics.by_id)
             present = list(self._in_use.values())
-        self._prove(image, topic_ids, present, changes.removed)
+        new = self._prove(image, topic_ids, present, changes.removed)
         todo = plan(image, self._broker_id, self.log_dirs, present, topic_ids, self._proves)
-        for stage in todo.stage:
-            self._stage(stage)
-        for aside in todo.set_aside:
-            self._set_aside(aside)
-        for make in todo.make:
-            self._make(make)
-        for strange in todo.not_understood:
-            self._say_not_understood(strange)
-        if not self._judged_all:
+        if self.offline:  # a replica that is not new may be on the disk that failed
+            todo = msgspec.structs.replace(
+                todo, make=tuple(make for make in todo.make if (make.topic_id, make.partition) in new)
+            )
+        self._carry_out(todo)
+        if not self._judged_all and not self.offline:
             staged = {each.replica for each in self.staged}
             used = {(each.topic_id, each.partition) for each in self._in_use.values()}
             wanted = {*assigned(image, self._broker_id, topic_ids)}
@@ -127,16 +192,110 @@ class Partitions:
         self._judged_all = True
         return todo
 
+    def _carry_out(self, todo: Plan) -> None:
+        for stage in todo.stage:
+            self._on_disk(stage.directory.log_dir, self._stage, stage)
+        for aside in todo.set_aside:
+            self._on_disk(aside.directory.log_dir, self._set_aside, aside)
+        for log_dir in {make.log_dir for make in todo.make}:
+            self._on_disk(log_dir, self._check_mounted, log_dir)
+        for make in todo.make:
+            self._on_disk(make.log_dir, self._make, make)
+        for strange in todo.not_understood:
+            self._say_not_understood(strange)
+
+    def compare(self, image: MetadataImage) -> Comparison:
+        """Compare every log directory with what the agent believes is in it, then reconcile all.
+
+        Raises:
+            OSError: as `reconcile`.
+        """
+        before = dict(self._in_use)
+        for log_dir in tuple(self.log_dirs.values()):
+            self._on_disk(log_dir, self._scan_again, log_dir)
+        online = set(self.log_dirs.values())
+        gone = sorted(path for path, each in before.items() if path not in self._in_use and each.log_dir in online)
+        for path in gone:
+            self.lost += 1
+            log.error(
+                "partition directory is gone: something else removed or renamed it",
+                path=path,
+                topic_id=_id(before[path].topic_id),
+                what="it is made again, empty, if the image assigns it",
+            )
+        self._judged_all = False
+        todo = self.reconcile(image, NO_TOPIC_CHANGES)
+        staged = tuple(each.directory.path for each in todo.stage)
+        aside = tuple(each.directory.path for each in todo.set_aside)
+        return Comparison(
+            directories=len(self._in_use),
+            gone=tuple(gone),
+            appeared=tuple(sorted({*staged, *aside} - before.keys())),
+            made=tuple(f"{make.log_dir}/{make.topic}-{make.partition}" for make in todo.make),
+            staged=staged,
+            set_aside=aside,
+            offline=tuple(sorted(self.offline.items())),
+        )
+
+    def _scan_again(self, log_dir: str) -> None:
+        self._check_mounted(log_dir)
+        found, _ = storage.scan(self._files, log_dir)
+        others = {path: each for path, each in self._in_use.items() if each.log_dir != log_dir}
+        self._in_use = others | {directory.path: directory for directory in found}
+
+    def _check_mounted(self, log_dir: str) -> None:
+        """Raise LogDirFailedError if the log directory is not the one that was opened: its disk was unmounted."""
+        if self._identity is None:
+            return
+        try:
+            found = self._identity(log_dir)
+        except MetadataLogError as error:
+            raise LogDirFailedError(log_dir, error) from error
+        if found is None or self.log_dirs.get(found) != log_dir:
+            raise LogDirFailedError(log_dir, "its meta.properties names another directory.id")
+
+    def _on_disk(self, log_dir: str, act: Callable[[T], None], what: T) -> None:
+        """Do something on one disk, unless it is offline; its failure takes it offline."""
+        if log_dir in self.offline:
+            return
+        try:
+            with storage.on_disk(log_dir):
+                act(what)
+        except LogDirFailedError as error:
+            self._fail(error)
+
+    def _fail(self, error: LogDirFailedError) -> None:
+        if error.log_dir == self._journal.directory:
+            raise error  # the metadata log's own disk: a Kafka broker ends, too
+        left = {directory_id: path for directory_id, path in self.log_dirs.items() if path != error.log_dir}
+        if not left:
+            raise LogDirFailedError(error.log_dir, f"{error.why}; no other log directory is left") from error
+        self.offline[error.log_dir] = error.why
+        self.log_dirs = left
+        self._in_use = {path: each for path, each in self._in_use.items() if each.log_dir != error.log_dir}
+        self._removals.forget(error.log_dir)
+        log.error(
+            "log directory is offline",
+            path=error.log_dir,
+            why=error.why,
+            what="the others go on; repair or mount the disk, then restart this agent",
+        )
+
     def remove_due(self) -> int | None:
         """Remove what is due; return after how many ms to look again, or None if nothing waits.
 
         Nothing is removed before an image was reconciled, nor without proof that it was this broker's.
 
         Raises:
-            OSError: the disk failed; it stays staged.
+            OSError: as `reconcile`.
         """
-        for each in self._removals.due(self._proves):
-            self._removals.remove(each)
+        try:
+            due = self._removals.due(self._proves)
+        except LogDirFailedError as error:
+            self._fail(error)
+            due = []
+        for each in due:
+            self._on_disk(each.log_dir, self._removals.remove, each)
         return self._removals.next_ms(self._proves)
 
     def _prove(
@@ -145,12 +304,13 @@ class Partitions:
         topic_ids: Iterable[TopicId],
         present: Iterable[PartitionDirectory],
         removed: frozenset[TopicId],
-    ) -> None:
-        """Note what this image proves, before any directory is made or moved."""
+    ) -> set[Replica]:
+        """Note what this image proves, before any directory is made or moved; return what is new to this broker."""
         own = own_id(image)
         self._is_bound = own is not None
+        wanted = {*assigned(image, self._broker_id, topic_ids)}
         if own is None:
-            return
+            return wanted
         former, void = self._journal.metadata_topic_id, self._journal.bind(own)
         if void:
             log.warning(
@@ -160,10 +320,9 @@ class Partitions:
                 replicas=void,
                 what="directories that this log does not assign are quarantined, not deleted",
             )
+        new = {each for each in wanted if not self._journal.proves(*each)}
         gone = ((each.topic_id, each.partition) for each in present if each.topic_id in removed)
-        self._journal.add(
-            [*assigned(image, self._broker_id, topic_ids), *((each, index) for each, index in gone if each is not None)]
-        )
+        self._journal.add([*wanted, *((each, index) for each, index in gone if each is not None)])
         if not self._judged_all:
             for each in self._removals.unprovable(self._proves):
                 log.warning(
@@ -171,6 +330,7 @@ class Partitions:
                     path=each.path,
                     what="remove it by hand, or move it back under its partition's name",
                 )
+        return new
 
     def _proves(self, topic_id: TopicId, partition: int) -> bool:
         return self._is_bound and self._journal.proves(topic_id, partition)
@@ -191,6 +351,7 @@ class Partitions:
         directory = aside.directory
         name = storage.quarantine(self._files, directory.log_dir, directory.name, self._new_token())
         del self._in_use[directory.path]
+        self._aside += 1
         log.warning(
             "partition directory set aside, not deleted",
             path=directory.path,

@@ -65,14 +65,16 @@ class Removals:
         """Read what is staged in a log directory, and announce its time again.
 
         Raises:
-            OSError: the disk failed.
+            LogDirFailedError: its disk failed.
         """
         saved_ms, now_ms = self._journal.wall_ms, self._wall_ms()
-        names = storage.staged_names(self._files, log_dir)
+        with storage.on_disk(log_dir):
+            names = storage.staged_names(self._files, log_dir)
         if names and saved_ms is not None and now_ms < saved_ms - JUMP_MS:
             _tell_jump(now_ms - saved_ms)
         for name in names:
-            each = self._read(log_dir, name)
+            with storage.on_disk(log_dir):
+                each = self._read(log_dir, name)
             self._staged.append(each)
             _tell_waits(each)
 
@@ -80,10 +82,11 @@ class Removals:
         """Stage a directory.
 
         Raises:
-            OSError: the disk failed.
+            LogDirFailedError: its disk failed.
         """
         self._look_at_clocks()
-        staged = storage.stage(self._files, directory, self._new_times())
+        with storage.on_disk(directory.log_dir):
+            staged = storage.stage(self._files, directory, self._new_times())
         self._staged.append(staged)
         self._save_clock()
         return staged
@@ -105,9 +108,10 @@ class Removals:
         """Remove a directory that is due.
 
         Raises:
-            OSError: the disk failed; it stays staged.
+            LogDirFailedError: its disk failed; it stays staged.
         """
-        storage.remove(self._files, each)
+        with storage.on_disk(each.log_dir):
+            storage.remove(self._files, each)
         self._staged.remove(each)
         log.info("removed a stale partition", path=each.path)
 
@@ -171,11 +175,13 @@ class Removals:
             if times != each.times:
                 again = StagedDirectory(log_dir=each.log_dir, name=each.name, times=times)
                 self._staged[index] = again
-                storage.write_times(self._files, again)
+                with storage.on_disk(each.log_dir):
+                    storage.write_times(self._files, again)
                 _tell_waits(again)
 
     def _save_clock(self) -> None:
-        self._journal.save_clock(self._elapsed_ms, self._wall_ms())
+        with storage.on_disk(self._journal.directory):
+            self._journal.save_clock(self._elapsed_ms, self._wall_ms())
 
 
 def _tell_waits(each: StagedDirectory) -> None:

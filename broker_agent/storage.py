@@ -16,8 +16,10 @@ Kafka broker refuses to start beside a folder that is no partition's.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import re
+from collections.abc import Iterator
 
 import msgspec
 
@@ -95,6 +97,26 @@ class StagedDirectory(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     def replica(self) -> tuple[TopicId, int] | None:
         """Topic id and partition, by its name."""
         return parse_staged(self.name)
+
+
+class LogDirFailedError(OSError):
+    """A log directory cannot be read or written; the others may go on."""
+
+    def __init__(self, log_dir: str, why: object) -> None:
+        self.log_dir = log_dir
+        self.why = str(why)
+        super().__init__(f"log directory {log_dir} has failed: {why}")
+
+
+@contextlib.contextmanager
+def on_disk(log_dir: str) -> Iterator[None]:
+    """Raise LogDirFailedError for an error of this log directory's disk."""
+    try:
+        yield
+    except (FileExistsError, LogDirFailedError):
+        raise
+    except OSError as error:
+        raise LogDirFailedError(log_dir, error) from error
 
 
 def scan(files: Files, log_dir: str) -> tuple[list[PartitionDirectory], list[str]]:

@@ -116,6 +116,39 @@ def release(
     print(f"Start the agent: it fetches the log of {accept}, and holds beside any other.")
 
 
+@app.command(epilog="Example:  kraft agent verify --agent localhost:9194")
+def verify(
+    agent: Annotated[str, typer.Option("--agent", help="The agent's GRPC address, host:port.")],
+    timeout: Timeout = DEFAULT_TIMEOUT_S,
+    output: Output = OutputFormat.TABLE,
+) -> None:
+    """Let an agent compare its log directories with the image now, as it does each hour, and act on what it finds.
+
+    Exit status 1 if something is gone or offline.
+    """
+    import asyncio  # noqa: PLC0415  (not needed for help)
+
+    from quorum.client.agent_status import verify_agent  # noqa: PLC0415  (gRPC)
+    from quorum.client.errors import AddressError  # noqa: PLC0415
+
+    try:
+        found = asyncio.run(verify_agent(agent, timeout))
+    except AddressError as error:
+        raise wrong_use(f"--agent: {error}") from error
+    if output is OutputFormat.JSON:
+        offline = [{"path": path, "why": why} for path, why in found.offline]
+        show_json({**msgspec.structs.asdict(found), "offline": offline})
+    else:
+        print(f"{found.directories} partition directories in use")
+        kinds = ("gone", "appeared", "made", "staged", "quarantined")
+        rows = [{"What": kind, "Path": path} for kind in kinds for path in getattr(found, kind)]
+        rows += [{"What": f"offline: {why}", "Path": path} for path, why in found.offline]
+        if rows:
+            print_table(("What", "Path"), rows)
+    if found.gone or found.offline:
+        raise typer.Exit(1)
+
+
 def _show_log_dir(log_dir: AgentLogDir) -> None:
     print(f"\n{log_dir.path}  (directory id {log_dir.directory_id})")
     if not (log_dir.partitions or log_dir.staged or log_dir.quarantined):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
+import grpc
 import msgspec
 
 from kraft.v1 import agent_pb2, agent_pb2_grpc
@@ -22,6 +23,24 @@ RUNNING: Final = "running"
 
 class NotAnAgentError(ClientError):
     """Somebody answers at that address who is no broker agent."""
+
+
+class NotReadyError(ClientError):
+    """The agent cannot do it now, or its release cannot."""
+
+
+class AgentComparison(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The outcome of a comparison of an agent's disks with the image. Entries are paths."""
+
+    directories: int
+    """Partition directories in use afterwards."""
+    gone: tuple[str, ...]
+    appeared: tuple[str, ...]
+    made: tuple[str, ...]
+    staged: tuple[str, ...]
+    quarantined: tuple[str, ...]
+    offline: tuple[tuple[str, str], ...]
+    """Log directories that are offline, each with the reason."""
 
 
 class HeldPartition(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -99,6 +118,41 @@ async def describe_agent(address: str, timeout_s: float) -> AgentStatus:
     async with channel_to(check_address(address), _not_an_agent) as channel:
         stub: agent_pb2_grpc.AgentAsyncStub = agent_pb2_grpc.AgentStub(channel)
         return _status_from(await stub.Describe(agent_pb2.DescribeAgentRequest(), timeout=timeout_s))
+
+
+async def verify_agent(address: str, timeout_s: float) -> AgentComparison:
+    """Let the agent at `address` compare its log directories with the image, and return what it found.
+
+    Raises:
+        ClientError: as `describe_agent`; also an agent that has not applied the log up to its registration yet.
+    """
+    async with channel_to(check_address(address), _not_an_agent) as channel:
+        stub: agent_pb2_grpc.AgentAsyncStub = agent_pb2_grpc.AgentStub(channel)
+        try:
+            found = await stub.Verify(agent_pb2.VerifyAgentRequest(), timeout=timeout_s)
+        except grpc.aio.AioRpcError as error:
+            if error.code() is grpc.StatusCode.FAILED_PRECONDITION:
+                raise NotReadyError(f"{address}: {error.details()}") from error
+            if error.code() is grpc.StatusCode.UNIMPLEMENTED and await _is_agent(stub, timeout_s):
+                raise NotReadyError(f"{address}: this agent's release has no `verify`: upgrade it") from error
+            raise
+    return AgentComparison(
+        directories=found.directories,
+        gone=tuple(found.gone),
+        appeared=tuple(found.appeared),
+        made=tuple(found.made),
+        staged=tuple(found.staged),
+        quarantined=tuple(found.quarantined),
+        offline=tuple((each.path, each.why) for each in found.offline),
+    )
+
+
+async def _is_agent(stub: agent_pb2_grpc.AgentAsyncStub, timeout_s: float) -> bool:
+    try:
+        await stub.Describe(agent_pb2.DescribeAgentRequest(), timeout=timeout_s)
+    except grpc.aio.AioRpcError:
+        return False
+    return True
 
 
 async def _not_an_agent(address: str) -> NotAnAgentError:

@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from kraft.v1 import common_pb2 as kraft_dot_v1_dot_common__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x14kraft/v1/agent.proto\x12\x08kraft.v1\x1a\x15kraft/v1/common.proto\"\xc2\x02\n\x16\x46\x65tchPartitionsRequest\x12\x11\n\tbroker_id\x18\x01 \x01(\x05\x12\x14\n\x0c\x62roker_epoch\x18\x02 \x01(\x03\x12;\n\x06topics\x18\x03 \x03(\x0b\x32+.kraft.v1.FetchPartitionsRequest.FetchTopic\x1a\x63\n\nFetchTopic\x12\x10\n\x08topic_id\x18\x01 \x01(\x0c\x12\x43\n\npartitions\x18\x02 \x03(\x0b\x32/.kraft.v1.FetchPartitionsRequest.FetchPartition\x1a]\n\x0e\x46\x65tchPartition\x12\x17\n\x0fpartition_index\x18\x01 \x01(\x05\x12\x1c\n\x14\x63urrent_leader_epoch\x18\x02 \x01(\x05\x12\x14\n\x0c\x66\x65tch_offset\x18\x03 \x01(\x03\"\xc6\x02\n\x17\x46\x65tchPartitionsResponse\x12>\n\x06topics\x18\x01 \x03(\x0b\x32..kraft.v1.FetchPartitionsResponse.FetchedTopic\x1ah\n\x0c\x46\x65tchedTopic\x12\x10\n\x08topic_id\x18\x01 \x01(\x0c\x12\x46\n\npartitions\x18\x02 \x03(\x0b\x32\x32.kraft.v1.FetchPartitionsResponse.FetchedPartition\x1a\x80\x01\n\x10\x46\x65tchedPartition\x12\x17\n\x0fpartition_index\x18\x01 \x01(\x05\x12\x12\n\nerror_code\x18\x02 \x01(\x05\x12\x11\n\tleader_id\x18\x03 \x01(\x05\x12\x14\n\x0cleader_epoch\x18\x04 \x01(\x05\x12\x16\n\x0elog_end_offset\x18\x05 \x01(\x03\"\x16\n\x14\x44\x65scribeAgentRequest\"\xf5\x05\n\x15\x44\x65scribeAgentResponse\x12\x11\n\tbroker_id\x18\x01 \x01(\x05\x12\x12\n\ncluster_id\x18\x02 \x01(\t\x12\x16\n\x0eincarnation_id\x18\x03 \x01(\x0c\x12\x14\n\x0c\x62roker_epoch\x18\x04 \x01(\x03\x12\r\n\x05phase\x18\x05 \x01(\t\x12\x11\n\tis_fenced\x18\x06 \x01(\x08\x12\'\n\x05image\x18\x07 \x01(\x0b\x32\x18.kraft.v1.OffsetAndEpoch\x12\x19\n\x11metadata_topic_id\x18\x08 \x01(\x0c\x12\x11\n\tleader_id\x18\t \x01(\x05\x12\x14\n\x0cleader_epoch\x18\n \x01(\x05\x12\x16\n\x0ehigh_watermark\x18\x0b \x01(\x03\x12\x38\n\x08log_dirs\x18\x0c \x03(\x0b\x32&.kraft.v1.DescribeAgentResponse.LogDir\x1a\xca\x01\n\x06LogDir\x12\x0c\n\x04path\x18\x01 \x01(\t\x12\x14\n\x0c\x64irectory_id\x18\x02 \x01(\x0c\x12\x46\n\npartitions\x18\x03 \x03(\x0b\x32\x32.kraft.v1.DescribeAgentResponse.PartitionDirectory\x12?\n\x06staged\x18\x04 \x03(\x0b\x32/.kraft.v1.DescribeAgentResponse.StagedDirectory\x12\x13\n\x0bquarantined\x18\x05 \x03(\t\x1aw\n\x12PartitionDirectory\x12\r\n\x05topic\x18\x01 \x01(\t\x12\x17\n\x0fpartition_index\x18\x02 \x01(\x05\x12\x10\n\x08topic_id\x18\x03 \x01(\x0c\x12\x11\n\tleader_id\x18\x04 \x01(\x05\x12\x14\n\x0cleader_epoch\x18\x05 \x01(\x05\x1a`\n\x0fStagedDirectory\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x10\n\x08topic_id\x18\x02 \x01(\x0c\x12\x17\n\x0fpartition_index\x18\x03 \x01(\x05\x12\x14\n\x0cremove_at_ms\x18\x04 \x01(\x03\x32\xac\x01\n\x05\x41gent\x12K\n\x08\x44\x65scribe\x12\x1e.kraft.v1.DescribeAgentRequest\x1a\x1f.kraft.v1.DescribeAgentResponse\x12V\n\x0f\x46\x65tchPartitions\x12 .kraft.v1.FetchPartitionsRequest\x1a!.kraft.v1.FetchPartitionsResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x14kraft/v1/agent.proto\x12\x08kraft.v1\x1a\x15kraft/v1/common.proto\"\xc2\x02\n\x16\x46\x65tchPartitionsRequest\x12\x11\n\tbroker_id\x18\x01 \x01(\x05\x12\x14\n\x0c\x62roker_epoch\x18\x02 \x01(\x03\x12;\n\x06topics\x18\x03 \x03(\x0b\x32+.kraft.v1.FetchPartitionsRequest.FetchTopic\x1a\x63\n\nFetchTopic\x12\x10\n\x08topic_id\x18\x01 \x01(\x0c\x12\x43\n\npartitions\x18\x02 \x03(\x0b\x32/.kraft.v1.FetchPartitionsRequest.FetchPartition\x1a]\n\x0e\x46\x65tchPartition\x12\x17\n\x0fpartition_index\x18\x01 \x01(\x05\x12\x1c\n\x14\x63urrent_leader_epoch\x18\x02 \x01(\x05\x12\x14\n\x0c\x66\x65tch_offset\x18\x03 \x01(\x03\"\xc6\x02\n\x17\x46\x65tchPartitionsResponse\x12>\n\x06topics\x18\x01 \x03(\x0b\x32..kraft.v1.FetchPartitionsResponse.FetchedTopic\x1ah\n\x0c\x46\x65tchedTopic\x12\x10\n\x08topic_id\x18\x01 \x01(\x0c\x12\x46\n\npartitions\x18\x02 \x03(\x0b\x32\x32.kraft.v1.FetchPartitionsResponse.FetchedPartition\x1a\x80\x01\n\x10\x46\x65tchedPartition\x12\x17\n\x0fpartition_index\x18\x01 \x01(\x05\x12\x12\n\nerror_code\x18\x02 \x01(\x05\x12\x11\n\tleader_id\x18\x03 \x01(\x05\x12\x14\n\x0cleader_epoch\x18\x04 \x01(\x05\x12\x16\n\x0elog_end_offset\x18\x05 \x01(\x03\"\x14\n\x12VerifyAgentRequest\"\xe7\x01\n\x13VerifyAgentResponse\x12\x13\n\x0b\x64irectories\x18\x01 \x01(\x05\x12\x0c\n\x04gone\x18\x02 \x03(\t\x12\x10\n\x08\x61ppeared\x18\x03 \x03(\t\x12\x0c\n\x04made\x18\x04 \x03(\t\x12\x0e\n\x06staged\x18\x05 \x03(\t\x12\x13\n\x0bquarantined\x18\x06 \x03(\t\x12<\n\x07offline\x18\x07 \x03(\x0b\x32+.kraft.v1.VerifyAgentResponse.OfflineLogDir\x1a*\n\rOfflineLogDir\x12\x0c\n\x04path\x18\x01 \x01(\t\x12\x0b\n\x03why\x18\x02 \x01(\t\"\x16\n\x14\x44\x65scribeAgentRequest\"\xf5\x05\n\x15\x44\x65scribeAgentResponse\x12\x11\n\tbroker_id\x18\x01 \x01(\x05\x12\x12\n\ncluster_id\x18\x02 \x01(\t\x12\x16\n\x0eincarnation_id\x18\x03 \x01(\x0c\x12\x14\n\x0c\x62roker_epoch\x18\x04 \x01(\x03\x12\r\n\x05phase\x18\x05 \x01(\t\x12\x11\n\tis_fenced\x18\x06 \x01(\x08\x12\'\n\x05image\x18\x07 \x01(\x0b\x32\x18.kraft.v1.OffsetAndEpoch\x12\x19\n\x11metadata_topic_id\x18\x08 \x01(\x0c\x12\x11\n\tleader_id\x18\t \x01(\x05\x12\x14\n\x0cleader_epoch\x18\n \x01(\x05\x12\x16\n\x0ehigh_watermark\x18\x0b \x01(\x03\x12\x38\n\x08log_dirs\x18\x0c \x03(\x0b\x32&.kraft.v1.DescribeAgentResponse.LogDir\x1a\xca\x01\n\x06LogDir\x12\x0c\n\x04path\x18\x01 \x01(\t\x12\x14\n\x0c\x64irectory_id\x18\x02 \x01(\x0c\x12\x46\n\npartitions\x18\x03 \x03(\x0b\x32\x32.kraft.v1.DescribeAgentResponse.PartitionDirectory\x12?\n\x06staged\x18\x04 \x03(\x0b\x32/.kraft.v1.DescribeAgentResponse.StagedDirectory\x12\x13\n\x0bquarantined\x18\x05 \x03(\t\x1aw\n\x12PartitionDirectory\x12\r\n\x05topic\x18\x01 \x01(\t\x12\x17\n\x0fpartition_index\x18\x02 \x01(\x05\x12\x10\n\x08topic_id\x18\x03 \x01(\x0c\x12\x11\n\tleader_id\x18\x04 \x01(\x05\x12\x14\n\x0cleader_epoch\x18\x05 \x01(\x05\x1a`\n\x0fStagedDirectory\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x10\n\x08topic_id\x18\x02 \x01(\x0c\x12\x17\n\x0fpartition_index\x18\x03 \x01(\x05\x12\x14\n\x0cremove_at_ms\x18\x04 \x01(\x03\x32\xf3\x01\n\x05\x41gent\x12K\n\x08\x44\x65scribe\x12\x1e.kraft.v1.DescribeAgentRequest\x1a\x1f.kraft.v1.DescribeAgentResponse\x12V\n\x0f\x46\x65tchPartitions\x12 .kraft.v1.FetchPartitionsRequest\x1a!.kraft.v1.FetchPartitionsResponse\x12\x45\n\x06Verify\x12\x1c.kraft.v1.VerifyAgentRequest\x1a\x1d.kraft.v1.VerifyAgentResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -44,16 +44,22 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_FETCHPARTITIONSRESPONSE_FETCHEDTOPIC']._serialized_end=578
   _globals['_FETCHPARTITIONSRESPONSE_FETCHEDPARTITION']._serialized_start=581
   _globals['_FETCHPARTITIONSRESPONSE_FETCHEDPARTITION']._serialized_end=709
-  _globals['_DESCRIBEAGENTREQUEST']._serialized_start=711
-  _globals['_DESCRIBEAGENTREQUEST']._serialized_end=733
-  _globals['_DESCRIBEAGENTRESPONSE']._serialized_start=736
-  _globals['_DESCRIBEAGENTRESPONSE']._serialized_end=1493
-  _globals['_DESCRIBEAGENTRESPONSE_LOGDIR']._serialized_start=1072
-  _globals['_DESCRIBEAGENTRESPONSE_LOGDIR']._serialized_end=1274
-  _globals['_DESCRIBEAGENTRESPONSE_PARTITIONDIRECTORY']._serialized_start=1276
-  _globals['_DESCRIBEAGENTRESPONSE_PARTITIONDIRECTORY']._serialized_end=1395
-  _globals['_DESCRIBEAGENTRESPONSE_STAGEDDIRECTORY']._serialized_start=1397
-  _globals['_DESCRIBEAGENTRESPONSE_STAGEDDIRECTORY']._serialized_end=1493
-  _globals['_AGENT']._serialized_start=1496
-  _globals['_AGENT']._serialized_end=1668
+  _globals['_VERIFYAGENTREQUEST']._serialized_start=711
+  _globals['_VERIFYAGENTREQUEST']._serialized_end=731
+  _globals['_VERIFYAGENTRESPONSE']._serialized_start=734
+  _globals['_VERIFYAGENTRESPONSE']._serialized_end=965
+  _globals['_VERIFYAGENTRESPONSE_OFFLINELOGDIR']._serialized_start=923
+  _globals['_VERIFYAGENTRESPONSE_OFFLINELOGDIR']._serialized_end=965
+  _globals['_DESCRIBEAGENTREQUEST']._serialized_start=967
+  _globals['_DESCRIBEAGENTREQUEST']._serialized_end=989
+  _globals['_DESCRIBEAGENTRESPONSE']._serialized_start=992
+  _globals['_DESCRIBEAGENTRESPONSE']._serialized_end=1749
+  _globals['_DESCRIBEAGENTRESPONSE_LOGDIR']._serialized_start=1328
+  _globals['_DESCRIBEAGENTRESPONSE_LOGDIR']._serialized_end=1530
+  _globals['_DESCRIBEAGENTRESPONSE_PARTITIONDIRECTORY']._serialized_start=1532
+  _globals['_DESCRIBEAGENTRESPONSE_PARTITIONDIRECTORY']._serialized_end=1651
+  _globals['_DESCRIBEAGENTRESPONSE_STAGEDDIRECTORY']._serialized_start=1653
+  _globals['_DESCRIBEAGENTRESPONSE_STAGEDDIRECTORY']._serialized_end=1749
+  _globals['_AGENT']._serialized_start=1752
+  _globals['_AGENT']._serialized_end=1995
 # @@protoc_insertion_point(module_scope)

@@ -195,6 +195,105 @@ class FetchPartitionsResponse(_message.Message):
 Global___FetchPartitionsResponse: _TypeAlias = FetchPartitionsResponse  # noqa: Y015
 
 @_typing.final
+class VerifyAgentRequest(_message.Message):
+    """Asks an agent to compare its log directories with the image."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___VerifyAgentRequest: _TypeAlias = VerifyAgentRequest  # noqa: Y015
+
+@_typing.final
+class VerifyAgentResponse(_message.Message):
+    """The outcome of a comparison. Names are paths."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class OfflineLogDir(_message.Message):
+        """A log directory that failed. It is used again from the agent's next start on."""
+
+        DESCRIPTOR: _descriptor.Descriptor
+
+        PATH_FIELD_NUMBER: _builtins.int
+        WHY_FIELD_NUMBER: _builtins.int
+        path: _builtins.str
+        """Its path."""
+        why: _builtins.str
+        """What failed."""
+        def __init__(
+            self,
+            *,
+            path: _builtins.str = ...,
+            why: _builtins.str = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["path", b"path", "why", b"why"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    DIRECTORIES_FIELD_NUMBER: _builtins.int
+    GONE_FIELD_NUMBER: _builtins.int
+    APPEARED_FIELD_NUMBER: _builtins.int
+    MADE_FIELD_NUMBER: _builtins.int
+    STAGED_FIELD_NUMBER: _builtins.int
+    QUARANTINED_FIELD_NUMBER: _builtins.int
+    OFFLINE_FIELD_NUMBER: _builtins.int
+    directories: _builtins.int
+    """Partition directories in use afterwards."""
+    @_builtins.property
+    def gone(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Partition directories that something else removed or renamed."""
+
+    @_builtins.property
+    def appeared(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Directories that something else put there, and that were moved away."""
+
+    @_builtins.property
+    def made(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Partition directories that were made."""
+
+    @_builtins.property
+    def staged(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Directories that were staged for deletion."""
+
+    @_builtins.property
+    def quarantined(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Directories that were quarantined."""
+
+    @_builtins.property
+    def offline(self) -> _containers.RepeatedCompositeFieldContainer[Global___VerifyAgentResponse.OfflineLogDir]:
+        """Log directories that are offline."""
+
+    def __init__(
+        self,
+        *,
+        directories: _builtins.int = ...,
+        gone: _abc.Iterable[_builtins.str] | None = ...,
+        appeared: _abc.Iterable[_builtins.str] | None = ...,
+        made: _abc.Iterable[_builtins.str] | None = ...,
+        staged: _abc.Iterable[_builtins.str] | None = ...,
+        quarantined: _abc.Iterable[_builtins.str] | None = ...,
+        offline: _abc.Iterable[Global___VerifyAgentResponse.OfflineLogDir] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["appeared", b"appeared", "directories", b"directories", "gone", b"gone", "made", b"made", "offline", b"offline", "quarantined", b"quarantined", "staged", b"staged"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___VerifyAgentResponse: _TypeAlias = VerifyAgentResponse  # noqa: Y015
+
+@_typing.final
 class DescribeAgentRequest(_message.Message):
     """Asks an agent for its state."""
 

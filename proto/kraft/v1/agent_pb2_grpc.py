@@ -45,6 +45,11 @@ class AgentStub:
                 request_serializer=kraft_dot_v1_dot_agent__pb2.FetchPartitionsRequest.SerializeToString,
                 response_deserializer=kraft_dot_v1_dot_agent__pb2.FetchPartitionsResponse.FromString,
                 _registered_method=True)
+        self.Verify = channel.unary_unary(
+                '/kraft.v1.Agent/Verify',
+                request_serializer=kraft_dot_v1_dot_agent__pb2.VerifyAgentRequest.SerializeToString,
+                response_deserializer=kraft_dot_v1_dot_agent__pb2.VerifyAgentResponse.FromString,
+                _registered_method=True)
 
 
 class AgentServicer:
@@ -66,6 +71,14 @@ class AgentServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def Verify(self, request, context):
+        """Compares the agent's log directories with the image now, as it does each hour, and acts on what it finds.
+        FAILED_PRECONDITION: the agent has not applied the log up to its own registration yet.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_AgentServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -78,6 +91,11 @@ def add_AgentServicer_to_server(servicer, server):
                     servicer.FetchPartitions,
                     request_deserializer=kraft_dot_v1_dot_agent__pb2.FetchPartitionsRequest.FromString,
                     response_serializer=kraft_dot_v1_dot_agent__pb2.FetchPartitionsResponse.SerializeToString,
+            ),
+            'Verify': grpc.unary_unary_rpc_method_handler(
+                    servicer.Verify,
+                    request_deserializer=kraft_dot_v1_dot_agent__pb2.VerifyAgentRequest.FromString,
+                    response_serializer=kraft_dot_v1_dot_agent__pb2.VerifyAgentResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -135,6 +153,33 @@ class Agent:
             '/kraft.v1.Agent/FetchPartitions',
             kraft_dot_v1_dot_agent__pb2.FetchPartitionsRequest.SerializeToString,
             kraft_dot_v1_dot_agent__pb2.FetchPartitionsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Verify(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/kraft.v1.Agent/Verify',
+            kraft_dot_v1_dot_agent__pb2.VerifyAgentRequest.SerializeToString,
+            kraft_dot_v1_dot_agent__pb2.VerifyAgentResponse.FromString,
             options,
             channel_credentials,
             insecure,

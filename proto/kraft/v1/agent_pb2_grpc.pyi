@@ -39,6 +39,10 @@ class AgentStub:
     """A read of partitions that this agent leads, as a follower makes it. Partitions are named by topic id, so that who
     still believes in a deleted topic is refused, though another of the same name has taken its place (KIP-516).
     """
+    Verify: _grpc.UnaryUnaryMultiCallable[_agent_pb2.VerifyAgentRequest, _agent_pb2.VerifyAgentResponse]
+    """Compares the agent's log directories with the image now, as it does each hour, and acts on what it finds.
+    FAILED_PRECONDITION: the agent has not applied the log up to its own registration yet.
+    """
 
 @_typing.type_check_only
 class AgentAsyncStub(AgentStub):
@@ -50,6 +54,10 @@ class AgentAsyncStub(AgentStub):
     FetchPartitions: _aio.UnaryUnaryMultiCallable[_agent_pb2.FetchPartitionsRequest, _agent_pb2.FetchPartitionsResponse]  # type: ignore[assignment]
     """A read of partitions that this agent leads, as a follower makes it. Partitions are named by topic id, so that who
     still believes in a deleted topic is refused, though another of the same name has taken its place (KIP-516).
+    """
+    Verify: _aio.UnaryUnaryMultiCallable[_agent_pb2.VerifyAgentRequest, _agent_pb2.VerifyAgentResponse]  # type: ignore[assignment]
+    """Compares the agent's log directories with the image now, as it does each hour, and acts on what it finds.
+    FAILED_PRECONDITION: the agent has not applied the log up to its own registration yet.
     """
 
 class AgentServicer(metaclass=_abc_1.ABCMeta):
@@ -71,6 +79,16 @@ class AgentServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_agent_pb2.FetchPartitionsResponse, _abc.Awaitable[_agent_pb2.FetchPartitionsResponse]]:
         """A read of partitions that this agent leads, as a follower makes it. Partitions are named by topic id, so that who
         still believes in a deleted topic is refused, though another of the same name has taken its place (KIP-516).
+        """
+
+    @_abc_1.abstractmethod
+    def Verify(
+        self,
+        request: _agent_pb2.VerifyAgentRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_agent_pb2.VerifyAgentResponse, _abc.Awaitable[_agent_pb2.VerifyAgentResponse]]:
+        """Compares the agent's log directories with the image now, as it does each hour, and acts on what it finds.
+        FAILED_PRECONDITION: the agent has not applied the log up to its own registration yet.
         """
 
 def add_AgentServicer_to_server(servicer: AgentServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import platform
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
@@ -29,8 +29,10 @@ _ROLES = ("unattached", "prospective", "candidate", "follower", "leader", "resig
 class NodeMetrics:
     """One node's metrics: a watcher of its executor, and a renderer of its views."""
 
-    def __init__(self, refused: Refusals | None = None) -> None:
+    def __init__(self, refused: Refusals | None = None, *more: Callable[[], Iterable[Metric]]) -> None:
+        """`more`: sources of further metrics; called in another thread."""
         self._refused = refused or Refusals(-1)
+        self._more = more
         self.syncs = SyncStats()
         """To be given to the driver, whose writer thread fills it."""
         self._transitions: Counter[str] = Counter()
@@ -78,6 +80,8 @@ class NodeMetrics:
         yield _gauge("kraft_metadata_apply_lag_records", "Committed records that the image does not hold yet", behind)
         yield from self._snapshots(view)
         yield from self._process(view)
+        for source in self._more:
+            yield from source()
 
     def _raft(self, view: NodeView) -> Iterator[Metric]:
         state = GaugeMetricFamily("kraft_raft_state", "1 for the state that this replica is in", labels=["state"])

@@ -8,11 +8,13 @@ from pathlib import Path
 import msgspec
 from prometheus_client.parser import text_string_to_metric_families
 
+from metadata_log.files.simulated_files import SimulatedFiles
 from metadata_log.image import MetadataImage
 from metadata_log.offsets import Epoch, Offset
 from quorum import __version__
 from quorum.node.core.view import NodeView
 from quorum.node.process.metrics import NodeMetrics
+from tests.unit.broker_agent.test_offline import opened_agent
 
 PAGE = Path(__file__).parents[4] / "docs/metrics.md"
 VIEW = NodeView(
@@ -54,7 +56,9 @@ def samples(view: NodeView) -> dict[str, float]:
 
 def rows() -> set[str]:
     """As the page should have them."""
-    return {f"| `{each.name}` | {each.type} | {each.documentation} |" for each in NodeMetrics().families(VIEW)}
+    agent = opened_agent(SimulatedFiles(), "/one")
+    families = NodeMetrics(agent.metrics).families(VIEW)
+    return {f"| `{each.name}` | {each.type} | {each.documentation} |" for each in families}
 
 
 def test_the_page_lists_every_metric_and_no_other() -> None:
