@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Final
 
 import grpc
+import structlog
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_health.v1._async import HealthServicer
 from grpc_reflection.v1alpha import reflection
@@ -58,6 +59,29 @@ def grpc_listener(config: NodeConfig) -> Endpoint:
     if endpoint is None:
         raise ConfigError(f"listeners: the listener {GRPC_LISTENER} is missing: add {GRPC_LISTENER}://host:port")
     return endpoint
+
+
+def registered_listeners(config: NodeConfig) -> tuple[Endpoint, ...]:
+    """Return what the agent registers: the advertised addresses of listeners that it listens on.
+
+    Any other address would be published to every client, and refuse each connection.
+
+    Raises:
+        ConfigError: the listener GRPC is not advertised.
+    """
+    served = tuple(at for at in config.advertised_listeners if at.name == GRPC_LISTENER)
+    if not served:
+        raise ConfigError(
+            f"advertised.listeners: {GRPC_LISTENER}://host:port is missing: no other agent could reach this one"
+        )
+    for other in dict.fromkeys(at.name for at in (*config.listeners, *config.advertised_listeners)):
+        if other != GRPC_LISTENER:
+            structlog.get_logger("broker_agent").warning(
+                "a listener of the configuration is not registered: an agent does not listen there",
+                listener=other,
+                what="remove it from listeners and advertised.listeners",
+            )
+    return served
 
 
 async def keep_health(checks: HealthServicer, is_ready: Callable[[], bool]) -> None:

@@ -22,7 +22,7 @@ from broker_agent.controllers import Controllers
 from broker_agent.doors import AgentDoor
 from broker_agent.journal import Journal
 from broker_agent.lifecycle import Lifecycle
-from broker_agent.listen import keep_health, listen
+from broker_agent.listen import grpc_listener, keep_health, listen, registered_listeners
 from broker_agent.partitions import Partitions
 from broker_agent.readiness import ClusterIdCheck, Readiness, RegistrationCheck
 from broker_agent.release import finish_release
@@ -105,7 +105,7 @@ async def serve(config: NodeConfig, *, config_path: str = "") -> None:
         raise
     _stop_on_signals(agent)
     log_start(config, opened, config_path)
-    log.info("listening", listeners=[str(endpoint) for endpoint in config.listeners])
+    log.info("listening", listeners=[str(grpc_listener(config))])
     notify(READY)
     health = asyncio.create_task(keep_health(checks, lambda: are_ok(readiness.checks(driver.view()))), name="health")
     try:
@@ -165,7 +165,7 @@ def _agent(
         broker_id=broker_id,
         cluster_id=opened.meta.cluster_id,
         incarnation_id=incarnation_id,
-        listeners=tuple(Listener(name=at.name, host=at.host, port=at.port) for at in config.advertised_listeners),
+        listeners=tuple(Listener(name=at.name, host=at.host, port=at.port) for at in registered_listeners(config)),
         features=tuple(
             FeatureRange(
                 name=each.name,

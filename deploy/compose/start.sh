@@ -11,18 +11,18 @@ data=${KRAFT_DATA:-/var/lib/kraft/data}
 config=${TMPDIR:-/tmp}/node.properties
 
 case $role in
-  controller) kafka=CONTROLLER port=9093 roles=controller ;;
-  agent) kafka=PLAINTEXT port=9092 roles=broker ;;
+  controller) roles=controller kafka=CONTROLLER:// ;;
+  agent) roles=broker kafka= ;;
   *) echo "start.sh: $role is neither controller nor agent" >&2; exit 2 ;;
 esac
 
 cat > "$config" <<EOF
 process.roles=$roles
 node.id=$node_id
-listeners=$kafka://0.0.0.0:$port,GRPC://0.0.0.0:$grpc_port
-advertised.listeners=$kafka://$host:$port,GRPC://$host:$grpc_port
+listeners=${kafka:+${kafka}0.0.0.0:9093,}GRPC://0.0.0.0:$grpc_port
+advertised.listeners=${kafka:+$kafka$host:9093,}GRPC://$host:$grpc_port
 controller.listener.names=CONTROLLER,GRPC
-listener.security.protocol.map=CONTROLLER:PLAINTEXT,GRPC:PLAINTEXT,PLAINTEXT:PLAINTEXT
+listener.security.protocol.map=CONTROLLER:PLAINTEXT,GRPC:PLAINTEXT
 controller.quorum.bootstrap.servers=$KRAFT_BOOTSTRAP_CONTROLLER
 log.dirs=$data
 http.listener=HTTP://0.0.0.0:9095

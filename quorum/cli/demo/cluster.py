@@ -251,7 +251,7 @@ class Cluster:
         self.directory_ids = {node: DirectoryId(entropy.new_id()) for node in controllers}
         ports = iter(free_ports(3 * (len(controllers) + len(agents))))
         own_ports = {
-            node: dict(zip(("CONTROLLER" if node in controllers else "PLAINTEXT", "GRPC", "HTTP"), ports, strict=False))
+            node: {name: next(ports) for name in (*(("CONTROLLER",) if node in controllers else ()), "GRPC", "HTTP")}
             for node in (*controllers, *agents)
         }
         self._bootstrap = ",".join(f"{LOOPBACK}:{own_ports[node]['GRPC']}" for node in controllers)
@@ -261,16 +261,16 @@ class Cluster:
         self.agents = {node: self._node("agent", node, own_ports[node], more) for node in agents}
 
     def _node(self, role: str, node_id: int, ports: Mapping[str, int], properties: Mapping[str, str]) -> Node:
-        own = "CONTROLLER" if role == "controller" else "PLAINTEXT"
+        names = ("CONTROLLER", "GRPC") if role == "controller" else ("GRPC",)
         root = self.root / f"{role}-{node_id}"
         return Node(
             role, node_id, root, ports,
             {
                 "process.roles": "controller" if role == "controller" else "broker",
                 "node.id": str(node_id),
-                "listeners": f"{own}://{LOOPBACK}:{ports[own]},GRPC://{LOOPBACK}:{ports['GRPC']}",
+                "listeners": ",".join(f"{name}://{LOOPBACK}:{ports[name]}" for name in names),
                 "controller.listener.names": "CONTROLLER,GRPC",
-                "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,GRPC:PLAINTEXT,PLAINTEXT:PLAINTEXT",
+                "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,GRPC:PLAINTEXT",
                 "controller.quorum.bootstrap.servers": self._bootstrap,
                 "log.dirs": str(root / "data"),
                 "http.listener": f"HTTP://{LOOPBACK}:{ports['HTTP']}",
