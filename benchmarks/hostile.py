@@ -152,14 +152,23 @@ def _silent(port: int, count: int, seconds: float) -> str:
 
 def large_kafka(at: Ports) -> str:
     """16 connections, each a CreateTopics of 9,900 topics again and again, for 15 s."""
+    return _create_by_kafka(at, 9_900, 4)
+
+
+def many_kafka(at: Ports) -> str:
+    """400 connections, each a CreateTopics of 900 topics again and again, for 15 s."""
+    return _create_by_kafka(at, 900, 100)
+
+
+def _create_by_kafka(at: Ports, count: int, connections: int) -> str:
     topics = b"".join(
         struct.pack(">h", 18) + b"hostile-topic-%04d" % number + struct.pack(">ihii", 1, 1, 0, 0)
-        for number in range(9_900)
+        for number in range(count)
     )
-    body = struct.pack(">hhih", 19, 4, 1, -1) + struct.pack(">i", 9_900) + topics + struct.pack(">ib", 5_000, 1)
+    body = struct.pack(">hhih", 19, 4, 1, -1) + struct.pack(">i", count) + topics + struct.pack(">ib", 5_000, 1)
     frame = struct.pack(">i", len(body)) + body
     context = multiprocessing.get_context("spawn")
-    writers = [context.Process(target=_again_and_again, args=(at.kafka, frame, 4, 15.0)) for _ in range(4)]
+    writers = [context.Process(target=_again_and_again, args=(at.kafka, frame, connections, 15.0)) for _ in range(4)]
     for writer in writers:
         writer.start()
     for writer in writers:
@@ -243,6 +252,7 @@ ATTACKS: Final[Mapping[str, Callable[[Ports], str]]] = {
         endless_small,
         silent_http,
         large_kafka,
+        many_kafka,
         large_grpc,
         large_grpc_bounded,
         silent_grpc,

@@ -14,6 +14,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
+from quorum.server.rounds import Rounds
+
 AT_ONCE_BYTES: Final = 32 * 1024
 """Up to so much a request is read where it comes: a hundred topics, or all that a broker asks every day."""
 MOST_WAITING_BYTES: Final = 64 << 20
@@ -43,8 +45,10 @@ class _Waiting:
 class LargeRequests:
     """The large requests of one node. `served` counts them."""
 
-    def __init__(self, *, most_waiting_bytes: int = MOST_WAITING_BYTES) -> None:
+    def __init__(self, *, most_waiting_bytes: int = MOST_WAITING_BYTES, rounds: Rounds | None = None) -> None:
         self._loop = asyncio.get_running_loop()
+        self.rounds: Final = rounds or Rounds()
+        """Of the requests that are not large."""
         self._most = most_waiting_bytes
         self._queues: dict[str, deque[_Waiting]] = {}
         """By address; the first one's turn is next."""

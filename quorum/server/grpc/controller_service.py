@@ -105,9 +105,12 @@ class ControllerDoor(controller_pb2_grpc.ControllerServicer):
         kind = KIND_BY_NAME[name]
         done: Done | None = None
         try:
-            if context.received_bytes > AT_ONCE_BYTES:
+            host, size = caller_of(context, self._node).host, context.received_bytes
+            if size > AT_ONCE_BYTES:
                 check_elements(message)
-                done = await self._large.turn(caller_of(context, self._node).host, context.received_bytes)
+                done = await self._large.turn(host, size)
+            elif not self._large.rounds.admits(size):
+                await self._large.rounds.turn(host, size)
             answer = await self._ask(kind, message, context)
         except BadMessage as bad:
             answer = ClientAnswer(error=bad.error, message=bad.why)

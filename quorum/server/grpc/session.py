@@ -87,6 +87,7 @@ class Session:
         self._node = node
         self._caller = caller
         self._large = large
+        self._rounds = large.rounds
         self._max_in_flight = max_in_flight
         self._answers: deque[tuple[_Reply, ClientAnswer]] = deque()
         self._in_flight = 0
@@ -115,17 +116,19 @@ class Session:
             message = await self._context.read()
             if not isinstance(message, controller_pb2.SessionRequest):
                 return
-            if self._context.received_bytes > AT_ONCE_BYTES:
+            size = self._context.received_bytes
+            if size > AT_ONCE_BYTES:
                 await self._take_apart(message)
             else:
+                if not self._rounds.admits(size):
+                    await self._rounds.turn(self._caller.host, size)
                 for index, call in enumerate(message.calls):
                     self._take(call, _too_many() if index >= MAX_CALLS_A_MESSAGE else None)
             if self._in_flight >= self._max_in_flight:
                 await self._until(lambda: self._in_flight < self._max_in_flight)
 
     async def _take_apart(self, message: controller_pb2.SessionRequest) -> None:
-        """Take the calls of a large message: large calls in their turns, the others some at a time."""
-        taken_bytes = 0
+        """Take the calls of a large message: large calls in their turns, the others in their rounds."""
         for index, call in enumerate(message.calls):
             size = call.ByteSize()
             if index >= MAX_CALLS_A_MESSAGE:
@@ -133,11 +136,9 @@ class Session:
             elif size > AT_ONCE_BYTES:
                 await self._take_large(call, size)
             else:
+                if not self._rounds.admits(size):
+                    await self._rounds.turn(self._caller.host, size)
                 self._take(call)
-            taken_bytes += size
-            if taken_bytes > AT_ONCE_BYTES:
-                taken_bytes = 0
-                await asyncio.sleep(0)
 
     async def _take_large(self, call: controller_pb2.Call, size: int) -> None:
         try:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from quorum.server.kafka.apis import Apis
 
 _BACKLOG: Final = 1024
+_AMONG_CONTROLLERS: Final = frozenset(key.to_bytes(2, "big") for key in (1, 52, 53, 54, 59))
+"""Fetch, Vote, BeginQuorumEpoch, EndQuorumEpoch and FetchSnapshot, as a request begins: no round makes them wait."""
 
 
 class LeaderWatcher:
@@ -63,6 +65,7 @@ class KafkaDoor:
         self._loop = asyncio.get_running_loop()
         self._apis = apis
         self._large = large
+        self._rounds = large.rounds
         self._server: asyncio.Server
         self._sweeping: asyncio.TimerHandle
 
@@ -116,10 +119,13 @@ class KafkaDoor:
 
     def serve(self, connection: Connection, caller: Caller, frame: bytes) -> GiveUp | None:
         """Answer a request, or close its connection; returns what to call when nobody waits for the answer any more."""
-        if len(frame) <= AT_ONCE_BYTES:
-            return self._apis.serve(connection, caller, frame)
-        serve = partial(self._serve_later, connection, caller, frame)
-        return self._large.add(caller.host, len(frame), serve, lambda why: connection.fail(why, "limit"))
+        size = len(frame)
+        if size <= AT_ONCE_BYTES:
+            if self._rounds.admits(size) or frame[:2] in _AMONG_CONTROLLERS:
+                return self._apis.serve(connection, caller, frame)
+            return self._rounds.add(caller.host, size, partial(self._serve_later, connection, caller, frame))
+        serve = partial(self._serve_large, connection, caller, frame)
+        return self._large.add(caller.host, size, serve, lambda why: connection.fail(why, "limit"))
 
     def on_leader(self) -> None:
         """Somebody leads: who waits for that is answered, after the turn."""
@@ -129,8 +135,11 @@ class KafkaDoor:
         """Count and log that this side closed a connection."""
         self.refusals.closed(self.listener, reason, host, why)
 
-    def _serve_later(self, connection: Connection, caller: Caller, frame: bytes, done: Done) -> GiveUp | None:
+    def _serve_large(self, connection: Connection, caller: Caller, frame: bytes, done: Done) -> GiveUp | None:
         connection.when_over(done)
+        return self._serve_later(connection, caller, frame)
+
+    def _serve_later(self, connection: Connection, caller: Caller, frame: bytes) -> GiveUp | None:
         is_served = False
         try:
             give_up = self._apis.serve(connection, caller, frame)
