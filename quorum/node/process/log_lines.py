@@ -32,6 +32,7 @@ from quorum.node.core.ports import (
     VotersKnown,
     Watcher,
 )
+from quorum.node.process.listeners import is_loopback
 from quorum.node.process.refusals import Refusals, call_later
 from quorum.raft.ready import MajorityLost
 
@@ -86,6 +87,20 @@ def log_start(config: NodeConfig, opened: OpenedReplica, config_path: str) -> No
         log_end_offset=opened.storage.end.offset,
         epoch=opened.storage.end.epoch,
     )
+    warn_of_plaintext(config)
+
+
+def warn_of_plaintext(config: NodeConfig) -> None:
+    """Write a warning for each listener that other hosts can reach: no caller proves its identity there."""
+    can = "take this quorum over" if config.is_controller else "read what this agent holds"
+    for endpoint in config.listeners:
+        if not is_loopback(endpoint.host):
+            structlog.get_logger().warning(
+                "plaintext listener",
+                node_id=config.node_id,
+                listener=str(endpoint),
+                what=f"every host that reaches {endpoint} can {can}: docs/security.md",
+            )
 
 
 class LogWatcher:

@@ -10,8 +10,9 @@ import structlog
 from metadata_log.ids import DirectoryId, NodeId, ReplicaKey
 from metadata_log.offsets import Epoch, Offset
 from quorum.api.error_codes import Error
+from quorum.node.config.node_config import config_of
 from quorum.node.core.ports import ControllerActivated, ControllerDeactivated, Refused, RoleChanged
-from quorum.node.process.log_lines import REFUSAL_EVERY_S, SETTLED_S, LogWatcher, configure_logging
+from quorum.node.process.log_lines import REFUSAL_EVERY_S, SETTLED_S, LogWatcher, configure_logging, warn_of_plaintext
 from quorum.raft.ready import MajorityLost
 
 
@@ -187,3 +188,47 @@ def test_a_lost_majority_is_a_warning_that_names_who_is_missing() -> None:
     line = json.loads(stream.getvalue())
     assert (line["event"], line["level"], line["missing"]) == ("no majority", "warning", [str(key) for key in missing])
     assert line["what"] == "2 of 3 voters are needed: until then no write can be acknowledged"
+
+
+@pytest.mark.usefixtures("_restored")
+@pytest.mark.parametrize(
+    ("role", "listeners", "warned", "can"),
+    [
+        ("controller", "CONTROLLER://127.0.0.1:9093,GRPC://localhost:9094", [], ""),
+        (
+            "controller",
+            "CONTROLLER://[::1]:9093,GRPC://c1.example:9094",
+            ["GRPC://c1.example:9094"],
+            "take this quorum",
+        ),
+        (
+            "controller",
+            "CONTROLLER://:9093,GRPC://10.0.0.1:9094",
+            ["CONTROLLER://:9093", "GRPC://10.0.0.1:9094"],
+            "take",
+        ),
+        ("broker", "GRPC://127.0.0.1:9094", [], ""),
+        ("broker", "GRPC://0.0.0.0:9094", ["GRPC://0.0.0.0:9094"], "read what this agent holds"),
+    ],
+)
+def test_each_plaintext_listener_that_other_hosts_reach_is_warned_of(
+    role: str, listeners: str, warned: list[str], can: str
+) -> None:
+    stream = io.StringIO()
+    configure_logging(as_json=True, stream=stream)
+    properties = {
+        "process.roles": role,
+        "node.id": "1",
+        "listeners": listeners,
+        "advertised.listeners": "GRPC://c1.example:9094",
+        "controller.listener.names": "GRPC",
+        "log.dirs": "/d",
+        "controller.quorum.bootstrap.servers": "c1.example:9094",
+    }
+    warn_of_plaintext(config_of(properties))
+    lines = [json.loads(line) for line in stream.getvalue().splitlines()]
+    assert [line["listener"] for line in lines] == warned
+    for line in lines:
+        assert line["level"] == "warning"
+        assert f"every host that reaches {line['listener']} can {can}" in line["what"]
+        assert line["what"].endswith(": docs/security.md")
