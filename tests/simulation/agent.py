@@ -11,10 +11,10 @@ from typing import Final
 from broker_agent.changes import NO_TOPIC_CHANGES, joined
 from broker_agent.journal import Journal
 from broker_agent.partitions import Partitions
-from metadata_log.directory import read_meta_properties
+from metadata_log.directory import read_meta_properties, write_partition_metadata
 from metadata_log.errors import DirectoryError
 from metadata_log.files.simulated_files import SimulatedCrash
-from metadata_log.ids import NodeId
+from metadata_log.ids import NodeId, TopicId
 from quorum.node.core.ports import ImagePublished, NodeEvent
 from tests.simulation.life import Life
 from tests.simulation.node import DATA, Node
@@ -30,6 +30,9 @@ class AgentNode(Node):
     is_voter = False
     partitions: Partitions
     life: Life
+    ran_ms = 0
+    """On its machine's monotonic clock, over all its processes, up to the last look at its disk."""
+    _strays = 0
 
     def _properties(self) -> dict[str, str]:
         servers = ",".join(f"{at.host}:{at.port}" for at in self.cluster.bootstrap)
@@ -50,6 +53,11 @@ class AgentNode(Node):
         self._changes = NO_TOPIC_CHANGES
         self._is_due = False
         self._is_known = False
+        self._ran_until_ms = self.clock.monotonic_ms()
+        if boot > 1:  # its wall clock is set while it is down
+            self.clock.set_wall((3_600_000, -3_600_000)[boot % 2])
+        if boot % 2:
+            self._copy_foreign_in()
         self.partitions = Partitions(
             self.files,
             NodeId(self.node_id),
@@ -58,7 +66,7 @@ class AgentNode(Node):
             delete_delay_ms=self.cluster.setup.delete_delay_ms,
             wall_ms=self.clock.wall_ms,
             monotonic_ms=self.clock.monotonic_ms,
-            new_token=lambda: self.world.chance.randbytes(16),
+            new_token=self._new_token,
         )
         self.partitions.open()
         self.life = Life(
@@ -73,6 +81,23 @@ class AgentNode(Node):
         super()._start_process()
         self.world.after(0, self.life.look)
         self.world.after(_LOOK_EVERY_US, self._remove_due, boot)
+
+    def _new_token(self) -> bytes:
+        self._strays += 1
+        return self._strays.to_bytes(16, "big")
+
+    def _copy_foreign_in(self) -> None:
+        """Copy a directory of another cluster's agent in, while no process runs."""
+        foreign = TopicId(b"\x66" * 8 + self.node_id.to_bytes(4, "big") + self.boot.to_bytes(4, "big"))
+        path = f"{DATA}/foreign{self.boot}-0"
+        if not self.files.exists(path):
+            self.files.mkdirs(path)
+            write_partition_metadata(self.files, path, foreign)
+
+    def _look_at_time(self) -> None:
+        now_ms = self.clock.monotonic_ms()
+        self.ran_ms += now_ms - self._ran_until_ms
+        self._ran_until_ms = now_ms
 
     def on_event(self, event: NodeEvent) -> None:
         super().on_event(event)
@@ -98,6 +123,7 @@ class AgentNode(Node):
             return
         self._is_due = False
         changes, self._changes = self._changes, NO_TOPIC_CHANGES
+        self._look_at_time()
         try:
             done = self.partitions.reconcile(self.executor.image, changes)
         except SimulatedCrash:
@@ -106,13 +132,19 @@ class AgentNode(Node):
             self._directory_failed(error)
         else:
             self.cluster.checkers.on_reconciled(self, done)
+            if done.stage and self.boot % 2:  # its wall clock is set while something is staged
+                self.clock.set_wall(3_600_000)
 
     def _remove_due(self, boot: int) -> None:
         if boot != self.boot or not self.is_up:
             return
         try:
             if not self.is_frozen:
+                self._look_at_time()
+                staged = self.partitions.staged
                 self.partitions.remove_due()
+                gone = [each for each in staged if each not in self.partitions.staged]
+                self.cluster.checkers.on_removed(self, gone)
         except SimulatedCrash:
             self.end(power=self.dies_by_power)
         except OSError as error:

@@ -282,6 +282,18 @@ _CONTROLLER: Final = (
         was='    unfinished = f"{log_dir}/{DELETING}/{_UNFINISHED}{id_text(topic_id)}_{partition}"\n',
         becomes="    unfinished = made.path\n",
     ),
+    Mutant(
+        name="an agent stages without proof",
+        module="broker_agent.reconciler",
+        was="            if proves(directory.topic_id, directory.partition):\n",
+        becomes="            if directory.topic_id:\n",
+    ),
+    Mutant(
+        name="an agent removes by the wall clock alone",
+        module="broker_agent.removal",
+        was="max(each.remove_at_ms - self._wall_ms(), each.times.due_ms - self._elapsed_ms)",
+        becomes="each.remove_at_ms - self._wall_ms()",
+    ),
 )
 
 _DEEP: Final = (

@@ -20,7 +20,7 @@ PARTS: Final = {
     "snapshots": ("quorum.raft.snapshots", "quorum.node.core.snapshots", "metadata_log.storage.checkpoint"),
     "directory": (
         "metadata_log.files.port", "metadata_log.directory.quorum_state", "metadata_log.reconcile",
-        "quorum.node.storage.startup", "quorum.node.storage.open_replica", "broker_agent.storage",
+        "quorum.node.storage.startup", "quorum.node.storage.open_replica", "broker_agent",
     ),
     "controller": ("quorum.controller", "metadata_log.image"),
     "core": ("quorum.raft",),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,15 +10,16 @@ import msgspec
 import pytest
 
 from broker_agent.reconciler import Plan, SetAside, Stage
-from broker_agent.storage import PartitionDirectory
+from broker_agent.storage import PartitionDirectory, RemovalTimes, StagedDirectory
 from metadata_log.format.batch import build_batch, parse_header
-from metadata_log.ids import NodeId
+from metadata_log.ids import NodeId, id_text
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.records import MetadataRecord, RemoveTopicRecord, UnregisterBrokerRecord, encode_record
 from metadata_log.records.levels import write_version
 from tests.simulation.checkers.broken import Broken
 from tests.simulation.checkers.directories import check_plan
 from tests.simulation.checkers.reference import Reference
+from tests.simulation.checkers.removals import Removals
 from tests.simulation.checkers.topic_ids import TopicIds
 from tests.support.image_records import broker, change, directory, nodes, partition, topic, topic_id, uuid
 
@@ -45,7 +47,12 @@ def _agent(had: int) -> Any:
     """Broker 2, with the log before offset `had`."""
     image = SimpleNamespace(offset_and_epoch=SimpleNamespace(offset=had))
     return SimpleNamespace(
-        node_id=2, executor=SimpleNamespace(image=image), life=SimpleNamespace(incarnation_id=uuid(2))
+        node_id=2,
+        executor=SimpleNamespace(image=image),
+        life=SimpleNamespace(incarnation_id=uuid(2)),
+        world=SimpleNamespace(note=lambda what: None),
+        clock=SimpleNamespace(wall_ms=lambda: 0),
+        cluster=SimpleNamespace(setup=SimpleNamespace(delete_delay_ms=500)),
     )
 
 
@@ -67,8 +74,38 @@ def test_a_replica_of_its_own_by_the_log_that_it_had(had: int) -> None:
 def test_what_the_log_removed_and_what_it_never_named() -> None:
     reference = _log(*BEGINNING, (RemoveTopicRecord(topic_id=topic_id(1)),))
     check_plan(_agent(5), STAGES, reference)
-    nameless = msgspec.structs.replace(OURS, topic_id=None)
-    check_plan(_agent(5), Plan(stage=(Stage(directory=nameless, why="removed"),)), reference)
+    for foreign in (None, topic_id(77)):
+        lies = msgspec.structs.replace(OURS, topic_id=foreign)
+        with pytest.raises(Broken, match="which this log never made"):
+            check_plan(_agent(5), Plan(stage=(Stage(directory=lies, why="removed"),)), reference)
+        check_plan(_agent(5), Plan(set_aside=(SetAside(directory=lies, why="no proof"),)), reference)
+
+
+def _staged(topic_number: int, *, remove_at_ms: int) -> StagedDirectory:
+    times = RemovalTimes(remove_at_ms=remove_at_ms, staged_at_ms=0, delay_ms=500, due_ms=500)
+    return StagedDirectory(log_dir="/data", name=f"{id_text(topic_id(topic_number))}_0", times=times)
+
+
+@pytest.mark.parametrize(
+    ("topic_number", "ran_ms", "wall_ms", "why"),
+    [
+        (1, 1_499, 9_000, "after 499 ms, and the delay is 500"),
+        (1, 1_500, 499, "before the time that it announced"),
+        (77, 1_500, 9_000, "which this log never made"),
+        (1, 1_500, 500, None),
+    ],
+)
+def test_a_removal_is_held_against_both_clocks_and_the_log(
+    topic_number: int, ran_ms: int, wall_ms: int, why: str | None
+) -> None:
+    reference = _log(*BEGINNING, (RemoveTopicRecord(topic_id=topic_id(1)),))
+    removals, agent = Removals(), _agent(5)
+    agent.ran_ms = 1_000
+    removals.on_plan(agent, STAGES)
+    agent.ran_ms, agent.clock.wall_ms = ran_ms, lambda: wall_ms
+    gone = [_staged(topic_number, remove_at_ms=500)]
+    with nullcontext() if why is None else pytest.raises(Broken, match=why):
+        removals.on_removed(agent, gone, reference)
 
 
 def test_a_log_that_ends_before_this_start_registered() -> None:

@@ -6,9 +6,11 @@ here.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from broker_agent.reconciler import Plan
+from broker_agent.storage import StagedDirectory
 from metadata_log.storage.checkpoint_ops import ReadPiece
 from quorum.api.calls import PeerCall, PeerResponse
 from quorum.api.error_codes import Error
@@ -29,6 +31,7 @@ from tests.simulation.checkers.own_errors import check_failure
 from tests.simulation.checkers.promises import check_fetch, check_outcome, check_upgrade, check_wish
 from tests.simulation.checkers.reads import check_read
 from tests.simulation.checkers.reference import Reference
+from tests.simulation.checkers.removals import Removals
 from tests.simulation.checkers.snapshots import check_all_snapshots, check_installed, check_piece, check_snapshot
 from tests.simulation.checkers.topic_ids import TopicIds
 from tests.simulation.checkers.voters import VoterRules
@@ -56,6 +59,7 @@ class Checkers:
         self.committed = Committed(cluster, self.reference)
         self.history = History()
         self.voters = VoterRules(cluster)
+        self.removals = Removals()
 
     def on_event(self, node: Node, event: NodeEvent) -> None:
         """A process tells its watcher."""
@@ -134,6 +138,11 @@ class Checkers:
     def on_reconciled(self, agent: AgentNode, plan: Plan) -> None:
         """An agent has carried out a plan."""
         check_plan(agent, plan, self.reference)
+        self.removals.on_plan(agent, plan)
+
+    def on_removed(self, agent: AgentNode, gone: Sequence[StagedDirectory]) -> None:
+        """An agent has removed staged directories, or could not and has forgotten them."""
+        self.removals.on_removed(agent, gone, self.reference)
 
     def on_failure(self, node: Node, error: Exception) -> None:
         """A process has ended by an error of its own."""

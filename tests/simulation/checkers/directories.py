@@ -1,5 +1,5 @@
-"""Agents' directories: only what is not this agent's by the log is staged for removal, nothing sound is set aside, and
-in peace each agent has exactly the directories that the image gives it, each with the right topic id.
+"""Agents' directories: only what was this log's and is no longer this agent's is staged, nothing sound is set aside,
+and in peace each agent has exactly the directories that the image gives it, each with the right topic id.
 
 A plan is held against the log that the agent had when it made it: a replica that was taken away and given back
 meanwhile was rightly staged by an agent that lags. The log must then hold this start's own registration: a copy that
@@ -32,8 +32,18 @@ def check_plan(agent: AgentNode, plan: Plan, reference: Reference) -> None:
                 "directories",
                 f"agent {agent.node_id} stages {stage.directory.path}, which is a live replica of its own at {had}",
             )
+        if not _was_ours(stage.directory, reference, had):
+            raise Broken(
+                "directories", f"agent {agent.node_id} stages {stage.directory.path}, which this log never made"
+            )
     for aside in plan.set_aside:
-        raise Broken("directories", f"agent {agent.node_id} sets {aside.directory.path} aside: {aside.why}")
+        if _was_ours(aside.directory, reference, had):
+            raise Broken("directories", f"agent {agent.node_id} sets {aside.directory.path} aside: {aside.why}")
+        agent.world.note("a foreign directory is set aside")
+
+
+def _was_ours(directory: PartitionDirectory, reference: Reference, end: int) -> bool:
+    return directory.topic_id is not None and reference.created.get(directory.topic_id, end) < end
 
 
 def _is_replica(agent: AgentNode, directory: PartitionDirectory, image: MetadataImage | None) -> bool:
