@@ -26,7 +26,7 @@ SESSION_HEADER: Final = ("kraft-session", "1")
 REQUEST_LIMIT_BYTES: Final = 4 * 1024 * 1024 + 64 * 1024
 """The largest message that a server reads: answers are large, requests are not."""
 _WINDOW_BYTES: Final = 4 * 1024 * 1024
-_SERVERS_WINDOW_BYTES: Final = 256 * 1024
+_SERVERS_WINDOW_BYTES: Final = 1024 * 1024
 """So much of a message may arrive before a handler asks for the message."""
 
 _NO_CONNECTION: Final = (grpc.ChannelConnectivity.TRANSIENT_FAILURE, grpc.ChannelConnectivity.SHUTDOWN)
