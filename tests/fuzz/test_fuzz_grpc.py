@@ -13,7 +13,6 @@ import random
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import grpc
 import pytest
 from google.protobuf.descriptor import MethodDescriptor
 from google.protobuf.message_factory import GetMessageClass
@@ -21,6 +20,7 @@ from google.protobuf.message_factory import GetMessageClass
 from kraft.v1 import controller_pb2, quorum_pb2
 from quorum.cli.demo.cluster import Cluster
 from quorum.client.client import Client
+from quorum.server.grpc.callers import STREAM_GONE
 from quorum.transport.channel import open_channel
 from tests.support.any_message import any_message
 from tests.support.fresh_seed import fresh_seed
@@ -108,7 +108,7 @@ async def _send(messages: Sequence[_Sent], address: str) -> None:
             """Every method may be called as a stream. Without an answer in time, the call is given up."""
             async with gate:
                 call = channel.stream_stream(sent.path)()
-                with contextlib.suppress(TimeoutError, grpc.aio.AioRpcError, asyncio.InvalidStateError):
+                with contextlib.suppress(TimeoutError, *STREAM_GONE):
                     await call.write(sent.raw)
                     await call.done_writing()
                     async with asyncio.timeout(_WAIT_S):
