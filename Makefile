@@ -8,7 +8,7 @@ WORKERS ?= auto
 SHELL := /bin/bash
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test campaign sim check fix bench bench-toolkit bench-gate proto records clean
+.PHONY: help setup demo test campaign sim check fix bench bench-toolkit bench-gate audit proto records clean
 
 help: ## show what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 22
@@ -56,6 +56,10 @@ bench-toolkit: $(STAMP) ## measure the toolkit alone, beside Apache Kafka's own 
 
 bench-gate: $(STAMP) ## measure this tree beside the previous release; fails if a row is slower (25 minutes, a quiet machine)
 	@$(BIN)/python -m benchmarks.gate $(ARGS)
+
+audit: $(STAMP) ## look the installed packages up among known vulnerabilities, by hand (needs the network)
+	@$(PYTHON) -m venv .cache/audit && .cache/audit/bin/pip install -q pip-audit
+	@.cache/audit/bin/pip-audit --skip-editable --path $(VENV)/lib/python3.*/site-packages
 
 clean: ## remove what was built here
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build demo-out
