@@ -36,6 +36,8 @@ class Node:
     """One controller: its disk, and its process while it is up."""
 
     is_voter = True
+    executor_type: type[Executor] | None = None
+    """Another than the cluster's."""
 
     def __init__(self, cluster: Cluster, voter: Voter) -> None:
         self.cluster = cluster
@@ -87,7 +89,7 @@ class Node:
             self.crash()
             return
         self.disk = self.cluster.disk_type(self)
-        self.executor = self.cluster.executor_type(
+        self.executor = (self.executor_type or self.cluster.executor_type)(
             self.opened,
             self.executor_config,
             Ports(

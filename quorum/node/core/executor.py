@@ -81,7 +81,8 @@ class Executor:
     """One replica. Everything is called from one task; `machine`, `image` and the rest may be read between turns."""
 
     effects_type: ClassVar[type[Effects]] = Effects
-    """A test plants a wrong order here, to prove that it would be caught."""
+    gate_type: ClassVar[type[Gate]] = Gate
+    """A test plants a wrong order here, or another release's rules, to prove that it would be caught."""
 
     def __init__(
         self,
@@ -103,7 +104,7 @@ class Executor:
             can_vote=config.can_vote,
             auto_join=config.auto_join,
         )
-        self.gate = Gate(config.cluster_id, opened.committed)
+        self.gate = self.gate_type(config.cluster_id, opened.committed)
         self.clock = ports.clock.now()
         self.is_shut = False
         self.failure: Exception | None = None
