@@ -14,6 +14,20 @@ PAGES = (ROOT / "docs" / "kip-516.md", ROOT / "docs" / "kip-4.md")
 DISAGREEMENTS = "Where they disagree"
 NOT_OURS = ("moot: ", "nobody: ")
 BROKERS = "brokers: "
+DIFFERS = "differs: "
+"""What we do instead, after the name of the line that the list of disagreements has for it."""
+DIFFERING = (
+    {
+        "Vote, BeginQuorumEpoch, EndQuorumEpoch",
+        "another quorum's metadata topic",
+        "a move between disks",
+        "copies of records",
+        "a request that contradicts a broker's id",
+        "a partition by name or by id",
+    },
+    {"defaults of the numbers", "a timeout of 0 or less"},
+)
+"""Of each page, the lines where neither the paper's rule nor a broker's is in force: no row may claim the paper's."""
 _SKIPPING = {"skip", "skipif", "xfail", "importorskip"}
 
 
@@ -89,6 +103,30 @@ def test_every_disagreement_says_what_is_done_here(page: Path) -> None:
         assert len(row) == 5, row
         assert row[0].strip(), row
         assert row[4].strip(), row
+
+
+def _disagreements(page: Path) -> set[str]:
+    """The names of the list's lines."""
+    lines = page.read_text().split(f"\n## {DISAGREEMENTS}\n")[1].splitlines()
+    return {line.removeprefix("|").split("|")[0].strip() for line in lines if line.startswith("| ")} - {"on"}
+
+
+def _where_we_differ(page: Path) -> list[tuple[str, str]]:
+    """(the line that a row names, the paper's word)."""
+    rows = [(said, where.removeprefix(DIFFERS)) for said, where, _ in _rows(page) if where.startswith(DIFFERS)]
+    return [(where.partition(": ")[0], said) for said, where in rows]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_where_we_differ_the_list_of_disagreements_has_a_line(page: Path) -> None:
+    known = _disagreements(page)
+    assert [said for line, said in _where_we_differ(page) if line not in known] == []
+
+
+@pytest.mark.parametrize(("page", "lines"), list(zip(PAGES, DIFFERING, strict=True)), ids=[page.stem for page in PAGES])
+def test_a_line_in_which_the_paper_is_not_followed_has_a_row_that_says_so(page: Path, lines: set[str]) -> None:
+    assert lines <= _disagreements(page)
+    assert {line for line, _ in _where_we_differ(page)} == lines
 
 
 def _errors_named_in(module: str) -> set[str]:
