@@ -15,7 +15,7 @@ from metadata_log.directory import read_meta_properties, write_partition_metadat
 from metadata_log.errors import DirectoryError
 from metadata_log.files.simulated_files import SimulatedCrash
 from metadata_log.ids import NodeId, TopicId
-from quorum.node.core.ports import ImagePublished, NodeEvent
+from quorum.node.core.ports import HoldChanged, ImagePublished, NodeEvent
 from tests.simulation.life import Life
 from tests.simulation.node import DATA, Node
 from tests.simulation.world import US_PER_MS
@@ -101,6 +101,8 @@ class AgentNode(Node):
 
     def on_event(self, event: NodeEvent) -> None:
         super().on_event(event)
+        if type(event) is HoldChanged and event.hold is not None:
+            self.world.note("an agent holds")
         if type(event) is not ImagePublished:
             return
         self._changes = joined(self._changes, event.before, event.after, event.changes)
@@ -118,7 +120,7 @@ class AgentNode(Node):
     def _reconcile(self, boot: int) -> None:
         if boot != self.boot or not self.is_up:
             return
-        if self.is_frozen:
+        if self.is_frozen or self.executor.fence.held is not None:
             self.world.after(_RECONCILE_EVERY_US, self._reconcile, boot)
             return
         self._is_due = False
@@ -139,7 +141,7 @@ class AgentNode(Node):
         if boot != self.boot or not self.is_up:
             return
         try:
-            if not self.is_frozen:
+            if not self.is_frozen and self._is_known and self.executor.fence.held is None:
                 self._look_at_time()
                 staged = self.partitions.staged
                 self.partitions.remove_due()

@@ -55,5 +55,21 @@ LEADER_FAULTS: Final = (
 )
 """What is done to leaders on purpose; `faults_leader` and `faults_rivals` do them."""
 
+FOREIGN_FAULTS: Final = ("another quorum",)
+"""Those of some stories with agents; `faults_foreign` does them."""
+
+ALL: Final = frozenset(
+    {
+        *FAULTS,
+        *SNAPSHOT_FAULTS,
+        *VOTER_FAULTS,
+        *VOTER_PLANS,
+        *UPGRADE_FAULTS,
+        *LEADER_FAULTS,
+        *FOREIGN_FAULTS,
+    }
+)
+"""Every name."""
+
 ROT: Final = ("bit rot", "snapshot rot", "rot ahead")
 """Those that flip bits."""

@@ -14,14 +14,8 @@ import msgspec
 from metadata_log.directory import METADATA_DIRECTORY
 from tests.simulation.clock import TRUE_RATE
 from tests.simulation.cluster import Cluster
-from tests.simulation.fault_names import (
-    FAULTS,
-    LEADER_FAULTS,
-    SNAPSHOT_FAULTS,
-    UPGRADE_FAULTS,
-    VOTER_FAULTS,
-    VOTER_PLANS,
-)
+from tests.simulation.fault_names import ALL
+from tests.simulation.faults_foreign import another_quorum
 from tests.simulation.faults_leader import (
     depose,
     hand_over,
@@ -342,12 +336,13 @@ _DO: Final[dict[str, Callable[[Cluster, Pick], None]]] = {
     "early change": lambda cluster, pick: early_change(cluster, pick.of(1 << 20)),
     "change unheard": lambda cluster, pick: change_unheard(cluster, pick.of(1 << 20)),
     "replaced and counted": lambda cluster, pick: replaced_and_counted(cluster, pick.of(1 << 20)),
+    "another quorum": lambda cluster, pick: another_quorum(cluster, pick.of(1 << 24)),
     "upgrade": lambda cluster, pick: upgrade(cluster),
     "upgrade twice": lambda cluster, pick: upgrade_twice(cluster, pick.of(1 << 20)),
     "upgrade unheard": lambda cluster, pick: upgrade_unheard(cluster, pick.of(1 << 20)),
 }
 
-if set(_DO) != {*FAULTS, *SNAPSHOT_FAULTS, *VOTER_FAULTS, *VOTER_PLANS, *UPGRADE_FAULTS, *LEADER_FAULTS}:
+if set(_DO) != ALL:
     raise AssertionError("every named fault is done here, and no other")
 
 
@@ -366,6 +361,7 @@ def make_peace(cluster: Cluster) -> None:
     network.cut.clear()
     network.refused.clear()
     network.late_us.clear()
+    network.impostors.clear()
     for client in cluster.clients:
         client.pinned = None
     network.manners = msgspec.structs.replace(cluster.setup.link, drop=0.0, duplicate=0.0)

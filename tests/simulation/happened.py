@@ -41,6 +41,8 @@ EFFECTS: Final = (
     "the voters change",
     "a disk is replaced",
     "kraft.version is raised",
+    "another quorum answers",
+    "an agent holds",
 )
 """Each happens in the first stories; a test of the campaign holds it."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from tests.simulation.admin_mutants import ADMIN_MUTANTS
+from tests.simulation.fence_mutants import FENCE_MUTANTS
 from tests.simulation.mutants_leader import LEADER_MUTANTS
 from tests.simulation.planting import Mutant
 from tests.simulation.snapshot_mutants import SNAPSHOT_MUTANTS
@@ -334,5 +335,6 @@ MUTANTS: Final = (
     *_DEEP,
     *LEADER_MUTANTS,
     *VOTER_MUTANTS,
+    *FENCE_MUTANTS,
     *ADMIN_MUTANTS,
 )

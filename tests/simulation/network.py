@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tests.simulation.cluster import Cluster
+    from tests.simulation.faults_foreign import Impostor
     from tests.simulation.node import Node
 
 _CLIENT_DEADLINE_MS: Final = 3_000
@@ -63,6 +64,8 @@ class SimulatedNetwork:
         """Of these pairs the one is told at once that the other cannot be reached."""
         self.late_us: dict[tuple[int, int], int] = {}
         """By how much answers of one machine to another come later than they would."""
+        self.impostors: dict[int, Impostor] = {}
+        """By agent: the one that answers it in place of all controllers."""
         self._last_id = 0
         self._latest: dict[tuple[int, int, int], int] = {}
 
@@ -120,7 +123,7 @@ class SimulatedNetwork:
             self._world.note("a message overtakes another")
         else:
             self._latest[way] = flight.request.correlation
-        if flight.is_done:
+        if flight.is_done or self._is_taken_over(flight):
             return
         if not target.is_up:
             if target.is_powered and not self.is_lost(target.node_id, node.node_id):
@@ -137,6 +140,17 @@ class SimulatedNetwork:
             self._respond(flight, call, request_id, response)
 
         target.deliver(target.boot, PeerRequested(request_id=request_id, call=call, respond=respond))
+
+    def _is_taken_over(self, flight: Flight) -> bool:
+        impostor = self.impostors.get(flight.node.node_id)
+        if impostor is None or impostor.until_us <= self._world.now_us or not flight.node.is_up:
+            return False
+        response = impostor.answer(flight.request)
+        if response is None:
+            return False
+        self._world.note("another quorum answers")
+        self._world.after(self.delay_us(), self._answered, flight, response)
+        return True
 
     def _respond(self, flight: Flight, call: PeerCall, request_id: int, response: PeerResponse) -> None:
         target, node = flight.target, flight.node

@@ -17,6 +17,7 @@ from quorum.node.core.retention import SnapshotConfig
 from quorum.raft.config import RaftConfig
 from tests.simulation.fault_names import (
     FAULTS,
+    FOREIGN_FAULTS,
     LEADER_FAULTS,
     ROT,
     SNAPSHOT_FAULTS,
@@ -28,6 +29,7 @@ from tests.simulation.fault_names import (
 _CHANGES: Final = ("add voter", *VOTER_FAULTS)
 CALM_MS: Final = 400
 """Before the first fault."""
+_FOREIGN: Final = 0xF02_001
 _STATIC: Final = 0x57A_79B
 """By this no red seed, and none at which the table of planted bugs says that one is caught, has lost its story."""
 
@@ -103,7 +105,8 @@ def story_of(seed: int) -> Setup:
     setup = _with_other_voters(setup, random.Random(seed ^ 0x0_7E25_0F_C0DE))
     setup = _with_administrators(setup, random.Random(seed ^ 0xAD_41_157))
     setup = _with_one_plan(setup, random.Random(seed ^ 0xF0C_05))
-    return _with_static_voters(setup, random.Random(seed ^ _STATIC))
+    setup = _with_static_voters(setup, random.Random(seed ^ _STATIC))
+    return _with_another_quorum(setup, random.Random(seed ^ _FOREIGN))
 
 
 def _with_other_voters(setup: Setup, chance: random.Random) -> Setup:
@@ -140,6 +143,16 @@ def _with_static_voters(setup: Setup, chance: random.Random) -> Setup:
         steps.append(Step(at_ms=at_ms, fault=chance.choice(kinds), pick=chance.getrandbits(48)))
     raft = msgspec.structs.replace(setup.raft, request_timeout_ms=chance.choice((100, 400, 2_000)))
     return msgspec.structs.replace(setup, static_voters=True, raft=raft, steps=_sorted(steps))
+
+
+def _with_another_quorum(setup: Setup, chance: random.Random) -> Setup:
+    """Let another quorum answer agents, one story in ten."""
+    if chance.randrange(10):
+        return setup
+    every_ms, at_ms, steps = chance.choice((300, 900)), CALM_MS, list(setup.steps)
+    while (at_ms := at_ms + 1 + int(chance.expovariate(1 / every_ms))) < setup.duration_ms:
+        steps.append(Step(at_ms=at_ms, fault=chance.choice(FOREIGN_FAULTS), pick=chance.getrandbits(48)))
+    return msgspec.structs.replace(setup, observers=max(setup.observers, 1), steps=_sorted(steps))
 
 
 def _with_administrators(setup: Setup, chance: random.Random) -> Setup:

@@ -124,6 +124,12 @@ LINES: Final = (
         {"kraft.version is raised": "acknowledged"},
     ),
     Line(
+        "another quorum with the same cluster id",
+        "`another_quorum`, `Impostor`",
+        ("another quorum",),
+        {"another quorum answers": "answered", "an agent holds": "held"},
+    ),
+    Line(
         "snapshots and trims",
         "`_snapshot`, `_left_behind`",
         ("snapshot", "left behind"),

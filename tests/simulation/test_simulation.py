@@ -11,14 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.simulation.campaign import Tally, replay_command, report, run_for, run_seeds
-from tests.simulation.fault_names import (
-    FAULTS,
-    LEADER_FAULTS,
-    SNAPSHOT_FAULTS,
-    UPGRADE_FAULTS,
-    VOTER_FAULTS,
-    VOTER_PLANS,
-)
+from tests.simulation.fault_names import ALL
 from tests.simulation.happened import EFFECTS
 from tests.simulation.mutant_proof import against_types, prove
 from tests.simulation.mutant_run import try_apart
@@ -91,7 +84,7 @@ def test_any_seed_may_draw_any_kind_of_fault() -> None:
     for first in (0, 100_000):
         stories = [story_of(seed) for seed in range(first, first + 400)]
         drawn = {step.fault for story in stories for step in story.steps}
-        assert drawn == {*FAULTS, *SNAPSHOT_FAULTS, *VOTER_FAULTS, *VOTER_PLANS, *UPGRADE_FAULTS, *LEADER_FAULTS}
+        assert drawn == ALL
         assert 20 < sum(story.static_voters for story in stories) < 80
         assert 60 < sum(story.changes_voters for story in stories) < 250
 
@@ -135,9 +128,7 @@ def test_the_command_to_replay_names_what_was_kept() -> None:
 
 def test_the_statistics_in_the_documentation_have_a_place_for_every_fault_and_effect() -> None:
     faults = [fault for line in LINES for fault in line.faults]
-    assert sorted(faults) == sorted(
-        {*FAULTS, *SNAPSHOT_FAULTS, *VOTER_FAULTS, *VOTER_PLANS, *UPGRADE_FAULTS, *LEADER_FAULTS}
-    )
+    assert sorted(faults) == sorted(ALL)
     assert sorted(effect for line in LINES for effect in line.effects) == sorted(EFFECTS)
     assert _without_numbers(statistics_block(Tally())) == _without_numbers(written_statistics())
 

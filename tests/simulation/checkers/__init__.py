@@ -17,7 +17,7 @@ from quorum.api.error_codes import Error
 from quorum.api.raft_messages import EndQuorumEpochRequest, FetchRequest, Request, VoteRequest, VoteResponse
 from quorum.api.voter_messages import UpgradeKRaftVersionRequest
 from quorum.node.core.checkpoint_jobs import SnapshotGenerated, SnapshotLoaded
-from quorum.node.core.ports import ImagePublished, NodeEvent, OutgoingRequest, RoleChanged, VotersKnown
+from quorum.node.core.ports import ImagePublished, NodeEvent, OutgoingRequest, Refused, RoleChanged, VotersKnown
 from tests.simulation.checkers.broken import Broken
 from tests.simulation.checkers.committed import Committed
 from tests.simulation.checkers.directories import check_plan
@@ -28,6 +28,7 @@ from tests.simulation.checkers.image_equality import check_image
 from tests.simulation.checkers.log_matching import LogMatching
 from tests.simulation.checkers.one_leader import OneLeader
 from tests.simulation.checkers.own_errors import check_failure
+from tests.simulation.checkers.own_ids import check_refusal
 from tests.simulation.checkers.promises import check_fetch, check_outcome, check_upgrade, check_wish
 from tests.simulation.checkers.reads import check_read
 from tests.simulation.checkers.reference import Reference
@@ -73,7 +74,8 @@ class Checkers:
             node.world.note("an epoch has a leader")
         elif kind is VotersKnown:
             self.voters.on_voters(node, event)  # type: ignore[arg-type]
-
+        elif kind is Refused:
+            check_refusal(node.node_id, event)  # type: ignore[arg-type]
         elif kind is SnapshotGenerated:
             check_snapshot(node.node_id, node.files, self.data, event.end, self.reference)  # type: ignore[union-attr]
         elif kind is SnapshotLoaded:
