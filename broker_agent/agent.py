@@ -85,7 +85,7 @@ class Agent:
     def on_event(self, event: NodeEvent) -> None:
         """Gather what has to be reconciled; called from within the driver's turn."""
         if isinstance(event, HoldChanged):
-            self._on_hold(event)
+            self._on_hold()
         if not isinstance(event, ImagePublished):
             return
         self._changes = joined(self._changes, event.before, event.after, event.changes)
@@ -93,15 +93,27 @@ class Agent:
         self._is_registered_in_image |= own is not None and own.incarnation_id == self.incarnation_id
         if self._is_registered_in_image:
             self._has_changed.set()
-            self._may_remove.set()
+        self._judge_image()
 
-    def _on_hold(self, event: HoldChanged) -> None:
-        """While the observer holds, nothing is staged or removed by what it knows, and no sign of life is given."""
-        if event.hold is not None:
-            self._may_remove.clear()
-        elif self._is_registered_in_image:
-            self._may_remove.set()
+    def _on_hold(self) -> None:
+        """Stage and remove nothing while the observer holds, and give no sign of life."""
+        self._judge_image()
         self._life_moves.set()
+
+    def _judge_image(self) -> None:
+        """Let directories be changed by the image if it holds this start's registration and the observer follows."""
+        if self._is_registered_in_image and self.driver.held is None:
+            self._may_remove.set()
+        else:
+            self._may_remove.clear()
+
+    def why_not_compared(self) -> str | None:
+        """Return why no directory may be changed by the image now; None if one may."""
+        if self.driver.held is not None:
+            return f"the agent holds, and changes nothing: {self.driver.held.what}"
+        if not self._is_registered_in_image:
+            return "the agent has not applied the log up to its own registration yet"
+        return None
 
     # --- running
 
@@ -207,11 +219,11 @@ class Agent:
             await self.compare()
 
     async def compare(self) -> Comparison | None:
-        """Compare the disks with the image now; return None before the image holds this start's registration.
+        """Compare the disks with the image now; return None while `why_not_compared` has a reason.
 
         Callers that come while one comparison is under way share it.
         """
-        if not self._is_registered_in_image:
+        if self.why_not_compared() is not None:
             return None
         if self._comparing is None or self._comparing.done():
             self._comparing = asyncio.create_task(self._compare_now(), name="comparison")

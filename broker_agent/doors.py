@@ -92,9 +92,7 @@ class AgentDoor(agent_pb2_grpc.AgentServicer):
         """A full comparison, now."""
         found = await self._agent.compare()
         if found is None:
-            await context.abort(
-                grpc.StatusCode.FAILED_PRECONDITION, "the agent has not applied the log up to its own registration yet"
-            )
+            await context.abort(grpc.StatusCode.FAILED_PRECONDITION, self._agent.why_not_compared() or "ask again")
         return agent_pb2.VerifyAgentResponse(
             directories=found.directories,
             gone=found.gone,

@@ -19,6 +19,7 @@ from metadata_log.files.os_files import OsFiles
 from metadata_log.ids import METADATA_TOPIC_NAME
 from quorum.cli.demo.cluster import Cluster, Node, wait_until
 from quorum.client import Client
+from quorum.client.agent_status import NotReadyError, verify_agent
 from tests.support.kafka.runbook import Block, blocks_of
 
 AGENT_HOST = 21
@@ -144,6 +145,8 @@ def test_agents_hold_beside_controllers_that_were_formatted_again(cluster: Clust
         own_id, other_id = _ids_in_error(agent)
         assert own_id in page
         assert other_id in page
+        with pytest.raises(NotReadyError, match="holds, and changes nothing"):
+            asyncio.run(verify_agent(agent.grpc_address, 10))
     assert [_log(agent) for agent in agents] == logs
     for agent in agents:
         assert _partitions(agent) == _expected(TOPICS)
