@@ -21,6 +21,7 @@ import msgspec
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
+from metadata_log.files.os_files import OsFiles
 from metadata_log.ids import id_text
 from metadata_log.records import MetadataRecord
 from metadata_log.records.codec import READERS
@@ -62,13 +63,13 @@ _BATCH_TYPES: Final = {
 }  # fmt: skip
 
 
-def write_parquet(export: Path, target: Path) -> Decoded:
+def write_parquet(export: Path, target: Path, files: OsFiles | None = None) -> Decoded:
     """The tables as Parquet."""
     batches = 0
     with ExitStack() as stack:
         batch_table = stack.enter_context(_BatchTable(target))
         tables = _Tables(target, stack)
-        for file, batch in sound_batches(export):
+        for file, batch in sound_batches(export, files or OsFiles()):
             batches += 1
             fields = [getattr(batch.header, name) for name in BATCH_FIELDS]
             batch_table.add([file, batch.position, *fields], raw_bytes(batch))

@@ -36,7 +36,7 @@ _SCHEMA: Final = pa.schema(
 
 
 def write_table(
-    paths: Sequence[str], selection: Selection, form: str, out: BinaryIO
+    paths: Sequence[str], selection: Selection, form: str, out: BinaryIO, files: OsFiles
 ) -> Iterator[tuple[str, Flaw | str]]:
     """Write the records of these files to `out`, as `parquet` or as an Arrow stream (`arrow`), while being iterated.
 
@@ -46,14 +46,14 @@ def write_table(
     found: list[tuple[str, Flaw | str]] = []
     with pq.ParquetWriter(out, _SCHEMA) if form == "parquet" else pa.ipc.new_stream(out, _SCHEMA) as writer:
         for path in paths:
-            found += [(path, flaw) for flaw in _write_rows(path, selection, writer)]
+            found += [(path, flaw) for flaw in _write_rows(path, selection, writer, files)]
     out.flush()
     yield from found
 
 
-def _write_rows(path: str, selection: Selection, writer: Any) -> Iterator[Flaw | str]:
+def _write_rows(path: str, selection: Selection, writer: Any, files: OsFiles) -> Iterator[Flaw | str]:
     try:
-        for rows in _rows_of(path, selection):
+        for rows in _rows_of(path, selection, files):
             if isinstance(rows, Flaw):
                 yield rows
             else:
@@ -62,8 +62,8 @@ def _write_rows(path: str, selection: Selection, writer: Any) -> Iterator[Flaw |
         yield REMOVED
 
 
-def _rows_of(path: str, selection: Selection) -> Iterator[list[TextRow] | Flaw]:
-    handle = OsFiles().open(path, read_only=True)
+def _rows_of(path: str, selection: Selection, files: OsFiles) -> Iterator[list[TextRow] | Flaw]:
+    handle = files.open(path, read_only=True)
     try:
         course = Course(handle, handle.size(), first_offset_of(path))
         while course.tail is None:

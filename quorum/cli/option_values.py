@@ -9,6 +9,7 @@ from typing import Annotated, Final
 
 import typer
 
+from metadata_log.files.os_files import OsFiles
 from metadata_log.ids import DirectoryId, InvalidIdError, parse_directory_id, why_no_cluster_id
 from quorum.cli.errors import wrong_use
 
@@ -19,8 +20,21 @@ GroupReadable = Annotated[
     typer.Option("--group-readable", help="Let its group read what is written, too: it is closed to others."),
 ]
 
+Redact = Annotated[
+    bool, typer.Option("--redact", help="Show no SCRAM salts and keys, and no passwords of configs; lengths stay.")
+]
+
 _MOST_S: Final = 1e9
 """Thirty years. What is more, infinite, or no number at all is a slip."""
+
+
+def reading_files(*, redact: bool) -> OsFiles:
+    """Return the files of logs, read with or without their secrets."""
+    if not redact:
+        return OsFiles()
+    from metadata_log.tools.read.redacted_files import RedactedFiles  # noqa: PLC0415  (not needed for help)
+
+    return RedactedFiles()
 
 
 def a_time(seconds: float) -> float:

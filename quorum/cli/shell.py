@@ -9,15 +9,18 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
+import msgspec
 import typer
 
 from quorum import __version__
 from quorum.cli.errors import FAILED, say, wrong_use
 from quorum.cli.log_history import an_earlier_offset_may_help, only_history, say_what_is_lost
+from quorum.cli.option_values import Redact, reading_files
 from quorum.cli.output import Output, OutputFormat, show_json
 from quorum.plain_text import on_one_line
 
 if TYPE_CHECKING:
+    from metadata_log.tools.read.history import LogHistory
     from metadata_log.tools.shell.shell import Shell
 
 EPILOG: Final = (
@@ -36,6 +39,7 @@ def run(
         list[str] | None, typer.Option("-c", "--command", help="A command to answer; may be repeated.")
     ] = None,
     at: Annotated[str | None, typer.Option("--at", help="Begin at this offset (exclusive) or time.")] = None,
+    redact: Redact = False,
     output: Output = OutputFormat.TABLE,
 ) -> None:
     """Walk through all that a metadata log says, at any moment that it still holds: help lists the commands.
@@ -50,9 +54,12 @@ def run(
     from metadata_log.tools.shell.answers import answer  # noqa: PLC0415
     from metadata_log.tools.shell.shell import Exit, Shell, words_of  # noqa: PLC0415  (not needed for help)
 
-    history = only_history(path)
+    def opened() -> LogHistory:
+        return msgspec.structs.replace(only_history(path), files=reading_files(redact=redact))
+
+    history = opened()
     is_short = say_what_is_lost(history)
-    shell = Shell(history, __version__, lambda: only_history(path))
+    shell = Shell(history, __version__, opened)
     with an_earlier_offset_may_help():
         if at is not None:
             *notes, where = shell.call(["at", at])

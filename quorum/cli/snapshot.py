@@ -11,7 +11,7 @@ import typer
 
 from quorum.cli.errors import CliError, say, wrong_use
 from quorum.cli.log_history import an_earlier_offset_may_help, only_history, what_is_lost
-from quorum.cli.option_values import GroupReadable, check_cluster_id
+from quorum.cli.option_values import GroupReadable, Redact, check_cluster_id
 from quorum.cli.output import Output, OutputFormat, show_object, shown, text_of
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ def save(
         int | None, typer.Option("--at", min=0, help="Exclusive end offset; default: the end of the log.")
     ] = None,
     group_readable: GroupReadable = False,
+    redact: Redact = False,
     output: Output = OutputFormat.TABLE,
 ) -> None:
     """Write all metadata at an offset to one file: topics with their ids, configs, ACLs, credentials, voters.
@@ -47,30 +48,32 @@ def save(
     from metadata_log.tools.read.contents import read_identity  # noqa: PLC0415
     from metadata_log.tools.read.history import past_removals  # noqa: PLC0415
 
-    history = _history(source)
+    history = _history(source, redact)
     if at is None:
         _require_whole_end(history)
     with an_earlier_offset_may_help():
-        state = past_removals(lambda: _state(source, at))
+        state = past_removals(lambda: _state(source, at, redact))
     identity = read_identity(history.path if history.path.is_dir() else history.path.parent, history.files)
     cluster_id = None if identity is None else identity.cluster_id
     manifest = save_backup(state, target, cluster_id=cluster_id, now_ms=_now_ms(), group_readable=group_readable)
     _show(output, target, manifest)
 
 
-def _history(source: Path) -> LogHistory:
+def _history(source: Path, redact: bool) -> LogHistory:
     """Return the log whose states are copied; of a directory, only files that are its own."""
     from metadata_log.files.own_files import OwnFiles, require_own_directory  # noqa: PLC0415  (not needed for help)
+    from metadata_log.tools.read.redacted_files import RedactedFiles  # noqa: PLC0415
 
     history = only_history(source)
-    if not history.path.is_dir():
-        return history
-    require_own_directory(str(history.path))
-    return msgspec.structs.replace(history, files=OwnFiles())
+    files = history.files
+    if history.path.is_dir():
+        require_own_directory(str(history.path))
+        files = OwnFiles()
+    return msgspec.structs.replace(history, files=RedactedFiles(files) if redact else files)
 
 
-def _state(source: Path, at: int | None) -> State:
-    history = _history(source)
+def _state(source: Path, at: int | None, redact: bool) -> State:
+    history = _history(source, redact)
     return history.state_at() if at is None else history.exact(at)
 
 

@@ -15,19 +15,21 @@ import os
 import shutil
 import stat
 import time
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 
 from metadata_log.directory import MetaProperties
-from metadata_log.errors import DirectoryError, WrongUseError
+from metadata_log.errors import DirectoryError, RecordError, WrongUseError
 from metadata_log.files.os_files import OsFiles
 from metadata_log.files.own_files import OwnFiles, require_own_directory
+from metadata_log.format.batch import batch_values
 from metadata_log.ids import id_text
-from metadata_log.storage.segment import segment_bases, segment_file
+from metadata_log.records import UserScramCredentialRecord, decode_record
+from metadata_log.storage.segment import LocatedBatch, segment_bases, segment_file
 from metadata_log.tools.new_files import close_tree, naming, require_new_directory
 from metadata_log.tools.read.contents import LogContents, data_files, metadata_directory, read_contents, read_identity
 from metadata_log.tools.read.fast_scan import walk
@@ -43,6 +45,8 @@ from metadata_log.tools.read.scan import Damage, Fault, scan
 from metadata_log.tools.read.sources import find_sources
 from metadata_log.tools.verify.lost_end import LostEnd, lost_end
 
+DECODED: Final = "decoded"
+Written = TypeVar("Written")
 _ATTEMPTS: Final = 5
 _COPY_BYTES: Final = 4 << 20
 _PATIENCE_S: Final = 5.0
@@ -101,6 +105,53 @@ def export_replica(
         shutil.rmtree(beside, ignore_errors=True)
     OsFiles().fsync_dir(str(target_dir.parent))
     return manifest
+
+
+def export_tables(
+    source_dir: Path, target_dir: Path, write: Callable[[Path, Path], Written], *, group_readable: bool = False
+) -> Written:
+    """Let `write(log, target)` make decoded tables of a replica's log in a new directory, and copy nothing else.
+
+    Raises:
+        ExportError, TargetError: as `export_replica`.
+        OSError: a file cannot be read or written; nothing is left of the target.
+    """
+    directory = metadata_to_export(source_dir)
+    require_new_directory(target_dir, "name a new directory")
+    beside = target_dir.parent / f".{target_dir.name}.unfinished"
+    shutil.rmtree(beside, ignore_errors=True)
+    target_dir.parent.mkdir(parents=True, exist_ok=True)
+    beside.mkdir(mode=0o700)
+    try:
+        with naming(target_dir, hidden=beside):
+            (beside / DECODED).mkdir()
+            done = write(directory, beside / DECODED)
+            close_tree(beside, group_readable=group_readable)
+            os.rename(beside, target_dir)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+    OsFiles().fsync_dir(str(target_dir.parent))
+    return done
+
+
+def credentials_in(export_dir: Path) -> int:
+    """Return of how many users the files of an export hold SCRAM credentials, or held them once."""
+    users = set[str]()
+    for name in data_files(os.listdir(export_dir)):
+        with closing(OsFiles().open(str(export_dir / name), read_only=True)) as handle:
+            for found in walk(handle):
+                if isinstance(found, LocatedBatch) and not found.header.is_control:
+                    users.update(_users_of(found))
+    return len(users)
+
+
+def _users_of(batch: LocatedBatch) -> Iterator[str]:
+    for value in batch_values(batch.buffer, batch.header, batch.at):
+        if value[1:2] == bytes((UserScramCredentialRecord.API_KEY,)):
+            with suppress(RecordError):
+                record = decode_record(value)
+                if isinstance(record, UserScramCredentialRecord):
+                    yield record.name
 
 
 def _manifest(identity: MetaProperties, contents: LogContents, lost: LostEnd) -> Manifest:

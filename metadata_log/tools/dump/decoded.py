@@ -36,6 +36,7 @@ from metadata_log.tools.read.scan import Damage, scan
 
 DECODED: Final = "decoded"
 BATCHES: Final = "batches"
+_FILES: Final = OsFiles()
 UNREADABLE: Final = "UNREADABLE"
 BATCH_FIELDS: Final = (
     "base_offset", "last_offset", "partition_leader_epoch", "base_timestamp", "max_timestamp", "attributes",
@@ -80,13 +81,13 @@ def write_beside(export: Path, write: Callable[[Path, Path], Decoded], *, group_
     return done
 
 
-def write_json_lines(export: Path, target: Path) -> Decoded:
+def write_json_lines(export: Path, target: Path, files: OsFiles = _FILES) -> Decoded:
     """The tables as JSON lines."""
     batches = records = 0
     with ExitStack() as stack:
         batch_lines = stack.enter_context((target / f"{BATCHES}.jsonl").open("w", encoding="utf-8"))
         by_type: dict[str, IO[str]] = {}
-        for file, batch in sound_batches(export):
+        for file, batch in sound_batches(export, files):
             batches += 1
             batch_lines.write(_batch_line(file, batch))
             for row in decoded_rows(file, batch):
@@ -100,10 +101,10 @@ def write_json_lines(export: Path, target: Path) -> Decoded:
     return Decoded(batches=batches, records=records)
 
 
-def sound_batches(export: Path) -> Iterator[tuple[str, LocatedBatch]]:
+def sound_batches(export: Path, files: OsFiles = _FILES) -> Iterator[tuple[str, LocatedBatch]]:
     """Every sound batch of the segments and checkpoints of a directory, with its file's name."""
     for name in data_files(os.listdir(export)):
-        handle = OsFiles().open(str(export / name), read_only=True)
+        handle = files.open(str(export / name), read_only=True)
         try:
             for found in scan(handle):
                 if not isinstance(found, Damage):

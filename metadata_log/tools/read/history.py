@@ -115,7 +115,7 @@ class LogHistory(msgspec.Struct, frozen=True, kw_only=True):
     path: Path
     segments: tuple[tuple[int, Path], ...]
     checkpoints: tuple[tuple[OffsetAndEpoch, Path], ...]
-    files: Files = _FILES
+    files: OsFiles = _FILES
 
     def batches(self, start: int = 0) -> Iterator[LocatedBatch]:
         """Whole batches from the one at offset `start` on; a torn tail is left out, as a node would.

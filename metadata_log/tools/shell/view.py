@@ -12,7 +12,6 @@ from functools import cached_property
 import msgspec
 
 from metadata_log.errors import UnknownRecordError
-from metadata_log.files.os_files import OsFiles
 from metadata_log.format.batch import batch_values
 from metadata_log.ids import TopicId
 from metadata_log.image import ImageBuilder, Map, MetadataImage, Replayer, ReplayError, TopicImage, TopicsImage
@@ -99,7 +98,7 @@ def view_at(history: LogHistory, end: int | None = None) -> View:
     origin = history.origin(end)
     if origin is None:
         return View(history.state_at(end))
-    checkpoint = read_checkpoint(OsFiles(), str(origin[1]))
+    checkpoint = read_checkpoint(history.files, str(origin[1]))
     lazy = LazyCheckpoint(checkpoint)
     tail = list(_tail(history, int(origin[0].offset), end))
     touched = _touched(lazy, tail)

@@ -30,6 +30,7 @@ from quorum.cli.log.dump_options import (
 )
 from quorum.cli.log.dump_output import DumpFormat, Renderer, Writer, named, require_log, show_files, write_past_trouble
 from quorum.cli.log.files import check_one_cluster_of, files_of, metadata_logs
+from quorum.cli.option_values import Redact, reading_files
 
 if TYPE_CHECKING:
     from metadata_log.tools.dump.pieces import Piece
@@ -58,6 +59,7 @@ def run(
     topic: Topics = None,
     broker: Broker = None,
     follow: Follow = False,
+    redact: Redact = False,
 ) -> None:
     """Print every batch and record of metadata logs and checkpoints, of ours or of Apache Kafka's.
 
@@ -70,12 +72,15 @@ def run(
     if len(paths) > 1:
         check_one_cluster_of(paths)
     selection = selection_of(files, first, end, since, until, epoch, kind, topic, broker)
+    if redact and follow:
+        raise wrong_use("--follow and --redact exclude each other")
+    port = reading_files(redact=redact)
     if output in _BINARY:
         if follow:
             raise wrong_use(f"--follow has no end, and {output} is written at the end: use -o jsonl")
-        _write_table(files, selection, output)
+        _write_table(files, selection, output, port)
         return
-    renderer = Renderer(output, style, selection)
+    renderer = Renderer(output, style, selection, port)
     if follow:
         _follow(paths, renderer)
         return
@@ -129,7 +134,7 @@ def _write_added(piece: Piece, path: str, renderer: Renderer, writer: Writer) ->
         handle.close()
 
 
-def _write_table(files: list[Path], selection: Selection, form: DumpFormat) -> None:
+def _write_table(files: list[Path], selection: Selection, form: DumpFormat, port: OsFiles) -> None:
     import sys  # noqa: PLC0415
 
     from quorum.cli.errors import needs_analysis  # noqa: PLC0415
@@ -149,7 +154,7 @@ def _write_table(files: list[Path], selection: Selection, form: DumpFormat) -> N
         from metadata_log.analysis.dump_tables import write_table  # noqa: PLC0415
 
         sys.stdout.flush()
-        flaws = list(write_table([str(file) for file in files], selection, form.value, sys.stdout.buffer))
+        flaws = list(write_table([str(file) for file in files], selection, form.value, sys.stdout.buffer, port))
     for path, flaw in flaws:
         say(f"kraft: {path}: {flaw}")
     if flaws:

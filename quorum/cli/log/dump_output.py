@@ -44,6 +44,7 @@ class DumpFormat(enum.StrEnum):
 
 _TABLE: Final = "{:>10}  {:>5}  {:<24}  {:<34}  {:>7}  {}\n"
 _SEPARATOR: Final = ",\n"
+_FILES: Final = OsFiles()
 _EVERYTHING: Final = Selection()
 
 
@@ -55,8 +56,10 @@ class Renderer:
         form: DumpFormat = DumpFormat.TEXT,
         style: Style = Style.KAFKA_4_3,
         selection: Selection = _EVERYTHING,
+        files: OsFiles = _FILES,
     ) -> None:
         self.form = form
+        self.files = files
         self._style = style
         self._selection = selection
 
@@ -179,7 +182,7 @@ def dump_file(path: str, renderer: Renderer, writer: Writer) -> int:
         CliError: it is no log.
         FileNotFoundError: it is gone.
     """
-    handle = OsFiles().open(path, read_only=True)
+    handle = renderer.files.open(path, read_only=True)
     try:
         lost = EndOfLog(path)
         course = Course(handle, handle.size(), first_offset_of(path), lost.is_certain)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import msgspec
 import typer
 
+from metadata_log.files.os_files import OsFiles
 from quorum.cli.errors import FAILED, needs_analysis, say, wrong_use
 from quorum.cli.log import diff as log_diff
 from quorum.cli.log import dump, timeline, verify
@@ -20,6 +21,8 @@ from quorum.cli.output import as_asked, show_json
 if TYPE_CHECKING:
     from metadata_log.tools.dump.decoded import Decoded
     from metadata_log.tools.read.manifest import Manifest
+
+_Write: TypeAlias = "Callable[[Path, Path, OsFiles], Decoded]"
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -60,6 +63,9 @@ def export(
         ),
     ] = None,
     group_readable: GroupReadable = False,
+    redact: Annotated[
+        bool, typer.Option("--redact", help="Write decoded tables alone (-o jsonl or parquet), without credentials.")
+    ] = False,
     output: Annotated[
         ExportFormat,
         typer.Option(
@@ -78,23 +84,53 @@ def export(
     Exit status 0: all is copied. 1: it is, and a part of it is damaged or proven lost. 2: there is no log, or no place
     for the copy.
     """
-    from metadata_log.tools.backup.export import damage_in, export_replica  # noqa: PLC0415  (not needed for help)
+    from metadata_log.tools.backup.export import export_replica  # noqa: PLC0415  (not needed for help)
 
     tables = _tables(output)
+    if redact:
+        _export_redacted(directory, target, tables, group_readable)
+        return
     high_watermark = None if live is None else _high_watermark(directory, live)
     manifest = export_replica(directory, target, high_watermark=high_watermark, group_readable=group_readable)
     decoded = None if tables is None else _write_tables(target, tables, group_readable)
     _show_export(output, target, manifest, decoded)
+    _tell(output, directory, target, manifest)
+
+
+def _tell(output: ExportFormat, directory: Path, target: Path, manifest: Manifest) -> None:
+    """Say that an export is a secret, and what of it is damaged or lost.
+
+    Raises:
+        Exit: something is.
+    """
+    from metadata_log.tools.backup.export import credentials_in, damage_in  # noqa: PLC0415  (not needed for help)
+
+    in_no_table = ", and in no table" if output in (ExportFormat.JSONL, ExportFormat.PARQUET) else ""
+    users = credentials_in(target)
+    if users and output is not ExportFormat.JSON:
+        print(f"It holds credentials of {users} user{'' if users == 1 else 's'}: keep it as a secret.")
     damaged = list(damage_in(target))
     for name, damage in damaged:
         say(
             f"kraft: {directory}: {name}, position {damage.position}: {damage.size} damaged bytes, copied as they are"
-            f"{'' if tables is None else ', and in no table'}: {damage.what} (kraft log verify says more)"
+            f"{in_no_table}: {damage.what} (kraft log verify says more)"
         )
     for lost in manifest.lost:
         say(f"kraft: {directory}: {lost} (kraft check says more; the files that prove it are not in the export)")
     if damaged or manifest.lost:
         raise typer.Exit(FAILED)
+
+
+def _export_redacted(directory: Path, target: Path, tables: _Write | None, group_readable: bool) -> None:
+    from metadata_log.files.own_files import OwnFiles  # noqa: PLC0415  (not needed for help)
+    from metadata_log.tools.backup.export import export_tables  # noqa: PLC0415
+    from metadata_log.tools.read.redacted_files import RedactedFiles  # noqa: PLC0415
+
+    if tables is None:
+        raise wrong_use("--redact copies no segment, and writes decoded tables alone: add -o jsonl or -o parquet")
+    files = RedactedFiles(OwnFiles())
+    done = export_tables(directory, target, lambda source, to: tables(source, to, files), group_readable=group_readable)
+    print(f"Decoded, without credentials: {done.batches} batches, {done.records} records, in {target / 'decoded'}")
 
 
 def _show_export(output: ExportFormat, target: Path, manifest: Manifest, decoded: Decoded | None) -> None:
@@ -112,7 +148,7 @@ def _show_export(output: ExportFormat, target: Path, manifest: Manifest, decoded
         print(f"Decoded: {decoded.batches} batches, {decoded.records} records, in {target / 'decoded'}")
 
 
-def _tables(output: ExportFormat) -> Callable[[Path, Path], Decoded] | None:
+def _tables(output: ExportFormat) -> _Write | None:
     """What writes the decoded tables that are asked for; before anything is copied, so that a lack shows at once."""
     if output is ExportFormat.PARQUET:
         with needs_analysis():
@@ -126,13 +162,13 @@ def _tables(output: ExportFormat) -> Callable[[Path, Path], Decoded] | None:
     return None
 
 
-def _write_tables(target: Path, tables: Callable[[Path, Path], Decoded], group_readable: bool) -> Decoded:
+def _write_tables(target: Path, tables: _Write, group_readable: bool) -> Decoded:
     import shutil  # noqa: PLC0415  (not needed for help)
 
     from metadata_log.tools.dump.decoded import write_beside  # noqa: PLC0415
 
     try:
-        return write_beside(target, tables, group_readable=group_readable)
+        return write_beside(target, lambda source, to: tables(source, to, OsFiles()), group_readable=group_readable)
     except BaseException:
         shutil.rmtree(
             target, ignore_errors=True

@@ -1,0 +1,125 @@
+"""`--redact`: no SCRAM salt or key, and no password of a config, in anything that a tool shows or writes."""
+
+from __future__ import annotations
+
+import base64
+import shutil
+from pathlib import Path
+
+import pytest
+
+from metadata_log.records import ConfigRecord, UserScramCredentialRecord, encode_record
+from quorum.cli.main import run
+from tests.support.damage import append
+from tests.support.hostile_logs import METADATA, NODE
+
+SEGMENT = f"{METADATA}/00000000000000000000.log"
+NAMES = [
+    "ssl.keystore.password", "listener.name.internal.ssl.key.password", "ssl.keystore.key", "sasl.jaas.config",
+    "listener.name.x.scram-sha-256.sasl.jaas.config", "ssl.keystore.certificate.chain", "ssl.truststore.certificates",
+    "delegation.token.secret.key", "password.encoder.secret", "delegation.token.master.key",
+    "sasl.oauthbearer.client.credentials.client.secret", "my.plugin.PASSWORD",
+]  # fmt: skip
+PASSWORDS = [f"s3cr3t-{number}-é" for number in range(len(NAMES))]
+BYTES = [bytes(range(start, start + 24)) for start in (30, 130, 200)]
+PLAIN = "retention.ms", "123456789"
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Path:
+    """A log with secrets in all places, also in its last batch, whose checksum is wrong."""
+    target = Path(shutil.copytree(NODE, tmp_path / "data", copy_function=shutil.copyfile))
+    for path in (target / METADATA).glob("*index"):
+        path.unlink()
+    salt, stored, server = BYTES
+    user = UserScramCredentialRecord(
+        name="carol", mechanism=1, salt=salt, stored_key=stored, server_key=server, iterations=4096
+    )
+    pairs = [*zip(NAMES, PASSWORDS, strict=True), PLAIN]
+    configs = [ConfigRecord(resource_type=4, resource_name="", name=name, value=value) for name, value in pairs]
+    append(target / SEGMENT, [user, *configs])
+    append(target / SEGMENT, [encode_record(user, 0)[:1] + b"\x0b\x09" + salt + stored])  # of a later version
+    append(target / SEGMENT, [user, *configs])
+    whole = bytearray((target / SEGMENT).read_bytes())
+    whole[-1] ^= 1
+    (target / SEGMENT).write_bytes(whole)
+    return target
+
+
+def _secrets() -> list[bytes]:
+    texts = [secret.encode() for secret in PASSWORDS] + [text.encode("unicode-escape") for text in PASSWORDS]
+    return [*texts, *(one for raw in BYTES for one in (raw, raw.hex().encode(), base64.b64encode(raw)[:30]))]
+
+
+def _found(content: bytes) -> list[bytes]:
+    return [secret for secret in _secrets() if secret in content]
+
+
+SHOWING = [
+    ["log", "dump", "IN"], ["log", "dump", "IN", "--as", "3.9"], ["log", "dump", "IN", "--type", "config"],
+    *(["log", "dump", "IN", "-o", form] for form in ("table", "csv", "json", "jsonl", "parquet", "arrow")),
+    ["shell", "IN", "tree", "/", "--at", "END"], ["shell", "IN", "history", "/configs", "--at", "END"],
+    ["shell", "IN", "tree", "/", "-o", "json", "--at", "END"], ["shell", "IN", "diff", "300", "END"],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("words", SHOWING, ids=" ".join)
+def test_nothing_secret_is_shown(words: list[str], node: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    named = [{"IN": str(node), "END": str(_end(node))}.get(word, word) for word in words]
+    assert run(named) in (0, 1)
+    assert _found(capfdbinary.readouterr().out)  # else it would prove nothing
+    assert run([*named, "--redact"]) in (0, 1)
+    said = capfdbinary.readouterr().out
+    assert not _found(said)
+    assert PLAIN[1].encode() in said
+    assert b"Traceback" not in said
+
+
+def _end(node: Path) -> int:
+    """The end of the last sound batch whose records are all known."""
+    return 381 + 1 + len(NAMES) + 1
+
+
+def test_a_redacted_backup_holds_nothing_secret(node: Path, tmp_path: Path) -> None:
+    backup, target = tmp_path / "backup", tmp_path / "new"
+    assert run(["snapshot", "save", str(node), str(backup), "--at", str(_end(node)), "--redact"]) == 0
+    assert not _found(backup.read_bytes())
+    assert b"carol" in backup.read_bytes()
+    assert run(["snapshot", "restore", str(backup), str(target), "--node-id", "1"]) == 0
+
+
+@pytest.mark.parametrize("form", ["jsonl", "parquet"])
+def test_a_redacted_export_is_decoded_tables_alone(form: str, node: Path, tmp_path: Path) -> None:
+    target = tmp_path / "out"
+    assert run(["log", "export", str(node), str(target), "-o", form, "--redact"]) == 0
+    assert [path.name for path in target.iterdir()] == ["decoded"]
+    files = [path for path in target.rglob("*") if path.is_file()]
+    assert len(files) > 10
+    for path in files:
+        assert not _found(_text_of(path)), path
+
+
+def _text_of(path: Path) -> bytes:
+    """The content; of batches the raw bytes, of a Parquet file its values."""
+    if path.suffix == ".parquet":
+        import pyarrow.parquet  # type: ignore[import-untyped]  # noqa: PLC0415
+
+        return repr(pyarrow.parquet.read_table(path).to_pylist()).encode() + b"".join(
+            row["raw"] for row in pyarrow.parquet.read_table(path).to_pylist() if row.get("raw")
+        )
+    content = path.read_bytes()
+    raw = (line.partition(b'"raw": "')[2].partition(b'"')[0] for line in content.splitlines())
+    return content + b"".join(map(base64.b64decode, raw))
+
+
+def test_an_export_says_that_it_holds_credentials(
+    node: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(["log", "export", str(node), str(tmp_path / "out")])
+    assert capsys.readouterr().out.endswith("It holds credentials of 3 users: keep it as a secret.\n")
+
+
+def test_redacted_exports_are_tables(node: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["log", "export", str(node), str(tmp_path / "out"), "--redact"]) == 2
+    assert "writes decoded tables alone: add -o jsonl or -o parquet" in capsys.readouterr().err
+    assert run(["log", "dump", str(node), "--redact", "--follow"]) == 2
