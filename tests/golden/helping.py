@@ -11,7 +11,7 @@ _COMMANDS: Final = {
     "demo": "",
     "storage": "audit format info random-uuid",
     "controller": "start",
-    "agent": "describe start",
+    "agent": "describe release start verify",
     "topics": "create delete describe list",
     "configs": "alter describe",
     "quorum": "add-controller describe remove-controller transfer unregister-controller",

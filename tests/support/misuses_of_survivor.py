@@ -28,14 +28,14 @@ from tests.support.misuses import (
 SURVIVOR_MISUSES: Final = (
     Case("no such directory", lambda b: standalone(b, b.root / "none"), r"none does not exist: give a log directory"),
     Case(
-        "a newer partition.metadata",
-        lambda b: standalone(b, with_topic(b, "version: 7\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ")),
-        r"partition\.metadata: it is of version 7, and we know 0\. Use a kraft of that version",
+        "a partition.metadata of no version",
+        lambda b: standalone(b, with_topic(b, "version: -1\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ")),
+        r"partition\.metadata: its first line names no version: 'version: -1'.*move that file away",
     ),
     Case(
         "a partition.metadata that says nothing",
         lambda b: standalone(b, with_topic(b, "rubbish")),
-        r"partition\.metadata: it does not consist of .*move that file away",
+        r"partition\.metadata: line 1 is not a name, a colon, .*move that file away",
     ),
     Case(
         "another topic's partition.metadata",

@@ -57,7 +57,7 @@ def samples(view: NodeView) -> dict[str, float]:
 def rows() -> set[str]:
     """As the page should have them."""
     agent = opened_agent(SimulatedFiles(), "/one")
-    families = NodeMetrics(agent.metrics).families(VIEW)
+    families = NodeMetrics(None, agent.metrics).families(VIEW)
     return {f"| `{each.name}` | {each.type} | {each.documentation} |" for each in families}
 
 
