@@ -7,6 +7,7 @@ is made.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection
 from typing import Final
 
 import structlog
@@ -17,6 +18,7 @@ from broker_agent.followers import follow_leaders
 from broker_agent.lifecycle import Lifecycle, Phase, SendRegistration
 from broker_agent.partitions import Comparison, Partitions
 from broker_agent.replication import Leadership
+from broker_agent.watch import watch_log_dirs
 from metadata_log.ids import NodeId, TopicId, Uuid
 from metadata_log.image import MetadataImage
 from quorum.node.core.ports import HoldChanged, ImagePublished, NodeEvent
@@ -131,6 +133,7 @@ class Agent:
                 ("reconcile", self._reconcile()),
                 ("remove", self._remove()),
                 ("compare", self._compare()),
+                ("watch", watch_log_dirs(self)),
                 ("isr", self._grow_isrs()),
                 ("follow", follow_leaders(self)),
             )
@@ -228,6 +231,22 @@ class Agent:
         if self._comparing is None or self._comparing.done():
             self._comparing = asyncio.create_task(self._compare_now(), name="comparison")
         return await asyncio.shield(self._comparing)
+
+    async def compare_if_changed(self, entries: Collection[tuple[str, str]] | None) -> bool:
+        """Compare if one of these entries (log directory, name) is not as the agent left it; return True if it was.
+
+        With None, any entry may have changed. It waits while no directory may be changed.
+        """
+        while True:
+            await self._may_remove.wait()
+            if entries is not None and not await self._differ(entries):
+                return False
+            if await self.compare() is not None:
+                return True
+
+    async def _differ(self, entries: Collection[tuple[str, str]]) -> bool:
+        async with self._disks:  # what the agent itself moves is whole, and known
+            return await asyncio.to_thread(lambda: any(self.partitions.differs(*each) for each in entries))
 
     async def _compare_now(self) -> Comparison:
         async with self._disks:

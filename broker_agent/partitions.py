@@ -75,6 +75,7 @@ class Partitions:
         """Replaced as a whole when one fails: other threads read it."""
         self.offline: dict[str, str] = dict(offline or {})
         """Log directories that failed, and why; each until the agent is started again."""
+        self.comparisons = 0
         self.lost = 0
         """Partition directories that disappeared under this process."""
         self._identity = identity
@@ -136,6 +137,7 @@ class Partitions:
         ):
             yield GaugeMetricFamily(name, text, value=float(value))
         yield CounterMetricFamily("kraft_agent_directories_set_aside", "Directories quarantined", self._aside)
+        yield CounterMetricFamily("kraft_agent_comparisons", "Comparisons of disks and image", self.comparisons)
         yield CounterMetricFamily("kraft_agent_directories_lost", "Directories gone under the agent", self.lost)
 
     def open(self) -> None:
@@ -210,6 +212,7 @@ class Partitions:
         Raises:
             OSError: as `reconcile`.
         """
+        self.comparisons += 1
         before = dict(self._in_use)
         for log_dir in tuple(self.log_dirs.values()):
             self._on_disk(log_dir, self._scan_again, log_dir)
@@ -236,6 +239,11 @@ class Partitions:
             set_aside=aside,
             offline=tuple(sorted(self.offline.items())),
         )
+
+    def differs(self, log_dir: str, name: str) -> bool:
+        """Return True if this entry, which came or went, needs a comparison: the agent's own moves need none."""
+        known = self._in_use.get(f"{log_dir}/{name}")
+        return log_dir in self.log_dirs.values() and storage.differs(self._files, log_dir, name, known)
 
     def _scan_again(self, log_dir: str) -> None:
         self._check_mounted(log_dir)

@@ -131,25 +131,50 @@ def scan(files: Files, log_dir: str) -> tuple[list[PartitionDirectory], list[str
     partitions: list[PartitionDirectory] = []
     unknown: list[str] = []
     for name in files.listdir(log_dir):
-        if name in (DELETING, f"{METADATA_TOPIC_NAME}-0") or not files.is_dir(f"{log_dir}/{name}"):
+        if not _is_candidate(files, log_dir, name):
             continue
-        if _SET_ASIDE.fullmatch(name):
-            continue
-        facts = facts_of(name, None)
-        if (
-            facts.topic_name is None
-            or facts.partition is None
-            or files.is_link(f"{log_dir}/{name}")
-            or name_problem(facts.topic_name, facts.partition) is not None
-        ):
+        named = _partition_of(files, log_dir, name)
+        if named is None:
             unknown.append(printable(name))
         else:
-            partitions.append(_read(files, log_dir, facts.topic_name, facts.partition))
+            partitions.append(_read(files, log_dir, *named))
     in_deleting = files.listdir(f"{log_dir}/{DELETING}") if files.is_dir(f"{log_dir}/{DELETING}") else []
     strange = (
         each for each in in_deleting if not each.startswith(_UNFINISHED) and not _is_staged(files, log_dir, each)
     )
     return partitions, [*unknown, *(f"{DELETING}/{printable(name)}" for name in strange)]
+
+
+def differs(files: Files, log_dir: str, name: str, known: PartitionDirectory | None) -> bool:
+    """Return True if the entry with this name is not the partition directory that is known (None: not one in use).
+
+    A new one without a readable topic id does not differ: something may be copying it right now.
+    """
+    found = None
+    try:
+        if _is_candidate(files, log_dir, name):
+            named = _partition_of(files, log_dir, name)
+            found = None if named is None else _read(files, log_dir, *named)
+    except OSError:
+        return True  # the disk is judged by a comparison
+    is_unfinished = known is None and found is not None and found.topic_id is None
+    return found != known and not is_unfinished
+
+
+def _is_candidate(files: Files, log_dir: str, name: str) -> bool:
+    if name in (DELETING, f"{METADATA_TOPIC_NAME}-0") or not files.is_dir(f"{log_dir}/{name}"):
+        return False
+    return _SET_ASIDE.fullmatch(name) is None
+
+
+def _partition_of(files: Files, log_dir: str, name: str) -> tuple[str, int] | None:
+    """Return topic and partition in the name of a directory; None for a link, or a name that no partition may have."""
+    facts = facts_of(name, None)
+    if facts.topic_name is None or facts.partition is None or files.is_link(f"{log_dir}/{name}"):
+        return None
+    if name_problem(facts.topic_name, facts.partition) is not None:
+        return None
+    return facts.topic_name, facts.partition
 
 
 def _is_staged(files: Files, log_dir: str, name: str) -> bool:
