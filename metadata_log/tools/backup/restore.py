@@ -6,11 +6,9 @@ backup is stored. Kafka's controllers and ours start from what is written here.
 
 from __future__ import annotations
 
-import hashlib
 import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from itertools import count
 from pathlib import Path
 from typing import Final
 
@@ -24,20 +22,18 @@ from metadata_log.directory import (
     write_partition_metadata,
     write_quorum_state,
 )
-from metadata_log.errors import InvariantViolation, WrongUseError
+from metadata_log.errors import WrongUseError
 from metadata_log.files.port import Files
 from metadata_log.ids import (
-    ID_BYTES,
     METADATA_TOPIC_ID,
     METADATA_TOPIC_NAME,
     DirectoryId,
     NodeId,
     TopicId,
-    as_random_uuids,
-    is_assignable,
 )
 from metadata_log.offsets import Epoch
-from metadata_log.records import PartitionRecord, TopicRecord, VotersRecord, decode_versioned, encode_record
+from metadata_log.own_id import own_id_in_cluster, with_new_ids
+from metadata_log.records import VotersRecord
 from metadata_log.storage.checkpoint import BOOTSTRAP_CHECKPOINT, CheckpointTimes, build_checkpoint, write_checkpoint
 from metadata_log.storage.formatter import bootstrap_values, keeps_bootstrap_file
 from metadata_log.storage.segment import segment_file
@@ -135,25 +131,16 @@ def _own_ids(backup: Backup, cluster_id: str) -> tuple[TopicId | None, TopicId |
     former = backup.state.image.topics.by_name.get(METADATA_TOPIC_NAME)
     if former is None or backup.manifest.cluster_id in (None, cluster_id):
         return former, former
-    for salt in count():
-        drawn = hashlib.blake2b(former + cluster_id.encode(), digest_size=ID_BYTES, salt=b"%d" % salt).digest()
-        own_id = as_random_uuids(drawn)
-        if is_assignable(own_id) and own_id != former:
-            return former, TopicId(own_id)
-    raise InvariantViolation("no id was found")
+    return former, own_id_in_cluster(former, cluster_id)
 
 
 def _with_own_id(values: Iterable[bytes], former: TopicId | None, own_id: TopicId | None) -> Iterator[bytes]:
     """The records, with `own_id` in place of `former` in each record that names that topic."""
+    if former is None or own_id is None or former == own_id:
+        yield from values
+        return
     for value in values:
-        if former is None or own_id is None or former == own_id or value.find(former) < 0:
-            yield value
-            continue
-        record, version = decode_versioned(value)
-        if isinstance(record, TopicRecord | PartitionRecord) and record.topic_id == former:
-            yield encode_record(msgspec.structs.replace(record, topic_id=own_id), version)
-        else:
-            yield value
+        yield with_new_ids(value, {former: own_id})
 
 
 def _require_known(backup: Backup) -> None:
