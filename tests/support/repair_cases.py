@@ -8,9 +8,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
+from metadata_log.directory.committed_state import CommittedState, write_committed_state
 from metadata_log.files.port import Files
 from metadata_log.files.simulated_files import SimulatedCrash, SimulatedFiles
-from metadata_log.ids import DirectoryId
+from metadata_log.format.batch import build_batch
+from metadata_log.ids import METADATA_TOPIC_NAME, DirectoryId, NodeId, TopicId
+from metadata_log.offsets import Epoch
+from metadata_log.records import PartitionRecord, TopicRecord, encode_record
 from metadata_log.voters import Endpoint
 from quorum.recovery.copies.copy_reader import read_copy
 from quorum.recovery.guards.request import Proposal
@@ -31,6 +35,7 @@ from tests.support.repairs import Interruptible, load, load_nodes, repair, reque
 METADATA: Final = "/data/__cluster_metadata-0"
 NEWEST: Final = f"{METADATA}/00000000000000000300-0000000001.checkpoint"
 NEW_CLUSTER: Final = "b3RoZXJjbHVzdGVyaWQwMQ"
+OWN_ID: Final = TopicId(bytes(range(0x40, 0x50)))
 THREE: Final = ("/n1", "/n2", "/n3")
 
 
@@ -150,6 +155,34 @@ def two_disks() -> SimulatedFiles:
     return load("basic/node-1/data", load("every-record/node-11/data1", target="/other"))
 
 
+def own_partition(own_id: TopicId) -> PartitionRecord:
+    """The metadata topic's one partition, on broker 11."""
+    return PartitionRecord(
+        partition_id=0, topic_id=own_id, replicas=(NodeId(11),), isr=(NodeId(11),), removing_replicas=(),
+        adding_replicas=(), leader=NodeId(11), leader_epoch=Epoch(0), partition_epoch=0,
+    )  # fmt: skip
+
+
+def with_own_id() -> SimulatedFiles:
+    """A log of this project's controllers: the metadata topic has its id, and an agent has noted it."""
+    files = load("every-record/node-1/data")
+    end = read_copy(files, find_place(files, "/data")).end
+    values = [
+        encode_record(TopicRecord(name=METADATA_TOPIC_NAME, topic_id=OWN_ID), 0),
+        encode_record(own_partition(OWN_ID), 0),
+    ]
+    handle = files.open(f"{METADATA}/{max(name for name in files.listdir(METADATA) if name.endswith('.log'))}")
+    batch = build_batch(base_offset=end.offset, epoch=end.epoch, timestamp_ms=1_900_000_000_000, values=values)
+    handle.pwrite(batch, handle.size())
+    handle.fdatasync()
+    write_committed_state(files, METADATA, CommittedState(high_watermark=end.offset, topic_id=OWN_ID))
+    return files
+
+
+def rename_own_log(files: Files) -> Proposal:
+    return propose_cluster_id(files, ["/data"], NEW_CLUSTER, request(), is_a_clone=True)
+
+
 def rename_cluster(files: Files) -> Proposal:
     return propose_cluster_id(files, ["/data", "/other"], NEW_CLUSTER, request(), is_a_clone=False)
 
@@ -267,6 +300,12 @@ CASES: Final = (
         words=f"cluster-id --dir /data --dir /other --to {NEW_CLUSTER}",
         log_dirs=("/data", "/other"),
         is_done=check_renamed,
+    ),
+    Interruptible(
+        name="cluster-id with an own id",
+        make=with_own_id,
+        propose=rename_own_log,
+        words=f"cluster-id --dir /data --to {NEW_CLUSTER} --is-a-clone",
     ),
     Interruptible(
         name="undo",

@@ -143,7 +143,8 @@ def cluster_id(
 ) -> None:
     """Give a cloned or restored volume another cluster id, in all log directories of a node.
 
-    Nodes of two clusters with one id would take each other's requests. Without --apply nothing is changed.
+    Nodes of two clusters with one id would take each other's requests. The metadata topic's own id, where the log has
+    one, changes, too: replicas of the old cluster hold beside the new one. Without --apply nothing is changed.
     """
     request = request_of(
         missing="rest", accept_data_loss=False, epoch_gap=DEFAULT_GAP, not_a_controller=None,

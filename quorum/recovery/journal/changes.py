@@ -17,12 +17,16 @@ _CHUNK_BYTES: Final = 1 << 20
 
 
 class Content(msgspec.Struct, frozen=True, kw_only=True):
-    """New bytes of a file: where there is a `source`, `size` bytes of that file from `start` on; and then `data`."""
+    """New bytes of a file: where there is a `source`, `size` bytes of that file from `start` on; and then `data`.
+
+    `patches`: bytes that take the place of as many of the source, by position from `start`.
+    """
 
     data: bytes = b""
     source: str | None = None
     start: int = 0
     size: int = 0
+    patches: tuple[tuple[int, bytes], ...] = ()
 
 
 class FileChange(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,9 +73,22 @@ def chunks(files: Files, path: str, size: int | None = None, *, start: int = 0) 
 def pieces(files: Files, content: Content) -> Iterator[bytes]:
     """The bytes that a content stands for."""
     if content.source is not None:
-        yield from chunks(files, content.source, content.size, start=content.start)
+        yield from _patched(chunks(files, content.source, content.size, start=content.start), content.patches)
     if content.data:
         yield content.data
+
+
+def _patched(parts: Iterator[bytes], patches: tuple[tuple[int, bytes], ...]) -> Iterator[bytes]:
+    begin = 0
+    for data in parts:
+        end = begin + len(data)
+        changed = bytearray(data)
+        for position, patch in patches:
+            first, last = max(position, begin), min(position + len(patch), end)
+            if first < last:
+                changed[first - begin : last - begin] = patch[first - position : last - position]
+        yield bytes(changed)
+        begin = end
 
 
 def make_directories(files: Files, path: str, *, like: str, owner_of: str | None = None) -> None:

@@ -1,13 +1,14 @@
 """Another cluster id for a cloned or restored volume, in all log directories of a node.
 
 Decides: when that may be done. Must not know: how it is written. Nodes of two clusters with one id would take each
-other's requests: a clone must have an id of its own before it starts.
+other's requests: a clone must have an id of its own before it starts. With it the metadata topic's own id changes.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 import msgspec
 
@@ -26,6 +27,10 @@ from quorum.recovery.journal.errors import AlreadyDoneError, RefusedError, Wrong
 from quorum.recovery.journal.log_directories import Place, find_place, find_target
 from quorum.recovery.journal.repair_record import refuse_pending
 from quorum.recovery.repairs.audit_facts import unchecked_fact
+from quorum.recovery.repairs.own_ids import OwnIds, new_own_ids
+
+_KEEPS_ALL: Final = "every byte of the logs: the id stands in meta.properties alone"
+_KEEPS_RECORDS: Final = "all records of the logs, with the metadata topic's new own id in those that name it"
 
 
 def propose_cluster_id(
@@ -49,17 +54,20 @@ def propose_cluster_id(
     old = _old_id(identities, copies, new_id, is_a_clone=is_a_clone)
     asked = _refuse_live(copies, old, request, is_a_clone=is_a_clone)
     others = siblings_of(files, places, copies, old=old, new=new_id)
-    rewrites = tuple(
-        _rewrite(place, identity, new_id, request.now_ms, copies)
-        for place, identity in zip(places, identities, strict=True)
-        if identity.cluster_id != new_id
-    )
+    due = [pair for pair in zip(places, identities, strict=True) if pair[1].cluster_id != new_id]
+    own_ids = new_own_ids(files, [place for place, _ in due], new_id)
+    rewrites = tuple(_rewrite(place, identity, new_id, request.now_ms, copies, own_ids) for place, identity in due)
     return Proposal(
         action="cluster-id",
         rewrites=rewrites,
-        says=(f"{', '.join(one.log_dir for one in rewrites)} of cluster {old}: of cluster {new_id} from now on",),
-        keeps="every byte of the logs: the id stands in meta.properties alone",
+        says=(
+            f"{', '.join(one.log_dir for one in rewrites)} of cluster {old}: of cluster {new_id} from now on",
+            *own_ids.sentences(),
+        ),
+        keeps=_KEEPS_RECORDS if own_ids.new_ids else _KEEPS_ALL,
         warnings=(
+            *own_ids.problems,
+            *_changed_again(copies, own_ids),
             *_addresses(copies),
             *_told_of(others),
             *silence(asked),
@@ -167,15 +175,30 @@ def _refuse_live(copies: Sequence[Copy], old: str, request: Request, *, is_a_clo
     return answers
 
 
-def _rewrite(place: Place, identity: MetaProperties, new_id: str, now_ms: int, copies: Sequence[Copy]) -> Rewrite:
+def _changed_again(copies: Sequence[Copy], own_ids: OwnIds) -> Iterator[str]:
+    """A new own id follows from the one before: nodes that went another way have other ones."""
+    for copy in copies:
+        if own_ids.new_ids and copy.audited.cloned is not None:
+            yield (
+                f"{copy.label}: its cluster id was changed before, and its new own id follows from the last one. "
+                "Give every node the same cluster ids in the same order, or take the change back first "
+                "(`kraft recover undo`): nodes with different own ids hold beside each other"
+            )
+
+
+def _rewrite(
+    place: Place, identity: MetaProperties, new_id: str, now_ms: int, copies: Sequence[Copy], own_ids: OwnIds
+) -> Rewrite:
     properties = msgspec.structs.replace(identity, cluster_id=new_id)
     change = FileChange(name=META_PROPERTIES_FILE, content=Content(data=format_meta_properties(properties, now_ms)))
     facts: dict[str, object] = {
         "node_id": int(identity.node_id), "cluster_id_before": identity.cluster_id, "cluster_id_after": new_id,
         "last_epoch": next((int(copy.end.epoch) for copy in copies if copy.place is place), None),
+        **own_ids.facts(place.log_dir),
         **unchecked_fact(copies),
     }  # fmt: skip
-    return Rewrite(action="cluster-id", log_dir=place.log_dir, changes=(change,), facts=facts)
+    changes = (*own_ids.changes.get(place.log_dir, ()), change)
+    return Rewrite(action="cluster-id", log_dir=place.log_dir, changes=changes, facts=facts)
 
 
 class Siblings(msgspec.Struct, frozen=True, kw_only=True):
