@@ -98,8 +98,9 @@ class Agent:
         self._judge_image()
 
     def _on_hold(self) -> None:
-        """Stage and remove nothing while the observer holds, and give no sign of life."""
+        """Stage and remove nothing while the observer holds, and give no sign of life. Register again after it."""
         self._judge_image()
+        self.lifecycle.forget_registration(self.driver.now_ms())
         self._life_moves.set()
 
     def _judge_image(self) -> None:

@@ -75,6 +75,7 @@ class Lifecycle:
         self._leave_by_ms: int | None = None
         self._due_ms = 0
         self._in_flight = False
+        self._is_answer_void = False
 
     def leaves_in_ms(self, now_ms: int) -> int | None:
         """While it is leaving: after how long it goes if no controller answers; a request under way is waited for."""
@@ -103,6 +104,9 @@ class Lifecycle:
 
     def on_registered(self, now_ms: int, error: Error, broker_epoch: int, text: str = "") -> None:
         """The controller has answered the registration, a refusal perhaps with a text."""
+        if self._is_answer_void:
+            self.on_failed(now_ms)
+            return
         self._answered(now_ms, error, text)
         if error is not Error.NONE:
             self._due_ms = now_ms + (_DUPLICATE_RETRY_MS if error is Error.DUPLICATE_BROKER_REGISTRATION else _RETRY_MS)
@@ -121,6 +125,9 @@ class Lifecycle:
         text: str = "",
     ) -> None:
         """The controller has answered a heartbeat, a refusal perhaps with a text."""
+        if self._is_answer_void:
+            self.on_failed(now_ms)
+            return
         self._answered(now_ms, error, text)
         if error in (Error.STALE_BROKER_EPOCH, Error.BROKER_ID_NOT_REGISTERED):
             self._register_again(now_ms)
@@ -142,10 +149,19 @@ class Lifecycle:
 
     def on_failed(self, now_ms: int) -> None:
         """No answer came: the controller is gone, or changes. The same is sent again, but a leaver has a limit."""
-        self._in_flight = False
+        self._in_flight = self._is_answer_void = False
         self._due_ms = now_ms + _RETRY_MS
         if self._leave_by_ms is not None and (self.phase is Phase.STARTING or now_ms >= self._leave_by_ms):
             self.phase = Phase.LEFT
+
+    def forget_registration(self, now_ms: int) -> None:
+        """Register again: another quorum may have given the broker epoch, and a number says not which.
+
+        An answer that is under way counts for nothing. A broker that leaves goes on leaving.
+        """
+        if self._leave_by_ms is None:
+            self._register_again(now_ms)
+            self._is_answer_void = self._in_flight
 
     def stop(self, now_ms: int) -> None:
         """Leave: leaders are moved away first. Without a registration there is nothing to leave.

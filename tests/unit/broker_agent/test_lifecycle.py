@@ -164,3 +164,32 @@ def test_asked_twice_to_leave_it_leaves_at_once() -> None:
     assert life.phase is Phase.LEAVING
     life.stop(200)
     assert life.phase is Phase.LEFT
+
+
+def test_a_registration_that_may_be_another_quorums_is_made_again() -> None:
+    life = _running()
+    life.forget_registration(50)
+    assert life.next_send(50, 9) == SendRegistration(previous_broker_epoch=-1)
+    assert (life.broker_epoch, life.is_fenced) == (-1, True)
+
+
+def test_an_answer_under_way_when_the_registration_is_forgotten_counts_for_nothing() -> None:
+    life = _registered()
+    assert isinstance(life.next_send(0, 9), SendHeartbeat)
+    life.forget_registration(10)
+    life.on_heartbeat(20, Error.NONE, is_caught_up=True, is_fenced=False, should_shut_down=False)
+    assert life.phase is Phase.STARTING
+    assert isinstance(life.next_send(1_000, 9), SendRegistration)
+    life.forget_registration(1_010)
+    life.on_registered(1_020, Error.NONE, 9)
+    assert (life.phase, life.broker_epoch) == (Phase.STARTING, -1)
+    assert isinstance(life.next_send(2_000, 9), SendRegistration)
+    life.on_registered(2_010, Error.NONE, 11)
+    assert (life.phase, life.broker_epoch) == (Phase.CATCHING_UP, 11)
+
+
+def test_a_broker_that_leaves_goes_on_leaving_when_its_registration_is_forgotten() -> None:
+    life = _running()
+    life.stop(50)
+    life.forget_registration(60)
+    assert life.phase is Phase.LEAVING
