@@ -50,6 +50,12 @@ LEFT_OUT: Final = (
         "how a cluster is formatted decides it, not its metadata.version",
         attribute="default since",
     ),
+    LeftOut(
+        areas.BROKER_CONFIG,
+        "socket.request.max.bytes",
+        "a lower limit until clients authenticate: docs/security.md",
+        attribute="default",
+    ),
     LeftOut(areas.UNSTABLE_FEATURE_LEVEL, ".*", "not in production"),
     LeftOut(
         CONTROLLER_API, "DescribeDelegationToken|DescribeUserScramCredentials", "Kafka's controllers reject it, too"

@@ -20,7 +20,7 @@ from metadata_log.files.json_files import decode_json
 from metadata_log.files.os_files import OsFiles
 from metadata_log.image import MetadataImage, records_of
 from metadata_log.image.hash import image_hash
-from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
+from metadata_log.offsets import LARGEST_EPOCH, Epoch, Offset, OffsetAndEpoch
 from metadata_log.records import encode_record
 from metadata_log.storage.checkpoint import (
     Checkpoint,
@@ -104,16 +104,13 @@ def save_backup(
 
     Raises:
         TargetError: the file exists, or its directory does not.
-        BackupError: a later release has written a part of the metadata, which the backup would lack.
+        BackupError: a later release has written a part of the metadata, which the backup would lack, or its end is
+            one that no log has.
         UnwritableMetadataError: there is no metadata.version yet.
         OSError: it cannot be written; nothing is left of it.
     """
     image, quorum = state.image, state.quorum
-    if state.newer:
-        raise BackupError(
-            f"the metadata up to offset {state.end} is {state.newer.text('not known here')}. A backup would lack it: "
-            "save it with the kraft of that release, or copy the log as it is (kraft log export)"
-        )
+    _require_savable(state)
     values = [encode_record(record, version) for record, version in records_of(image)]
     content = b"".join(
         build_checkpoint(
@@ -147,6 +144,20 @@ def save_backup(
     manifest = msgspec.structs.replace(manifest, manifest_sha256=manifest.checksum)
     _write_tar(target, _members(manifest, content), now_ms // 1000, private_mode(group_readable=group_readable))
     return manifest
+
+
+def _require_savable(state: State) -> None:
+    end = state.image.offset_and_epoch
+    if state.newer:
+        raise BackupError(
+            f"the metadata up to offset {state.end} is {state.newer.text('not known here')}. A backup would lack it: "
+            "save it with the kraft of that release, or copy the log as it is (kraft log export)"
+        )
+    if end.epoch > LARGEST_EPOCH or end.offset >= 1 << 63:
+        raise BackupError(
+            f"the metadata is said to end at offset {end.offset} of epoch "
+            f"{end.epoch}, which no log has: the checkpoint's name is damaged (kraft log verify)"
+        )
 
 
 def _members(manifest: BackupManifest, content: bytes) -> dict[str, bytes]:

@@ -299,3 +299,13 @@ def test_a_cluster_id_of_several_lines_is_refused(tmp_path: Path) -> None:
     save_backup(state, tmp_path / "backup", cluster_id=f"{NEW_CLUSTER}\nnode.id=7", now_ms=1_000)
     with pytest.raises(BackupError, match="its cluster id holds what no id has"):
         read_backup(tmp_path / "backup")
+
+
+def test_a_checkpoint_of_an_epoch_that_no_log_has_is_refused(tmp_path: Path) -> None:
+    """Only its name is damaged, so everything else can be read."""
+    log = tmp_path / "__cluster_metadata-0"
+    log.mkdir()
+    former = f"{139:020}-0000000001.checkpoint"
+    shutil.copy(SOURCE / "data" / log.name / former, log / former.replace("0000000001.", "9999999999."))
+    with pytest.raises(BackupError, match=r"epoch 9999999999, which no log has.*kraft log verify"):
+        save_backup(open_history(log).state_at(), tmp_path / "backup", cluster_id=None, now_ms=0)
