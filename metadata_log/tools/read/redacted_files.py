@@ -35,7 +35,11 @@ _SECRET: Final = re.compile(
     re.IGNORECASE,
 )
 """Names of Kafka's configs of the type password, and of what plugins call alike."""
-_LOG_FILE: Final = re.compile(r"\.(log|checkpoint)$")
+_BESIDE: Final = re.compile(
+    r"/(meta\.properties|quorum-state|committed-state|leader-epoch-checkpoint|partition\.metadata|\.lock|manifest\.json"
+    r"|\.kafka_cleanshutdown|[^/]*\.(index|timeindex|txnindex|snapshot))$"
+)
+"""Files that hold no record. Any other one may be a segment by another name, such as `….log.deleted` or a link."""
 _FRAME: Final = 3
 
 
@@ -63,7 +67,7 @@ class RedactedFiles(OsFiles):
     def open(self, path: str, *, create: bool = False, exclusive: bool = False, read_only: bool = False) -> FileHandle:
         """See the port."""
         handle = self._files.open(path, create=create, exclusive=exclusive, read_only=read_only)
-        if not _LOG_FILE.search(path):
+        if _BESIDE.search(path):
             return handle
         try:
             return _Redacted(handle)

@@ -75,6 +75,23 @@ def test_nothing_secret_is_shown(words: list[str], node: Path, capfdbinary: pyte
     assert b"Traceback" not in said
 
 
+@pytest.mark.parametrize("name", ["00000000000000000000.log.deleted", "00000000000000000000.log.1", "x.LOG", "link"])
+def test_a_segment_by_another_name_is_redacted(
+    name: str, node: Path, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    path = tmp_path / name
+    if name == "link":
+        path.symlink_to(node / SEGMENT)
+    else:
+        shutil.copyfile(node / SEGMENT, path)
+    assert run(["log", "dump", str(path)]) in (0, 1)
+    assert _found(capfdbinary.readouterr().out)  # else it would prove nothing
+    assert run(["log", "dump", str(path), "--redact"]) in (0, 1)
+    said = capfdbinary.readouterr().out
+    assert not _found(said)
+    assert PLAIN[1].encode() in said
+
+
 def _end(node: Path) -> int:
     """The end of the last sound batch whose records are all known."""
     return 381 + 1 + len(NAMES) + 1
