@@ -59,7 +59,7 @@ class AgentDoor(agent_pb2_grpc.AgentServicer):
         self, request: agent_pb2.FetchPartitionsRequest, context: _FetchContext
     ) -> agent_pb2.FetchPartitionsResponse:
         """A follower's read."""
-        if sum(len(topic.partitions) for topic in request.topics) > _MOST_PARTITIONS:
+        if len(request.topics) > _MOST_PARTITIONS or _partitions_in(request) > _MOST_PARTITIONS:
             await context.abort(
                 grpc.StatusCode.INVALID_ARGUMENT, f"more than {_MOST_PARTITIONS} partitions in one read: split it"
             )
@@ -127,6 +127,10 @@ class AgentDoor(agent_pb2_grpc.AgentServicer):
         if each.topic_id is None:
             return None
         return self._agent.image.topics.partition(each.topic_id, each.partition)
+
+
+def _partitions_in(request: agent_pb2.FetchPartitionsRequest) -> int:
+    return sum(len(topic.partitions) for topic in request.topics)
 
 
 def _wire(fetched: Iterable[FetchedPartition]) -> list[agent_pb2.FetchPartitionsResponse.FetchedPartition]:

@@ -32,12 +32,21 @@ MOST_RECEIVED: Final = 16
 """Single requests that are received at a time from addresses of no voter; others wait, unread."""
 MOST_WAITING: Final = 1_000
 SMALL_BYTES: Final = 64 * 1024
-_LARGE_REQUESTS: Final = ("/kraft.v1.Controller/", "/kraft.v1.Agent/")
-"""Services whose requests may be larger than that."""
+_LARGE_REQUESTS: Final = "/kraft.v1.Controller/"
+"""The service whose requests may be larger than that."""
+_AGENT: Final = "/kraft.v1.Agent/"
+_AGENT_BYTES: Final = 1 << 20
+"""The largest useful request to an agent, a read of 10,000 partitions, has a third of this."""
 SLOW_S: Final = 1.0
 """After so long, a request that is not whole makes room for one that waits."""
 
 Behaviour = Callable[[Any, Any], Any]
+
+
+def _most_bytes(method: str) -> int:
+    if method.startswith(_LARGE_REQUESTS):
+        return LARGEST_INT32
+    return _AGENT_BYTES if method.startswith(_AGENT) else SMALL_BYTES
 
 
 def host_of(peer: str) -> str:
@@ -172,7 +181,7 @@ class Guard(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
         return known
 
     def _guarded(self, handler: Any, method: str) -> Any:
-        most_bytes = LARGEST_INT32 if method.startswith(_LARGE_REQUESTS) else SMALL_BYTES
+        most_bytes = _most_bytes(method)
         is_stream = handler.request_streaming or handler.response_streaming
         served = _behaviour(handler)
 
