@@ -10,11 +10,11 @@ Addresses take turns, so that one client's requests do not delay another's.
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import Callable
 from typing import Final
 
 from quorum.server.rounds import Rounds
+from quorum.server.turns import Turns
 
 AT_ONCE_BYTES: Final = 32 * 1024
 """Up to so much a request is read where it comes: a hundred topics, or all that a broker asks every day."""
@@ -50,8 +50,7 @@ class LargeRequests:
         self.rounds: Final = rounds or Rounds()
         """Of the requests that are not large."""
         self._most = most_waiting_bytes
-        self._queues: dict[str, deque[_Waiting]] = {}
-        """By address; the first one's turn is next."""
+        self._waiting = Turns[_Waiting]()
         self.waiting_bytes = 0
         self.served = 0
         self._current: _Waiting | None = None
@@ -66,7 +65,7 @@ class LargeRequests:
         address that has most of them is dropped, and its `refuse` is called with the reason.
         """
         waiting = _Waiting(size, serve, refuse)
-        self._queues.setdefault(address, deque()).append(waiting)
+        self._waiting.add(address, waiting)
         self.waiting_bytes += size
         if self.waiting_bytes > self._most:
             self._refuse_one()
@@ -108,19 +107,15 @@ class LargeRequests:
             raise
 
     def _arm(self) -> None:
-        if self._current is None and self._timer is None and self._queues:
+        if self._current is None and self._timer is None and self._waiting:
             self._timer = self._loop.call_at(max(self._free_at_s, self._loop.time()), self._next)
 
     def _next(self) -> None:
         """Serve the next one, behind everything that the one before has caused."""
         self._timer = None
-        if not self._queues:
+        if not self._waiting:
             return
-        address, queue = next(iter(self._queues.items()))
-        del self._queues[address]
-        waiting = queue.popleft()
-        if queue:
-            self._queues[address] = queue
+        waiting = self._waiting.next()
         self.waiting_bytes -= waiting.size
         self.served += 1
         self._current, self._started_s = waiting, self._loop.time()
@@ -142,19 +137,14 @@ class LargeRequests:
         self._arm()
 
     def _refuse_one(self) -> None:
-        address = max(self._queues, key=lambda each: sum(waiting.size for waiting in self._queues[each]))
-        waiting = self._queues[address][-1]
+        address, queue = max(self._waiting.by_address(), key=lambda each: sum(waiting.size for waiting in each[1]))
+        waiting = queue[-1]
         self._forget(address, waiting)
         waiting.refuse(f"more than {self._most} bytes of large requests wait")
 
     def _forget(self, address: str, waiting: _Waiting) -> None:
-        queue = self._queues.get(address)
-        if queue is None or waiting not in queue:
-            return
-        queue.remove(waiting)
-        self.waiting_bytes -= waiting.size
-        if not queue:
-            del self._queues[address]
+        if self._waiting.remove(address, waiting):
+            self.waiting_bytes -= waiting.size
 
 
 class TooManyWaitError(Exception):

@@ -8,9 +8,10 @@ leader for seconds. Requests of few bytes and those among controllers do not wai
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import Callable
 from typing import Final
+
+from quorum.server.turns import Turns
 
 ROUND_BYTES: Final = 128 * 1024
 """Read in a fortieth of a second at most."""
@@ -38,22 +39,21 @@ class _Waiting:
 
 
 class Rounds:
-    """The rounds of one loop. `later` counts the requests that had to wait."""
+    """The rounds of one loop, of `round_bytes` each. `later` counts the requests that had to wait."""
 
     def __init__(self, round_bytes: int = ROUND_BYTES) -> None:
         self._loop = asyncio.get_running_loop()
-        self._round_bytes = round_bytes
+        self.round_bytes = round_bytes
         self._left = round_bytes
         self._is_counting = False
-        self._queues: dict[str, deque[_Waiting]] = {}
-        """By address; the first one's turn is next."""
+        self._waiting = Turns[_Waiting]()
         self.later = 0
 
     def admits(self, size: int) -> bool:
         """Return True if a request of that size is to be read now; it is counted then."""
         if size <= SMALL_BYTES:
             return True
-        if self._queues or self._left <= 0:
+        if self._waiting or self._left <= 0:
             return False
         self._left -= size
         self._count()
@@ -62,8 +62,9 @@ class Rounds:
     def add(self, address: str, size: int, serve: Serve) -> GiveUp:
         """Serve a request in a later round; returns what to call when its answer is no longer wanted."""
         waiting = _Waiting(size, serve)
-        self._queues.setdefault(address, deque()).append(waiting)
+        self._waiting.add(address, waiting)
         self.later += 1
+        self._count()
         return waiting.give_up
 
     async def turn(self, address: str, size: int) -> None:
@@ -79,25 +80,17 @@ class Rounds:
 
     def _begin(self) -> None:
         """Begin a round with those that wait; each is behind everything that the round before has caused."""
-        self._left = self._round_bytes
+        self._left = self.round_bytes
         self._is_counting = False
         try:
-            while self._queues and self._left > 0:
-                waiting = self._next()
+            while self._waiting and self._left > 0:
+                waiting = self._waiting.next()
                 if waiting.serve is not None:
                     self._left -= waiting.size
                     waiting.give_up_served = waiting.serve()
         finally:
-            if self._queues or self._left < self._round_bytes:
+            if self._waiting or self._left < self.round_bytes:
                 self._count()
-
-    def _next(self) -> _Waiting:
-        address, queue = next(iter(self._queues.items()))
-        del self._queues[address]
-        waiting = queue.popleft()
-        if queue:
-            self._queues[address] = queue
-        return waiting
 
     def _count(self) -> None:
         if not self._is_counting:

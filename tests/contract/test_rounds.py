@@ -88,13 +88,16 @@ async def _kafka_door(node: ScriptedNode, rounds: Rounds) -> AsyncIterator[Kafka
 
 def test_many_connections_of_kafkas_protocol_wait_for_their_rounds() -> None:
     async def main() -> None:
-        node, rounds = ScriptedNode(), Rounds(round_bytes=1)
+        node, rounds = ScriptedNode(), Rounds(round_bytes=0)
         async with _kafka_door(node, rounds) as door, AsyncExitStack() as stack:
             clients = [await stack.enter_async_context(connected(door.port)) for _ in range(_COUNT)]
             for client in clients:
                 client.writer.write(_CREATE)
+            await until(lambda: rounds.later == _COUNT, what="all to wait")
+            assert not node.calls
+            rounds.round_bytes = 1
             await until(lambda: len(node.calls) == _COUNT, what="all at the node")
-            assert rounds.later > 0
+            assert rounds.later == _COUNT
 
     run(main())
 
@@ -118,7 +121,7 @@ def test_no_round_makes_requests_among_controllers_wait() -> None:
 
 def test_many_sessions_wait_for_their_rounds() -> None:
     async def main() -> None:
-        node, rounds = ScriptedNode(), Rounds(round_bytes=1)
+        node, rounds = ScriptedNode(), Rounds(round_bytes=0)
         large = LargeRequests(rounds=rounds)
         server, port = await listen(Endpoint(name="GRPC", host="127.0.0.1", port=0), node, large=large)
         create = pb.CreateTopicsRequest(topics=[pb.CreatableTopic(name="t" * (SMALL_BYTES + 1))])
@@ -127,13 +130,15 @@ def test_many_sessions_wait_for_their_rounds() -> None:
             stub = controller_pb2_grpc.ControllerStub(channel)
             sessions = [stub.Session(None) for _ in range(_COUNT)]
             await asyncio.gather(*(session.write(message) for session in sessions))
-            await until(lambda: len(node.calls) == _COUNT, what="all at the node")
+            await until(lambda: rounds.later == _COUNT, what="all sessions to wait")
             single = [asyncio.ensure_future(stub.CreateTopics(create)) for _ in range(_COUNT)]
-            await until(lambda: len(node.calls) == 2 * _COUNT, what="single calls at the node")
+            await until(lambda: rounds.later == 2 * _COUNT, what="all single calls to wait")
+            assert not node.calls
+            rounds.round_bytes = 1
+            await until(lambda: len(node.calls) == 2 * _COUNT, what="all at the node")
             for call in node.calls:
                 call.respond(ClientAnswer(error=Error.NOT_CONTROLLER))
             await asyncio.gather(*single)
-            assert rounds.later > 0
         await server.stop(None)
 
     run(main())
