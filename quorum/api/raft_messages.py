@@ -89,12 +89,25 @@ class EndQuorumEpochResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False
     leader_endpoints: tuple[Endpoint, ...] = ()
 
 
+class CommittedBatch(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A committed batch by its place and its content.
+
+    Attributes:
+        base_offset: of its first record.
+        crc: the CRC-32C in its header, which covers the timestamps and the records.
+    """
+
+    base_offset: Offset
+    crc: int
+
+
 class FetchRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Asks for the log from `fetch_offset` on, and so states that all before it is durable at `replica`.
 
     `last_fetched_epoch` is the epoch of the record before `fetch_offset`, 0 where there is none. `max_wait_ms` is how
     long the leader may park the request while it has nothing new. `high_watermark` is the fetching replica's own: when
-    the leader's is ahead, it answers at once (KIP-1166); -1 where the replica does not tell it.
+    the leader's is ahead, it answers at once (KIP-1166); -1 where the replica does not tell it. `committed_batch`: the
+    newest that is committed there, None where the replica does not name one. It is not part of Kafka's protocol.
     """
 
     replica: ReplicaKey
@@ -104,6 +117,7 @@ class FetchRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     max_bytes: int
     max_wait_ms: int
     high_watermark: Offset = UNKNOWN_OFFSET
+    committed_batch: CommittedBatch | None = None
 
 
 class FetchResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -114,7 +128,8 @@ class FetchResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     `records`: whole batches, byte for byte as in the leader's log.
 
     `own_ids`: the metadata topic's committed own id in the answering replica's log, then those that it replaced. Empty:
-    it is not known.
+    it is not known. `has_committed_batch`: the leader's log has the batch that the request named; None: it named none,
+    or its place is before the log's start.
     """
 
     error: Error = Error.NONE
@@ -127,6 +142,7 @@ class FetchResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     snapshot_id: OffsetAndEpoch | None = None
     records: bytes = b""
     own_ids: tuple[TopicId, ...] = ()
+    has_committed_batch: bool | None = None
 
 
 class FetchSnapshotRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -1,5 +1,8 @@
 """Another quorum of the same cluster id answers an agent for a while: as where controllers were formatted again.
 
+Or it is the agent's own quorum as of an earlier time, as after a restore. Its log has the same own id, lacks the newest
+records of the agent's log, and has grown past that log in the same epoch.
+
 Decides: the answers of that quorum's leader. It would have the agent cut its log, or append other records. Answers on
 gRPC carry ids, those of Kafka's protocol do not. Must not know: how an agent finds that out.
 """
@@ -34,6 +37,8 @@ class Impostor:
         self._names_ids = bits % 3 > 0
         self._would_cut = bits // 3 % 2 == 0
         self._rises = self._names_ids and bits // 6 % 2 == 0
+        self._is_earlier = bits // 48 % 3 == 0
+        self._is_longer = False
         self.until_us = cluster.world.now_us + _LASTS_MS[bits // 12 % 3] * US_PER_MS
 
     def answer(self, request: OutgoingRequest) -> PeerResponse | None:
@@ -51,7 +56,9 @@ class Impostor:
             return None
         return self._fetched(sent, leader_id, request.topic_id)
 
-    def _fetched(self, sent: FetchRequest, leader_id: NodeId, topic_id: TopicId) -> FetchResponse:
+    def _fetched(self, sent: FetchRequest, leader_id: NodeId, topic_id: TopicId) -> FetchResponse | None:
+        if self._is_earlier:
+            return self._of_earlier(sent, leader_id)
         own_ids = (FOREIGN_ID,) if self._names_ids else ()
         epoch = Epoch(sent.current_leader_epoch + 5 * self._rises)
         if self._names_ids and topic_id not in (METADATA_TOPIC_ID, FOREIGN_ID):
@@ -61,19 +68,37 @@ class Impostor:
             return FetchResponse(
                 leader_id=leader_id, leader_epoch=epoch, own_ids=own_ids, diverging=start, high_watermark=Offset(1)
             )
-        record = TopicRecord(name=METADATA_TOPIC_NAME, topic_id=FOREIGN_ID)
         return FetchResponse(
             leader_id=leader_id,
             leader_epoch=epoch,
             own_ids=own_ids,
             high_watermark=Offset(sent.fetch_offset + 1),
-            records=build_batch(
-                base_offset=sent.fetch_offset,
-                epoch=sent.current_leader_epoch,
-                timestamp_ms=1,
-                values=[encode_record(record, 0)],
-            ),
+            records=_one_topic(sent, METADATA_TOPIC_NAME),
         )
+
+    def _of_earlier(self, sent: FetchRequest, leader_id: NodeId) -> FetchResponse | None:
+        """Ask for a cut first, or go on from the agent's end; nothing if the agent named no batch to know it by."""
+        if sent.committed_batch is None:
+            return None
+        cuts, self._is_longer = self._would_cut and not self._is_longer, True
+        return FetchResponse(
+            leader_id=leader_id,
+            leader_epoch=sent.current_leader_epoch,
+            own_ids=self._agent.executor.gate.own_ids,
+            diverging=OffsetAndEpoch(offset=Offset(0), epoch=Epoch(0)) if cuts else None,
+            high_watermark=Offset(1 if cuts else sent.fetch_offset + 1),
+            records=b"" if cuts else _one_topic(sent, "of-another-history"),
+            has_committed_batch=False,
+        )
+
+
+def _one_topic(sent: FetchRequest, name: str) -> bytes:
+    return build_batch(
+        base_offset=sent.fetch_offset,
+        epoch=sent.current_leader_epoch,
+        timestamp_ms=1,
+        values=[encode_record(TopicRecord(name=name, topic_id=FOREIGN_ID), 0)],
+    )
 
 
 def another_quorum(cluster: Cluster, bits: int) -> None:

@@ -25,4 +25,10 @@ FENCE_MUTANTS: Final = (
         was="            self.held = self._refused_snapshot = None\n",
         becomes="            self._refused_snapshot = None\n",
     ),
+    Mutant(
+        name="another history of the same id is taken",
+        module="quorum.node.core.log_fence",
+        was="    if offered.lacks_committed:\n",
+        becomes="    if offered.lacks_committed and offered.end_wanted is not None:\n",
+    ),
 )

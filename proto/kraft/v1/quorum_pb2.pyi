@@ -650,6 +650,7 @@ class FetchRequest(_message.Message):
         LAST_FETCHED_EPOCH_FIELD_NUMBER: _builtins.int
         REPLICA_DIRECTORY_ID_FIELD_NUMBER: _builtins.int
         HIGH_WATERMARK_FIELD_NUMBER: _builtins.int
+        COMMITTED_BATCH_FIELD_NUMBER: _builtins.int
         partition_index: _builtins.int
         """Index of the partition."""
         current_leader_epoch: _builtins.int
@@ -662,6 +663,12 @@ class FetchRequest(_message.Message):
         """Directory id of the replica, 16 bytes."""
         high_watermark: _builtins.int
         """The replica's own high watermark: when the leader's is ahead, it answers at once (KIP-1166). Left out: unknown."""
+        @_builtins.property
+        def committed_batch(self) -> Global___FetchRequest.CommittedBatch:
+            """The newest batch that is committed in the replica's log: a leader that never had it has another log. Left out:
+            none is known.
+            """
+
         def __init__(
             self,
             *,
@@ -671,14 +678,39 @@ class FetchRequest(_message.Message):
             last_fetched_epoch: _builtins.int = ...,
             replica_directory_id: _builtins.bytes = ...,
             high_watermark: _builtins.int | None = ...,
+            committed_batch: Global___FetchRequest.CommittedBatch | None = ...,
         ) -> None: ...
-        _HasFieldArgType: _TypeAlias = _typing.Literal["_high_watermark", b"_high_watermark", "high_watermark", b"high_watermark"]  # noqa: Y015
+        _HasFieldArgType: _TypeAlias = _typing.Literal["_high_watermark", b"_high_watermark", "committed_batch", b"committed_batch", "high_watermark", b"high_watermark"]  # noqa: Y015
         def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-        _ClearFieldArgType: _TypeAlias = _typing.Literal["_high_watermark", b"_high_watermark", "current_leader_epoch", b"current_leader_epoch", "fetch_offset", b"fetch_offset", "high_watermark", b"high_watermark", "last_fetched_epoch", b"last_fetched_epoch", "partition_index", b"partition_index", "replica_directory_id", b"replica_directory_id"]  # noqa: Y015
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["_high_watermark", b"_high_watermark", "committed_batch", b"committed_batch", "current_leader_epoch", b"current_leader_epoch", "fetch_offset", b"fetch_offset", "high_watermark", b"high_watermark", "last_fetched_epoch", b"last_fetched_epoch", "partition_index", b"partition_index", "replica_directory_id", b"replica_directory_id"]  # noqa: Y015
         def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
         _WhichOneofReturnType__high_watermark: _TypeAlias = _typing.Literal["high_watermark"]  # noqa: Y015
         _WhichOneofArgType__high_watermark: _TypeAlias = _typing.Literal["_high_watermark", b"_high_watermark"]  # noqa: Y015
         def WhichOneof(self, oneof_group: _WhichOneofArgType__high_watermark) -> _WhichOneofReturnType__high_watermark | None: ...
+
+    @_typing.final
+    class CommittedBatch(_message.Message):
+        """A batch, by its place and its content."""
+
+        DESCRIPTOR: _descriptor.Descriptor
+
+        BASE_OFFSET_FIELD_NUMBER: _builtins.int
+        CRC_FIELD_NUMBER: _builtins.int
+        base_offset: _builtins.int
+        """Offset of its first record."""
+        crc: _builtins.int
+        """Its CRC-32C, as the batch states it."""
+        def __init__(
+            self,
+            *,
+            base_offset: _builtins.int = ...,
+            crc: _builtins.int = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["base_offset", b"base_offset", "crc", b"crc"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
 
     CORRELATION_ID_FIELD_NUMBER: _builtins.int
     CLUSTER_ID_FIELD_NUMBER: _builtins.int
@@ -768,6 +800,7 @@ class FetchResponse(_message.Message):
         SNAPSHOT_ID_FIELD_NUMBER: _builtins.int
         RECORDS_FIELD_NUMBER: _builtins.int
         OWN_TOPIC_IDS_FIELD_NUMBER: _builtins.int
+        HAS_COMMITTED_BATCH_FIELD_NUMBER: _builtins.int
         partition_index: _builtins.int
         """Index of the partition."""
         error_code: _builtins.int
@@ -782,6 +815,10 @@ class FetchResponse(_message.Message):
         """The answering replica's epoch."""
         records: _builtins.bytes
         """Record batches, whole, byte for byte as in the leader's log."""
+        has_committed_batch: _builtins.bool
+        """Does the leader's log have the `committed_batch` of the request? Left out: none was named, or its place is before
+        the log's start.
+        """
         @_builtins.property
         def diverging_epoch(self) -> _common_pb2.OffsetAndEpoch:
             """Set when the logs differ: the leader's largest epoch not above the asked one, and where it ends."""
@@ -809,12 +846,15 @@ class FetchResponse(_message.Message):
             snapshot_id: _common_pb2.OffsetAndEpoch | None = ...,
             records: _builtins.bytes = ...,
             own_topic_ids: _abc.Iterable[_builtins.bytes] | None = ...,
+            has_committed_batch: _builtins.bool | None = ...,
         ) -> None: ...
-        _HasFieldArgType: _TypeAlias = _typing.Literal["diverging_epoch", b"diverging_epoch", "snapshot_id", b"snapshot_id"]  # noqa: Y015
+        _HasFieldArgType: _TypeAlias = _typing.Literal["_has_committed_batch", b"_has_committed_batch", "diverging_epoch", b"diverging_epoch", "has_committed_batch", b"has_committed_batch", "snapshot_id", b"snapshot_id"]  # noqa: Y015
         def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-        _ClearFieldArgType: _TypeAlias = _typing.Literal["diverging_epoch", b"diverging_epoch", "error_code", b"error_code", "high_watermark", b"high_watermark", "leader_epoch", b"leader_epoch", "leader_id", b"leader_id", "log_start_offset", b"log_start_offset", "own_topic_ids", b"own_topic_ids", "partition_index", b"partition_index", "records", b"records", "snapshot_id", b"snapshot_id"]  # noqa: Y015
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["_has_committed_batch", b"_has_committed_batch", "diverging_epoch", b"diverging_epoch", "error_code", b"error_code", "has_committed_batch", b"has_committed_batch", "high_watermark", b"high_watermark", "leader_epoch", b"leader_epoch", "leader_id", b"leader_id", "log_start_offset", b"log_start_offset", "own_topic_ids", b"own_topic_ids", "partition_index", b"partition_index", "records", b"records", "snapshot_id", b"snapshot_id"]  # noqa: Y015
         def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-        def WhichOneof(self, oneof_group: _Never) -> None: ...
+        _WhichOneofReturnType__has_committed_batch: _TypeAlias = _typing.Literal["has_committed_batch"]  # noqa: Y015
+        _WhichOneofArgType__has_committed_batch: _TypeAlias = _typing.Literal["_has_committed_batch", b"_has_committed_batch"]  # noqa: Y015
+        def WhichOneof(self, oneof_group: _WhichOneofArgType__has_committed_batch) -> _WhichOneofReturnType__has_committed_batch | None: ...
 
     CORRELATION_ID_FIELD_NUMBER: _builtins.int
     ERROR_CODE_FIELD_NUMBER: _builtins.int

@@ -20,7 +20,9 @@ from metadata_log.offsets import Offset, OffsetAndEpoch
 from metadata_log.storage.file_log import FileLog
 from metadata_log.storage.write_ops import WriteOp
 from quorum.api.calls import PeerResponse
-from quorum.api.raft_messages import FetchRequest, FetchResponse
+from quorum.api.error_codes import Error
+from quorum.api.raft_messages import CommittedBatch, FetchRequest, FetchResponse
+from quorum.node.core.committed_batches import CommittedBatches, first_is
 from quorum.node.core.ports import CommittedWrite, DiskJob, LogRead, LogWrite, OutgoingRequest, Ports, StateWrite
 from quorum.node.core.topic_id_fencing import Gate
 from quorum.raft.inputs import Flushed, Persisted
@@ -75,6 +77,9 @@ class Effects:
         self._quorum_state_version = 0
         self._appended: deque[tuple[Offset, int]] = deque()
         self._by_own_id: dict[int, OutgoingRequest] = {}
+        self._named: dict[int, CommittedBatch] = {}
+        self.committed_batches: CommittedBatches | None = None
+        """Those that this replica names in its Fetches; None for a voter, whose log its vote protects."""
         self.stage_install: Callable[[OffsetAndEpoch], WriteOp]
         """What puts a received snapshot in place of the log; given by who keeps the snapshots."""
         self._static_voters: tuple[NodeId, ...] = ()
@@ -83,12 +88,17 @@ class Effects:
         """1 once kraft.version 1 is known, which is when voters have directory ids (KIP-853)."""
         self._quorum_state_version, self._static_voters = version, voters
 
-    def expect_answer(self, request_id: int, respond: Callable[[PeerResponse], None]) -> None:
-        """The core is about to be told of a peer's request."""
+    def expect_answer(
+        self, request_id: int, respond: Callable[[PeerResponse], None], named: CommittedBatch | None = None
+    ) -> None:
+        """Keep the way of the answer to a request that the core is given next. `named`: by a Fetch."""
         self._responders[request_id] = respond
+        if named is not None:
+            self._named[request_id] = named
 
     def drop_answer(self, request_id: int) -> bool:
         """Nobody waits for it any more; says whether it was still owed."""
+        self._named.pop(request_id, None)
         return self._responders.pop(request_id, None) is not None
 
     def apply(self, ready: Ready) -> None:
@@ -180,11 +190,15 @@ class Effects:
         if isinstance(write, InstallSnapshot):
             self._truncations += 1
             self._appended.clear()
+            if self.committed_batches is not None:
+                self.committed_batches.on_replaced()
             return self.stage_install(write.snapshot_id)
         if isinstance(write, TruncateLog):
             self._truncations += 1
             while self._appended and self._appended[-1][0] > write.end_offset:
                 self._appended.pop()
+            if self.committed_batches is not None:
+                self.committed_batches.on_truncated(write.end_offset)
             cut = self._log.stage_truncate(write.end_offset)
             if self._log.log_end_offset != write.end_offset:
                 raise InvariantViolation(
@@ -194,7 +208,10 @@ class Effects:
         if write.base_offset != self._log.log_end_offset:
             raise InvariantViolation(f"append at {write.base_offset}, but the log ends at {self._log.log_end_offset}")
         self._appended.append((write.end_offset, len(write.data)))
-        return self._log.stage_append(write.data, [header for _, header in iter_batches(write.data)])
+        headers = [header for _, header in iter_batches(write.data)]
+        if self.committed_batches is not None:
+            self.committed_batches.on_appended(headers[-1])
+        return self._log.stage_append(write.data, headers)
 
     def _quorum_state(self, state: QuorumStateData) -> QuorumState:
         return QuorumState(
@@ -225,16 +242,19 @@ class Effects:
             self._tell(effect)
 
     def _send_request(self, effect: SendRequest) -> None:
-        destination_id = effect.destination.node_id
+        destination_id, request = effect.destination.node_id, effect.request
+        if self.committed_batches is not None and isinstance(request, FetchRequest):
+            batch = self.committed_batches.newest(request.high_watermark)
+            request = msgspec.structs.replace(request, committed_batch=batch)
         outgoing = OutgoingRequest(
             destination=effect.destination,
             correlation=effect.correlation,
             cluster_id=self._gate.cluster_id,
-            topic_id=self._gate.topic_id_for(effect.request, destination_id),
-            request=effect.request,
+            topic_id=self._gate.topic_id_for(request, destination_id),
+            request=request,
             timeout_ms=effect.timeout_ms,
         )
-        if outgoing.topic_id != METADATA_TOPIC_ID and not isinstance(effect.request, FetchRequest):
+        if outgoing.topic_id != METADATA_TOPIC_ID and not isinstance(request, FetchRequest):
             self._by_own_id[effect.correlation] = outgoing
         self._ports.network.send(outgoing)
 
@@ -260,6 +280,29 @@ class Effects:
 
     def respond(self, request_id: int, response: PeerResponse) -> None:
         """Answer a peer, if it still waits."""
+        named = self._named.pop(request_id, None)
+        if named is not None and type(response) is FetchResponse and response.error is Error.NONE:
+            self._look_for(named, request_id, response)
+        else:
+            self._respond(request_id, response)
+
+    def _look_for(self, named: CommittedBatch, request_id: int, response: FetchResponse) -> None:
+        """Say in the answer if this leader's log has the batch. Before the log's start there is no saying."""
+
+        def answer(data: bytes | None) -> None:
+            has = None if data is None else first_is(data, named)
+            self._respond(request_id, msgspec.structs.replace(response, has_committed_batch=has))
+
+        if named.base_offset < self._log.start_offset:
+            answer(None)
+        elif named.base_offset >= self._log.log_end_offset:
+            answer(b"")
+        else:
+            data = self.read(named.base_offset, 1, answer)
+            if data is not None:
+                answer(data)
+
+    def _respond(self, request_id: int, response: PeerResponse) -> None:
         respond = self._responders.pop(request_id, None)
         if respond is not None:
             respond(with_own_ids(response, self._gate))

@@ -9,13 +9,14 @@ from __future__ import annotations
 from typing import Final
 
 from metadata_log.directory import CommittedState
-from metadata_log.ids import METADATA_TOPIC_NAME, TopicId
+from metadata_log.ids import METADATA_TOPIC_NAME, NodeId, TopicId
 from metadata_log.image import MetadataImage
-from metadata_log.offsets import Offset, OffsetAndEpoch
+from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from quorum.api.error_codes import Error
 from quorum.api.raft_messages import FetchResponse
+from quorum.node.core.committed_batches import CommittedBatches
 from quorum.node.core.effects import Effects
-from quorum.node.core.log_fence import Hold, Offered, OwnLog, judge, names_in
+from quorum.node.core.log_fence import Hold, HoldReason, LeaderAndEpoch, Offered, OwnLog, judge, names_in
 from quorum.node.core.opened import OpenedReplica
 from quorum.node.core.ports import HoldChanged, PeerAnswered
 from quorum.node.core.replica_context import ReplicaContext
@@ -33,6 +34,8 @@ class Fence:
         self._effects = effects
         self._directory = opened.directory
         self._keeps = keeps
+        if keeps:
+            effects.committed_batches = CommittedBatches(opened.committed_batch)
         self._kept = CommittedState(high_watermark=Offset(0)) if opened.committed is None else opened.committed
         self._kept_ms = executor.clock.monotonic_ms
         self._kept_checkpoint = opened.checkpoints[-1].end if opened.checkpoints else None
@@ -48,9 +51,20 @@ class Fence:
             return None
         offered = self._offered(event, response)
         hold = judge(self._own_log(), offered)
-        if hold is None and response.snapshot_id is not None and response.snapshot_id == self._refused_snapshot:
+        if hold is None and (self._is_refused(response) or self._is_unproven(event, response)):
             return self.held
         return hold
+
+    def _is_refused(self, response: FetchResponse) -> bool:
+        return response.snapshot_id is not None and response.snapshot_id == self._refused_snapshot
+
+    def _is_unproven(self, event: PeerAnswered, response: FetchResponse) -> bool:
+        """Return True where this leader's log once lacked what is committed here, and is not shown to have it now.
+
+        A log that grew since may have our last offset and epoch, and other records before it.
+        """
+        is_earlier = self.held is not None and self.held.reason is not HoldReason.OTHER_TOPIC
+        return is_earlier and response.has_committed_batch is not True and self._is_leaders(event, response)
 
     def hold(self, hold: Hold, peer: str) -> None:
         """From here on this replica holds; it is told once for each reason."""
@@ -87,18 +101,31 @@ class Fence:
         executor = self._executor
         image_end = executor.image.offset_and_epoch.offset
         later = tuple(name for end, names in self._later if end > image_end for name in names)
-        return OwnLog(ids=executor.gate.own_ids, committed_end=executor.machine.high_watermark, names_later=later)
+        machine = executor.machine
+        return OwnLog(
+            ids=executor.gate.own_ids,
+            committed_end=machine.high_watermark,
+            leader=_leader_of(machine.leader_id, machine.epoch),
+            names_later=later,
+        )
 
     def _offered(self, event: PeerAnswered, response: FetchResponse) -> Offered:
+        leader = _leader_of(response.leader_id, response.leader_epoch)
         if not self._is_leaders(event, response):
-            return Offered(ids=response.own_ids)
+            return Offered(ids=response.own_ids, leader=leader)
         end_wanted: Offset | None = None
         if response.diverging is not None:
             end_wanted = self._executor.machine.truncation_for(response.diverging)
         elif response.snapshot_id is not None:
             end_wanted = response.snapshot_id.offset
         own_id = next(iter(self._executor.gate.own_ids), None)
-        return Offered(ids=response.own_ids, end_wanted=end_wanted, names=names_in(response.records, own_id))
+        return Offered(
+            ids=response.own_ids,
+            end_wanted=end_wanted,
+            leader=leader,
+            lacks_committed=response.has_committed_batch is False,
+            names=names_in(response.records, own_id),
+        )
 
     def _is_leaders(self, event: PeerAnswered, response: FetchResponse) -> bool:
         machine = self._executor.machine
@@ -138,3 +165,7 @@ class Fence:
     @property
     def _is_news(self) -> bool:
         return self._keeps and self._executor.machine.high_watermark > self._kept.high_watermark
+
+
+def _leader_of(leader_id: int | None, epoch: Epoch) -> LeaderAndEpoch | None:
+    return None if leader_id is None or leader_id < 0 else LeaderAndEpoch(leader_id=NodeId(leader_id), epoch=epoch)

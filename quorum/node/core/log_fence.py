@@ -19,8 +19,8 @@ import msgspec
 
 from metadata_log.errors import MetadataLogError
 from metadata_log.format.batch import batch_values, iter_batches
-from metadata_log.ids import METADATA_TOPIC_NAME, TopicId, id_text
-from metadata_log.offsets import Offset
+from metadata_log.ids import METADATA_TOPIC_NAME, NodeId, TopicId, id_text
+from metadata_log.offsets import Epoch, Offset
 from metadata_log.records import RemoveTopicRecord, TopicRecord, decode_record
 
 _NAME: Final = METADATA_TOPIC_NAME.encode()
@@ -33,7 +33,9 @@ class HoldReason(enum.StrEnum):
     OTHER_TOPIC = "other-metadata-topic"
     """The other log has another own id, and never held ours."""
     BELOW_COMMITTED = "below-committed-end"
-    """We would have to remove records that are committed here."""
+    """The other log lacks records that are committed here."""
+    OTHER_LEADER = "other-leader-of-epoch"
+    """The other quorum has another leader in an epoch that has one here: it uses that epoch a second time."""
 
 
 class Hold(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -47,12 +49,21 @@ class Hold(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The own id of the other log; None where it is not known."""
 
 
+class LeaderAndEpoch(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The leader of an epoch."""
+
+    leader_id: NodeId
+    epoch: Epoch
+
+
 class OwnLog(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """This replica's log, as far as it is known."""
 
     ids: tuple[TopicId, ...]
     """The committed own id, then those that it replaced; empty: there is no committed one."""
     committed_end: Offset
+    leader: LeaderAndEpoch | None = None
+    """The leader that it knows; None: none."""
     names_later: tuple[TopicId | None, ...] = ()
     """Changes of the own id past the committed end, in order; None: removed."""
 
@@ -64,6 +75,10 @@ class Offered(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The other log's committed own id, then those that it replaced; empty: not known."""
     end_wanted: Offset | None = None
     """Our log would have to be cut to this offset, or to begin with a snapshot that ends there."""
+    leader: LeaderAndEpoch | None = None
+    """The leader that the answer names; None: none."""
+    lacks_committed: bool = False
+    """The other log has not the newest batch that is committed here."""
     names: tuple[TopicId | None, ...] = ()
     """Changes of the own id in the records that it brings, in order; None: removed."""
 
@@ -75,14 +90,31 @@ def judge(own: OwnLog, offered: Offered) -> Hold | None:
         own_id = own.ids[0]
         what = f"the other log's metadata topic is {id_text(other_id)}, ours is {id_text(own_id)}: it is another quorum"
         return Hold(reason=HoldReason.OTHER_TOPIC, what=what, own_id=own_id, other_id=other_id)
+    earlier = _earlier_time(own, offered)
+    if earlier is None:
+        return None
+    reason, what = earlier
+    return Hold(
+        reason=reason,
+        what=what,
+        own_id=own.ids[0] if own.ids else None,
+        other_id=offered.ids[0] if offered.ids else None,
+    )
+
+
+def _earlier_time(own: OwnLog, offered: Offered) -> tuple[HoldReason, str] | None:
+    """Return what shows that the other log is our quorum's as of an earlier time, and went on from there."""
     if offered.end_wanted is not None and offered.end_wanted < own.committed_end:
-        return Hold(
-            reason=HoldReason.BELOW_COMMITTED,
-            what=f"it would have us cut the log to {offered.end_wanted}, below the committed {own.committed_end}",
-            own_id=own.ids[0] if own.ids else None,
-            other_id=offered.ids[0] if offered.ids else None,
-        )
-    return None
+        what = f"it would have us cut the log to {offered.end_wanted}, below the committed {own.committed_end}"
+        return HoldReason.BELOW_COMMITTED, what
+    if offered.lacks_committed:
+        what = f"the other log has not the records that are committed here before offset {own.committed_end}"
+        return HoldReason.BELOW_COMMITTED, what
+    known, named = own.leader, offered.leader
+    if known is None or named is None or known.epoch != named.epoch or known.leader_id == named.leader_id:
+        return None
+    what = f"node {known.leader_id} leads epoch {known.epoch} here, and node {named.leader_id} there"
+    return HoldReason.OTHER_LEADER, what
 
 
 def _contradicting_id(own: OwnLog, offered: Offered) -> TopicId | None:

@@ -54,7 +54,8 @@ class Peers:
         if refusal is not None:
             self._refuse(event, refusal)
             return
-        self._effects.expect_answer(event.request_id, event.respond)
+        named = event.call.request.committed_batch if isinstance(event.call.request, FetchRequest) else None
+        self._effects.expect_answer(event.request_id, event.respond, named)
         draw = executor.ports.entropy.draw()
         self._feed(RequestReceived(request_id=event.request_id, request=event.call.request, draw=draw))
 

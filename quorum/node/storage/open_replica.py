@@ -47,6 +47,7 @@ from metadata_log.storage.other_logs import check_log_in_place
 from metadata_log.storage.segment import segment_bases, segment_file
 from metadata_log.voters import VoterHistory, VoterSet
 from quorum.node.config.node_config import NodeConfig
+from quorum.node.core.committed_batches import newest_committed
 from quorum.node.core.opened import OpenedReplica
 from quorum.node.core.replica_disk import ReplicaDisk
 from quorum.node.storage.startup import open_starting_log
@@ -141,6 +142,7 @@ def _open_locked(files: Files, config: NodeConfig, meta: MetaProperties, locks: 
         checkpoints=starting.held,
         locks=tuple(locks),
         committed=committed,
+        committed_batch=newest_committed(log, storage.high_watermark),
     )
 
 

@@ -8,7 +8,7 @@ from kraft.v1 import quorum_pb2
 from metadata_log.ids import TopicId
 from metadata_log.offsets import Epoch, Offset
 from quorum.api.calls import PeerCall
-from quorum.api.raft_messages import UNKNOWN_OFFSET, FetchRequest, FetchResponse
+from quorum.api.raft_messages import UNKNOWN_OFFSET, CommittedBatch, FetchRequest, FetchResponse
 from quorum.transport.grpc.convert.common import topic_id_from
 from quorum.transport.grpc.convert.partitions import (
     answer_from,
@@ -34,6 +34,7 @@ def fetch_request_to(
         last_fetched_epoch=request.last_fetched_epoch,
         replica_directory_id=request.replica.directory_id,
         high_watermark=None if request.high_watermark == UNKNOWN_OFFSET else request.high_watermark,
+        committed_batch=_committed_batch_to(request.committed_batch),
     )
     topic = quorum_pb2.FetchRequest.Topic(topic_id=topic_id, partitions=[partition])
     return quorum_pb2.FetchRequest(
@@ -61,6 +62,7 @@ def fetch_request_from(message: quorum_pb2.FetchRequest) -> PeerCall:
         max_bytes=message.max_bytes,
         max_wait_ms=message.max_wait_ms,
         high_watermark=Offset(partition.high_watermark) if partition.HasField("high_watermark") else UNKNOWN_OFFSET,
+        committed_batch=_committed_batch_in(partition),
     )
     return call_of(request, message, topic_id, partition)
 
@@ -77,6 +79,7 @@ def fetch_response_to(response: FetchResponse, topic_id: TopicId, correlation_id
         snapshot_id=end_to(response.snapshot_id),
         records=response.records,
         own_topic_ids=response.own_ids,
+        has_committed_batch=response.has_committed_batch,
     )
     answer.correlation_id = correlation_id
     return answer
@@ -99,4 +102,18 @@ def _fetched(partition: quorum_pb2.FetchResponse.Partition) -> dict[str, Any]:
         "snapshot_id": end_in(partition, "snapshot_id"),
         "records": partition.records,
         "own_ids": tuple(topic_id_from(each) for each in partition.own_topic_ids[:MOST_OWN_IDS]),
+        "has_committed_batch": partition.has_committed_batch if partition.HasField("has_committed_batch") else None,
     }
+
+
+def _committed_batch_to(batch: CommittedBatch | None) -> quorum_pb2.FetchRequest.CommittedBatch | None:
+    if batch is None:
+        return None
+    return quorum_pb2.FetchRequest.CommittedBatch(base_offset=batch.base_offset, crc=batch.crc)
+
+
+def _committed_batch_in(partition: quorum_pb2.FetchRequest.Partition) -> CommittedBatch | None:
+    if not partition.HasField("committed_batch"):
+        return None
+    named = partition.committed_batch
+    return CommittedBatch(base_offset=Offset(named.base_offset), crc=named.crc)

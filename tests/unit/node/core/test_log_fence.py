@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from metadata_log.format.batch import build_batch
-from metadata_log.ids import METADATA_TOPIC_NAME, TopicId
+from metadata_log.ids import METADATA_TOPIC_NAME, NodeId, TopicId
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.records import MetadataRecord, RemoveTopicRecord, TopicRecord, encode_record
-from quorum.node.core.log_fence import Hold, HoldReason, Offered, OwnLog, judge, names_in
+from quorum.node.core.log_fence import Hold, HoldReason, LeaderAndEpoch, Offered, OwnLog, judge, names_in
 
 X, Y, Z = (TopicId(bytes([n]) * 16) for n in (1, 2, 3))
 OWN = OwnLog(ids=(X,), committed_end=Offset(30))
@@ -72,6 +72,7 @@ def test_a_second_topic_record_without_a_removal_is_another_logs() -> None:
 
 def test_nothing_committed_is_cut_with_or_without_an_id() -> None:
     below = Offered(end_wanted=Offset(29))
+    assert _reason(OWN, Offered(ids=(X,), lacks_committed=True)) is HoldReason.BELOW_COMMITTED
     assert _reason(OWN, below) is HoldReason.BELOW_COMMITTED
     assert _reason(OwnLog(ids=(), committed_end=Offset(30)), below) is HoldReason.BELOW_COMMITTED
     assert _reason(OWN, Offered(end_wanted=Offset(30))) is None
@@ -87,3 +88,15 @@ def test_the_own_id_is_found_in_batches() -> None:
     assert names_in(_batch(RemoveTopicRecord(topic_id=Z), removed, named), X) == (None, Y)
     assert names_in(_batch(removed), None) == ()
     assert names_in(_batch(named)[:-1], X) == (), "the append refuses it"
+
+
+def test_two_leaders_of_one_epoch_are_of_two_histories() -> None:
+    own = OwnLog(ids=(X,), committed_end=Offset(30), leader=_leads(1, 7))
+    assert _reason(own, Offered(ids=(X,), leader=_leads(2, 7))) is HoldReason.OTHER_LEADER
+    for leader in (None, _leads(1, 7), _leads(2, 8), _leads(2, 6)):
+        assert _reason(own, Offered(ids=(X,), leader=leader)) is None
+    assert _reason(OWN, Offered(ids=(X,), leader=_leads(2, 7))) is None
+
+
+def _leads(node_id: int, epoch: int) -> LeaderAndEpoch:
+    return LeaderAndEpoch(leader_id=NodeId(node_id), epoch=Epoch(epoch))

@@ -55,6 +55,15 @@ def _format_anew(cluster: Cluster, controllers: list[Node]) -> list[SimulatedFil
     return disks
 
 
+def _restart(cluster: Cluster, disks: list[SimulatedFiles] | None = None) -> None:
+    """Stop all controllers at once; they start from these disks."""
+    for node in _controllers(cluster):
+        node.crash()
+    for node, files in zip(_controllers(cluster), disks or [node.files for node in _controllers(cluster)], strict=True):
+        node.files = files
+        node.start()
+
+
 def _copied(files: SimulatedFiles) -> SimulatedFiles:
     """A backup of the whole disk, durable."""
     copy = SimulatedFiles()
@@ -153,29 +162,35 @@ def test_a_controller_that_was_cut_off_holds_beside_two_that_were_formatted_anew
 
 
 @pytest.mark.parametrize("restarted", [False, True], ids=["alive", "restarted"])
-def test_an_observer_holds_beside_its_own_quorum_as_of_an_earlier_time_until_it_is_released(restarted: bool) -> None:
-    """The id is the same, and records that were committed are gone: as after a restore of an older backup."""
+@pytest.mark.parametrize("topics", [0, 20], ids=["shorter", "longer"])
+def test_an_observer_holds_beside_its_own_quorum_as_of_an_earlier_time_until_it_is_released(
+    restarted: bool, topics: int
+) -> None:
+    """The id is the same, and records that were committed are gone: as after a restore of an older backup.
+
+    The other log may grow past ours in the epoch that ours ends with.
+    """
     cluster, observer = _started()
     earlier = [_copied(node.files) for node in _controllers(cluster)]
+    _restart(cluster)
     _created(cluster, "lost")
     cluster.run_until(lambda: _has(observer, "lost"))
     cluster.run_for(2_000)
     end, own_id = _log_end(observer), observer.executor.image.topics.by_name[METADATA_TOPIC_NAME]
     if restarted:
         observer.crash()
-    for node, files in zip(_controllers(cluster), earlier, strict=True):
-        node.crash()
-        node.files = files
-        node.start()
+    _restart(cluster, earlier)
+    assert cluster.elect().executor.machine.epoch == end.epoch, "the epoch is used a second time"
     if restarted:
         observer.start()
-    _created(cluster, "after")
+    _created(cluster, *(f"m{number}" for number in range(topics)), "after")
     cluster.run_for(30_000)
     hold = observer.executor.fence.held
     assert hold is not None
     assert (hold.reason, hold.own_id) == (HoldReason.BELOW_COMMITTED, own_id)
     assert _log_end(observer) == end
     assert _has(observer, "lost")
+    assert _told(observer)[-1:] == [HoldReason.BELOW_COMMITTED]
     observer.crash()
     token = observer.node_id.to_bytes(16, "big")
     release(observer.files, [DATA], DATA, own_id=own_id, accepted_id=own_id, new_token=lambda: token)
@@ -183,6 +198,27 @@ def test_an_observer_holds_beside_its_own_quorum_as_of_an_earlier_time_until_it_
     cluster.run_until(lambda: _has(observer, "after"))
     assert not _has(observer, "lost")
     assert not _holds(observer)
+
+
+def test_an_observer_holds_beside_its_own_quorum_whose_epoch_has_another_leader_now() -> None:
+    cluster, observer = _started()
+    earlier = [_copied(node.files) for node in _controllers(cluster)]
+    _restart(cluster)
+    former = cluster.elect()
+    _created(cluster, "lost")
+    cluster.run_until(lambda: _has(observer, "lost"))
+    cluster.run_for(2_000)
+    end = _log_end(observer)
+    _restart(cluster, earlier)
+    former.crash()
+    leader = cluster.elect()
+    assert (leader.executor.machine.epoch, leader is former) == (end.epoch, False)
+    cluster.run_until(lambda: _holds(observer))
+    former.start()
+    cluster.run_for(20_000)
+    assert _told(observer)[-1] in (HoldReason.OTHER_LEADER, HoldReason.BELOW_COMMITTED)
+    assert HoldReason.OTHER_LEADER in _told(observer)
+    assert _log_end(observer) == end
 
 
 def test_a_released_observer_takes_the_log_that_was_accepted_alone() -> None:

@@ -1,0 +1,78 @@
+"""The newest committed batch of a log: an agent names it in each Fetch, the leader looks for it in its own log.
+
+Raft compares two logs by offset and epoch. That is not enough beside controllers that were restored to an older copy.
+They use the epochs after that copy a second time, for other records. The CRC of a batch, which covers its timestamps,
+tells these records apart.
+
+Decides: which batch is named, and when a log has it. Must not know: what follows where it is missing.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Final
+
+import msgspec
+
+from metadata_log.format.batch import BatchHeader, parse_header
+from metadata_log.offsets import Offset
+from metadata_log.storage.file_log import FileLog
+from quorum.api.raft_messages import CommittedBatch
+
+_MOST_LATER: Final = 64
+"""So many batches past the committed end are remembered; of more, the newest."""
+
+
+class _Later(msgspec.Struct, frozen=True, gc=False):
+    end_offset: Offset
+    batch: CommittedBatch
+
+
+class CommittedBatches:
+    """A follower's side: batches as they are appended, until they are committed."""
+
+    def __init__(self, newest: CommittedBatch | None) -> None:
+        self._newest = newest
+        self._later: deque[_Later] = deque(maxlen=_MOST_LATER)
+
+    def on_appended(self, header: BatchHeader) -> None:
+        """Note the last batch of an append."""
+        self._later.append(_Later(header.next_offset, _named(header)))
+
+    def on_truncated(self, end_offset: Offset) -> None:
+        """Forget the batches past the new end of the log."""
+        while self._later and self._later[-1].end_offset > end_offset:
+            self._later.pop()
+
+    def on_replaced(self) -> None:
+        """Forget all: a snapshot takes the log's place."""
+        self._newest = None
+        self._later.clear()
+
+    def newest(self, high_watermark: Offset) -> CommittedBatch | None:
+        """Return the newest batch that ends at or before `high_watermark`, or None if none is known."""
+        while self._later and self._later[0].end_offset <= high_watermark:
+            self._newest = self._later.popleft().batch
+        return self._newest
+
+
+def newest_committed(log: FileLog, high_watermark: Offset) -> CommittedBatch | None:
+    """Return the newest committed batch of a log that was just opened, or None if it has none.
+
+    Raises:
+        CorruptBatchError, OSError: the log cannot be read.
+    """
+    end = min(high_watermark, log.log_end_offset)
+    if end <= log.start_offset:
+        return None
+    header = parse_header(log.read(Offset(end - 1), 1))
+    return _named(header) if header.next_offset <= end else None
+
+
+def first_is(data: bytes, batch: CommittedBatch) -> bool:
+    """Return True if these whole batches begin with that one."""
+    return len(data) > 0 and _named(parse_header(data)) == batch
+
+
+def _named(header: BatchHeader) -> CommittedBatch:
+    return CommittedBatch(base_offset=header.base_offset, crc=header.crc)
