@@ -13,10 +13,11 @@ from typing import Final
 import structlog
 
 from broker_agent.changes import NO_TOPIC_CHANGES, joined
+from broker_agent.comparison import Comparison
 from broker_agent.controllers import Controllers
 from broker_agent.followers import follow_leaders
 from broker_agent.lifecycle import Lifecycle, Phase, SendRegistration
-from broker_agent.partitions import Comparison, Partitions
+from broker_agent.partitions import Partitions
 from broker_agent.replication import Leadership
 from broker_agent.watch import watch_log_dirs
 from metadata_log.ids import NodeId, TopicId, Uuid

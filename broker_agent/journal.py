@@ -2,7 +2,8 @@
 
 It is the proof that a directory is stale and not foreign. A directory is staged and removed only if the journal names
 its topic id and partition. Entries are bound to the metadata topic's own id: another own id is another log, under
-which the entries prove nothing. A lost entry or file costs a removal, never a directory.
+which the entries prove nothing. Nor do they once the agent's metadata log is gone: what it fetches then may be its
+quorum as of an earlier time. A lost entry or file costs a removal, never a directory.
 
 The file `agent-journal` is in `metadata.log.dir`, outside the partitions' directories: a directory that is copied in
 brings no proof along. It is text. Each line is a CRC-32C in hexadecimal, a blank, and one of
@@ -24,6 +25,7 @@ from metadata_log.files.port import Files, read_small_file, replace_file
 from metadata_log.format.crc import crc32c
 from metadata_log.ids import InvalidIdError, NodeId, TopicId, id_text, parse_topic_id
 from metadata_log.java_text import java_int
+from metadata_log.offsets import Offset
 
 JOURNAL_FILE: Final = "agent-journal"
 _VERSION: Final = 0
@@ -52,10 +54,16 @@ class Journal:
         """The wall clock when `elapsed_ms` was saved."""
         self.fault: str | None = None
         """Why entries of an earlier run were lost, if any were."""
+        self.void = 0
+        """Entries of an earlier run that prove nothing, because the metadata log is gone."""
 
     @classmethod
-    def open(cls, files: Files, directory: str, node_id: NodeId) -> Self:
+    def open(cls, files: Files, directory: str, node_id: NodeId, *, log_end: Offset) -> Self:
         """Read the journal in `directory`, or begin one.
+
+        Args:
+            log_end: end offset of the agent's metadata log. 0: the log that the entries are from is gone. They are
+                voided durably, before anything is fetched.
 
         Raises:
             NewerFileError: a later release wrote it. OSError: the disk failed.
@@ -63,6 +71,9 @@ class Journal:
         journal = cls(files, directory, node_id)
         if files.exists(journal._path):
             journal._read()
+        if log_end == 0:
+            journal.void = len(journal._held)
+            journal._held.clear()
         journal._rewrite()
         return journal
 

@@ -181,7 +181,7 @@ def _agent(
         files,
         broker_id,
         directories,
-        Journal.open(files, config.metadata_log_dir, broker_id),
+        Journal.open(files, config.metadata_log_dir, broker_id, log_end=opened.storage.end.offset),
         delete_delay_ms=config.delete_topic_delay_ms,
         wall_ms=lambda: time.time_ns() // _NS_PER_MS,
         monotonic_ms=lambda: time.monotonic_ns() // _NS_PER_MS,

@@ -15,6 +15,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 
 from broker_agent import storage
 from broker_agent.changes import NO_TOPIC_CHANGES, TopicChanges, own_id
+from broker_agent.comparison import Comparison, compared
 from broker_agent.journal import Journal, Replica
 from broker_agent.reconciler import Make, NotUnderstood, Plan, SetAside, Stage, assigned, plan
 from broker_agent.removal import Removals
@@ -31,21 +32,6 @@ log = structlog.get_logger("broker_agent")
 
 
 T = TypeVar("T")
-
-
-class Comparison(msgspec.Struct, frozen=True, kw_only=True):
-    """The outcome of a full comparison of the disks with the image. Each entry is a path."""
-
-    directories: int
-    """Partition directories in use afterwards."""
-    gone: tuple[str, ...]
-    appeared: tuple[str, ...]
-    """Directories that something else put there, and that were moved away."""
-    made: tuple[str, ...]
-    staged: tuple[str, ...]
-    set_aside: tuple[str, ...]
-    offline: tuple[tuple[str, str], ...]
-    """Log directories that are offline, each with the reason."""
 
 
 class Partitions:
@@ -89,6 +75,8 @@ class Partitions:
         self._journal = journal
         self.not_understood: dict[tuple[TopicId, int], str] = {}
         """Replicas that get no directory, and why: each is said once."""
+        self._image: MetadataImage | None = None
+        """The last that was reconciled."""
         self._is_bound = False
         """The last image had the own id that the journal is bound to."""
 
@@ -152,6 +140,12 @@ class Partitions:
                 why=self._journal.fault,
                 what="stale directories of lost entries are quarantined, not deleted",
             )
+        if self._journal.void:
+            log.warning(
+                "the agent's metadata log is gone: what was assigned by it proves nothing any more",
+                replicas=self._journal.void,
+                what="directories that the log fetched now does not assign are quarantined, not deleted",
+            )
         for log_dir in tuple(self.log_dirs.values()):
             self._on_disk(log_dir, self._open_log_dir, log_dir)
 
@@ -172,6 +166,7 @@ class Partitions:
         Raises:
             OSError: the metadata's log directory failed, or the last one; the rest is planned again by the next call.
         """
+        self._image = image
         topic_ids: set[TopicId] = set(changes.changed)
         if self._judged_all:
             names = {topic.name for each in topic_ids if (topic := image.topics.topic(each)) is not None}
@@ -228,17 +223,7 @@ class Partitions:
             )
         self._judged_all = False
         todo = self.reconcile(image, NO_TOPIC_CHANGES)
-        staged = tuple(each.directory.path for each in todo.stage)
-        aside = tuple(each.directory.path for each in todo.set_aside)
-        return Comparison(
-            directories=len(self._in_use),
-            gone=tuple(gone),
-            appeared=tuple(sorted({*staged, *aside} - before.keys())),
-            made=tuple(f"{make.log_dir}/{make.topic}-{make.partition}" for make in todo.make),
-            staged=staged,
-            set_aside=aside,
-            offline=tuple(sorted(self.offline.items())),
-        )
+        return compared(before, self._in_use, gone, todo, self.offline)
 
     def differs(self, log_dir: str, name: str) -> bool:
         """Return True if this entry, which came or went, needs a comparison: the agent's own moves need none."""
@@ -292,19 +277,20 @@ class Partitions:
     def remove_due(self) -> int | None:
         """Remove what is due; return after how many ms to look again, or None if nothing waits.
 
-        Nothing is removed before an image was reconciled, nor without proof that it was this broker's.
+        Nothing is removed before an image was reconciled, nor without proof that it was this broker's, nor what the
+        image assigns.
 
         Raises:
             OSError: as `reconcile`.
         """
         try:
-            due = self._removals.due(self._proves)
+            due = self._removals.due(self._may_go)
         except LogDirFailedError as error:
             self._fail(error)
             due = []
         for each in due:
             self._on_disk(each.log_dir, self._removals.remove, each)
-        return self._removals.next_ms(self._proves)
+        return self._removals.next_ms(self._may_go)
 
     def _prove(
         self,
@@ -332,16 +318,23 @@ class Partitions:
         gone = ((each.topic_id, each.partition) for each in present if each.topic_id in removed)
         self._journal.add([*wanted, *((each, index) for each, index in gone if each is not None)])
         if not self._judged_all:
-            for each in self._removals.unprovable(self._proves):
+            for each in self._removals.kept(self._may_go):
                 log.warning(
-                    "a staged directory is not removed: nothing proves that it was this broker's",
+                    "a staged directory is not removed",
                     path=each.path,
+                    why="nothing proves that it was this broker's, or the metadata log assigns it again",
                     what="remove it by hand, or move it back under its partition's name",
                 )
         return new
 
     def _proves(self, topic_id: TopicId, partition: int) -> bool:
         return self._is_bound and self._journal.proves(topic_id, partition)
+
+    def _may_go(self, topic_id: TopicId, partition: int) -> bool:
+        """Return True if a staged replica was this broker's, and the image does not assign it to this broker now."""
+        if self._image is None or not self._proves(topic_id, partition):
+            return False
+        return (topic_id, partition) not in assigned(self._image, self._broker_id, (topic_id,))
 
     def _stage(self, stage: Stage) -> None:
         staged = self._removals.stage(stage.directory)

@@ -1,7 +1,8 @@
 """Let a stopped agent follow another quorum: its metadata log is moved aside, and fetched again from its begin.
 
 Decides: that both ids must be named, and the order of the moves, so that a crash leaves either log. Must not know: what
-becomes of partition directories. The agent judges them when it runs, by what it can prove.
+becomes of partition directories. The agent judges them when it runs; by then nothing proves any of them stale, as its
+metadata log is gone.
 """
 
 from __future__ import annotations

@@ -95,14 +95,18 @@ class Removals:
         """Forget the staged directories of a log directory that is offline."""
         self._staged = [each for each in self._staged if each.log_dir != log_dir]
 
-    def due(self, proves: Callable[[TopicId, int], bool]) -> list[StagedDirectory]:
-        """Return what may be removed now. `proves`: returns True if a replica was this broker's."""
-        self._look_at_clocks()
-        return [each for each in self._provable(proves) if self._wait_ms(each) <= 0]
+    def due(self, may_go: Callable[[TopicId, int], bool]) -> list[StagedDirectory]:
+        """Return what may be removed now.
 
-    def next_ms(self, proves: Callable[[TopicId, int], bool]) -> int | None:
+        Args:
+            may_go: returns True if a replica was this broker's, and is not now.
+        """
+        self._look_at_clocks()
+        return [each for each in self._waiting(may_go) if self._wait_ms(each) <= 0]
+
+    def next_ms(self, may_go: Callable[[TopicId, int], bool]) -> int | None:
         """Return after how many ms something may be removed, or None if nothing waits."""
-        return min((max(0, self._wait_ms(each)) for each in self._provable(proves)), default=None)
+        return min((max(0, self._wait_ms(each)) for each in self._waiting(may_go)), default=None)
 
     def remove(self, each: StagedDirectory) -> None:
         """Remove a directory that is due.
@@ -115,13 +119,12 @@ class Removals:
         self._staged.remove(each)
         log.info("removed a stale partition", path=each.path)
 
-    def unprovable(self, proves: Callable[[TopicId, int], bool]) -> list[StagedDirectory]:
-        """Return what is staged and never removed, because nothing proves that it was this broker's."""
-        provable = self._provable(proves)
-        return [each for each in self._staged if each not in provable]
+    def kept(self, may_go: Callable[[TopicId, int], bool]) -> list[StagedDirectory]:
+        """Return what is staged and not removed: nothing proves it to be this broker's, or the image assigns it."""
+        return [each for each in self._staged if each.replica is None or not may_go(*each.replica)]
 
-    def _provable(self, proves: Callable[[TopicId, int], bool]) -> list[StagedDirectory]:
-        return [each for each in self._staged if each.replica is not None and proves(*each.replica)]
+    def _waiting(self, may_go: Callable[[TopicId, int], bool]) -> list[StagedDirectory]:
+        return [each for each in self._staged if each.replica is not None and may_go(*each.replica)]
 
     def _wait_ms(self, each: StagedDirectory) -> int:
         return max(each.remove_at_ms - self._wall_ms(), each.times.due_ms - self._elapsed_ms)

@@ -95,7 +95,8 @@ def release(
 ) -> None:
     """Let a stopped agent that holds (`kraft_held`) follow another quorum: its metadata log is moved aside.
 
-    Both ids are in the agent's ERROR line, and in /readyz. The log is fetched again from its begin; nothing is deleted.
+    Both ids are in the agent's ERROR line, and in /readyz. The log is fetched again from its begin. Directories of
+    partitions that it does not assign to this broker are quarantined (`-stray`), not deleted.
     """
     from broker_agent.release import release as carry_out  # noqa: PLC0415  (not needed for help)
     from metadata_log.files.os_files import OsFiles  # noqa: PLC0415

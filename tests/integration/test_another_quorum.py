@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from metadata_log.directory import read_quorum_state
+from metadata_log.directory import read_committed_state, read_quorum_state
 from metadata_log.files.os_files import OsFiles
-from metadata_log.ids import METADATA_TOPIC_NAME
+from metadata_log.ids import METADATA_TOPIC_NAME, id_text
 from quorum.cli.demo.cluster import Cluster, Node, wait_until
 from quorum.client import Client
 from quorum.client.agent_status import NotReadyError, verify_agent
@@ -79,7 +79,7 @@ def _page(node: Node, path: str) -> tuple[int, str]:
 
 
 def _holds(node: Node) -> bool:
-    return bool(re.search(r'^kraft_held\{reason="other-metadata-topic"\} 1\.0$', _page(node, "/metrics")[1], re.M))
+    return bool(re.search(r'^kraft_held\{reason="[a-z-]+"\} 1\.0$', _page(node, "/metrics")[1], re.M))
 
 
 def _await(node: Node, what: str, condition: Callable[[Node], bool]) -> None:
@@ -122,6 +122,13 @@ def _ids_in_error(agent: Node) -> tuple[str, str]:
     )
     assert len(set(found)) == 1, agent.last_lines(40)
     return found[0]
+
+
+def _start(nodes: Iterable[Node]) -> None:
+    for node in nodes:
+        node.start()
+    for node in nodes:
+        node.wait_listening()
 
 
 @pytest.mark.parametrize("restarted", [False, True], ids=["alive", "restarted"])
@@ -205,6 +212,41 @@ def test_a_released_agent_follows_the_new_quorum(cluster: Cluster) -> None:
         _await(agent, "follow", lambda node: "n7-0" in _partitions(node))
         assert not _holds(agent)
         _await(agent, "be ready", lambda node: _page(node, "/readyz")[0] == 200)
+
+
+def test_nothing_younger_is_lost_where_the_quorum_is_brought_back_as_of_an_earlier_time(cluster: Cluster) -> None:
+    """Its log becomes the longer one in the same epoch. Agents hold until they are released, and delete nothing."""
+    controllers, agents = list(cluster.controllers.values()), list(cluster.agents.values())
+    _stop(controllers)
+    for node in controllers:
+        shutil.copytree(node.log_dir, node.root / "backup")
+    _start(controllers)
+    young = ("n91", "n92")
+    _create(cluster, *young)
+    for agent in agents:
+        _await(agent, "make the younger ones", lambda node: _partitions(node) == _expected((*TOPICS, *young)))
+        (agent.log_dir / "n91-0" / "DATA").write_text("precious")
+    _stop(controllers)
+    for node in controllers:
+        node.log_dir.rename(node.root / "former")
+        (node.root / "backup").rename(node.log_dir)
+    _start(controllers)
+    _create(cluster, *(f"n{number}" for number in range(20, 32)))
+    for agent in agents:
+        _await(agent, "hold", _holds)
+        assert _partitions(agent) == _expected((*TOPICS, *young))
+        agent.stop()
+        _start([agent])
+        _await(agent, "hold after a restart", _holds)
+        agent.stop()
+        own_id = id_text(read_committed_state(OsFiles(), str(agent.metadata_dir)).topic_id)
+        cluster.run("agent", "release", "-c", str(agent.config_file), "--metadata-topic-id", own_id, "--accept", own_id)
+        _start([agent])
+        _await(agent, "follow", lambda node: "n31-0" in _partitions(node))
+        _await(agent, "quarantine what is younger", lambda node: not {"n91-0", "n92-0"} & {*_partitions(node)})
+        (stray,) = agent.log_dir.glob("n91-0.*-stray")
+        assert (stray / "DATA").read_text() == "precious"
+        assert not list(agent.log_dir.glob("deleting/*"))
 
 
 def _epoch(node: Node) -> int:

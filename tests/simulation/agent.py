@@ -62,7 +62,7 @@ class AgentNode(Node):
             self.files,
             NodeId(self.node_id),
             {directory_id: DATA},
-            Journal.open(self.files, DATA, NodeId(self.node_id)),
+            Journal.open(self.files, DATA, NodeId(self.node_id), log_end=self.opened.storage.end.offset),
             delete_delay_ms=self.cluster.setup.delete_delay_ms,
             wall_ms=self.clock.wall_ms,
             monotonic_ms=self.clock.monotonic_ms,

@@ -25,7 +25,8 @@ from metadata_log.tools.verify.report import LogReport
 REFETCH: Final = (
     "look whether the controllers' logs are sound (kraft check on them): where none is, this copy may be the best that "
     "is left. Where they are, stop this broker, move its metadata log's directory (__cluster_metadata-0), whole, out "
-    "of the log directory, and start the broker: it fetches the log anew, and its topics' data stays"
+    "of the log directory, and start the broker: it fetches the log anew. Partitions that this log lacks are renamed "
+    "to -stray, and stay"
 )
 KEEP_COPY: Final = (
     f"remove nothing beside the log, no index either: these files are the proof of what it held; {REFETCH}. A copy "

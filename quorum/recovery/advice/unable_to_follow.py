@@ -95,7 +95,8 @@ def set_aside(left: Sequence[Left]) -> list[Step]:
     return [
         Step(
             text=f"Stop the nodes of {names}. Before any of them starts again, move its {METADATA_DIRECTORY} away, on "
-            "its own host: it cannot follow from there, and fetches the log anew (a broker's topics stay as they are)",
+            "its own host: it cannot follow from there, and fetches the log anew (of a broker's topics, those that the "
+            "kept log lacks are renamed to -stray, and stay)",
             commands=(set_log_aside_line(),),
         )
     ]

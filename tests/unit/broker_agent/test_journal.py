@@ -13,6 +13,7 @@ from metadata_log.files.simulated_files import SimulatedCrash, SimulatedFiles
 from metadata_log.format.crc import crc32c
 from metadata_log.ids import METADATA_TOPIC_NAME, NodeId, TopicId, id_text
 from metadata_log.image import ImageChanges, MetadataImage
+from metadata_log.offsets import Offset
 from metadata_log.records import RemoveTopicRecord
 from tests.support.image_records import directory, image_of, nodes, partition, topic, topic_id
 
@@ -28,8 +29,8 @@ def _files() -> SimulatedFiles:
     return files
 
 
-def _opened(files: SimulatedFiles, node_id: int = 1) -> Journal:
-    return Journal.open(files, "/data", NodeId(node_id))
+def _opened(files: SimulatedFiles, node_id: int = 1, log_end: int = 9) -> Journal:
+    return Journal.open(files, "/data", NodeId(node_id), log_end=Offset(log_end))
 
 
 def _partitions(files: SimulatedFiles, now: list[int] | None = None) -> Partitions:
@@ -90,6 +91,23 @@ def test_entries_outlive_every_crash_once_they_are_noted() -> None:
     assert (again.metadata_topic_id, again.elapsed_ms, again.wall_ms) == (topic_id(900), 5_000, 1_700_000_000_000)
     assert again.proves(topic_id(2), 7)
     assert not again.proves(topic_id(2), 8)
+
+
+def test_entries_prove_nothing_once_the_metadata_log_is_gone() -> None:
+    """The log that is fetched then may be the quorum's as of an earlier time, under the same id."""
+    files, now = _files(), [0]
+    held, gone = image_of(OWN, topic(1, "a"), partition(1)), image_of(OWN)
+    first = _partitions(files, now)
+    first.reconcile(held, NO_TOPIC_CHANGES)
+    now[0] = 5_000
+    journal = _opened(files, log_end=0)
+    assert (journal.void, journal.proves(topic_id(1), 0)) == (1, False)
+    assert journal.metadata_topic_id is not None, "what it is bound to stays"
+    assert not _opened(files).proves(topic_id(1), 0), "it is durable before anything is fetched"
+    again = _partitions(files, now)
+    again.reconcile(gone, NO_TOPIC_CHANGES)
+    assert not again.staged
+    assert [name.startswith("a-0.") and name.endswith("-stray") for name in _names(files)] == [True]
 
 
 def test_a_damaged_line_costs_its_own_entry_alone() -> None:

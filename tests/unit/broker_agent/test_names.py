@@ -15,6 +15,7 @@ from broker_agent.partitions import Partitions
 from metadata_log.files.os_files import OsFiles
 from metadata_log.ids import METADATA_TOPIC_NAME, NodeId
 from metadata_log.image import MetadataImage
+from metadata_log.offsets import Offset
 from metadata_log.records import RemoveTopicRecord
 from tests.support.image_records import directory, image_of, partition, topic, topic_id
 
@@ -48,7 +49,7 @@ def _agent(root: Path) -> Partitions:
         OsFiles(),
         NodeId(1),
         {directory(1): str(data)},
-        Journal.open(OsFiles(), str(data), NodeId(1)),
+        Journal.open(OsFiles(), str(data), NodeId(1), log_end=Offset(9)),
         delete_delay_ms=0,
         wall_ms=lambda: now[0],
         monotonic_ms=lambda: now[0],

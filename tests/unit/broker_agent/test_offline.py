@@ -21,6 +21,7 @@ from metadata_log.files.os_files import OsFiles
 from metadata_log.files.port import Files
 from metadata_log.files.simulated_files import SimulatedFiles
 from metadata_log.ids import METADATA_TOPIC_NAME, UNASSIGNED_DIRECTORY_ID, NodeId
+from metadata_log.offsets import Offset
 from metadata_log.records import RemoveTopicRecord
 from quorum.node.config.node_config import NodeConfig, config_of
 from tests.support.image_records import directory, image_of, partition, topic, topic_id
@@ -46,7 +47,7 @@ def opened_agent(files: Files, *paths: str, meta: str = "/meta", offline: dict[s
         files,
         NodeId(1),
         {directory(number): path for number, path in enumerate(paths, 1) if path not in (offline or {})},
-        Journal.open(files, meta, NodeId(1)),
+        Journal.open(files, meta, NodeId(1), log_end=Offset(9)),
         delete_delay_ms=0,
         wall_ms=lambda: now[0],
         monotonic_ms=lambda: now[0],

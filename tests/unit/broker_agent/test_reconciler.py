@@ -19,6 +19,7 @@ from metadata_log.ids import (
     TopicId,
     id_text,
 )
+from metadata_log.offsets import Offset
 from metadata_log.records import RemoveTopicRecord
 from tests.support.image_records import directory, image_of, nodes, partition, topic, topic_id
 
@@ -134,7 +135,7 @@ def _partitions(files: SimulatedFiles, now: list[int], delay_ms: int = 1_000) ->
         files,
         BROKER,
         DIRS,
-        Journal.open(files, "/data", BROKER),
+        Journal.open(files, "/data", BROKER, log_end=Offset(9)),
         delete_delay_ms=delay_ms,
         wall_ms=lambda: now[0],
         monotonic_ms=lambda: now[0],

@@ -12,6 +12,7 @@ from broker_agent.storage import staged_names
 from metadata_log.files.port import replace_file
 from metadata_log.files.simulated_files import SimulatedFiles
 from metadata_log.ids import METADATA_TOPIC_NAME, NodeId, id_text
+from metadata_log.offsets import Offset
 from metadata_log.records import RemoveTopicRecord
 from tests.support.image_records import directory, image_of, partition, topic, topic_id
 
@@ -39,7 +40,7 @@ class Machine:
             self.files,
             NodeId(1),
             {directory(1): "/data"},
-            Journal.open(self.files, "/data", NodeId(1)),
+            Journal.open(self.files, "/data", NodeId(1), log_end=Offset(9)),
             delete_delay_ms=delay_ms,
             wall_ms=lambda: self.wall,
             monotonic_ms=lambda: self.monotonic,
@@ -78,6 +79,24 @@ def test_it_goes_after_the_delay_and_not_before() -> None:
     assert machine.is_there
     machine.run(1)
     assert machine.files.listdir("/data") == [JOURNAL_FILE]
+
+
+def test_what_the_image_assigns_again_stays_until_it_does_not() -> None:
+    machine = Machine()
+    machine.stage()
+    changed = TopicChanges(changed=frozenset({topic_id(1)}))
+    machine.agent.reconcile(HELD, changed)
+    machine.run(2 * DELAY)
+    assert machine.is_there
+    with capture_logs() as said:
+        machine.start()
+        machine.agent.reconcile(HELD, NO_TOPIC_CHANGES)
+        machine.run(2 * DELAY)
+    assert machine.is_there
+    assert [line["log_level"] for line in said if line["event"] == "a staged directory is not removed"] == ["warning"]
+    machine.agent.reconcile(GONE, changed)
+    machine.run(2 * DELAY)
+    assert not machine.is_there
 
 
 @pytest.mark.parametrize("ahead", [5 * HOUR, 10 * YEAR])
