@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from metadata_log.ids import METADATA_TOPIC_NAME, TopicId
+from metadata_log.ids import TopicId
 from metadata_log.image import ImageChanges, MetadataImage
 
 
@@ -24,18 +24,13 @@ class TopicChanges(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 NO_TOPIC_CHANGES = TopicChanges()
 
 
-def own_id(image: MetadataImage) -> TopicId | None:
-    """Return the metadata topic's own id, or None if the image has none."""
-    return image.topics.by_name.get(METADATA_TOPIC_NAME)
-
-
 def joined(
     earlier: TopicChanges, before: MetadataImage, after: MetadataImage, changes: Iterable[ImageChanges]
 ) -> TopicChanges:
     """Return `earlier` and what one move of the image adds to it."""
     changed = frozenset[TopicId]().union(*(each.topics for each in changes))
-    own = own_id(after)
-    if own is None or own != own_id(before):
+    own = after.topics.own_id
+    if own is None or own != before.topics.own_id:
         return TopicChanges(changed=earlier.changed | changed)
     removed = frozenset(each for each in changed if after.topics.topic(each) is None)
     return TopicChanges(changed=earlier.changed | changed, removed=earlier.removed | removed)

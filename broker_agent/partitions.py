@@ -14,7 +14,7 @@ import structlog
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
 from broker_agent import storage
-from broker_agent.changes import NO_TOPIC_CHANGES, TopicChanges, own_id
+from broker_agent.changes import NO_TOPIC_CHANGES, TopicChanges
 from broker_agent.comparison import Comparison, compared
 from broker_agent.journal import Journal, Replica
 from broker_agent.reconciler import Make, NotUnderstood, Plan, SetAside, Stage, assigned, plan
@@ -300,7 +300,7 @@ class Partitions:
         removed: frozenset[TopicId],
     ) -> set[Replica]:
         """Note what this image proves, before any directory is made or moved; return what is new to this broker."""
-        own = own_id(image)
+        own = image.topics.own_id
         self._is_bound = own is not None
         wanted = {*assigned(image, self._broker_id, topic_ids)}
         if own is None:

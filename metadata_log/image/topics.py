@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from metadata_log.ids import DirectoryId, NodeId, TopicId
+from metadata_log.ids import METADATA_TOPIC_NAME, DirectoryId, NodeId, TopicId
 from metadata_log.image.maps import Map
 from metadata_log.image.versioned_map import VersionedMap
 
@@ -100,6 +100,11 @@ class TopicsImage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         """The topic with this name, or None."""
         topic_id = self.by_name.get(name)
         return None if topic_id is None else self.by_id[topic_id]
+
+    @property
+    def own_id(self) -> TopicId | None:
+        """The metadata topic's own id, or None if the log has given it none (KIP-516)."""
+        return self.by_name.get(METADATA_TOPIC_NAME)
 
     def partition(self, topic_id: TopicId, partition_id: int) -> PartitionImage | None:
         """The partition, or None when it or its topic does not exist."""

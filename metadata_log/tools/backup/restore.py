@@ -26,7 +26,6 @@ from metadata_log.errors import WrongUseError
 from metadata_log.files.port import Files
 from metadata_log.ids import (
     METADATA_TOPIC_ID,
-    METADATA_TOPIC_NAME,
     DirectoryId,
     NodeId,
     TopicId,
@@ -128,7 +127,7 @@ def _directory_id(members: VoterSet, node_id: NodeId, new: DirectoryId) -> Direc
 
 def _own_ids(backup: Backup, cluster_id: str) -> tuple[TopicId | None, TopicId | None]:
     """The own id in the backup, and the one to write. It follows from the cluster's, so that all nodes get the same."""
-    former = backup.state.image.topics.by_name.get(METADATA_TOPIC_NAME)
+    former = backup.state.image.topics.own_id
     if former is None or backup.manifest.cluster_id in (None, cluster_id):
         return former, former
     return former, own_id_in_cluster(former, cluster_id)

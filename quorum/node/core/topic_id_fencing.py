@@ -20,7 +20,7 @@ from typing import Any, Final
 import msgspec
 
 from metadata_log.directory import CommittedState
-from metadata_log.ids import METADATA_TOPIC_ID, METADATA_TOPIC_NAME, ZERO_TOPIC_ID, NodeId, TopicId, id_text
+from metadata_log.ids import METADATA_TOPIC_ID, ZERO_TOPIC_ID, NodeId, TopicId, id_text
 from metadata_log.image import MetadataImage
 from metadata_log.offsets import Epoch
 from metadata_log.voters import Endpoint
@@ -164,7 +164,7 @@ class Gate:
 
     def on_committed(self, image: MetadataImage) -> None:
         """The published image is another one. Before it has come as far as an earlier run had, that run's id counts."""
-        committed = image.topics.by_name.get(METADATA_TOPIC_NAME)
+        committed = image.topics.own_id
         if self._kept is not None:
             if not self._kept.is_reached_by(image.offset_and_epoch.offset, committed):
                 return
@@ -177,7 +177,7 @@ class Gate:
 
     def on_appended(self, image: MetadataImage) -> None:
         """As leader, we appended up to this image."""
-        self._appended = image.topics.by_name.get(METADATA_TOPIC_NAME)
+        self._appended = image.topics.own_id
 
     def on_lost_leadership(self) -> None:
         """What we appended and did not see committed may be gone."""

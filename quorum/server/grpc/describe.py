@@ -6,7 +6,7 @@ Decides: the translation, and which topic ids may be asked for.
 from __future__ import annotations
 
 from kraft.v1 import common_pb2, quorum_pb2
-from metadata_log.ids import METADATA_TOPIC_ID, METADATA_TOPIC_NAME
+from metadata_log.ids import METADATA_TOPIC_ID
 from metadata_log.image import ControllerRegistration
 from quorum.api.context import RequestContext
 from quorum.api.error_codes import Error
@@ -32,7 +32,7 @@ def describe(
             error_code=Error.CLUSTER_AUTHORIZATION_FAILED,
             error_message=f"{context.principal} has no right to Describe on the cluster",
         )
-    own_id = node.image.topics.by_name.get(METADATA_TOPIC_NAME)
+    own_id = node.image.topics.own_id
     try:
         if request.topics:
             _check_topic(request, (METADATA_TOPIC_ID, own_id))
