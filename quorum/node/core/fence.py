@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from metadata_log.directory import CommittedState
-from metadata_log.ids import METADATA_TOPIC_NAME, NodeId, TopicId
+from metadata_log.ids import NodeId, TopicId
 from metadata_log.image import MetadataImage
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from quorum.api.error_codes import Error
@@ -41,6 +41,8 @@ class Fence:
         self._kept_checkpoint = opened.checkpoints[-1].end if opened.checkpoints else None
         self._later: list[tuple[Offset, tuple[TopicId | None, ...]]] = []
         self._refused_snapshot: OffsetAndEpoch | None = None
+        self._names: tuple[TopicId | None, ...] = ()
+        """Changes of the own id in the answer that was judged last."""
 
     # --- answers
 
@@ -50,6 +52,7 @@ class Fence:
         if not isinstance(response, FetchResponse) or not self._executor.machine.awaits(event.correlation):
             return None
         offered = self._offered(event, response)
+        self._names = offered.names
         hold = judge(self._own_log(), offered)
         if hold is None and (self._is_refused(response) or self._is_unproven(event, response)):
             return self.held
@@ -78,7 +81,7 @@ class Fence:
         if not isinstance(response, FetchResponse) or not self._is_leaders(event, response):
             return
         if response.records and executor.machine.log_end_offset > log_end_before:
-            self._note_names(response.records, executor.machine.log_end_offset)
+            self._note_names(executor.machine.log_end_offset)
         self._go_on(str(event.destination_id))
 
     def _go_on(self, peer: str) -> None:
@@ -88,7 +91,7 @@ class Fence:
 
     def judge_snapshot(self, end: OffsetAndEpoch, image: MetadataImage) -> str | None:
         """Return why a received snapshot must not take the log's place, or None. Its image may name another id."""
-        named = image.topics.by_name.get(METADATA_TOPIC_NAME)
+        named = image.topics.own_id
         offered = Offered(ids=() if named is None else (named,), end_wanted=end.offset)
         hold = judge(self._own_log(), offered)
         if hold is None:
@@ -132,10 +135,9 @@ class Fence:
         is_of_epoch = response.error is Error.NONE and response.leader_epoch == machine.epoch
         return is_of_epoch and event.destination_id == machine.leader_id and machine.role == "follower"
 
-    def _note_names(self, records: bytes, log_end: Offset) -> None:
-        names = names_in(records, next(iter(self._executor.gate.own_ids), None))
-        if names:
-            self._later = [*self._later[-8:], (log_end, names)]
+    def _note_names(self, log_end: Offset) -> None:
+        if self._names:
+            self._later = [*self._later[-8:], (log_end, self._names)]
 
     def on_truncated(self, end_offset: Offset) -> None:
         """Forget the names past the new end of the log."""
