@@ -39,7 +39,7 @@ _LONGEST_NAME = 255
 """Bytes; of a file name. Topic names are ASCII."""
 _OWN_FAULTS = (errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG)
 """Errors of one file. Any other is the disk's."""
-_REMOVE_AFTER = re.compile(r"version: 0\nstaged_at: (\S+)\ndelay: (\S+)\ndue: (\S+)\n", re.ASCII)
+_TIMES = re.compile(r"version: 0\nstaged_at: (\S+)\ndelay: (\S+)\ndue: (\S+)\n", re.ASCII)
 _SET_ASIDE = re.compile(r".+\.[0-9a-f]{32}-(stray|delete|future)")
 
 
@@ -287,7 +287,7 @@ def read_times(files: Files, log_dir: str, name: str) -> tuple[int | None, Remov
     except (FileNotFoundError, CorruptFileError, UnicodeDecodeError):
         at = None
     try:
-        found = _REMOVE_AFTER.fullmatch(read_small_file(files, f"{path}/{REMOVE_AFTER}").decode("ascii", "replace"))
+        found = _TIMES.fullmatch(read_small_file(files, f"{path}/{REMOVE_AFTER}").decode("ascii", "replace"))
     except (FileNotFoundError, CorruptFileError):
         found = None
     staged_at, delay, due = (None, None, None) if found is None else map(_time, found.groups())
