@@ -1,6 +1,7 @@
 """A check that a node's metadata log is in the directory that its configuration names, and not in another one.
 
-Decides: which directory counts as empty, and which as one with records. Must not know: how a node is configured.
+Decides: which directory counts as empty, which as one with records, and which as one that a node ran in. Must not
+know: how a node is configured.
 
 A changed order of `log.dirs`, or another `metadata.log.dir`, leaves the log where it was. A node that began an empty
 log beside it would forget its votes, and could lead an empty quorum.
@@ -11,11 +12,25 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import closing
 
+import msgspec
+
 from metadata_log.directory import METADATA_DIRECTORY
 from metadata_log.errors import MisplacedLogError
 from metadata_log.files.port import Files
 from metadata_log.storage.checkpoint import checkpoint_ends, checkpoint_name
-from metadata_log.storage.segment import segment_bases, segment_file
+from metadata_log.storage.segment import next_sealed_batch, only_zeros, segment_bases, segment_file
+
+
+class HeldLog(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The files of a metadata log's directory that show what became of it.
+
+    Attributes:
+        records: one with a whole batch: right magic, length and checksum. None: no record of the log is there.
+        trace: one that a fresh format does not leave, and a node that ran does. None: none ran there.
+    """
+
+    records: str | None = None
+    trace: str | None = None
 
 
 def check_log_in_place(files: Files, log_dirs: Iterable[str], metadata_dir: str) -> None:
@@ -25,21 +40,46 @@ def check_log_in_place(files: Files, log_dirs: Iterable[str], metadata_dir: str)
         MisplacedLogError: naming both directories, and what to do.
         OSError: one of them cannot be read.
     """
-    if _records_in(files, metadata_dir) is not None:
+    if held_log(files, f"{metadata_dir}/{METADATA_DIRECTORY}").records is not None:
         return
     for other in log_dirs:
-        found = None if other == metadata_dir else _records_in(files, other)
+        found = None if other == metadata_dir else held_log(files, f"{other}/{METADATA_DIRECTORY}").records
         if found is not None:
             raise MisplacedLogError(metadata_dir, other, found)
 
 
-def _records_in(files: Files, log_dir: str) -> str | None:
-    """Return the name of a file with metadata records in `log_dir`; None: there is no record."""
-    directory = f"{log_dir}/{METADATA_DIRECTORY}"
+def held_log(files: Files, directory: str) -> HeldLog:
+    """Return what `directory` holds of a log, the first name of each.
+
+    The checkpoint of offset 0 is what formatting leaves. A segment of zeros is one that was made long beforehand.
+
+    Raises:
+        OSError: it cannot be read.
+    """
     if not files.exists(directory):
-        return None
+        return HeldLog()
+    records = trace = None
+    for end in checkpoint_ends(files, directory):
+        if end.offset > 0:
+            name = checkpoint_name(end)
+            trace = trace or name
+            records = records or (name if _has_batch(files, f"{directory}/{name}") else None)
     for base in segment_bases(files.listdir(directory)):
-        with closing(files.open(f"{directory}/{segment_file(base)}", read_only=True)) as segment:
-            if segment.size() > 0:
-                return segment_file(base)
-    return next((checkpoint_name(end) for end in checkpoint_ends(files, directory) if end.offset > 0), None)
+        name = segment_file(base)
+        if records is None and _has_batch(files, f"{directory}/{name}"):
+            records = name
+        if trace is None and (base > 0 or records == name or not _is_blank(files, f"{directory}/{name}")):
+            trace = name
+        if records is not None and trace is not None:
+            break
+    return HeldLog(records=records, trace=trace)
+
+
+def _has_batch(files: Files, path: str) -> bool:
+    with closing(files.open(path, read_only=True)) as handle:
+        return next_sealed_batch(handle, 0, handle.size()) is not None
+
+
+def _is_blank(files: Files, path: str) -> bool:
+    with closing(files.open(path, read_only=True)) as handle:
+        return only_zeros(handle, 0, handle.size())

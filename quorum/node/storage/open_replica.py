@@ -7,7 +7,6 @@ runs afterwards. The caller logs `recovery.warnings`.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing
 
 from metadata_log.directory import (
     METADATA_DIRECTORY,
@@ -40,11 +39,10 @@ from metadata_log.records import (
 )
 from metadata_log.records.codec import READERS
 from metadata_log.records.levels import FEATURE_NAME
-from metadata_log.storage.checkpoint import BOOTSTRAP_CHECKPOINT, checkpoint_ends, checkpoint_name, read_checkpoint
+from metadata_log.storage.checkpoint import BOOTSTRAP_CHECKPOINT, read_checkpoint
 from metadata_log.storage.file_log import FileLog
 from metadata_log.storage.loaded_checkpoint import LoadedSnapshot
-from metadata_log.storage.other_logs import check_log_in_place
-from metadata_log.storage.segment import segment_bases, segment_file
+from metadata_log.storage.other_logs import check_log_in_place, held_log
 from metadata_log.voters import VoterHistory, VoterSet
 from quorum.node.config.node_config import NodeConfig
 from quorum.node.core.committed_batches import newest_committed
@@ -152,13 +150,9 @@ def _check_never_voted(files: Files, directory: str) -> None:
     A replica writes its epoch and its vote before the first record or checkpoint comes, ours and Kafka's. A restored
     backup has the file, too.
     """
-    for end in checkpoint_ends(files, directory):
-        if end.offset > 0:
-            raise LostVoteError(directory, checkpoint_name(end))
-    for base in segment_bases(files.listdir(directory)):
-        with closing(files.open(f"{directory}/{segment_file(base)}", read_only=True)) as segment:
-            if base > 0 or segment.size() > 0:
-                raise LostVoteError(directory, segment_file(base))
+    trace = held_log(files, directory).trace
+    if trace is not None:
+        raise LostVoteError(directory, trace)
 
 
 def _registered_end(files: Files, config: NodeConfig) -> Offset:

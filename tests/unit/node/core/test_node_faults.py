@@ -156,10 +156,19 @@ def test_nor_does_one_whose_log_begins_later() -> None:
         open_replica(node.files, node.config)
 
 
-def test_who_has_never_had_a_record_needs_no_vote() -> None:
+def test_but_one_with_a_torn_first_write_does() -> None:
+    """Its epoch was durable before that write began."""
+    node = Cluster(1, seed=5).nodes[0]
+    node.files.open(SEGMENT, create=True).pwrite(b"torn", 8)
+    with pytest.raises(LostVoteError, match=f"{0:020}.log"):
+        open_replica(node.files, node.config)
+
+
+@pytest.mark.parametrize("size", [0, 100_000], ids=["empty", "made long beforehand"])
+def test_who_has_never_had_a_record_needs_no_vote(size: int) -> None:
     """As killed between the creation of its first segment and its first write."""
     node = Cluster(1, seed=5).nodes[0]
-    node.files.open(SEGMENT, create=True)
+    node.files.open(SEGMENT, create=True).truncate(size)
     opened = open_replica(node.files, node.config)
     opened.abandon()
     assert opened.storage.quorum_state is None

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from metadata_log.directory import METADATA_DIRECTORY, MetaProperties, write_meta_properties
-from metadata_log.errors import MisplacedLogError
+from metadata_log.errors import CorruptBatchError, MisplacedLogError
+from metadata_log.files.port import read_file
 from metadata_log.files.simulated_files import SimulatedFiles
-from metadata_log.ids import DirectoryId
+from metadata_log.format.batch import build_batch
+from metadata_log.ids import DirectoryId, NodeId
+from metadata_log.offsets import Epoch, Offset
 from quorum.cli.main import run
 from quorum.node.config.node_config import NodeConfig, config_of
 from quorum.node.storage.open_replica import open_replica
@@ -21,6 +26,7 @@ from tests.support.node_requests import CLUSTER_ID, DATA
 
 ROOT = Path(__file__).resolve().parents[4]
 SPARE = "/spare"
+SEGMENT = f"{0:020}.log"
 PLANTED = """
 import sys
 from tests.simulation.planting import Mutant, plant
@@ -75,6 +81,66 @@ def test_a_node_does_not_begin_an_empty_log_beside_its_own(config: NodeConfig, d
     assert f"set metadata.log.dir={DATA} (or put it first in log.dirs again" in said
     assert f"move {DATA}/{METADATA_DIRECTORY} away" in said
     assert not disk.exists(f"{SPARE}/{METADATA_DIRECTORY}")
+
+
+def _put(disk: SimulatedFiles, log_dir: str, name: str, data: bytes) -> None:
+    disk.mkdirs(f"{log_dir}/{METADATA_DIRECTORY}")
+    with closing(disk.open(f"{log_dir}/{METADATA_DIRECTORY}/{name}", create=True)) as handle:
+        handle.pwrite(data, 0)
+
+
+def _first_batch(disk: SimulatedFiles) -> bytes:
+    return read_file(disk, f"{DATA}/{METADATA_DIRECTORY}/{SEGMENT}")
+
+
+def _changed(data: bytes) -> bytes:
+    return data[:-1] + bytes((data[-1] ^ 1,))
+
+
+BLANK = {
+    "zeros": (SEGMENT, lambda _: bytes(100_000)),
+    "torn": (SEGMENT, lambda batch: batch[:65]),
+    "another checksum": (SEGMENT, lambda batch: _changed(batch[: 12 + int.from_bytes(batch[8:12])])),
+    "a segment of a later offset": (f"{7:020}.log", lambda _: b""),
+    "a checkpoint of zeros": (f"{7:020}-{1:010}.checkpoint", lambda _: bytes(500)),
+}
+
+
+@pytest.mark.parametrize("case", BLANK)
+@pytest.mark.parametrize("make", [_controller, _agent])
+def test_files_without_a_whole_batch_are_no_log(
+    make: Callable[..., NodeConfig], case: str, disk: SimulatedFiles
+) -> None:
+    """An empty directory is not preferred because a file of it has a size."""
+    name, content = BLANK[case]
+    _put(disk, SPARE, name, content(_first_batch(disk)))
+
+    with pytest.raises(MisplacedLogError):
+        open_replica(disk, make(SPARE, DATA))
+
+
+@pytest.mark.parametrize("case", BLANK)
+def test_such_files_elsewhere_forbid_no_start(case: str) -> None:
+    cluster = Cluster(1, seed=5)
+    files = cluster.nodes[0].files
+    _put(files, SPARE, SEGMENT, b"")
+    meta = MetaProperties(cluster_id=CLUSTER_ID, node_id=NodeId(1), directory_id=DirectoryId(b"\x55" * 16))
+    write_meta_properties(files, SPARE, meta, written_at_ms=0)
+    name, content = BLANK[case]
+    _put(files, SPARE, name, content(build_batch(base_offset=Offset(0), epoch=Epoch(1), timestamp_ms=0, values=[b"v"])))
+
+    opened = open_replica(files, _controller(DATA, SPARE))
+    opened.abandon()
+    assert opened.storage.end.offset == 0
+
+
+def test_a_batch_behind_damage_is_a_log(disk: SimulatedFiles) -> None:
+    """The damage is what a start must speak of, not the place."""
+    whole = read_file(disk, f"{DATA}/{METADATA_DIRECTORY}/{SEGMENT}")
+    _put(disk, SPARE, SEGMENT, _changed(whole[:80]) + whole[80:])
+
+    with pytest.raises(CorruptBatchError, match="holds a sound batch"):
+        open_replica(disk, _agent(SPARE, DATA))
 
 
 def test_an_unformatted_directory_is_not_preferred_either(disk: SimulatedFiles) -> None:
