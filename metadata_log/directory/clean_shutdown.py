@@ -7,6 +7,7 @@ It names the broker's epoch, which is the offset of the registration that a cont
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 import msgspec
@@ -32,3 +33,12 @@ def read_clean_shutdown(files: Files, log_dir: str) -> int | None:
         return decode_json(read_small_file(files, path), CleanShutdown).broker_epoch if files.exists(path) else None
     except (OSError, CorruptFileError, msgspec.DecodeError):
         return None
+
+
+def registered_end(files: Files, log_dirs: Iterable[str]) -> int:
+    """Return up to where the log was committed by what a clean stop left in any of these: 0 where none has the file.
+
+    A registration is answered once it is committed, and the broker's epoch is its offset.
+    """
+    epochs = (read_clean_shutdown(files, path) for path in log_dirs)
+    return max((epoch + 1 for epoch in epochs if epoch is not None), default=0)

@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from metadata_log.directory import PARTITION_METADATA_FILE
-from metadata_log.directory.clean_shutdown import read_clean_shutdown
+from metadata_log.directory.clean_shutdown import registered_end
 from metadata_log.files.os_files import OsFiles
 from metadata_log.ids import NodeId, TopicId, id_text, is_reserved_topic_id
 from metadata_log.image import MetadataImage, TopicImage
@@ -82,10 +82,9 @@ def judged_ends(found: Iterable[Finding], nodes: Sequence[NodeSource], view: Quo
     """Yield the findings, with an error for each lost end of which records are proven to have been committed."""
     lower, because = view.bounds.lower, view.bounds.because
     for node in nodes:
-        for disk in node.log_directories:
-            epoch = read_clean_shutdown(OsFiles(), str(disk.path))
-            if epoch is not None and epoch >= lower:
-                lower, because = epoch + 1, f"{node.label} was stopped in an orderly way, registered at offset {epoch}"
+        end = registered_end(OsFiles(), (str(disk.path) for disk in node.log_directories))
+        if end > lower:
+            lower, because = end, f"{node.label} was stopped in an orderly way, registered at offset {end - 1}"
     for one in found:
         if one.severity is not Severity.NOTE or one.advice != UNPROVEN_END or (one.offset or 0) >= lower:
             yield one

@@ -59,7 +59,7 @@ class Replica(msgspec.Struct, frozen=True, kw_only=True):
             log_end_offset=self.report.end_offset,
             snapshot_end=0 if newest is None else int(newest.offset),
             snapshot_epoch=-1 if newest is None else int(newest.epoch),
-            high_watermark=self.source.high_watermark,
+            high_watermark=max(self.source.high_watermark or 0, self.report.kept_committed),
             committed_before=self.report.committed_before,
             proved_end=self.report.proved_end,
             speaks=not self.report.is_unread,

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from metadata_log.directory import QuorumState
-from metadata_log.directory.clean_shutdown import read_clean_shutdown
+from metadata_log.directory import COMMITTED_STATE_FILE, QuorumState
+from metadata_log.directory.clean_shutdown import registered_end
 from metadata_log.errors import CorruptBatchError, CorruptFileError
 from metadata_log.files.port import FileHandle, Files, read_small_file
 from metadata_log.format.batch import batch_values
@@ -49,6 +49,7 @@ from metadata_log.tools.verify.producer_state import PRODUCERS_SUFFIX, check_pro
 from metadata_log.tools.verify.report import LogReport, voters_of
 from metadata_log.tools.verify.sidecar_files import (
     LogOutline,
+    check_committed_state,
     check_epoch_file,
     check_metadata_topic_id,
     check_quorum_state,
@@ -80,7 +81,7 @@ class Verification:
         self._end_position = 0
         self._probes = probes
         self._checkpoints = self._passed([])
-        self._proved_end = 0
+        self._proved_end = self._kept_committed = 0
         self._segments: list[str] = []
         self._is_unread = False
         self._size = 0
@@ -91,6 +92,8 @@ class Verification:
         names = [name for name in every if not is_beyond_offsets(name)]
         self._checkpoints = self._passed(names)
         bases = segment_bases(names)
+        # Before the log: a running node writes both, the log first.
+        self._kept_committed = check_committed_state(self._files, self._directory, names, self._sink)
         self._proofs = proofs_beside(self._files, self._directory, names)
         self._epochs = epochs_beside(self._files, self._directory, names)
         check_start(self._directory, names, bases, self._sink)
@@ -153,6 +156,7 @@ class Verification:
             settled=self._settled.image,
             rules=self._rules,
             committed_before=chain.committed_before,
+            kept_committed=self._kept_committed,
             proved_end=max(self._proved_end, chain.end),
             is_sound=log.is_sound,
             is_unread=self._is_unread,
@@ -346,6 +350,9 @@ class Verification:
         proofs = self._proofs
         if not has_segments:
             proofs = [*proofs, *(Proof(file=path, reach=end) for path, end in self._covered())]
+        if self._kept_committed > max((end for _, end in self._covered()), default=0):
+            path = f"{self._directory}/{COMMITTED_STATE_FILE}"
+            proofs = [*proofs, Proof(file=path, reach=self._kept_committed)]
         file = self._segments[-1] if self._segments else self._directory if has_segments else None
         end = LogEnd(offset=chain.end, last_epoch=chain.epoch, file=file, position=self._end_position)
         ahead = state is not None and state.leader_epoch > chain.epoch
@@ -366,13 +373,12 @@ class Verification:
         return False
 
     def _committed(self) -> int:
-        """Return up to where records were committed, by the node's own checkpoints and clean shutdown."""
+        """Return up to where records were committed: by the node's checkpoints, clean stop and `committed-state`."""
         disks = {str(disk.path) for disk in self._source.log_directories}
         if self._source.metadata is not None:
             disks.add(str(self._source.metadata.parent))
-        epochs = (read_clean_shutdown(self._files, disk) for disk in sorted(disks))
-        registered = (epoch + 1 for epoch in epochs if epoch is not None)
-        return max((*registered, *(end for _, end in self._covered())), default=0)
+        covered = (end for _, end in self._covered())
+        return max(registered_end(self._files, sorted(disks)), self._kept_committed, *covered)
 
     def _covered(self) -> Iterator[tuple[str, int]]:
         for report in self._checkpoints.reports.values():

@@ -37,6 +37,7 @@ class LogReport(msgspec.Struct, frozen=True, kw_only=True):
         rules: knows every topic id that the log ever gave.
         committed_before: all before this offset was committed, since the leader of the epoch whose first batch ends
             there wrote metadata records, which it does only then.
+        kept_committed: all before this offset was committed, by the node's `committed-state`; 0 without one.
         proved_end: up to where the log once reached, by what stands beside it; at least its end.
         is_sound: nothing is wrong with bytes and order of its batches.
         is_unread: a segment could not be read, so that nobody knows how far the log goes.
@@ -63,6 +64,7 @@ class LogReport(msgspec.Struct, frozen=True, kw_only=True):
     settled: MetadataImage | None
     rules: RecordRules
     committed_before: int
+    kept_committed: int
     proved_end: int
     is_sound: bool
     is_unread: bool = False

@@ -13,10 +13,12 @@ from typing import Final
 import msgspec
 
 from metadata_log.directory import (
+    COMMITTED_STATE_FILE,
     PARTITION_METADATA_FILE,
     QUORUM_STATE_FILE,
     QuorumState,
     parse_quorum_state,
+    read_committed_state,
     read_partition_metadata,
 )
 from metadata_log.directory.quorum_state import VOTE_ADVICE
@@ -58,7 +60,12 @@ _REBUILD_EPOCHS: Final = (
 _REWRITTEN: Final = (
     "nothing for this file: a node writes it anew as it starts. Find out what removed it, and what else is gone there"
 )
-_ADVICE: Final = {QUORUM_STATE_FILE: RESTORE_VOTES, EPOCH_FILE: _REBUILD_EPOCHS}
+_FETCH_AGAIN: Final = "do that with the agent stopped: it has no vote, and fetches the log again"
+_ADVICE: Final = {
+    QUORUM_STATE_FILE: RESTORE_VOTES,
+    EPOCH_FILE: _REBUILD_EPOCHS,
+    COMMITTED_STATE_FILE: _FETCH_AGAIN,
+}
 """For small files that are missing or say nothing, where the kind's own advice is too general."""
 
 
@@ -76,6 +83,18 @@ def add_unusable(sink: FindingSink, path: str, error: CorruptFileError | OSError
 def _is_export(files: Files, directory: str) -> bool:
     """An export holds segments and checkpoints alone, by design."""
     return files.exists(f"{directory}/{MANIFEST_FILE}")
+
+
+def check_committed_state(files: Files, directory: str, names: Sequence[str], sink: FindingSink) -> int:
+    """Return up to where `committed-state` says that the log was committed; 0 without a usable file."""
+    if COMMITTED_STATE_FILE not in names:
+        return 0
+    try:
+        state = read_committed_state(files, directory)
+    except (CorruptFileError, OSError) as error:
+        add_unusable(sink, f"{directory}/{COMMITTED_STATE_FILE}", error)
+        return 0
+    return 0 if state is None else int(state.high_watermark)
 
 
 def check_epoch_file(

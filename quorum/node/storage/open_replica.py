@@ -20,7 +20,7 @@ from metadata_log.directory import (
     read_quorum_state,
     write_partition_metadata,
 )
-from metadata_log.directory.clean_shutdown import read_clean_shutdown
+from metadata_log.directory.clean_shutdown import registered_end
 from metadata_log.errors import ForeignDirectoryError, LostVoteError, NotFormattedError, UnknownRecordError
 from metadata_log.files.port import Files
 from metadata_log.format.batch import BatchHeader, batch_records, batch_values, iter_batches
@@ -70,7 +70,7 @@ def open_replica(files: Files, config: NodeConfig, *, cluster_id: str | None = N
         NewerLevelError: its log is of a later release.
         OSError: it cannot be read or written.
     """
-    directories = dict.fromkeys((*config.log_dirs, config.metadata_log_dir))
+    directories = _directories(config)
     check_log_in_place(files, directories, config.metadata_log_dir)
     metas = {path: _identity(files, path, config, cluster_id) for path in directories}
     meta = metas[config.metadata_log_dir]
@@ -84,6 +84,10 @@ def open_replica(files: Files, config: NodeConfig, *, cluster_id: str | None = N
         for lock in reversed(locks):
             lock.release()
         raise
+
+
+def _directories(config: NodeConfig) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*config.log_dirs, config.metadata_log_dir)))
 
 
 def _identity(files: Files, path: str, config: NodeConfig, cluster_id: str | None) -> MetaProperties:
@@ -100,7 +104,7 @@ def _open_locked(files: Files, config: NodeConfig, meta: MetaProperties, locks: 
     if quorum_state is None and config.is_controller:
         _check_never_voted(files, directory)
     committed = None if config.is_controller else read_committed_state(files, directory)
-    registered = _registered_end(files, config) if config.is_controller else None
+    registered = Offset(registered_end(files, _directories(config))) if config.is_controller else None
     starting = open_starting_log(files, directory, config.log, committed=registered)
     log, snapshot, writer = starting.log, starting.snapshot, starting.writer
     if snapshot is not None:
@@ -153,13 +157,6 @@ def _check_never_voted(files: Files, directory: str) -> None:
     trace = held_log(files, directory).trace
     if trace is not None:
         raise LostVoteError(directory, trace)
-
-
-def _registered_end(files: Files, config: NodeConfig) -> Offset:
-    """Return up to where the log was committed by the clean shutdown of a broker that shares the directories."""
-    paths = dict.fromkeys((*config.log_dirs, config.metadata_log_dir))
-    epochs = (read_clean_shutdown(files, path) for path in paths)
-    return Offset(max((epoch + 1 for epoch in epochs if epoch is not None), default=0))
 
 
 def _check_topic_id(files: Files, directory: str) -> None:

@@ -348,6 +348,7 @@ class _Reader:
             elections=tuple(self._believed(reach.elections)),
             last_timestamp_ms=self._timestamp,
             sums=self._sums,
+            kept_committed=reach.kept_committed,
             proved_end=max(reach.proved_end, self._end),
             short=reach.short if is_short else None,
             repair=self._repair,

@@ -41,6 +41,7 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
         elections: all that its log tells of and nothing denies, repairs among them.
         last_timestamp_ms: of the last safe batch; -1 without one.
         sums: of each safe batch, for comparing copies.
+        kept_committed: see `Reach`.
         proved_end: up to where its log once reached, by what stands beside or behind the safe part; at least `end`.
         short: how that is proven, where files beside the log prove more than it holds; None where none does.
         repair: where a repair's batch is, the last one; None without one.
@@ -69,6 +70,7 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
     elections: tuple[Election, ...]
     last_timestamp_ms: int
     sums: BatchSums
+    kept_committed: int
     proved_end: int
     short: str | None
     repair: OffsetAndEpoch | None
@@ -151,10 +153,16 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
             log_end_offset=int(self.end.offset),
             snapshot_end=0 if origin is None else int(origin.offset),
             snapshot_epoch=-1 if origin is None else int(origin.epoch),
-            high_watermark=None if self.place.manifest is None else self.place.manifest.high_watermark,
+            high_watermark=self._high_watermark,
             committed_before=self.committed_before,
             proved_end=self.proved_end,
         )
+
+    @property
+    def _high_watermark(self) -> int:
+        """Return that of a manifest or, where no node runs that may have written it since, of `committed-state`."""
+        live = None if self.place.manifest is None else self.place.manifest.high_watermark
+        return max(live or 0, 0 if self.used_by is not None else self.kept_committed)
 
     def epoch_at(self, offset: int) -> int:
         """The epoch of the safe record at `offset`; -1 where its segments do not have it."""

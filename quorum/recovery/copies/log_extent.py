@@ -29,6 +29,8 @@ class Reach(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """
 
     proved_end: int = 0
+    kept_committed: int = 0
+    """All before it was committed, by the node's `committed-state`."""
     short: str | None = None
     destroyed: tuple[tuple[str | None, int | None, str], ...] = ()
     """File, position and meaning of bytes that no interrupted write leaves."""
@@ -64,6 +66,7 @@ def reach_of(files: Files, place: Place) -> Reach:
     )
     return Reach(
         proved_end=report.proved_end,
+        kept_committed=report.kept_committed,
         short=said,
         destroyed=destroyed,
         suspects=frozenset(found.file for found in report.findings if found.file is not None),

@@ -12,10 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from metadata_log.directory import CommittedState, write_committed_state
 from metadata_log.directory.clean_shutdown import CLEAN_SHUTDOWN_FILE
 from metadata_log.errors import LostEndError
 from metadata_log.files.os_files import OsFiles
-from metadata_log.offsets import Epoch
+from metadata_log.offsets import Epoch, Offset
 from metadata_log.storage.checkpoint import CheckpointTimes, build_checkpoint, write_checkpoint
 from metadata_log.tools.check.check import check_paths
 from metadata_log.tools.findings.finding import Finding, Severity
@@ -106,6 +107,72 @@ def test_a_checkpoint_past_the_end_proves_it(nodes: Path) -> None:
     _add_checkpoint(nodes / "node-1", END + 1)
 
     assert _ends(nodes / "node-1")[1].severity is Severity.ERROR
+
+
+def _keep_committed(node: Path, end: int) -> None:
+    write_committed_state(OsFiles(), str(_metadata(node)), CommittedState(high_watermark=Offset(end)))
+
+
+@pytest.mark.parametrize(("end", "severity"), [(END, Severity.NOTE), (END + 1, Severity.ERROR)])
+def test_what_an_agent_kept_as_committed_proves_it(nodes: Path, end: int, severity: Severity) -> None:
+    _keep_committed(nodes / "node-12", end)
+
+    found = _ends(nodes / "node-1", nodes / "node-12")
+
+    assert found[1].severity is severity
+    said = f"all before offset {end} was committed (replica 12 gave it as its high watermark)"
+    assert (said in found[1].meaning) is (severity is Severity.ERROR)
+
+
+def test_what_an_agent_kept_as_committed_is_lost_where_the_voters_lack_it(nodes: Path) -> None:
+    for node in (1, 2):
+        for name in _metadata(nodes / f"node-{node}").glob("*.snapshot"):
+            name.unlink()
+    given = [nodes / f"node-{node}" for node in (1, 2, 12)]
+    assert not [one for one in check_paths(given).findings if one.counts]
+
+    _keep_committed(nodes / "node-12", END + 2)
+
+    report = check_paths(given)
+    assert report.bounds.lower == END + 2
+    assert [(one.kind, one.node_id) for one in report.findings] == [("committed_lost", 1), ("committed_lost", 2)]
+
+
+@pytest.mark.parametrize("end", [END, END + 1])
+def test_a_log_shorter_than_its_own_committed_state_was_cut(
+    end: int, nodes: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in _metadata(nodes / "node-1").glob("*.snapshot"):
+        name.unlink()
+    _keep_committed(nodes / "node-1", end)
+    meaning = f"the log ends at offset {END}, but committed-state proves that it reached {END + 1}"
+
+    code = run(["log", "verify", str(_metadata(nodes / "node-1"))])
+
+    assert (meaning in capsys.readouterr().out, code) == (end > END, int(end > END))
+    assert [one.meaning for one in check_paths([nodes / "node-1"]).findings] == [meaning] * (end > END)
+    run(["recover", "inspect", str(nodes / "node-1" / "data"), "-o", "json"])
+    said = json.loads(capsys.readouterr().out)
+    assert said["copies"][0]["fault"] == (meaning if end > END else None)
+    assert said["committed"]["lower"] == end
+
+
+def test_a_checkpoint_that_holds_all_that_was_committed_lacks_nothing(nodes: Path) -> None:
+    """A node that is killed after it received a checkpoint, and before its log begins there, leaves this."""
+    _add_checkpoint(nodes / "node-1", NODE_1)
+    before = [(one.kind, one.meaning) for one in check_paths([nodes / "node-1"]).findings]
+    _keep_committed(nodes / "node-1", NODE_1)
+
+    assert [(one.kind, one.meaning) for one in check_paths([nodes / "node-1"]).findings] == before
+
+
+def test_a_committed_state_that_says_nothing_is_reported(nodes: Path) -> None:
+    (_metadata(nodes / "node-12") / "committed-state").write_text("{")
+
+    (found,) = [one for one in check_paths([nodes / "node-12"]).findings if one.counts]
+
+    assert (found.kind, found.severity) == ("corrupt_file", Severity.ERROR)
+    assert "it is no committed state: move the metadata log's directory aside" in found.meaning
 
 
 def test_inspect_names_both_offsets(nodes: Path, capsys: pytest.CaptureFixture[str]) -> None:
