@@ -14,8 +14,22 @@ Epoch = NewType("Epoch", int)
 
 LARGEST_OFFSET: Final = Offset((1 << 63) - 1)
 LARGEST_EPOCH: Final = Epoch((1 << 31) - 1)
+LAST_EPOCH: Final = Epoch(LARGEST_EPOCH - 1)
+"""A replica that knows this epoch asks for no vote: a candidate would need one above it."""
+FEW_EPOCHS: Final = 1000
+"""Where fewer elections are left, epochs are at their end. No cluster comes there by elections alone."""
 NO_EPOCH: Final = Epoch(-1)
 """Unknown: what a replica states before it has seen any."""
+
+
+def epochs_left(epoch: int) -> int:
+    """Return how many elections are possible above an epoch."""
+    return LAST_EPOCH - epoch
+
+
+def is_at_last_epoch(epoch: int) -> bool:
+    """Return True if no election can be relied on above this epoch."""
+    return epochs_left(epoch) < FEW_EPOCHS
 
 
 class OffsetAndEpoch(msgspec.Struct, frozen=True, kw_only=True, gc=False, order=False):

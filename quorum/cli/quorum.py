@@ -11,7 +11,7 @@ from quorum.cli.connection import DEFAULT_TIMEOUT_S, BootstrapController, Timeou
 from quorum.cli.errors import CliError, wrong_use
 from quorum.cli.option_values import MAX_INT32, a_time
 from quorum.cli.output import Output, OutputFormat, show_json
-from quorum.cli.quorum_output import Parts, as_json, lines_of
+from quorum.cli.quorum_output import Parts, as_json, lines_of, no_leader
 
 if TYPE_CHECKING:
     pass
@@ -74,10 +74,7 @@ def describe(
         for line in lines_of(found, parts):
             print(line)
     if found.leader_id < 0:
-        raise CliError(
-            f"no leader is known: node {found.answered_by}, which answered, knows none in epoch {found.leader_epoch}. "
-            "Are a majority of the voters running, and do they reach each other?"
-        )
+        raise CliError(no_leader(found))
 
 
 @app.command(epilog="Example:  kraft quorum transfer --bootstrap-controller localhost:9094 --to 2")

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from metadata_log.ids import METADATA_TOPIC_ID, ZERO_DIRECTORY_ID, id_text
+from metadata_log.offsets import LARGEST_EPOCH, is_at_last_epoch
+from metadata_log.tools.findings.advice import EPOCHS_ENDED
 from metadata_log.tools.times import time_text
 from metadata_log.voters import GRPC_LISTENER
 from quorum.cli.output import object_lines, table_lines
@@ -51,7 +53,26 @@ def lines_of(found: QuorumStatus, parts: Parts) -> list[str]:
     if not found.is_from_leader:
         leader = f"the leader, node {found.leader_id}," if found.leader_id >= 0 else "no leader is known, which"
         lines.append(f"Answered by node {found.answered_by}: {leader} would know how far the replicas are.")
+    if is_at_last_epoch(found.leader_epoch):
+        lines.append(_ended(found))
     return lines
+
+
+def no_leader(found: QuorumStatus) -> str:
+    """Return what is wrong where no leader is known, and what to do."""
+    if is_at_last_epoch(found.leader_epoch):
+        return f"no leader is known. {_ended(found)}"
+    return (
+        f"no leader is known: node {found.answered_by}, which answered, knows none in epoch {found.leader_epoch}. "
+        "Are a majority of the voters running, and do they reach each other?"
+    )
+
+
+def _ended(found: QuorumStatus) -> str:
+    return (
+        f"No election is possible any more: node {found.answered_by} knows epoch {found.leader_epoch}, and epochs end "
+        f"at {LARGEST_EPOCH}. What to do: {EPOCHS_ENDED}."
+    )
 
 
 def status_of(found: QuorumStatus) -> dict[str, object]:

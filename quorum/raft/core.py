@@ -12,7 +12,7 @@ import msgspec
 
 from metadata_log.errors import InvariantViolation
 from metadata_log.ids import NodeId, ReplicaKey
-from metadata_log.offsets import Epoch
+from metadata_log.offsets import LAST_EPOCH, Epoch
 from metadata_log.voters import Endpoint
 from quorum.draws import NO_DRAWS, Draws
 from quorum.raft.config import RaftConfig, StorageState
@@ -25,7 +25,7 @@ from quorum.raft.transitions import Role, check_transition
 
 FAR_ABOVE: Final = 1 << 24
 """A request whose epoch is further above ours is worth a warning."""
-MAX_EPOCH: Final = Epoch((1 << 31) - 2)
+MAX_EPOCH: Final = LAST_EPOCH
 """The last epoch that can be left again: epochs are int32 in every file and message."""
 QUICK_ATTEMPTS: Final = 20
 """So many elections are asked for, and Fetches tried, at the short pace before each wait doubles."""

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from metadata_log.offsets import LAST_EPOCH
 from quorum.cli.demo.cluster import Cluster, wait_until
 from quorum.cli.main import run
-from quorum.recovery.advice.epochs_at_end import LAST_EPOCH
 from tests.support.last_epoch import STRANGER, await_last_epoch, end_epochs, epoch_in
 from tests.support.standalone import create, leader_of, listed, start
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from metadata_log.offsets import LAST_EPOCH
 from quorum.cli.demo.cluster import wait_until
 from quorum.cli.main import run
-from quorum.recovery.advice.epochs_at_end import LAST_EPOCH
 from tests.support.kafka.cluster import CLUSTER_ID, KafkaCluster
 from tests.support.kafka.on_ours import KafkaOnOurs
 from tests.support.kafka.recovery import Contents, read_contents, write_contents

@@ -11,8 +11,8 @@ import uuid
 from collections.abc import Mapping
 from pathlib import Path
 
+from metadata_log.offsets import LAST_EPOCH
 from quorum.cli.demo.cluster import LOOPBACK, wait_until
-from quorum.recovery.advice.epochs_at_end import LAST_EPOCH
 from tests.support.kafka_voter_requests import vote
 from tests.support.kafka_wire import connected_to
 

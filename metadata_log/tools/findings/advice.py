@@ -60,6 +60,12 @@ WRONG_FIRST: Final = (
     "the later ones are right, and a node that starts loads the newest: let it run. Restore nothing from this one, and "
     "do not read the log from it (kraft shell, kraft snapshot restore); Kafka removes it by itself once it is old"
 )
+EPOCHS_ENDED: Final = (
+    "stop every controller, close their ports to strangers, and reset the epoch of all voters with `kraft recover "
+    "epoch` (docs/runbooks/epochs-ended.md). A broker or an agent with that epoch ignores every leader: reset its "
+    "file, too"
+)
+"""For a quorum-state in one of the last epochs that there are."""
 KEEP_PROOF: Final = (
     "do not start this node, and remove nothing beside the log, no index either: these files are the proof. Look at "
     "the other replicas first (kraft log diff, kraft recover inspect). Where a majority of them has what is missing "

@@ -6,20 +6,11 @@ Decides: which epoch is too late for an election. Must not know: how a quorum-st
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final
 
+from metadata_log.offsets import LAST_EPOCH, is_at_last_epoch
 from quorum.recovery.advice.commands import Step, command
 from quorum.recovery.copies.log_copy import Copy
-from quorum.recovery.evidence.conflicts import LEAST_GAP
 from quorum.recovery.evidence.repair_evidence import Survey
-
-LAST_EPOCH: Final = (1 << 31) - 2
-"""A replica that knows this epoch asks for no vote: a candidate would need one above it."""
-
-
-def epochs_left(epoch: int) -> int:
-    """Return how many elections are possible above an epoch."""
-    return LAST_EPOCH - epoch
 
 
 def last_epoch_of(known: Survey) -> int:
@@ -42,7 +33,7 @@ def at_end(known: Survey) -> tuple[Copy, ...]:
         for copy in known.copies
         if known.is_voter(copy)
         and copy.quorum_state is not None
-        and epochs_left(int(copy.quorum_state.leader_epoch)) < LEAST_GAP
+        and is_at_last_epoch(int(copy.quorum_state.leader_epoch))
     )
 
 

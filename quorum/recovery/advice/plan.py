@@ -77,7 +77,10 @@ def make_plan(files: Files, known: Survey) -> Plan:
     """What to do with these copies."""
     sound = sound_voters(known)
     is_majority = known.has_majority(sound)
-    running = running_voters(known)
+    running, ended = running_voters(known), at_end(known)
+    if running and ended:
+        situation = f"{situation_at_end(ended)} {situation_of(running)}"
+        return Plan(is_whole=False, situation=situation, repairs=(), steps=steps_at_end(known, ended))
     if running:
         steps = steps_of(known, running)
         return Plan(is_whole=is_majority, situation=situation_of(running), repairs=(), steps=steps)
@@ -85,7 +88,6 @@ def make_plan(files: Files, known: Survey) -> Plan:
     found = obstacle(files, known)
     if found is not None:
         return Plan(is_whole=False, situation=found.situation, repairs=repairs, steps=found.steps)
-    ended = at_end(known)
     if ended:
         steps = steps_at_end(known, ended)
         return Plan(is_whole=False, situation=situation_at_end(ended), repairs=repairs, steps=steps)

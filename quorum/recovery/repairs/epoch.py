@@ -15,9 +15,9 @@ import msgspec
 
 from metadata_log.directory import METADATA_DIRECTORY, QUORUM_STATE_FILE, QuorumState, format_quorum_state
 from metadata_log.files.port import Files
-from metadata_log.offsets import Epoch
+from metadata_log.offsets import Epoch, epochs_left
 from quorum.recovery.advice.commands import Step, check_result, command, is_ours, start_line
-from quorum.recovery.advice.epochs_at_end import epochs_left, last_epoch_of
+from quorum.recovery.advice.epochs_at_end import last_epoch_of
 from quorum.recovery.advice.newer_release import not_checked, refuse_newer_files
 from quorum.recovery.advice.running_nodes import refuse_running, use_of
 from quorum.recovery.copies.log_copy import Copy

@@ -5,7 +5,9 @@ Decides: what is kept there, and how long it is told again. Must not know: what 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import shlex
+from collections.abc import Collection, Sequence
+from itertools import pairwise
 from typing import Final
 
 import msgspec
@@ -41,9 +43,12 @@ def tells_steps(files: Files, log_dir: str) -> bool:
 
 
 def steps_left(files: Files, known: Survey, copies: Sequence[Copy]) -> list[Step]:
-    """What is to be done still after the repairs of these, each step once, but for the check of the result; nothing
-    where one of them waits for none."""
+    """Return the steps that are left after the repairs of these, each once; none where one of them waits for none.
+
+    Left out are the check of the result, and repairs of other directories that have had the same one since.
+    """
     found: list[Step] = []
+    repaired = {(one.action, one.log_dir) for copy in known.copies if (one := _last(files, copy.place.log_dir))}
     for copy in copies:
         record = _last(files, copy.place.log_dir)
         if record is None or not _waits(known, copy, record):
@@ -51,8 +56,19 @@ def steps_left(files: Files, known: Survey, copies: Sequence[Copy]) -> list[Step
         steps = _steps_of(record)
         if steps and record.log_dir != copy.place.log_dir:  # its commands name a directory that was moved since
             steps = [Step(text=f"What follows the repair stands in {record.work_dir}/{AUDIT_FILE}, under {STEPS}")]
-        found += [step for step in steps if step not in found and step.text != check_result([]).text]
+        found += [step for step in steps if step not in found and _is_left(step, repaired)]
     return found
+
+
+def _is_left(step: Step, repaired: Collection[tuple[str, str]]) -> bool:
+    return step.text != check_result([]).text and not any(_is_done(line, repaired) for line in step.commands)
+
+
+def _is_done(line: str, repaired: Collection[tuple[str, str]]) -> bool:
+    """Return True if a command repairs one directory, and that one has had the repair."""
+    words = shlex.split(line)
+    named = [word for option, word in pairwise(words) if option == "--dir"]
+    return words[:2] == ["kraft", "recover"] and len(named) == 1 and (words[2], named[0]) in repaired
 
 
 def _last(files: Files, log_dir: str) -> Record | None:

@@ -9,10 +9,10 @@ import msgspec
 import pytest
 
 from metadata_log.ids import METADATA_TOPIC_ID, ZERO_DIRECTORY_ID, DirectoryId, NodeId, ReplicaKey, id_text
-from metadata_log.offsets import Epoch, Offset
+from metadata_log.offsets import LAST_EPOCH, Epoch, Offset
 from metadata_log.voters import Endpoint
 from quorum.cli.main import run as kraft
-from quorum.cli.quorum_output import Parts, lines_of, replication_of, status_of, with_times_as_text
+from quorum.cli.quorum_output import Parts, lines_of, no_leader, replication_of, status_of, with_times_as_text
 from quorum.client.quorum_status import NodeListeners, QuorumStatus, ReplicaStatus
 from tests.support.loop import run
 from tests.support.scripted_node import ScriptedNode, served
@@ -52,6 +52,16 @@ def _status(*, answered_by: int, known: bool = True) -> QuorumStatus:
             ),
         ),
     )
+
+
+@pytest.mark.parametrize(("epoch", "ended"), [(LAST_EPOCH, True), (LAST_EPOCH - 999, True), (LAST_EPOCH - 1000, False)])
+def test_epochs_at_their_end_are_said(epoch: int, ended: bool) -> None:
+    found = msgspec.structs.replace(_status(answered_by=1, known=False), leader_id=-1, leader_epoch=Epoch(epoch))
+
+    for said in (lines_of(found, Parts(status=True, replication=False))[-1], no_leader(found)):
+        assert ("No election is possible any more" in said) is ended
+        assert ("`kraft recover epoch` (docs/runbooks/epochs-ended.md)" in said) is ended
+    assert "no leader is known" in no_leader(found)
 
 
 def _ends(known: bool) -> list[tuple[int, int]]:

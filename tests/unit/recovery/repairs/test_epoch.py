@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 
 from metadata_log.files.os_files import OsFiles
-from metadata_log.offsets import Epoch
+from metadata_log.offsets import LAST_EPOCH, Epoch
 from metadata_log.storage.checkpoint import CheckpointTimes, build_checkpoint, write_checkpoint
 from metadata_log.tools.check.check import check_paths
+from metadata_log.tools.findings.finding import Severity
 from quorum.cli.main import run
-from quorum.recovery.advice.epochs_at_end import LAST_EPOCH
+from tests.support.other_process import held_by_another
 
 NEW = 1003
 """1,000 above epoch 3, the greatest in the logs of `basic-4.4`."""
@@ -112,6 +113,53 @@ def test_one_host_at_a_time_with_copies_of_the_others(nodes: Path, capsys: pytes
     said = capsys.readouterr().out
     assert f"kraft recover epoch --dir {nodes / 'node-1' / 'data'}" in said
     assert f"kraft recover epoch --dir {nodes / 'node-3' / 'data'}" in said
+
+
+def test_verify_repeats_no_step_that_is_done(nodes: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _set(nodes, 11, leaderEpoch=LAST_EPOCH, leaderId=-1)
+    paths = {node: str(nodes / f"node-{node}" / "data") for node in (1, 2, 3, 11)}
+    for node in (1, 2):
+        others = _dirs(nodes, *({1, 2, 3, 11} - {node}), option="--copy")
+        assert _epoch(*_dirs(nodes, node), *others, "--apply") == 0
+    before = capsys.readouterr().out
+    assert _epoch(*_dirs(nodes, 3), *_dirs(nodes, 1, 2, option="--copy"), "--apply") == 0
+    assert _epoch(*_dirs(nodes, 11), "--apply") == 0
+    capsys.readouterr()
+    assert run(["recover", "verify", *paths.values()]) == 0
+    after = capsys.readouterr().out
+
+    due = {node: f"kraft recover epoch --dir {path} " in before for node, path in paths.items()}
+    left = {node: f"kraft recover epoch --dir {path} " in after for node, path in paths.items()}
+    assert due == {1: False, 2: True, 3: True, 11: True}
+    assert left == dict.fromkeys(paths, False)
+    assert "Start all controllers" in after
+
+
+def test_inspect_says_it_beside_running_nodes(nodes: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    paths = [str(nodes / f"node-{node}" / "data") for node in (1, 2, 3)]
+    with held_by_another(Path(paths[0]) / ".lock"):
+        assert run(["recover", "inspect", *paths]) == 1
+
+    said = capsys.readouterr().out
+    assert "No election is possible any more" in said
+    assert "This quorum has running nodes" in said
+    assert "Stop every controller" in said
+    assert re.search(r"kraft recover epoch --dir .*--apply", said) is not None
+
+
+def test_check_says_it_of_voters_and_of_observers(nodes: Path) -> None:
+    _set(nodes, 11, leaderEpoch=LAST_EPOCH, leaderId=-1)
+
+    found = [one for one in check_paths([nodes]).findings if one.kind == "quorum_state_ahead"]
+
+    assert [(one.node_id, one.severity) for one in found] == [(node, Severity.ERROR) for node in (1, 2, 3, 11)]
+    said = ["no election is possible any more" in one.meaning for one in found]
+    assert said == [True, True, True, False]
+    assert "ignores every leader" in found[3].meaning
+    for one in found:
+        assert "moves to its epoch" not in one.advice
+        assert "move to its epoch" not in one.advice
+        assert "`kraft recover epoch` (docs/runbooks/epochs-ended.md)" in one.advice
 
 
 def test_observers_are_listed_with_the_command_for_their_file_alone(
