@@ -26,13 +26,14 @@ from metadata_log.files.os_files import OsFiles
 from metadata_log.ids import NodeId, TopicId, id_text, is_reserved_topic_id
 from metadata_log.image import MetadataImage, TopicImage
 from metadata_log.reconcile import DirectoryFacts
-from metadata_log.tools.findings.advice import BROUGHT, BROUGHT_AND_GONE, KEEP_PROOF, STRAY_BEYOND, UNPROVEN_END
+from metadata_log.tools.findings.advice import BROUGHT, BROUGHT_AND_GONE, KEEP_PROOF, STRAY_BEYOND
 from metadata_log.tools.findings.finding import Finding, Severity, finding
 from metadata_log.tools.partitions.copied_directories import Brought, BroughtDirectories
 from metadata_log.tools.partitions.directories import HeldPartitions, PartitionDirectory
 from metadata_log.tools.read.sources import LogDirectory, NodeSource
 from metadata_log.tools.replicas.committed_bounds import CommittedBounds
 from metadata_log.tools.replicas.replica_set import QuorumView, lost_commits
+from metadata_log.tools.verify.lost_end import is_unproven_end
 
 
 class Proof(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,7 +87,7 @@ def judged_ends(found: Iterable[Finding], nodes: Sequence[NodeSource], view: Quo
         if end > lower:
             lower, because = end, f"{node.label} was stopped in an orderly way, registered at offset {end - 1}"
     for one in found:
-        if one.severity is not Severity.NOTE or one.advice != UNPROVEN_END or (one.offset or 0) >= lower:
+        if not is_unproven_end(one) or (one.offset or 0) >= lower:
             yield one
             continue
         what = one.meaning.rpartition(";")[0]

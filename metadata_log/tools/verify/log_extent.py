@@ -5,8 +5,9 @@ Decides: what each file proves. Must not know: other replicas, and whether the f
 - `leader-epoch-checkpoint`: an epoch's line is made when its first batch is appended, and a truncation removes it: the
   log reached the last line's start offset.
 - `NNN.snapshot` (Kafka's producer state): written when the log ends at the offset that it is named after, on each roll
-  and at a stop. A follower that truncates an uncommitted tail may leave it: alone it is a note. It is an error where a
-  checkpoint or a broker's clean shutdown proves that records past the log's end were committed (`check`: or a peer).
+  and at a stop. A truncation cuts the log, and then removes those past its end: a follower killed between the two
+  leaves one. So alone it is a note. It is an error where a checkpoint or a broker's clean shutdown proves that records
+  past the log's end were committed. Where several logs are given, a peer may prove it, too.
 - `.index`, `.timeindex`: entries are made as batches are appended; without its segment the name alone says that the
   log reached its base. While a node runs, entries of a truncated tail may remain (`index_files`): they prove nothing
   where their time is older than the log's end, or the node has moved on to an epoch that the log has nothing of.
@@ -18,7 +19,7 @@ Decides: what each file proves. Must not know: other replicas, and whether the f
 - An index before the log's first segment: its own segment is lost (`check_start`).
 - A checkpoint covers records that its node had, or was sent: `log_behind_checkpoint` says the rest.
 
-Sources: Kafka 4.3's UnifiedLog, ProducerStateManager, AbstractIndex, LogLoader, QuorumState.
+Sources: Kafka 4.3's UnifiedLog, ProducerStateManager, AbstractIndex, LogLoader, QuorumState (3.9, 4.4 alike).
 """
 
 from __future__ import annotations

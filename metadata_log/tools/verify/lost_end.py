@@ -13,6 +13,7 @@ import msgspec
 from metadata_log.errors import CorruptFileError, DirectoryError
 from metadata_log.files.port import Files
 from metadata_log.storage.checkpoint import parse_checkpoint_name
+from metadata_log.tools.findings.advice import UNPROVEN_END
 from metadata_log.tools.findings.finding import Finding, Severity
 from metadata_log.tools.read.contents import read_identity
 from metadata_log.tools.read.scan import DESTROYED
@@ -52,6 +53,11 @@ def lost_end(path: Path, files: Files | None = None) -> LostEnd:
     if report.proved_end <= _named_end(path):  # a checkpoint alone is what it is, and no more is proven
         found = tuple(one for one in found if one.kind != "log_missing")
     return LostEnd(findings=found, proved_end=report.proved_end)
+
+
+def is_unproven_end(found: Finding) -> bool:
+    """Return whether the finding is the note of a lost end that nothing beside the log proves to be committed."""
+    return found.severity is Severity.NOTE and found.advice == UNPROVEN_END
 
 
 def _says_so(found: Finding) -> bool:

@@ -11,7 +11,7 @@ from quorum.cli.errors import wrong_use
 from quorum.cli.findings_output import FindingFormat, FindingOutput, counted, exit_with, show_findings, sources_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from metadata_log.tools.findings.finding import Finding
     from metadata_log.tools.read.sources import NodeSource
@@ -56,9 +56,10 @@ def run(
     """Check metadata logs: checksums, framing, offsets, epochs, records, indexes, checkpoints, the files beside them.
 
     Each record is decoded and judged by itself; --quick leaves that out, --replay judges it by those before it. Each
-    log is checked by itself, but for the voters that checkpoints name; kraft check replays, and compares nodes. Reads
-    only and takes no lock: it may be used on the directory of a running node. Exit status 0: nothing is wrong. 1:
-    something was found. 2: there is no log to check.
+    log is checked by itself, but for the voters that checkpoints name. Where several are given, they may prove that
+    what one has lost was committed. kraft check replays, and compares nodes. Reads only and takes no lock: it may be
+    used on the directory of a running node. Exit status 0: nothing is wrong. 1: something was found. 2: there is no
+    log to check.
     """
     from metadata_log.tools.read.readable import finding_of  # noqa: PLC0415
     from metadata_log.tools.verify.verify_log import Depth, verify_file, verify_log  # noqa: PLC0415  (not needed for help)
@@ -72,31 +73,45 @@ def run(
         raise wrong_use(f"{named} holds no metadata log: it may be another disk of a node that has one")
     depth = Depth.BYTES if quick else Depth.REPLAY if replay else Depth.RECORDS
     reports = [verify_log(node, depth=depth) for node in nodes]
-    besides = _of_replicas(nodes, reports)
+    found = [*map(finding_of, sources.unread), *_judged_together(nodes, reports, sources.nodes)]
     reports += [verify_file(path, depth=depth) for path in sources.files]
-    found = [*map(finding_of, sources.unread), *(finding for report in reports for finding in report.findings)]
-    found += besides
+    found += (finding for report in reports[len(nodes) :] for finding in report.findings)
     show_findings(output, found, f"{_looked_at(reports, len(sources.files))} {_LEFT_OUT[depth.name]}".rstrip())
     exit_with(found)
 
 
-def _of_replicas(nodes: Sequence[NodeSource], reports: Sequence[LogReport]) -> list[Finding]:
-    """What is found in a log of each node only because of the others of its cluster."""
+def _judged_together(
+    nodes: Sequence[NodeSource], reports: Sequence[LogReport], every: Sequence[NodeSource]
+) -> Iterator[Finding]:
+    """Yield what is found in each log, by itself and by the others of its cluster; `every` node may prove commits."""
     from metadata_log.files.os_files import OsFiles  # noqa: PLC0415  (not needed for help)
+    from metadata_log.tools.partitions.committed_proof import judged_ends  # noqa: PLC0415
+    from metadata_log.tools.replicas.replica_set import view_quorum  # noqa: PLC0415
     from metadata_log.tools.replicas.same_log import kindred_groups  # noqa: PLC0415
+    from metadata_log.tools.verify.lost_end import is_unproven_end  # noqa: PLC0415
     from metadata_log.tools.verify.voters import VotersLog, among_replicas  # noqa: PLC0415
 
-    clusters: dict[str | None, list[VotersLog]] = {}
-    for node, report in zip(nodes, reports, strict=True):
-        log = VotersLog(label=node.label, node_id=node.node_id, report=report)
-        clusters.setdefault(None if node.identity is None else node.identity.cluster_id, []).append(log)
-    found: list[Finding] = []
-    for logs in clusters.values():
-        if next(among_replicas(logs), None) is None:
-            continue  # nothing to tell apart: no log is read once more
+    clusters: dict[str | None, list[int]] = {}
+    for number, node in enumerate(nodes):
+        clusters.setdefault(_cluster_of(node), []).append(number)
+    for cluster, members in clusters.items():
+        logs = [VotersLog(label=nodes[one].label, node_id=nodes[one].node_id, report=reports[one]) for one in members]
+        own = [one for log in logs for one in log.report.findings]
+        if next(among_replicas(logs), None) is None and not any(map(is_unproven_end, own)):
+            yield from own
+            continue  # nothing to tell apart: no log is read again
+        others = [node for node in every if node.metadata is None and _cluster_of(node) == cluster]
         for group in kindred_groups(OsFiles(), [log.report for log in logs]):
-            found += among_replicas([logs[number] for number in group])
-    return found
+            pairs = [(nodes[members[one]], logs[one].report) for one in group]
+            theirs = [one for _, report in pairs for one in report.findings]
+            yield from judged_ends(theirs, [*(node for node, _ in pairs), *others], view_quorum(pairs))
+            yield from among_replicas([logs[one] for one in group])
+
+
+def _cluster_of(node: NodeSource) -> str | None:
+    disks = (disk.identity for disk in node.log_directories)
+    known = (one.cluster_id for one in (node.identity, *disks) if one is not None)
+    return next(known, None)
 
 
 def _looked_at(reports: list[LogReport], files: int) -> str:

@@ -19,7 +19,7 @@ from metadata_log.voters import VoterSet
 from quorum.cli.output import OutputFormat, print_table, show_json
 from quorum.recovery.advice.commands import Step
 from quorum.recovery.advice.discarded_records import gone
-from quorum.recovery.advice.faults import fault_of
+from quorum.recovery.advice.faults import end_note, fault_among
 from quorum.recovery.advice.newer_release import who_votes
 from quorum.recovery.advice.plan import Plan
 from quorum.recovery.advice.running_nodes import use_of
@@ -51,6 +51,7 @@ def show_inspection(found: Inspection) -> None:
         print(f"Committed: all before offset {known.bounds.lower} ({known.bounds.because}){upper}.")
     for line in (
         *([f"NOTE: {known.newer.text()}."] if known.newer else []),
+        *(f"NOTE: {copy.label}: {note}." for copy in known.copies if (note := end_note(known, copy)) is not None),
         *(f"LET GO: {lost}." for lost in gone(known)),
         *(f"NOT KNOWN: {said}." for copy in known.copies for said in copy.audited.unread),
         *(f"NOT COUNTED: {one}." for one in known.silent),
@@ -144,7 +145,7 @@ def _row(known: Survey, copy: Copy) -> dict[str, object]:
         "written": time_text(copy.last_timestamp_ms),
         "kraft.version": None if copy.state is None else copy.kraft_version,
         "cluster_id": None if copy.place.identity is None else copy.place.identity.cluster_id,
-        "fault": fault_of(copy) or ("torn tail, cut at the next start" if copy.stop is not None else None),
+        "fault": fault_among(known, copy) or ("torn tail, cut at the next start" if copy.stop is not None else None),
         "path": copy.place.log_dir,
     }
 
@@ -222,7 +223,8 @@ def _copy_data(known: Survey, copy: Copy) -> dict[str, object]:
         "voted_for": None if state is None or state.voted_key is None else int(state.voted_key.node_id),
         "checkpoints": [{"name": found.name, "problem": found.problem} for found in copy.checkpoints],
         "stop": None if copy.stop is None else msgspec.to_builtins(copy.stop),
-        "fault": fault_of(copy),
+        "fault": fault_among(known, copy),
+        "note": end_note(known, copy),
         "in_use": use_of(copy),
         "in_use_by_pid": copy.used_by or None,
     }

@@ -33,6 +33,23 @@ def fault_of(copy: Copy) -> str | None:
     return next(_small_faults(copy), None)
 
 
+def fault_among(known: Survey, copy: Copy) -> str | None:
+    """Return the same, with what the other copies prove: a lost end that none proves to be committed is no fault."""
+    return fault_of(msgspec.structs.replace(copy, short=None if end_note(known, copy) else _judged_end(known, copy)))
+
+
+def end_note(known: Survey, copy: Copy) -> str | None:
+    """Return what proves that the log reached further, where nothing proves that what is missing was committed."""
+    return copy.short if copy.is_end_unproven and copy.end.offset >= known.bounds.lower else None
+
+
+def _judged_end(known: Survey, copy: Copy) -> str | None:
+    if copy.short is None or not copy.is_end_unproven:
+        return copy.short
+    what = copy.short.rpartition(";")[0]
+    return f"{what}; all before offset {known.bounds.lower} was committed ({known.bounds.because})"
+
+
 def _small_faults(copy: Copy) -> Iterator[str]:
     """Those that are mended on the node alone."""
     if copy.checkpoints and copy.checkpoints[0].problem is not None:

@@ -25,7 +25,15 @@ from quorum.recovery.advice.discarded_records import (
     not_whole,
 )
 from quorum.recovery.advice.epochs_at_end import at_end, situation_at_end, steps_at_end
-from quorum.recovery.advice.faults import fault_of, lasting_fault, mend_first, mends, rebuild_epochs
+from quorum.recovery.advice.faults import (
+    end_note,
+    fault_among,
+    fault_of,
+    lasting_fault,
+    mend_first,
+    mends,
+    rebuild_epochs,
+)
 from quorum.recovery.advice.lent_checkpoint import borrow, or_lent
 from quorum.recovery.advice.newer_release import leave_to_its_release, who_votes, why_not_written
 from quorum.recovery.advice.obstacles import obstacle, old_voters, outvoted
@@ -225,7 +233,7 @@ def _majority_here(known: Survey, sound: list[Copy], repairs: tuple[Repair, ...]
     else:
         start = f"Start controllers {names} as they are: they elect a leader by themselves"
     steps.append(Step(text=start))
-    steps += [*kept_out(known), *map(_replace, faulty)]
+    steps += [*kept_out(known), *(_replace(known, copy) for copy in faulty)]
     steps += [
         Step(
             text=f"{copy.label} contradicts the voters, who hold the same: it never starts from that log again. Move "
@@ -287,12 +295,16 @@ def _move_away(copies: Iterable[Copy]) -> list[Step]:
     ]
 
 
-def _replace(copy: Copy) -> Step:
+def _replace(known: Survey, copy: Copy) -> Step:
     """What to do about a damaged voter while a majority is sound; with a false epoch it might start, and be elected."""
+    note = end_note(known, copy)
+    if note is not None and fault_among(known, copy) is None:
+        return Step(text=f"Start {copy.label} only once the others lead, and it fetches the rest: {note}")
     is_false = copy.stop is not None and copy.stop.false_epoch is not None
     what = f"Never start {copy.label}" if is_false else f"{copy.label} does not start"
+    why = fault_among(known, copy)
     return Step(
-        text=f"{what}: {fault_of(copy)}. Once the others lead, remove it from the voters, format its directory anew, "
+        text=f"{what}: {why}. Once the others lead, remove it from the voters, format its directory anew, "
         "let it fetch the log, and add it again"
     )
 

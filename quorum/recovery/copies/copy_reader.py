@@ -351,6 +351,7 @@ class _Reader:
             kept_committed=reach.kept_committed,
             proved_end=max(reach.proved_end, self._end),
             short=reach.short if is_short else None,
+            is_end_unproven=is_short and reach.is_unproven,
             repair=self._repair,
             behind=self._behind,
             used_by=reach.used_by,

@@ -44,6 +44,7 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
         kept_committed: see `Reach`.
         proved_end: up to where its log once reached, by what stands beside or behind the safe part; at least `end`.
         short: how that is proven, where files beside the log prove more than it holds; None where none does.
+        is_end_unproven: nothing beside its log proves that what it lacks by `short` was committed.
         repair: where a repair's batch is, the last one; None without one.
         audited: what repairs of it let go, by the audit files beside it.
         behind: who is named behind the damage, in what can be read there.
@@ -78,6 +79,7 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
     behind: NamedNodes = NamedNodes()
     used_by: int | None
     confirmed: frozenset[EpochStart] = frozenset()
+    is_end_unproven: bool = False
 
     @property
     def label(self) -> str:

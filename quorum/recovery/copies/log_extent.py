@@ -16,7 +16,7 @@ from metadata_log.tools.read.sources import NodeSource
 from metadata_log.tools.replicas.first_vote import has_only_voted
 from metadata_log.tools.verify.depth import Depth
 from metadata_log.tools.verify.log_verification import Verification
-from metadata_log.tools.verify.lost_end import SHORT_LOG
+from metadata_log.tools.verify.lost_end import SHORT_LOG, is_unproven_end
 from quorum.recovery.copies.copy_parts import Stop
 from quorum.recovery.journal.log_directories import Place
 
@@ -24,6 +24,7 @@ from quorum.recovery.journal.log_directories import Place
 class Reach(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Up to where the log once reached, at least its end; `short`: how that is proven, where it ends before that.
 
+    `is_unproven`: nothing beside the log proves that what is missing there was committed.
     `elections`: all that its log tells of; `false_starts`: where what follows shows an epoch to be wrong.
     `used_by`: the process that runs on the directory, 0 where its id is not told; None: none does.
     """
@@ -32,6 +33,7 @@ class Reach(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     kept_committed: int = 0
     """All before it was committed, by the node's `committed-state`."""
     short: str | None = None
+    is_unproven: bool = False
     destroyed: tuple[tuple[str | None, int | None, str], ...] = ()
     """File, position and meaning of bytes that no interrupted write leaves."""
     suspects: frozenset[str] = frozenset()
@@ -57,7 +59,8 @@ def reach_of(files: Files, place: Place) -> Reach:
     short = [found for found in report.findings if found.kind in SHORT_LOG]
     is_empty = report.end_offset == 0 and not report.epochs
     state = report.quorum_state
-    said = _sentence(short, is_empty=is_empty)
+    shown = _shown(short, is_empty=is_empty)
+    said = None if shown is None else shown.meaning
     has_voted = has_only_voted(state, place.node_id)  # what that is worth, the others' logs say
     if said is None and is_empty and state is not None and state.leader_epoch > 0 and not has_voted:
         said = f"the log holds nothing, but quorum-state says that the node took part in epoch {state.leader_epoch}"
@@ -68,6 +71,7 @@ def reach_of(files: Files, place: Place) -> Reach:
         proved_end=report.proved_end,
         kept_committed=report.kept_committed,
         short=said,
+        is_unproven=shown is not None and is_unproven_end(shown),
         destroyed=destroyed,
         suspects=frozenset(found.file for found in report.findings if found.file is not None),
         elections=report.elections,
@@ -75,13 +79,10 @@ def reach_of(files: Files, place: Place) -> Reach:
     )
 
 
-def _sentence(short: list[Finding], *, is_empty: bool) -> str | None:
-    """Return the proof that the log reached further.
+def _shown(short: list[Finding], *, is_empty: bool) -> Finding | None:
+    """Return the finding that proves that the log reached further.
 
     A node that was killed as it began to lead may end a moment too early: that alone, a warning, proves no loss. A
     producer state file, a note, does: a repair is made by what the log once held, committed or not.
     """
-    for found in short:
-        if found.severity is not Severity.WARNING or is_empty:
-            return found.meaning
-    return None
+    return next((found for found in short if found.severity is not Severity.WARNING or is_empty), None)

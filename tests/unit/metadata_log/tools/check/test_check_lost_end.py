@@ -78,8 +78,46 @@ def test_the_other_replicas_prove_that_what_is_missing_was_committed(nodes: Path
     assert kinds == {"log_cut", "committed_lost"}
 
 
+@pytest.mark.parametrize("depth", [[], ["--quick"], ["--replay"]])
+def test_verify_of_all_replicas_says_the_same(
+    nodes: Path, depth: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Their logs are given together, so that one proves what another has lost."""
+    paths = [str(nodes / f"node-{node}") for node in (1, 2, 3)]
+    assert run(["log", "verify", *depth, *paths, "-o", "jsonl"]) == 1
+
+    found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    cut = {one["node_id"]: one for one in found if one.get("kind") == "log_cut"}
+    assert {node: one["severity"] for node, one in cut.items()} == {1: "error", 2: "error"}
+    assert f"all before offset {NODE_2} was committed" in cut[1]["meaning"]
+    assert run(["log", "verify", *depth, paths[0]]) == 0, "alone it proves nothing"
+
+
+def test_verify_heeds_a_brokers_clean_shutdown(nodes: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (nodes / "node-12" / "data" / CLEAN_SHUTDOWN_FILE).write_text(f'{{"version":0,"brokerEpoch":{END}}}')
+
+    assert run(["log", "verify", str(nodes / "node-1"), str(nodes / "node-12"), "-o", "jsonl"]) == 1
+
+    assert "node 12 was stopped in an orderly way" in capsys.readouterr().out
+
+
+def test_verify_heeds_no_log_that_is_another(nodes: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A log of the same cluster's id that shares no batch with it proves nothing of it."""
+    other = Path(__file__).parents[4] / "fixtures" / "basic" / "node-1" / "data" / "__cluster_metadata-0"
+    for path in _metadata(nodes / "node-3").glob("*.*"):
+        path.unlink()
+    for path in other.iterdir():
+        (_metadata(nodes / "node-3") / path.name).write_bytes(path.read_bytes())
+
+    run(["log", "verify", str(nodes / "node-1"), str(nodes / "node-3"), "-o", "jsonl"])
+
+    found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    (cut,) = (one for one in found if one.get("kind") == "log_cut" and one["node_id"] == 1)
+    assert cut["severity"] == "note"
+
+
 def test_alone_it_is_a_note_to_check_and_to_verify(nodes: Path) -> None:
-    """A follower that truncates an uncommitted tail may leave such a file, too."""
+    """A follower that is killed as it truncates an uncommitted tail may leave such a file, too."""
     report = check_paths([nodes / "node-1"])
     (source,) = find_sources([nodes / "node-1"]).nodes
     verified = verify_log(source)
@@ -183,7 +221,36 @@ def test_inspect_names_both_offsets(nodes: Path, capsys: pytest.CaptureFixture[s
     assert faults[3] is None
     assert f"ends at offset {END}, but {NODE_1:020}.snapshot" in faults[1]
     assert f"ends at offset {END}, but {NODE_2:020}.snapshot" in faults[2]
+    assert f"all before offset {NODE_2} was committed" in faults[1], "as a majority once held it"
     assert not said["is_whole"]
+
+
+def test_inspect_of_an_end_that_nothing_proves_is_a_note(nodes: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The plan starts such a copy only behind the others."""
+    (_metadata(nodes / "node-2") / f"{NODE_2:020}.snapshot").unlink()
+    short = _metadata(nodes / "node-1") / f"{NODE_1:020}.snapshot"
+    short.rename(short.with_name(f"{NODE_2 + 1:020}.snapshot"))
+    whole = (_metadata(nodes / "node-3") / f"{0:020}.log").read_bytes()
+    (_metadata(nodes / "node-2") / f"{0:020}.log").write_bytes(whole)
+    (_metadata(nodes / "node-1") / f"{0:020}.log").write_bytes(whole)
+    paths = [str(nodes / f"node-{node}" / "data") for node in (1, 2, 3)]
+
+    status = run(["recover", "inspect", *paths, "-o", "json"])
+
+    said = json.loads(capsys.readouterr().out)
+    copies = {copy["node_id"]: copy for copy in said["copies"]}
+    note = f"ends at offset {NODE_2}, but {NODE_2 + 1:020}.snapshot"
+    assert status == 0
+    assert said["is_whole"]
+    assert [copies[node]["fault"] for node in (1, 2, 3)] == [None, None, None]
+    assert note in copies[1]["note"]
+    assert copies[3]["note"] is None
+    (start,) = (step["text"] for step in said["steps"] if note in step["text"])
+    assert start.startswith("Start node 1")
+    assert "only once the others lead" in start
+    run(["recover", "inspect", *paths])
+    (line,) = (line for line in capsys.readouterr().out.splitlines() if line.startswith("NOTE: "))
+    assert note in line
 
 
 def test_truncate_removes_the_file_with_the_records(nodes: Path) -> None:
