@@ -64,6 +64,8 @@ class Peer:
 
     def __init__(self, connection: socket.socket) -> None:
         self.connection = connection
+        self.is_answered = False
+        """A call has an answer, or has ended."""
         self._buffer = b""
         connection.sendall(greeting())
 
@@ -89,6 +91,7 @@ class Peer:
 
     def take(self, kind: int, flags: int, stream: int, payload: bytes) -> None:
         """Take one frame."""
+        self.is_answered |= kind in (_HEADERS, _RST_STREAM)
         if kind in (_SETTINGS, _PING) and not flags & 1:
             self.connection.sendall(frame(kind, 1, 0, payload if kind == _PING else b""))
 

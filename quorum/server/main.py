@@ -32,6 +32,7 @@ from quorum.node.core.ports import Watcher
 from quorum.node.process.drain_tasks import settle
 from quorum.node.process.driver import Driver
 from quorum.node.process.interpreter import collect_when_idle, tune, without_collections
+from quorum.node.process.large_requests import LargeRequests
 from quorum.node.process.log_lines import log_start
 from quorum.node.process.monitoring import Monitoring
 from quorum.node.process.refusals import Refusals
@@ -41,7 +42,6 @@ from quorum.node.storage.open_replica import open_replica
 from quorum.server.grpc.listen import listen
 from quorum.server.kafka.bounds import Limits, limits_of
 from quorum.server.kafka.listen import KafkaDoor, LeaderWatcher, listen_kafka
-from quorum.server.large_requests import LargeRequests
 from quorum.transport.network import PeerNetwork
 
 _STOP_GRACE_S: Final = 0.1

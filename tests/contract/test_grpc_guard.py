@@ -23,12 +23,11 @@ from quorum.node.config.door_limits import LARGEST_INT32, DoorLimits
 from quorum.node.process.grpc_guard import (
     KEPT_FOR_SINGLE_CALLS,
     KEPT_FOR_VOTERS,
-    MOST_RECEIVED,
     SMALL_BYTES,
     Guard,
-    Receiving,
     host_of,
 )
+from quorum.node.process.receiving import MOST_RECEIVED, Receiving
 from quorum.node.process.refusals import Refusals
 from quorum.node.process.voter_hosts import VoterHosts
 from quorum.server.grpc.listen import listen, voter_hosts
@@ -217,6 +216,24 @@ class TestReceiving:
                 await until(lambda: len(served.node.calls) == 1, what="the whole request at the node")
                 assert served.counts == {("GRPC", "slow"): 1}
                 stranger.close()
+
+        run(main())
+
+    def test_hundreds_of_one_address_do_not_keep_another_out(self) -> None:
+        async def main() -> None:
+            async with _served(slow_s=0.05) as served:
+                strangers = [served.stranger() for _ in range(3)]
+                for stranger in strangers:
+                    _send_halves(stranger, 100)
+                await until(lambda: served.receiving.waiting > 200, what="the others to wait")
+                other = raw_http2.connect("127.0.0.1", served.port, "127.0.0.3")
+                other.sendall(raw_http2.greeting())
+                before = served.counts["GRPC", "slow"]
+                other.sendall(raw_http2.call(1, raw_http2.CREATE_TOPICS) + raw_http2.part_of_message(1, 0, 0))
+                await until(lambda: served.node.calls, what="the request of another address at the node")
+                assert served.counts["GRPC", "slow"] - before <= 3 * MOST_RECEIVED
+                for each in (*strangers, other):
+                    each.close()
 
         run(main())
 

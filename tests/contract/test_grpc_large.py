@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import weakref
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -10,16 +12,16 @@ from typing import Any
 import grpc
 import pytest
 
+from benchmarks import raw_http2
 from kraft.v1 import controller_pb2 as pb
 from kraft.v1 import controller_pb2_grpc
 from metadata_log.voters import Endpoint
 from quorum.api.calls import ClientAnswer
 from quorum.api.error_codes import Error
-from quorum.server.grpc.elements import check_elements
+from quorum.node.process.large_requests import AT_ONCE_BYTES, LargeRequests, TooManyWaitError
 from quorum.server.grpc.listen import listen
-from quorum.server.large_requests import AT_ONCE_BYTES, LargeRequests
+from quorum.server.grpc.session import MAX_CALLS_A_MESSAGE
 from quorum.transport.channel import open_channel
-from quorum.transport.grpc.convert.common import BadMessage
 from quorum.transport.kafka.reader import MAX_ELEMENTS
 from tests.support.loop import run, until
 from tests.support.scripted_node import ScriptedNode
@@ -54,29 +56,71 @@ class TestElements:
         async def main() -> int:
             async with _served(LargeRequests()) as (node, channel):
                 stub = controller_pb2_grpc.ControllerStub(channel)
-                request = _create(MAX_ELEMENTS + 1, "t")
-                outcome: Any
-                if kind == "session":
-                    session = stub.Session(None)
-                    await session.write(pb.SessionRequest(calls=[pb.Call(request_id=5, create_topics=request)]))
-                    message = await session.read()
-                    assert isinstance(message, pb.SessionResponse)
-                    (answer,) = message.answers
-                    assert answer.request_id == 5
-                    outcome = answer.create_topics.outcome
-                else:
-                    outcome = (await stub.CreateTopics(request)).outcome
+                outcome = await _outcome(stub, _create(MAX_ELEMENTS + 1, "t"), kind)
                 assert not node.calls
                 return int(outcome.error_code)
 
         assert run(main()) == Error.INVALID_REQUEST
 
-    def test_structs_count_at_every_depth(self) -> None:
-        partition = pb.CreatableReplicaAssignment(partition_index=1, broker_ids=range(16))
-        request = pb.CreateTopicsRequest(topics=[pb.CreatableTopic(name="t", assignments=[partition] * 4)] * 3)
-        check_elements(request, 3 + 3 * 4 + 12 * 2)
-        with pytest.raises(BadMessage, match="divide it"):
-            check_elements(request, 3 + 3 * 4 + 12 * 2 - 1)
+    @pytest.mark.parametrize("kind", ["single call", "session"])
+    def test_one_that_is_refused_for_them_waits_for_its_turn_and_counts(self, kind: str) -> None:
+        async def main() -> None:
+            large = LargeRequests()
+            async with _served(large) as (node, channel):
+                stub = controller_pb2_grpc.ControllerStub(channel)
+                first = asyncio.ensure_future(stub.CreateTopics(_large("first")))
+                await until(lambda: len(node.calls) == 1, what="the first at the node")
+                request = _create(MAX_ELEMENTS + 1, "t")
+                refused = asyncio.ensure_future(_outcome(stub, request, kind))
+                await until(lambda: large.waiting_bytes >= request.ByteSize(), what="the other to wait")
+                assert not refused.done()
+                node.calls[0].respond(_REFUSED)
+                await first
+                assert (await refused).error_code == Error.INVALID_REQUEST
+                assert large.served == 2
+
+        run(main())
+
+    @pytest.mark.parametrize("kind", ["single call", "session"])
+    def test_what_cannot_be_parsed_waits_for_its_turn_and_counts(self, kind: str) -> None:
+        async def main() -> grpc.StatusCode:
+            large = LargeRequests()
+            async with _served(large) as (node, channel):
+                stub = controller_pb2_grpc.ControllerStub(channel)
+                first = asyncio.ensure_future(stub.CreateTopics(_large("first")))
+                await until(lambda: len(node.calls) == 1, what="the first at the node")
+                topic = b"\x0a\x01\xff" * AT_ONCE_BYTES  # a name that is no text
+                request = _length_first(1, topic)
+                raw = request if kind == "single call" else _length_first(1, _length_first(10, request))
+                path = raw_http2.CREATE_TOPICS if kind == "single call" else raw_http2.SESSION
+                refused: Any = channel.stream_stream(path)()
+                await refused.write(raw)
+                await until(lambda: large.waiting_bytes >= len(request), what="the other to wait")
+                assert not refused.done()
+                node.calls[0].respond(_REFUSED)
+                await first
+                code: grpc.StatusCode = await refused.code()
+                assert large.served == 2
+                return code
+
+        assert run(main()) is grpc.StatusCode.INVALID_ARGUMENT
+
+
+def _length_first(number: int, raw: bytes) -> bytes:
+    size = len(raw)
+    return bytes((number << 3 | 2, size & 127 | 128, size >> 7 & 127 | 128, size >> 14 & 127 | 128, size >> 21)) + raw
+
+
+async def _outcome(stub: Any, request: pb.CreateTopicsRequest, kind: str) -> Any:
+    if kind == "single call":
+        return (await stub.CreateTopics(request)).outcome
+    session = stub.Session(None)
+    await session.write(pb.SessionRequest(calls=[pb.Call(request_id=5, create_topics=request)]))
+    message = await session.read()
+    assert isinstance(message, pb.SessionResponse)
+    (answer,) = message.answers
+    assert answer.request_id == 5
+    return answer.create_topics.outcome
 
 
 class TestTurns:
@@ -147,3 +191,78 @@ class TestTurns:
                 assert len(node.calls) == 1
 
         run(main())
+
+
+class TestWaitingBytes:
+    def test_a_message_of_a_session_counts_whole_while_its_calls_wait(self) -> None:
+        async def main() -> None:
+            large = LargeRequests()
+            async with _served(large) as (node, channel):
+                session = controller_pb2_grpc.ControllerStub(channel).Session(None)
+                await session.write(pb.SessionRequest(calls=[pb.Call(request_id=0, create_topics=_large("first"))]))
+                await until(lambda: len(node.calls) == 1, what="the first at the node")
+                calls = [pb.Call(request_id=number, create_topics=_large("t")) for number in range(1, 5)]
+                message = pb.SessionRequest(calls=calls)
+                await session.write(message)
+                await until(lambda: large.waiting_bytes > 0, what="the others to wait")
+                assert message.ByteSize() - 8 <= large.waiting_bytes <= message.ByteSize()
+                for count in range(1, 5):
+                    node.calls[count - 1].respond(_REFUSED)
+                    await until(lambda count=count: len(node.calls) == count + 1, what="the next at the node")  # type: ignore[misc]
+                assert (large.waiting_bytes, large.served) == (0, 5)
+
+        run(main())
+
+    def test_without_room_all_large_calls_of_a_message_are_refused_and_small_ones_served(self) -> None:
+        async def main() -> None:
+            large = LargeRequests(most_waiting_bytes=AT_ONCE_BYTES)
+            async with _served(large) as (node, channel):
+                node.at_once = lambda _: _REFUSED
+                session = controller_pb2_grpc.ControllerStub(channel).Session(None)
+                requests = [_large("a"), _create(1), _large("b"), _large("c")]
+                calls = [pb.Call(request_id=n, create_topics=request) for n, request in enumerate(requests)]
+                await session.write(pb.SessionRequest(calls=calls))
+                answers: dict[int, int] = {}
+                while len(answers) < len(calls):
+                    message = await session.read()
+                    assert isinstance(message, pb.SessionResponse)
+                    answers |= {each.request_id: each.create_topics.outcome.error_code for each in message.answers}
+                throttled = Error.THROTTLING_QUOTA_EXCEEDED
+                assert answers == {0: throttled, 1: Error.NOT_CONTROLLER, 2: throttled, 3: throttled}
+                assert large.served == 0
+
+        run(main())
+
+    def test_a_request_that_is_refused_is_dropped_at_once(self) -> None:
+        """Without the collection of cycles, which a busy process puts off."""
+
+        async def main() -> None:
+            large = LargeRequests(most_waiting_bytes=1)
+            seen: list[weakref.ref[Any]] = []
+
+            async def call() -> None:
+                raw = LargeRequests()
+                seen.append(weakref.ref(raw))
+                await large.turn("host", 2)
+
+            with pytest.raises(TooManyWaitError):
+                await call()
+            assert seen[0]() is None
+
+        gc.disable()
+        try:
+            run(main())
+        finally:
+            gc.enable()
+
+
+def test_a_message_of_very_many_calls_ends_its_session() -> None:
+    async def main() -> grpc.StatusCode:
+        async with _served(LargeRequests()) as (node, channel):
+            session = channel.stream_stream(raw_http2.SESSION)()
+            await session.write(b"\x0a\0" * (2 * MAX_CALLS_A_MESSAGE + 1))
+            code: grpc.StatusCode = await session.code()
+            assert not node.calls
+            return code
+
+    assert run(main()) is grpc.StatusCode.INVALID_ARGUMENT

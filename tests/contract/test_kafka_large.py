@@ -10,8 +10,8 @@ import pytest
 
 from quorum.api.calls import ClientAnswer, ClientCall
 from quorum.api.error_codes import Error
+from quorum.node.process.large_requests import AT_ONCE_BYTES, Done, GiveUp, LargeRequests
 from quorum.server.kafka.apis import Apis
-from quorum.server.large_requests import AT_ONCE_BYTES, Done, GiveUp, LargeRequests
 from tests.support.kafka_requests import api_versions
 from tests.support.kafka_wire import connected, kafka_door, request_bytes, requests_of, written
 from tests.support.loop import run, until

@@ -12,10 +12,10 @@ from kraft.v1 import controller_pb2_grpc
 from metadata_log.voters import Endpoint
 from quorum.api.calls import ClientAnswer
 from quorum.api.error_codes import Error
+from quorum.node.process.large_requests import LargeRequests
+from quorum.node.process.rounds import SMALL_BYTES, Rounds
 from quorum.server.grpc.listen import listen
 from quorum.server.kafka.listen import KafkaDoor, listen_kafka
-from quorum.server.large_requests import LargeRequests
-from quorum.server.rounds import SMALL_BYTES, Rounds
 from quorum.transport.channel import open_channel
 from tests.support.kafka_requests import create_topics, fetch
 from tests.support.kafka_wire import GRPC, connected, request_bytes, written

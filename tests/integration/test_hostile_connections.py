@@ -1,4 +1,4 @@
-"""A controller with few descriptors, and more silent connections than it has descriptors."""
+"""A controller under strangers: more silent connections than it has descriptors, and requests of many megabytes."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ import os
 import socket
 import sys
 import urllib.request
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from benchmarks import attacks
 from quorum.cli.demo.cluster import LOOPBACK
 from tests.support.standalone import create, leader_of, standalone, start
+from tests.support.under_attack import UnderAttack
 
 _DESCRIPTORS = 1_024
 _SILENT = 1_400
@@ -44,3 +47,17 @@ def test_silent_connections_leave_the_log_its_descriptors(tmp_path: Path, listen
         text = node.log_file.read_text()
         assert "Too many open files" not in text
         assert "Traceback" not in text
+
+
+@pytest.mark.parametrize("flood", [attacks.empty_elements, attacks.few_elements])
+def test_floods_of_the_largest_requests_bring_neither_elections_nor_growth(
+    tmp_path: Path, flood: Callable[[attacks.Ports, float], str]
+) -> None:
+    with standalone(tmp_path / "cluster") as cluster:
+        node = cluster.controllers[1]
+        start(node)
+        leader_of(cluster)
+        before = UnderAttack(node)
+        flood(attacks.Ports(node.ports["CONTROLLER"], node.ports["GRPC"], node.ports["HTTP"]), 5.0)
+        assert len(create(cluster, ["after"])) == 1
+        before.check()

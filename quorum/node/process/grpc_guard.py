@@ -9,16 +9,19 @@ method is served as a stream here, and its request is read by this module.
 
 from __future__ import annotations
 
-import asyncio
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any, Final
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
 from urllib.parse import unquote
 
 import grpc
 from google.protobuf.message import DecodeError, Message
 
 from quorum.node.config.door_limits import LARGEST_INT32
+from quorum.node.process.large_requests import AT_ONCE_BYTES, Done, LargeRequests, TooManyWaitError
+from quorum.node.process.raw_messages import TooManyElementsError, parsed_in_turn
+from quorum.node.process.receiving import Receiving, Refused
 from quorum.node.process.refusals import Refusals
 from quorum.node.process.voter_hosts import VoterHosts
 
@@ -28,17 +31,14 @@ KEPT_FOR_SINGLE_CALLS: Final = 256
 """Of these places: streams may stay open for days, and must not shut out a `quorum describe`."""
 KEPT_FOR_VOTERS: Final = 256
 """Places beyond these, for calls from a voter's address."""
-MOST_RECEIVED: Final = 16
-"""Single requests that are received at a time from addresses of no voter; others wait, unread."""
-MOST_WAITING: Final = 1_000
 SMALL_BYTES: Final = 64 * 1024
 _LARGE_REQUESTS: Final = "/kraft.v1.Controller/"
 """The service whose requests may be larger than that."""
 _AGENT: Final = "/kraft.v1.Agent/"
 _AGENT_BYTES: Final = 1 << 20
 """The largest useful request to an agent, a read of 10,000 partitions, has a third of this."""
-SLOW_S: Final = 1.0
-"""After so long, a request that is not whole makes room for one that waits."""
+_AGENT_ELEMENTS: Final = 20_000
+"""Such a read has as many topics at most, and as many partitions."""
 
 Behaviour = Callable[[Any, Any], Any]
 
@@ -49,98 +49,11 @@ def _most_bytes(method: str) -> int:
     return _AGENT_BYTES if method.startswith(_AGENT) else SMALL_BYTES
 
 
+@lru_cache(maxsize=4_096)
 def host_of(peer: str) -> str:
     """Return the host in a peer's name, such as `ipv4:127.0.0.1:4711` or `ipv6:%5B::1%5D:4711`."""
     _, _, address = unquote(peer).partition(":")
     return address.rpartition(":")[0].strip("[]").removeprefix("::ffff:")
-
-
-class Refused(Exception):
-    """A call that is not served, with its status."""
-
-    def __init__(self, code: grpc.StatusCode, reason: str, why: str) -> None:
-        super().__init__(why)
-        self.code = code
-        self.reason = reason
-        self.why = why
-
-
-class Receiving:
-    """The single requests of strangers that are on their way in: few at a time, the slowest makes room."""
-
-    def __init__(self, most: int = MOST_RECEIVED, slow_s: float = SLOW_S) -> None:
-        self._most = most
-        self._slow_s = slow_s
-        self._reading: dict[asyncio.Task[Any], float] = {}
-        self._waiting: deque[asyncio.Future[None]] = deque()
-        self._timer: asyncio.TimerHandle | None = None
-
-    @property
-    def received(self) -> int:
-        """How many are received now."""
-        return len(self._reading)
-
-    @property
-    def waiting(self) -> int:
-        """How many wait, unread."""
-        return len(self._waiting)
-
-    async def read(self, context: Any) -> Any:
-        """Return the raw request of a call.
-
-        Raises:
-            Refused: too many wait, or this one was too slow.
-        """
-        loop, task = asyncio.get_running_loop(), asyncio.current_task()
-        if task is None:
-            raise RuntimeError("no task reads")
-        if len(self._reading) >= self._most:
-            await self._room(loop)
-        self._reading[task] = loop.time()
-        try:
-            return await context.read()
-        except asyncio.CancelledError:
-            if task in self._reading:  # the call is gone
-                raise
-            task.uncancel()
-            raise Refused(grpc.StatusCode.RESOURCE_EXHAUSTED, "slow", "its request was not whole in time") from None
-        finally:
-            self._reading.pop(task, None)
-            self._next()
-
-    async def _room(self, loop: asyncio.AbstractEventLoop) -> None:
-        if len(self._waiting) >= MOST_WAITING:
-            raise Refused(grpc.StatusCode.RESOURCE_EXHAUSTED, "limit", "too many requests wait to be received")
-        waiter: asyncio.Future[None] = loop.create_future()
-        self._waiting.append(waiter)
-        self._watch(loop)
-        try:
-            await waiter
-        finally:
-            if waiter in self._waiting:
-                self._waiting.remove(waiter)
-
-    def _next(self) -> None:
-        while self._waiting and len(self._reading) < self._most:
-            waiter = self._waiting.popleft()
-            if not waiter.done():
-                waiter.set_result(None)
-                return
-
-    def _watch(self, loop: asyncio.AbstractEventLoop) -> None:
-        if self._timer is None:
-            self._timer = loop.call_later(self._slow_s, self._make_room, loop)
-
-    def _make_room(self, loop: asyncio.AbstractEventLoop) -> None:
-        """End the slow ones, as many as wait, oldest first."""
-        self._timer = None
-        now_s = loop.time()
-        slow = [task for task, since_s in self._reading.items() if now_s - since_s >= self._slow_s]
-        for task in slow[: len(self._waiting)]:
-            del self._reading[task]
-            task.cancel()
-        if self._waiting:
-            self._watch(loop)
 
 
 class Guard(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
@@ -155,6 +68,7 @@ class Guard(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
         most_open: int = MAX_OPEN_CALLS,
         most_per_host: int = LARGEST_INT32,
         receiving: Receiving | None = None,
+        large: LargeRequests | None = None,
     ) -> None:
         self._listener = listener
         self._voters = voters
@@ -162,6 +76,7 @@ class Guard(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
         self._most_open = most_open
         self._most_per_host = most_per_host
         self._receiving = receiving or Receiving()
+        self._large = large or LargeRequests()
         self._open = 0
         self._open_streams = 0
         self._by_host = Counter[str]()
@@ -181,27 +96,26 @@ class Guard(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
         return known
 
     def _guarded(self, handler: Any, method: str) -> Any:
-        most_bytes = _most_bytes(method)
+        rules = _rules_of(method, handler, self._large)
         is_stream = handler.request_streaming or handler.response_streaming
         served = _behaviour(handler)
 
         async def behaviour(_: Any, context: Any) -> Any:
             host = host_of(context.peer())
             is_voter = host in self._voters
-            refused: Refused | None = None
             try:
                 self._enter(host, is_voter, is_stream)
+                requests = _Requests(context, host, rules, None if is_voter else self._receiving)
                 try:
-                    requests = _Requests(context, handler, None if is_voter else self._receiving, most_bytes)
                     return await served(requests, context)
                 finally:
                     self._leave(host, is_stream)
-            except DecodeError:
-                refused = Refused(grpc.StatusCode.INVALID_ARGUMENT, "malformed", "the message cannot be parsed")
-            except Refused as why:
-                refused = why
-            self._refusals.closed(self._listener, refused.reason, host, refused.why)
-            return await context.abort(refused.code, refused.why)
+                    if requests.done is not None:
+                        requests.done()
+            except (Refused, DecodeError, TooManyWaitError, TooManyElementsError) as refused:
+                code, reason, why = _status_of(refused)  # and not the exception: its frames hold the request
+            self._refusals.closed(self._listener, reason, host, why)
+            return await context.abort(code, why)
 
         if handler.response_streaming:
             return grpc.stream_stream_rpc_method_handler(behaviour, None, handler.response_serializer)
@@ -228,14 +142,66 @@ class Guard(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
             del self._by_host[host]
 
 
-class _Requests:
-    """A call's requests, read raw and parsed here. Handlers take it in place of the call's context."""
+class _Rules(NamedTuple):
+    """The way in which a method's requests are read."""
 
-    def __init__(self, context: Any, handler: Any, receiving: Receiving | None, most_bytes: int) -> None:
+    most_bytes: int
+    at_once_bytes: int
+    """Up to so many, a request is parsed where it is read."""
+    in_turn: Callable[[str, bytes], Awaitable[tuple[Any, Done]]] | None
+    """Parses a larger one; None if the method takes it raw, and parses it in its turn."""
+    parse: Callable[[bytes], Any]
+
+
+def _rules_of(method: str, handler: Any, large: LargeRequests) -> _Rules:
+    parse = handler.request_deserializer
+    if method.startswith(_LARGE_REQUESTS):
+        return _Rules(LARGEST_INT32, AT_ONCE_BYTES, None, parse)
+    if not method.startswith(_AGENT):
+        return _Rules(SMALL_BYTES, SMALL_BYTES, None, parse)
+    kind = parse.__self__
+
+    async def in_turn(host: str, raw: bytes) -> tuple[Any, Done]:
+        return await parsed_in_turn(large, host, raw, kind, _AGENT_ELEMENTS)
+
+    return _Rules(_AGENT_BYTES, AT_ONCE_BYTES, in_turn, parse)
+
+
+def _status_of(refused: Exception) -> tuple[grpc.StatusCode, str, str]:
+    """Return the status of a call that is refused, the reason in a word, and why."""
+    if isinstance(refused, Refused):
+        return refused.code, refused.reason, refused.why
+    if isinstance(refused, DecodeError):
+        return grpc.StatusCode.INVALID_ARGUMENT, "malformed", "the message cannot be parsed"
+    if isinstance(refused, TooManyElementsError):
+        return grpc.StatusCode.INVALID_ARGUMENT, "limit", str(refused)
+    return grpc.StatusCode.RESOURCE_EXHAUSTED, "limit", str(refused)
+
+
+class _Requests:
+    """A call's requests, read raw and parsed here if they are not large. Handlers take it as the call's context."""
+
+    __slots__ = (
+        "_context",
+        "_host",
+        "_receiving",
+        "_rules",
+        "abort",
+        "done",
+        "peer",
+        "received_bytes",
+        "send_initial_metadata",
+        "time_remaining",
+        "write",
+    )
+
+    def __init__(self, context: Any, host: str, rules: _Rules, receiving: Receiving | None) -> None:
         self._context = context
-        self._most_bytes = most_bytes
-        self._parse = handler.request_deserializer
+        self._host = host
+        self._rules = rules
         self._receiving = receiving
+        self.done: Done | None = None
+        """To be called once a large request is answered."""
         self.received_bytes = 0
         """The size of the message that was read last."""
         self.write = context.write
@@ -245,26 +211,32 @@ class _Requests:
         self.time_remaining = context.time_remaining
 
     async def read(self) -> Any:
-        """The next message of a stream, or `grpc.aio.EOF`."""
+        """The next message of a stream, raw if it is large, or `grpc.aio.EOF`."""
         raw = await self._context.read()
         return self._parsed(raw) if isinstance(raw, bytes) else raw
 
     async def only(self) -> Any:
-        """The request of a single call."""
+        """The request of a single call; raw if it is large and its method takes it so."""
         if self._receiving is None:
             raw = await self._context.read()
         else:
-            raw = await self._receiving.read(self._context)
+            raw = await self._receiving.read(self._context, self._host)
         if not isinstance(raw, bytes):
             raise Refused(grpc.StatusCode.INVALID_ARGUMENT, "malformed", "the call has no request")
-        return self._parsed(raw)
+        request = self._parsed(raw)
+        if request is raw and self._rules.in_turn is not None:
+            request, self.done = await self._rules.in_turn(self._host, raw)
+        return request
 
     def _parsed(self, raw: bytes) -> Any:
-        self.received_bytes = len(raw)
-        if len(raw) > self._most_bytes:
-            why = f"a request of {len(raw)} bytes: it may have {self._most_bytes}"
+        """Parse a message that is not large."""
+        self.received_bytes = size = len(raw)
+        if size <= self._rules.at_once_bytes:
+            return self._rules.parse(raw)
+        if size > self._rules.most_bytes:
+            why = f"a request of {size} bytes: it may have {self._rules.most_bytes}"
             raise Refused(grpc.StatusCode.RESOURCE_EXHAUSTED, "limit", why)
-        return self._parse(raw)
+        return raw
 
     async def __aiter__(self) -> AsyncIterator[Any]:
         while isinstance(message := await self.read(), Message):

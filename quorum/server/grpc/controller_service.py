@@ -6,16 +6,19 @@ Decides: nothing but the translation, and that an answer too large for one messa
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from typing import Any, Final, TypeVar, cast
+
+from google.protobuf.message import Message
 
 from kraft.v1 import controller_pb2 as pb
 from kraft.v1 import controller_pb2_grpc
 from quorum.api.calls import ClientAnswer, ClientCall
 from quorum.api.error_codes import Error
+from quorum.node.process.large_requests import Done, LargeRequests, TooManyWaitError
+from quorum.node.process.raw_messages import TooManyElementsError, parsed_in_turn
 from quorum.server.grpc.callers import caller_of
-from quorum.server.grpc.elements import check_elements
 from quorum.server.grpc.session import Session
-from quorum.server.large_requests import AT_ONCE_BYTES, Done, LargeRequests, TooManyWaitError
 from quorum.server.node import Node, timeout_of
 from quorum.transport.channel import SESSION_HEADER
 from quorum.transport.grpc.convert.calls import KIND_BY_NAME, response_to
@@ -23,8 +26,10 @@ from quorum.transport.grpc.convert.common import BadMessage
 from quorum.transport.grpc.convert.consistency import at_least_offset_in
 from quorum.transport.grpc.convert.kind import Kind
 from quorum.transport.grpc.convert.parts import SINGLE_CALL_WEIGHT, weight_of
+from quorum.transport.kafka.reader import MAX_ELEMENTS
 
 _MS_PER_S: Final = 1000
+_MESSAGES: Final[Mapping[str, type[Message]]] = {name: type(getattr(pb.Call(), name)) for name in KIND_BY_NAME}
 
 A = TypeVar("A")
 
@@ -101,19 +106,23 @@ class ControllerDoor(controller_pb2_grpc.ControllerServicer):
         await Session(context, self._node, caller_of(context, self._node), self._large).serve()
 
     async def serve(self, name: str, message: Any, context: Any, answers: type[A]) -> A:
-        """Ask the node, and answer as `answers`, the response's message of that kind."""
+        """Ask the node, and answer as `answers`, the response's message of that kind.
+
+        A large message comes raw, and is parsed in its turn.
+        """
         kind = KIND_BY_NAME[name]
         done: Done | None = None
         try:
-            host, size = caller_of(context, self._node).host, context.received_bytes
-            if size > AT_ONCE_BYTES:
-                check_elements(message)
-                done = await self._large.turn(host, size)
-            elif not self._large.rounds.admits(size):
-                await self._large.rounds.turn(host, size)
+            if isinstance(message, bytes):
+                host = caller_of(context, self._node).host
+                message, done = await parsed_in_turn(self._large, host, message, _MESSAGES[name], MAX_ELEMENTS)
+            elif not self._large.rounds.admits(size := context.received_bytes):
+                await self._large.rounds.turn(caller_of(context, self._node).host, size)
             answer = await self._ask(kind, message, context)
         except BadMessage as bad:
             answer = ClientAnswer(error=bad.error, message=bad.why)
+        except TooManyElementsError as refused:
+            answer = ClientAnswer(error=Error.INVALID_REQUEST, message=str(refused))
         except TooManyWaitError as refused:
             answer = ClientAnswer(error=Error.THROTTLING_QUOTA_EXCEEDED, message=str(refused))
         finally:

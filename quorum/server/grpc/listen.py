@@ -13,13 +13,13 @@ from kraft.v1 import controller_pb2, controller_pb2_grpc, quorum_pb2, quorum_pb2
 from metadata_log.voters import Endpoint
 from quorum.node.config.door_limits import DoorLimits, shares_of_this_process
 from quorum.node.process.grpc_guard import Guard
+from quorum.node.process.large_requests import LargeRequests
 from quorum.node.process.listeners import ListenError, require_bindable
 from quorum.node.process.refusals import Refusals
 from quorum.node.process.voter_hosts import VoterHosts
 from quorum.server.grpc.controller_service import ControllerDoor
 from quorum.server.grpc.health_service import HealthDoor
 from quorum.server.grpc.quorum_service import QuorumDoor
-from quorum.server.large_requests import LargeRequests
 from quorum.server.node import Node
 from quorum.transport.channel import address_of, server_options
 
@@ -47,16 +47,18 @@ async def listen(
     """
     require_bindable(endpoint)
     limits = limits or DoorLimits()
+    large = large or LargeRequests()
     guard = guard or Guard(
         endpoint.name,
         voter_hosts(node),
         refusals or Refusals(node.view().node_id),
         most_per_host=limits.max_connections_per_ip,
+        large=large,
     )
     connections = shares_of_this_process(limits.max_connections).grpc
     server = grpc.aio.server(interceptors=[guard], options=server_options(connections, limits.max_idle_ms))
     quorum_pb2_grpc.add_QuorumServicer_to_server(QuorumDoor(node), server)
-    controller_pb2_grpc.add_ControllerServicer_to_server(ControllerDoor(node, large or LargeRequests()), server)
+    controller_pb2_grpc.add_ControllerServicer_to_server(ControllerDoor(node, large), server)
     health_pb2_grpc.add_HealthServicer_to_server(HealthDoor(node), server)
     reflection.enable_server_reflection(
         (

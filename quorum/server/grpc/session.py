@@ -18,20 +18,24 @@ import msgspec
 from kraft.v1 import controller_pb2
 from quorum.api.calls import ClientAnswer, ClientCall
 from quorum.api.error_codes import Error
+from quorum.node.process.large_requests import AT_ONCE_BYTES, Done, LargeRequests, TooManyWaitError
+from quorum.node.process.raw_messages import LENGTH_FIRST, TooManyElementsError, emptied, fields_in, parsed_in_turn
 from quorum.server.grpc.callers import end_tasks
-from quorum.server.grpc.elements import check_elements
-from quorum.server.large_requests import AT_ONCE_BYTES, Done, LargeRequests, TooManyWaitError
 from quorum.server.node import Caller, Node, timeout_of
 from quorum.transport.grpc.convert.calls import answer_to, kind_in, unknown_answer_to
 from quorum.transport.grpc.convert.common import BadMessage
 from quorum.transport.grpc.convert.consistency import at_least_offset_in
 from quorum.transport.grpc.convert.kind import Kind
 from quorum.transport.grpc.convert.parts import PART_WEIGHT, parts_of, weight_of
+from quorum.transport.kafka.reader import MAX_ELEMENTS
 
 MAX_IN_FLIGHT: Final = 8_192
 """Calls unanswered on one Session; its reader waits while there are as many, but finishes the message it is at."""
 MAX_CALLS_A_MESSAGE: Final = 8_192
 """One more in a message is refused."""
+_CALLS: Final = controller_pb2.SessionRequest.CALLS_FIELD_NUMBER
+_MOST_FIELDS: Final = 64
+"""Of a call that is refused: more have no meaning."""
 _WORTH_PREPARING: Final = 20
 """Topics and the like in an answer from which on its message is made while its records are on their way to a commit."""
 
@@ -43,8 +47,8 @@ class SessionContext(Protocol):
     def received_bytes(self) -> int:
         """The size of the message that was read last."""
 
-    async def read(self) -> controller_pb2.SessionRequest | object:
-        """The next message, or `grpc.aio.EOF`."""
+    async def read(self) -> controller_pb2.SessionRequest | bytes | object:
+        """The next message, raw if it is large, or `grpc.aio.EOF`."""
 
     async def write(self, message: controller_pb2.SessionResponse) -> None:
         """Send; returns when the connection has taken it."""
@@ -114,42 +118,61 @@ class Session:
     async def _read(self) -> None:
         while True:
             message = await self._context.read()
-            if not isinstance(message, controller_pb2.SessionRequest):
-                return
-            size = self._context.received_bytes
-            if size > AT_ONCE_BYTES:
+            if isinstance(message, bytes):
                 await self._take_apart(message)
-            else:
-                if not self._rounds.admits(size):
+            elif isinstance(message, controller_pb2.SessionRequest):
+                if not self._rounds.admits(size := self._context.received_bytes):
                     await self._rounds.turn(self._caller.host, size)
                 for index, call in enumerate(message.calls):
                     self._take(call, _too_many() if index >= MAX_CALLS_A_MESSAGE else None)
+            else:
+                return
             if self._in_flight >= self._max_in_flight:
                 await self._until(lambda: self._in_flight < self._max_in_flight)
 
-    async def _take_apart(self, message: controller_pb2.SessionRequest) -> None:
-        """Take the calls of a large message: large calls in their turns, the others in their rounds."""
-        for index, call in enumerate(message.calls):
-            size = call.ByteSize()
-            if index >= MAX_CALLS_A_MESSAGE:
-                self._take(call, _too_many())
-            elif size > AT_ONCE_BYTES:
-                await self._take_large(call, size)
-            else:
-                if not self._rounds.admits(size):
-                    await self._rounds.turn(self._caller.host, size)
-                self._take(call)
+    async def _take_apart(self, message: bytes) -> None:
+        """Take the calls of a large message, each parsed by itself: large calls in their turns, others in rounds.
 
-    async def _take_large(self, call: controller_pb2.Call, size: int) -> None:
+        What is left of the message waits with a large call. If there is no room for it, all large calls that follow
+        are refused as well.
+
+        Raises:
+            TooManyElementsError: it has twice as many calls as it may have.
+            DecodeError: it is no message.
+        """
+        refusal: BadMessage | None = None
+        for index, (begins_at, ends_at) in enumerate(_calls_in(message)):
+            raw = message[begins_at:ends_at]
+            if index >= MAX_CALLS_A_MESSAGE:
+                self._refuse(raw, _too_many())
+            elif len(raw) <= AT_ONCE_BYTES:
+                if not self._rounds.admits(len(raw)):
+                    await self._rounds.turn(self._caller.host, len(raw))
+                self._take(controller_pb2.Call.FromString(raw))
+            elif refusal is not None:
+                self._refuse(raw, refusal)
+            else:
+                refusal = await self._take_large(raw, len(message) - begins_at)
+
+    async def _take_large(self, raw: bytes, held: int) -> BadMessage | None:
+        """Take a call in its turn; returns the refusal if there is no room for those that wait."""
         try:
-            check_elements(call)
-            done = await self._large.turn(self._caller.host, size)
-        except BadMessage as bad:
-            self._take(call, bad)
+            call, done = await parsed_in_turn(
+                self._large, self._caller.host, raw, controller_pb2.Call, MAX_ELEMENTS, held=held
+            )
+        except TooManyElementsError as refused:
+            self._refuse(raw, BadMessage(Error.INVALID_REQUEST, str(refused)))
         except TooManyWaitError as refused:
-            self._take(call, BadMessage(Error.THROTTLING_QUOTA_EXCEEDED, str(refused)))
+            refusal = BadMessage(Error.THROTTLING_QUOTA_EXCEEDED, str(refused))
+            self._refuse(raw, refusal)
+            return refusal
         else:
             self._take(call, done=done)
+        return None
+
+    def _refuse(self, raw: bytes, refusal: BadMessage) -> None:
+        """Refuse a call of which no more is parsed than its id and its kind."""
+        self._take(controller_pb2.Call.FromString(emptied(raw, _MOST_FIELDS)), refusal)
 
     async def _until(self, holds: Callable[[], bool]) -> None:
         while not holds():
@@ -225,6 +248,17 @@ class Session:
             message = _message_of(reply, part)
             message.has_more = has_more
             await self._context.write(controller_pb2.SessionResponse(answers=[message]))
+
+
+def _calls_in(message: bytes) -> list[tuple[int, int]]:
+    """Return where each call of a SessionRequest begins and ends."""
+    calls: list[tuple[int, int]] = []
+    for count, (number, wire_type, begins_at, ends_at) in enumerate(fields_in(message)):
+        if count >= 2 * MAX_CALLS_A_MESSAGE:
+            raise TooManyElementsError(f"a message may hold {MAX_CALLS_A_MESSAGE} calls")
+        if number == _CALLS and wire_type == LENGTH_FIRST:
+            calls.append((begins_at, ends_at))
+    return calls
 
 
 def _too_many() -> BadMessage:

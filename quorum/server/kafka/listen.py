@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Final
 from metadata_log.voters import Endpoint
 from quorum.node.config.door_limits import DoorLimits, shares_of_this_process
 from quorum.node.core.ports import NodeEvent, RoleChanged
+from quorum.node.process.large_requests import AT_ONCE_BYTES, Done, LargeRequests
 from quorum.node.process.listeners import cannot_listen
 from quorum.node.process.refusals import Refusals
 from quorum.server.kafka.bounds import Bounds, Limits, limits_of
 from quorum.server.kafka.connection import Connection
 from quorum.server.kafka.exchange import GiveUp
-from quorum.server.large_requests import AT_ONCE_BYTES, Done, LargeRequests
 from quorum.server.node import Caller, Node
 from quorum.transport.misdirected import refusal
 

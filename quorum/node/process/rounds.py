@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Final
 
-from quorum.server.turns import Turns
+from quorum.node.process.turns import Turns
 
 ROUND_BYTES: Final = 128 * 1024
 """Read in a fortieth of a second at most."""

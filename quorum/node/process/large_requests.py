@@ -3,6 +3,7 @@
 Decides: which are large, when the next is read, and which is refused when too many wait. Must not know: what is asked.
 
 A large request occupies the loop for a fraction of a second, when it is read and again when the controller handles it.
+Its turn comes before it is parsed, so that one which is refused for its contents counts as well.
 After one that took a time t, none is read for 2 t: two thirds of the loop stay with Raft and with small requests.
 Addresses take turns, so that one client's requests do not delay another's.
 """
@@ -13,8 +14,8 @@ import asyncio
 from collections.abc import Callable
 from typing import Final
 
-from quorum.server.rounds import Rounds
-from quorum.server.turns import Turns
+from quorum.node.process.rounds import Rounds
+from quorum.node.process.turns import Turns
 
 AT_ONCE_BYTES: Final = 32 * 1024
 """Up to so much a request is read where it comes: a hundred topics, or all that a broker asks every day."""
@@ -85,7 +86,7 @@ class LargeRequests:
         Raises:
             TooManyWaitError: its place was taken away.
         """
-        turn: asyncio.Future[Done] = self._loop.create_future()
+        turn: asyncio.Future[Done | str] = self._loop.create_future()
 
         def serve(done: Done) -> None:
             if turn.done():
@@ -95,16 +96,19 @@ class LargeRequests:
 
         def refuse(why: str) -> None:
             if not turn.done():
-                turn.set_exception(TooManyWaitError(why))
+                turn.set_result(why)
 
         give_up = self.add(address, size, serve, refuse)
         try:
-            return await turn
+            outcome = await turn
         except asyncio.CancelledError:
             give_up()
-            if turn.done() and not turn.cancelled() and turn.exception() is None:
-                turn.result()()
+            if turn.done() and not turn.cancelled() and callable(done := turn.result()):
+                done()
             raise
+        if isinstance(outcome, str):  # an exception in the future would keep the request, until cycles are collected
+            raise TooManyWaitError(outcome)
+        return outcome
 
     def _arm(self) -> None:
         if self._current is None and self._timer is None and self._waiting:
