@@ -6,6 +6,7 @@ Decides: what is left when a write fails, and which path the error names. Must n
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +14,11 @@ from typing import BinaryIO
 
 from metadata_log.directory import META_PROPERTIES_FILE, METADATA_DIRECTORY
 from metadata_log.errors import WrongUseError
+from metadata_log.files.os_files import OsFiles
+
+
+class TargetError(WrongUseError):
+    """Nothing can be written where it was asked for."""
 
 
 @contextmanager
@@ -67,8 +73,34 @@ def close_tree(directory: Path, *, group_readable: bool) -> None:
         path.chmod(mode | (mode & 0o444) >> 2 if path.is_dir() else mode)
 
 
-class TargetError(WrongUseError):
-    """Nothing can be written where it was asked for."""
+@contextmanager
+def new_directory(target: Path, *, group_readable: bool = False) -> Iterator[Path]:
+    """Yield a hidden directory beside `target`, which becomes that once the block ends; if that fails it is gone.
+
+    It is closed to others, and its parents are made. `target` is not there, or an empty directory.
+
+    Raises:
+        TargetError: there is something of the hidden name, which stays as it is.
+        OSError: it cannot be written; the error names `target`.
+    """
+    beside = target.with_name(f".{target.name}.unfinished")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with naming(target, hidden=beside):
+        try:
+            beside.mkdir(mode=0o700)
+        except FileExistsError:
+            raise TargetError(
+                f"{beside} is there: another command writes {target}, or was killed as it did. Remove it if it is left "
+                "of that, or name another target"
+            ) from None
+    try:
+        with naming(target, hidden=beside):
+            yield beside
+            close_tree(beside, group_readable=group_readable)
+            os.rename(beside, target)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+    OsFiles().fsync_dir(str(target.parent))
 
 
 def require_outside_of_logs(target: Path) -> None:

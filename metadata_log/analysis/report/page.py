@@ -6,6 +6,7 @@ or names is escaped: a topic may be called anything.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
@@ -31,8 +32,7 @@ def write_report(verdict: Verdict, path: Path) -> None:
         OSError: it cannot be written.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.unfinished")
-    beside.unlink(missing_ok=True)
+    beside = path.with_name(f".{path.name}.{os.getpid()}.unfinished")
     with naming(path, hidden=beside), new_file(beside) as file:
         file.write(render(verdict).encode())
     beside.replace(path)

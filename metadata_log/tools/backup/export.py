@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
 import stat
 import time
 from collections.abc import Callable, Iterator
@@ -30,7 +29,7 @@ from metadata_log.format.batch import batch_values
 from metadata_log.ids import id_text
 from metadata_log.records import UserScramCredentialRecord, decode_record
 from metadata_log.storage.segment import LocatedBatch, segment_bases, segment_file
-from metadata_log.tools.new_files import close_tree, naming, require_new_directory
+from metadata_log.tools.new_files import new_directory, require_new_directory
 from metadata_log.tools.read.contents import LogContents, data_files, metadata_directory, read_contents, read_identity
 from metadata_log.tools.read.fast_scan import walk
 from metadata_log.tools.read.manifest import (
@@ -80,12 +79,8 @@ def export_replica(
     require_new_directory(target_dir, "give the export a directory of its own")
     identity = _identity_of(directory)
     _await_end(directory, high_watermark)
-    beside = target_dir.parent / f".{target_dir.name}.unfinished"
-    target_dir.parent.mkdir(parents=True, exist_ok=True)
-    shutil.rmtree(beside, ignore_errors=True)
-    try:
-        with naming(target_dir, hidden=beside):
-            names = _copy_until_stable(directory, beside)
+    with new_directory(target_dir, group_readable=group_readable) as beside:
+        names = _copy_until_stable(directory, beside)
         lost = lost_end(directory, OwnFiles())
         cut = 0 if lost.is_certain else _cut_tail(beside, names)
         contents = read_contents(OsFiles(), str(beside))
@@ -96,14 +91,8 @@ def export_replica(
             cut_tail_bytes=cut,
             files=tuple(_describe(beside / name) for name in names),
         )
-        with naming(target_dir, hidden=beside):
-            write_manifest(beside, manifest)
-            close_tree(beside, group_readable=group_readable)
-            _sync(beside, [*names, MANIFEST_FILE])
-            os.rename(beside, target_dir)
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
-    OsFiles().fsync_dir(str(target_dir.parent))
+        write_manifest(beside, manifest)
+        _sync(beside, [*names, MANIFEST_FILE])
     return manifest
 
 
@@ -118,20 +107,9 @@ def export_tables(
     """
     directory = metadata_to_export(source_dir)
     require_new_directory(target_dir, "name a new directory")
-    beside = target_dir.parent / f".{target_dir.name}.unfinished"
-    shutil.rmtree(beside, ignore_errors=True)
-    target_dir.parent.mkdir(parents=True, exist_ok=True)
-    beside.mkdir(mode=0o700)
-    try:
-        with naming(target_dir, hidden=beside):
-            (beside / DECODED).mkdir()
-            done = write(directory, beside / DECODED)
-            close_tree(beside, group_readable=group_readable)
-            os.rename(beside, target_dir)
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
-    OsFiles().fsync_dir(str(target_dir.parent))
-    return done
+    with new_directory(target_dir, group_readable=group_readable) as beside:
+        (beside / DECODED).mkdir()
+        return write(directory, beside / DECODED)
 
 
 def credentials_in(export_dir: Path) -> int:
@@ -254,8 +232,8 @@ def _end_of(directory: Path) -> int:
 
 def _copy_until_stable(source: Path, target: Path) -> list[str]:
     for _ in range(_ATTEMPTS):
-        shutil.rmtree(target, ignore_errors=True)
-        target.mkdir(mode=0o700)
+        for left in target.iterdir():
+            left.unlink()
         before = _sizes(source)
         if not before:
             raise ExportError(f"{source} holds no segment and no checkpoint")

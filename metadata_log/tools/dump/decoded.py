@@ -12,7 +12,6 @@ from __future__ import annotations
 import base64
 import json
 import os
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -30,7 +29,7 @@ from metadata_log.records.registry import ControlRecord
 from metadata_log.records.serde import decode_versioned
 from metadata_log.storage.segment import LocatedBatch
 from metadata_log.tools.dump.lines import CONTROL_NAMES
-from metadata_log.tools.new_files import close_tree, naming
+from metadata_log.tools.new_files import new_directory
 from metadata_log.tools.read.contents import data_files
 from metadata_log.tools.read.scan import Damage, scan
 
@@ -68,17 +67,8 @@ class Decoded(msgspec.Struct, frozen=True, kw_only=True):
 
 def write_beside(export: Path, write: Callable[[Path, Path], Decoded], *, group_readable: bool = False) -> Decoded:
     """Let `write(export, target)` make the tables; they appear whole or not at all, and closed to others."""
-    beside = export / f".{DECODED}.unfinished"
-    shutil.rmtree(beside, ignore_errors=True)
-    beside.mkdir(mode=0o700)
-    try:
-        with naming(export / DECODED, hidden=beside):
-            done = write(export, beside)
-            close_tree(beside, group_readable=group_readable)
-            os.rename(beside, export / DECODED)
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
-    return done
+    with new_directory(export / DECODED, group_readable=group_readable) as beside:
+        return write(export, beside)
 
 
 def write_json_lines(export: Path, target: Path, files: OsFiles = _FILES) -> Decoded:
