@@ -41,7 +41,8 @@ def save(
     """Write all metadata at an offset to one file: topics with their ids, configs, ACLs, credentials, voters.
 
     Reads the source only and takes no lock. The file holds SCRAM credentials: keep it as secret as the log.
-    A log that lost its end, by what stands beside it, is refused but for --at.
+    A log that lost its end, by what stands beside it, is refused but for --at. Nothing is restored from a file saved
+    with --redact.
     A live log's last records may not be committed yet; take a leader's directory, or --at an offset known to be.
     """
     from metadata_log.tools.backup.backup import save_backup  # noqa: PLC0415  (not needed for help)
@@ -55,7 +56,14 @@ def save(
         state = past_removals(lambda: _state(source, at, redact))
     identity = read_identity(history.path if history.path.is_dir() else history.path.parent, history.files)
     cluster_id = None if identity is None else identity.cluster_id
-    manifest = save_backup(state, target, cluster_id=cluster_id, now_ms=_now_ms(), group_readable=group_readable)
+    manifest = save_backup(
+        state,
+        target,
+        cluster_id=cluster_id,
+        now_ms=_now_ms(),
+        group_readable=group_readable,
+        is_redacted=redact,
+    )
     _show(output, target, manifest)
 
 

@@ -50,7 +50,8 @@ _MAX_MANIFEST: Final = 1 << 20
 class BackupManifest(msgspec.Struct, frozen=True, kw_only=True):
     """What a backup says of itself: `end_offset` is exclusive; `hash` is the image hash of FORMAT.md.
 
-    `manifest_sha256` is of this manifest itself, see `checksum`: nothing else covers the cluster id.
+    `manifest_sha256` is of this manifest itself, see `checksum`: nothing else covers the cluster id. `redacted` is
+    there where credentials and passwords were left out.
     """
 
     format_version: int = FORMAT_VERSION
@@ -70,6 +71,7 @@ class BackupManifest(msgspec.Struct, frozen=True, kw_only=True):
     checkpoint: str
     size: int
     sha256: str
+    redacted: bool | msgspec.UnsetType = msgspec.UNSET
     manifest_sha256: str = ""
 
     @property
@@ -98,9 +100,17 @@ class Backup(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def save_backup(
-    state: State, target: Path, *, cluster_id: str | None, now_ms: int, group_readable: bool = False
+    state: State,
+    target: Path,
+    *,
+    cluster_id: str | None,
+    now_ms: int,
+    group_readable: bool = False,
+    is_redacted: bool = False,
 ) -> BackupManifest:
     """Write the metadata of `state` to a file that is not there yet, closed to others.
+
+    `is_redacted`: `state` was read without credentials, and the backup says so.
 
     Raises:
         TargetError: the file exists, or its directory does not.
@@ -123,7 +133,17 @@ def save_backup(
     )
     if len(content) > LONGEST_MEMBER:
         raise BackupError(f"{target}: {len(content)} bytes of metadata are more than a backup holds, {LONGEST_MEMBER}")
-    manifest = BackupManifest(
+    manifest = _manifest_of(state, content, cluster_id=cluster_id, now_ms=now_ms, records=len(values))
+    manifest = msgspec.structs.replace(manifest, redacted=True if is_redacted else msgspec.UNSET)
+    manifest = msgspec.structs.replace(manifest, manifest_sha256=manifest.checksum)
+    _write_tar(target, _members(manifest, content), now_ms // 1000, private_mode(group_readable=group_readable))
+    return manifest
+
+
+def _manifest_of(state: State, content: bytes, *, cluster_id: str | None, now_ms: int, records: int) -> BackupManifest:
+    """Return the manifest of a checkpoint, without its own checksum."""
+    image, quorum = state.image, state.quorum
+    return BackupManifest(
         cluster_id=cluster_id,
         end_offset=int(image.offset_and_epoch.offset),
         epoch=int(image.offset_and_epoch.epoch),
@@ -135,15 +155,12 @@ def save_backup(
         voters=() if quorum.voters is None else tuple(map(format_voter, VoterSet.from_record(quorum.voters))),
         topics=len(image.topics),
         partitions=sum(len(topic.partitions) for topic in image.topics.by_id.values()),
-        records=len(values),
+        records=records,
         hash=image_hash(image, quorum.kraft_version, quorum.voters).hex,
         checkpoint=checkpoint_name(image.offset_and_epoch),
         size=len(content),
         sha256=hashlib.sha256(content).hexdigest(),
     )
-    manifest = msgspec.structs.replace(manifest, manifest_sha256=manifest.checksum)
-    _write_tar(target, _members(manifest, content), now_ms // 1000, private_mode(group_readable=group_readable))
-    return manifest
 
 
 def _require_savable(state: State) -> None:

@@ -25,6 +25,7 @@ from metadata_log.directory import MetaProperties
 from metadata_log.errors import DirectoryError, RecordError, WrongUseError
 from metadata_log.files.os_files import OsFiles
 from metadata_log.files.own_files import OwnFiles, require_own_directory
+from metadata_log.files.port import Files
 from metadata_log.format.batch import batch_values
 from metadata_log.ids import id_text
 from metadata_log.records import UserScramCredentialRecord, decode_record
@@ -37,6 +38,7 @@ from metadata_log.tools.read.manifest import (
     Manifest,
     ManifestFile,
     ManifestVoter,
+    RedactedMark,
     is_export,
     write_manifest,
 )
@@ -55,6 +57,14 @@ _PAUSE_S: Final = 0.05
 
 class ExportError(WrongUseError):
     """The directory is none that can be exported."""
+
+
+class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
+    """Bytes of a log that cannot be read: damaged ones by file, those of an unfinished write, and what it has lost."""
+
+    damaged: tuple[tuple[str, Damage], ...]
+    torn: int
+    lost: tuple[str, ...]
 
 
 def export_replica(
@@ -96,10 +106,12 @@ def export_replica(
     return manifest
 
 
-def export_tables(
+def export_redacted(
     source_dir: Path, target_dir: Path, write: Callable[[Path, Path], Written], *, group_readable: bool = False
 ) -> Written:
-    """Let `write(log, target)` make decoded tables of a replica's log in a new directory, and copy nothing else.
+    """Let `write(log, target)` make decoded tables without credentials in a new directory, and copy nothing else.
+
+    Its manifest says so.
 
     Raises:
         ExportError, TargetError: as `export_replica`.
@@ -109,7 +121,9 @@ def export_tables(
     require_new_directory(target_dir, "name a new directory")
     with new_directory(target_dir, group_readable=group_readable) as beside:
         (beside / DECODED).mkdir()
-        return write(directory, beside / DECODED)
+        done = write(directory, beside / DECODED)
+        write_manifest(beside, RedactedMark())
+    return done
 
 
 def credentials_in(export_dir: Path) -> int:
@@ -160,14 +174,31 @@ def _identity_of(directory: Path) -> MetaProperties:
     return identity
 
 
-def damage_in(export_dir: Path) -> Iterator[tuple[str, Damage]]:
-    """What is damaged in the files of an export, which are as the replica's: file names and ranges, in order."""
-    for name in data_files(os.listdir(export_dir)):
-        handle = OsFiles().open(str(export_dir / name), read_only=True)
+def damage_in(directory: Path, files: Files | None = None) -> Iterator[tuple[str, Damage]]:
+    """Yield what is damaged in the segments and checkpoints of an export or a log: names and ranges, in order."""
+    for name in data_files(os.listdir(directory)):
         try:
+            handle = (files or OsFiles()).open(str(directory / name), read_only=True)
+        except FileNotFoundError:
+            continue  # removed since it was listed: retention at work
+        with closing(handle):
             yield from ((name, found) for found in walk(handle) if isinstance(found, Damage))
-        finally:
-            handle.close()
+
+
+def left_out_of(source_dir: Path) -> LeftOut:
+    """Return what the tables of `export_redacted` lack of a log, as `export_replica` takes it.
+
+    Raises:
+        ExportError, OSError: see `export_replica`.
+    """
+    directory = metadata_to_export(source_dir)
+    lost = lost_end(directory, OwnFiles())
+    found = list(damage_in(directory, OwnFiles()))
+    last = segment_bases(os.listdir(directory))[-1:]
+    is_torn = bool(found and last) and found[-1][0] == segment_file(last[0]) and found[-1][1].fault is Fault.TORN
+    if not is_torn or lost.is_certain:
+        return LeftOut(damaged=tuple(found), torn=0, lost=tuple(one.meaning for one in lost.findings))
+    return LeftOut(damaged=tuple(found[:-1]), torn=found[-1][1].size, lost=tuple(one.meaning for one in lost.findings))
 
 
 def metadata_to_export(source_dir: Path) -> Path:

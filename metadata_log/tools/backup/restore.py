@@ -86,12 +86,12 @@ def restore_backup(
     All is closed to others; with `group_readable` its group may read it. A `target` that is there keeps its mode.
 
     Raises:
-        BackupError: a later release has saved it, and only that one can restore it.
+        BackupError: a later release has saved it, and only that one can restore it; or it lacks credentials.
         TargetError: `target` is not empty, or within a log directory.
         NoVoterError: the node is no voter, or the backup takes none.
         OSError: it cannot be written; nothing is left of it.
     """
-    _require_known(backup)
+    _require_complete(backup)
     require_new_directory(target, "nothing is restored over another, name a new directory")
     record = _voters_of(backup, voters)
     members = VoterSet() if record is None else VoterSet.from_record(record)
@@ -142,7 +142,12 @@ def _with_own_id(values: Iterable[bytes], former: TopicId | None, own_id: TopicI
         yield with_new_ids(value, {former: own_id})
 
 
-def _require_known(backup: Backup) -> None:
+def _require_complete(backup: Backup) -> None:
+    if backup.manifest.redacted is True:
+        raise BackupError(
+            "this backup was saved with --redact, without credentials and passwords, so that no user of it could log "
+            "in: restore one that was saved without --redact"
+        )
     newer = backup.state.newer
     if newer:
         raise BackupError(f"this backup was {newer.text('not known here')}. Restore it with the kraft of that release")

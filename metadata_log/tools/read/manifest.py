@@ -47,6 +47,23 @@ class ManifestFile(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     sha256: str
 
 
+class RedactedExportError(CorruptFileError):
+    """A directory is an export without credentials: it has decoded tables alone, and no log."""
+
+
+class RedactedMark(msgspec.Struct, frozen=True, kw_only=True):
+    """The manifest of an export without credentials: it has decoded tables alone, and no log is read from it."""
+
+    format_version: int = FORMAT_VERSION
+    redacted: bool = True
+
+
+class _Marked(msgspec.Struct, frozen=True):
+    """As much of a manifest as says that it is of a redacted export."""
+
+    redacted: bool = False
+
+
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     """What was exported.
 
@@ -96,7 +113,7 @@ def is_export(directory: Path) -> bool:
         return (directory / MANIFEST_FILE).is_file()
 
 
-def write_manifest(directory: Path, manifest: Manifest) -> None:
+def write_manifest(directory: Path, manifest: Manifest | RedactedMark) -> None:
     """Write it into a directory, as indented JSON with the fields in the order above."""
     text = json.dumps(msgspec.to_builtins(manifest), indent=2) + "\n"
     (directory / MANIFEST_FILE).write_text(text, encoding="utf-8")
@@ -117,8 +134,19 @@ def parse_manifest(data: bytes, path: str) -> Manifest:
     """The manifest that these bytes are.
 
     Raises:
+        RedactedExportError: it is of an export without credentials.
         CorruptFileError: it is none, or of a version that we do not know.
     """
+    try:
+        is_redacted = decode_json(data, _Marked).redacted
+    except msgspec.DecodeError:
+        is_redacted = False
+    if is_redacted:
+        raise RedactedExportError(
+            path,
+            "it is of an export with --redact, decoded tables without credentials and passwords: name an export made "
+            "without --redact, or the log directory",
+        )
     try:
         manifest = decode_json(data, Manifest)
         for voter in manifest.voters:

@@ -24,7 +24,7 @@ from metadata_log.files.port import read_small_file
 from metadata_log.tools.findings.finding import why_unreadable
 from metadata_log.tools.new_files import naming
 from metadata_log.tools.read.disks import is_brokers_disk, is_topics_partition
-from metadata_log.tools.read.manifest import is_export, read_manifest
+from metadata_log.tools.read.manifest import RedactedExportError, is_export, read_manifest
 from metadata_log.tools.read.peer_names import id_among_peers
 
 _DATA_FILE: Final = re.compile(r"\d{20}(\.log|-\d{10}\.checkpoint)|bootstrap\.checkpoint", re.ASCII)
@@ -152,7 +152,7 @@ class _Search:
         """Take what is at a path. `among_nodes`: directories named as nodes are, with nothing of one, are `bare`, too.
 
         Raises:
-            SourceError: there is no such path, or it is a file of another kind.
+            SourceError: there is no such path, it is a file of another kind, or an export without credentials.
         """
         count = len(self.unread)
         try:
@@ -162,6 +162,8 @@ class _Search:
                 self.files.append(_data_file(path))
                 return
             found = list(_nodes_at(path, _DEPTH, self.unread, self.bare if among_nodes else []))
+        except RedactedExportError as error:
+            raise SourceError(str(error)) from error
         except (OSError, CorruptFileError) as error:
             self.unread.append(Unread(path=path, error=error))
             return
@@ -234,6 +236,8 @@ def _nodes_at(path: Path, depth: int, unread: list[Unread], bare: list[Path]) ->
     for child in children:
         try:
             node = _node_of(child)
+        except RedactedExportError:
+            continue  # it holds no log
         except (OSError, CorruptFileError) as error:
             unread.append(Unread(path=child, error=error))
             continue

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
 
 import msgspec
 import typer
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from metadata_log.tools.dump.decoded import Decoded
     from metadata_log.tools.read.manifest import Manifest
 
+_TORN: Final = "Left out: {} bytes of an unfinished write at the end of the log."
 _Write: TypeAlias = "Callable[[Path, Path, OsFiles], Decoded]"
 
 app = typer.Typer(
@@ -82,7 +83,7 @@ def export(
     out; without, only bounds of what is committed can be told. With -o jsonl or -o parquet the directory decoded/ holds
     every batch, with its raw bytes and CRC, and the records in typed columns, a folder for each type.
     Exit status 0: all is copied. 1: it is, and a part of it is damaged or proven lost. 2: there is no log, or no place
-    for the copy.
+    for the copy. With --redact damaged bytes are left out, and nothing is restored or repaired from such an export.
     """
     from metadata_log.tools.backup.export import export_replica  # noqa: PLC0415  (not needed for help)
 
@@ -115,22 +116,39 @@ def _tell(output: ExportFormat, directory: Path, target: Path, manifest: Manifes
             f"kraft: {directory}: {name}, position {damage.position}: {damage.size} damaged bytes, copied as they are"
             f"{in_no_table}: {damage.what} (kraft log verify says more)"
         )
-    for lost in manifest.lost:
-        say(f"kraft: {directory}: {lost} (kraft check says more; the files that prove it are not in the export)")
+    _say_lost(directory, manifest.lost)
     if damaged or manifest.lost:
         raise typer.Exit(FAILED)
 
 
 def _export_redacted(directory: Path, target: Path, tables: _Write | None, group_readable: bool) -> None:
     from metadata_log.files.own_files import OwnFiles  # noqa: PLC0415  (not needed for help)
-    from metadata_log.tools.backup.export import export_tables  # noqa: PLC0415
+    from metadata_log.tools.backup.export import export_redacted, left_out_of  # noqa: PLC0415
     from metadata_log.tools.read.redacted_files import RedactedFiles  # noqa: PLC0415
 
     if tables is None:
         raise wrong_use("--redact copies no segment, and writes decoded tables alone: add -o jsonl or -o parquet")
     files = RedactedFiles(OwnFiles())
-    done = export_tables(directory, target, lambda source, to: tables(source, to, files), group_readable=group_readable)
+    done = export_redacted(
+        directory, target, lambda source, to: tables(source, to, files), group_readable=group_readable
+    )
     print(f"Decoded, without credentials: {done.batches} batches, {done.records} records, in {target / 'decoded'}")
+    left = left_out_of(directory)
+    if left.torn:
+        print(_TORN.format(left.torn))
+    for name, damage in left.damaged:
+        say(
+            f"kraft: {directory}: {name}, position {damage.position}: {damage.size} damaged bytes are left out, since "
+            f"they may hold credentials: {damage.what} (kraft log verify says more)"
+        )
+    _say_lost(directory, left.lost)
+    if left.damaged or left.lost:
+        raise typer.Exit(FAILED)
+
+
+def _say_lost(directory: Path, lost: Sequence[str]) -> None:
+    for one in lost:
+        say(f"kraft: {directory}: {one} (kraft check says more; the files that prove it are not in the export)")
 
 
 def _show_export(output: ExportFormat, target: Path, manifest: Manifest, decoded: Decoded | None) -> None:
@@ -143,7 +161,7 @@ def _show_export(output: ExportFormat, target: Path, manifest: Manifest, decoded
         f"{manifest.end_offset}, epoch {manifest.epoch}, high watermark {known}, to {target}"
     )
     if manifest.cut_tail_bytes:
-        print(f"Left out: {manifest.cut_tail_bytes} bytes of an unfinished write at the end of the log.")
+        print(_TORN.format(manifest.cut_tail_bytes))
     if decoded is not None:
         print(f"Decoded: {decoded.batches} batches, {decoded.records} records, in {target / 'decoded'}")
 

@@ -17,7 +17,7 @@ from metadata_log.files.port import Files, read_small_file
 from metadata_log.ids import ZERO_DIRECTORY_ID, ReplicaKey
 from metadata_log.storage.segment import segment_bases
 from metadata_log.tools.read.disks import is_topics_partition
-from metadata_log.tools.read.manifest import MANIFEST_FILE, Manifest, parse_manifest
+from metadata_log.tools.read.manifest import MANIFEST_FILE, Manifest, RedactedExportError, parse_manifest
 from quorum.recovery.journal.errors import RefusedError, WrongOptionError
 
 HELD_SUFFIX: Final = ".recover-held"
@@ -129,9 +129,14 @@ def _exported(files: Files, path: str) -> Place:
     """An export: its manifest says whose log it is, and up to where that reached.
 
     Raises:
+        RefusedError: it was made without credentials.
         CorruptFileError: the manifest cannot be right.
     """
-    manifest = parse_manifest(read_small_file(files, f"{path}/{MANIFEST_FILE}"), f"{path}/{MANIFEST_FILE}")
+    file = f"{path}/{MANIFEST_FILE}"
+    try:
+        manifest = parse_manifest(read_small_file(files, file), file)
+    except RedactedExportError as error:
+        raise RefusedError(str(error)) from error
     return Place(log_dir=path, metadata=path, identity=manifest.identity, manifest=manifest)
 
 

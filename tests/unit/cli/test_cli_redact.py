@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import shutil
 from pathlib import Path
 
@@ -98,18 +99,114 @@ def _end(node: Path) -> int:
 
 
 def test_a_redacted_backup_holds_nothing_secret(node: Path, tmp_path: Path) -> None:
-    backup, target = tmp_path / "backup", tmp_path / "new"
+    backup = tmp_path / "backup"
     assert run(["snapshot", "save", str(node), str(backup), "--at", str(_end(node)), "--redact"]) == 0
     assert not _found(backup.read_bytes())
     assert b"carol" in backup.read_bytes()
-    assert run(["snapshot", "restore", str(backup), str(target), "--node-id", "1"]) == 0
+
+
+def test_nothing_is_restored_from_a_redacted_backup(
+    node: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No user of it could log in. Of a whole backup the manifest says nothing of that, as before."""
+    redacted, whole = tmp_path / "redacted", tmp_path / "whole"
+    for path, words in ((redacted, ["--redact"]), (whole, [])):
+        assert run(["snapshot", "save", str(node), str(path), "--at", str(_end(node)), *words]) == 0
+    assert b'"redacted": true' in redacted.read_bytes()
+    assert b"redacted" not in whole.read_bytes()
+    assert run(["snapshot", "status", str(redacted), "-o", "json"]) == 0
+    assert '"redacted": true' in capsys.readouterr().out
+
+    assert run(["snapshot", "restore", str(redacted), str(tmp_path / "new"), "--node-id", "1"]) == 1
+
+    assert "restore one that was saved without --redact" in capsys.readouterr().err
+    assert not (tmp_path / "new").exists()
+    assert run(["snapshot", "restore", str(whole), str(tmp_path / "new"), "--node-id", "1"]) == 0
+
+
+def test_a_mark_that_was_taken_off_is_found_out(node: Path, tmp_path: Path) -> None:
+    backup = tmp_path / "backup"
+    assert run(["snapshot", "save", str(node), str(backup), "--at", str(_end(node)), "--redact"]) == 0
+    content = backup.read_bytes()
+    backup.write_bytes(content.replace(b'"redacted": true', b'"redacted":false'))
+    assert run(["snapshot", "restore", str(backup), str(tmp_path / "new"), "--node-id", "1"]) == 1
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["recover", "inspect", "OUT"], ["recover", "standalone", "--dir", "NODE", "--copy", "OUT"],
+        ["recover", "from-broker", "--broker-dir", "OUT", "--dir", "NEW", "--node-id", "1"],
+        ["recover", "verify", "OUT"], ["check", "OUT"],
+        ["log", "verify", "OUT"],
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_no_log_is_taken_from_a_redacted_export(
+    words: list[str], node: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / "out"
+    run(["log", "export", str(node), str(target), "-o", "jsonl", "--redact"])
+    capsys.readouterr()
+
+    assert run(
+        [{"OUT": str(target), "NODE": str(node), "NEW": str(tmp_path / "new")}.get(word, word) for word in words]
+    ) in (1, 2)
+
+    assert "name an export made without --redact" in capsys.readouterr().err
+
+
+def test_a_redacted_export_beside_nodes_is_passed_over(
+    node: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is neither a log nor a damaged one."""
+    run(["check", str(tmp_path), "-o", "json"])
+    alone = capsys.readouterr().out
+    run(["log", "export", str(node), str(tmp_path / "out"), "-o", "jsonl", "--redact"])
+    capsys.readouterr()
+
+    run(["check", str(tmp_path), "-o", "json"])
+
+    assert capsys.readouterr().out == alone
+
+
+def test_a_redacted_export_says_what_it_left_out(
+    node: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A torn write at the end is no damage, as without the option."""
+    assert run(["log", "export", str(node), str(tmp_path / "out"), "-o", "jsonl", "--redact"]) == 1
+    said = capsys.readouterr().err
+    assert "damaged bytes are left out, since they may hold credentials" in said
+    assert "00000000000000000000.log, position" in said
+
+    segment = node / SEGMENT
+    segment.write_bytes(segment.read_bytes()[:-20])
+    assert run(["log", "export", str(node), str(tmp_path / "torn"), "-o", "jsonl", "--redact"]) == 0
+    done = capsys.readouterr()
+    assert "bytes of an unfinished write at the end of the log" in done.out
+    assert not done.err
+    assert not any(_found(_text_of(path)) for path in tmp_path.glob("torn/**/*.*"))
+
+
+def test_damage_within_a_log_hides_nothing_in_a_redacted_export(node: Path, tmp_path: Path) -> None:
+    """A batch whose checksum is wrong, and one whose length is, before sound ones."""
+    segment = node / SEGMENT
+    content = bytearray(segment.read_bytes())
+    at = content.index(PASSWORDS[0].encode())
+    content[at - 3] ^= 0x40
+    segment.write_bytes(content)
+
+    assert run(["log", "export", str(node), str(tmp_path / "out"), "-o", "jsonl", "--redact"]) == 1
+
+    assert not any(_found(_text_of(path)) for path in tmp_path.glob("out/**/*.*"))
 
 
 @pytest.mark.parametrize("form", ["jsonl", "parquet"])
 def test_a_redacted_export_is_decoded_tables_alone(form: str, node: Path, tmp_path: Path) -> None:
     target = tmp_path / "out"
-    assert run(["log", "export", str(node), str(target), "-o", form, "--redact"]) == 0
-    assert [path.name for path in target.iterdir()] == ["decoded"]
+    assert run(["log", "export", str(node), str(target), "-o", form, "--redact"]) == 1, "its last batch is damaged"
+    assert sorted(path.name for path in target.iterdir()) == ["decoded", "manifest.json"]
+    assert json.loads((target / "manifest.json").read_bytes())["redacted"] is True
     files = [path for path in target.rglob("*") if path.is_file()]
     assert len(files) > 10
     for path in files:
