@@ -19,6 +19,7 @@ from typer.main import get_command
 from quorum import __version__
 from quorum.cli.output import begin_answer
 from quorum.cli.streams import ReaderGone
+from quorum.plain_text import plain
 
 _HELP: Final = """A KRaft quorum whose metadata log is Apache Kafka's own, byte for byte.
 
@@ -49,11 +50,28 @@ def call(arguments: Sequence[str], commands: Mapping[str, tuple[str, str]]) -> N
         SystemExit: it is done, with this status.
     """
     gc.disable()  # what imports and the building of commands make stays: no need to look through it again and again
-    command = get_command(build_app(arguments, commands))
+    command: Any = get_command(build_app(arguments, commands))
     _refuse_repeated(command)
+    command.make_context = _in_plain_text(command.make_context)
+    command.invoke = _in_plain_text(command.invoke)
     gc.enable()
     begin_answer()
     command(list(arguments), prog_name="kraft")
+
+
+def _in_plain_text(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the same function, whose errors of wrong use quote no word that a terminal would obey."""
+
+    @functools.wraps(function)
+    def carry_out(*arguments: Any, **options: Any) -> Any:
+        try:
+            return function(*arguments, **options)
+        except Exception as error:
+            if hasattr(error, "format_message"):  # of click, which typer has a copy of
+                error.message = plain(error.message)  # type: ignore[attr-defined]
+            raise
+
+    return carry_out
 
 
 def _refuse_repeated(command: Any) -> None:

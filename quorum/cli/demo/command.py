@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from quorum.cli.errors import CliError, wrong_use
+from quorum.cli.errors import CliError, say, wrong_use
 from quorum.cli.running import fork_without_grpc
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def run(
         with interrupts(), own_directory(directory) as place:
             _tell(place)
     except Interrupted as interrupted:
-        print(f"\nkraft demo: stopped by {interrupted}; no process is left. See {directory}", file=sys.stderr)
+        say(f"\nkraft demo: stopped by {interrupted}; no process is left. See {directory}")
         raise typer.Exit(interrupted.exit_code) from interrupted
 
 

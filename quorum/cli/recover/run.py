@@ -18,7 +18,7 @@ from metadata_log.directory.lock import DirectoryLock
 from metadata_log.errors import DirectoryError, DirectoryLockedError
 from metadata_log.files.own_files import OwnFiles
 from metadata_log.files.port import Files
-from quorum.cli.errors import CliError
+from quorum.cli.errors import CliError, say
 from quorum.cli.output import OutputFormat, show_json
 from quorum.cli.recover.author import author
 from quorum.cli.recover.places import (
@@ -170,7 +170,7 @@ def _told_when_interrupted(files: Files, log_dirs: Sequence[str]) -> Iterator[No
             if waiting
             else "each directory is as it was, or is repaired already: run the same command again"
         )
-        print(f"kraft: interrupted: {said}", file=sys.stderr)
+        say(f"kraft: interrupted: {said}")
         raise
 
 

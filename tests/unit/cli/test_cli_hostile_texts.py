@@ -79,6 +79,22 @@ def test_no_command_lets_a_terminal_obey_a_log(tmp_path: Path) -> None:
     assert seen > len(commands) // 3
 
 
+def test_no_command_lets_a_terminal_obey_a_word_of_the_command_line(capfd: pytest.CaptureFixture[str]) -> None:
+    """A script passes names of others on: as a path, an option, a value, one word too many, a command."""
+    word = "w" + HOSTILE.replace("\0", "")
+    commands = [
+        ["check", f"--{word}"], ["log", "dump", "x", f"--{word}"], ["log", f"--{word}"], [f"--{word}"], [word],
+        ["log", word], ["snapshot", "status", "x", word], ["snapshot", "save", "x", "y", "--at", word],
+        ["log", "dump", "x", "-o", word], ["check", word], ["recover", "undo", "--dir", word], ["log", "dump", word],
+        ["features", "check", "x", "--target", word], ["shell", word], ["topics", "list", word],
+    ]  # fmt: skip
+    for words in commands:
+        assert run(words) in (1, 2), words
+        said = capfd.readouterr().err
+        assert not SHOWN & {*said}, (words, said)
+        assert "\\x1b" in said, (words, said)
+
+
 def test_a_name_cannot_pass_for_lines_of_the_shell_or_of_a_backup(tmp_path: Path) -> None:
     """The end of a line in a name would let it say anything in the next one."""
     node, backup = str(hostile_node(tmp_path / "node")), str(tmp_path / "backup")
