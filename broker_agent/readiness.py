@@ -24,9 +24,15 @@ _WAITS: Final = {
     Phase.LEAVING: "it is leaving: the controller moves its leaders away",
     Phase.LEFT: "it has left",
 }
+_OTHER_CLUSTER: Final = (
+    "Compare that id with ClusterId in `kraft quorum describe` of that controller: either "
+    "controller.quorum.bootstrap.servers names another cluster's controllers, or log.dirs names another cluster's "
+    "directories. Correct the one that is wrong, and restart this agent; format no directory that holds data"
+)
 _HINTS: Final = {
     Error.DUPLICATE_BROKER_REGISTRATION: "stop the other process, or give this one another node.id",
-    Error.INCONSISTENT_CLUSTER_ID: "look at controller.quorum.bootstrap.servers and at log.dirs",
+    Error.INCONSISTENT_CLUSTER_ID: "compare cluster.id in meta.properties of log.dirs with ClusterId in `kraft quorum "
+    "describe`, and look at controller.quorum.bootstrap.servers",
     Error.UNSUPPORTED_VERSION: "upgrade this agent, or downgrade the feature",
     Error.CLUSTER_AUTHORIZATION_FAILED: "grant it ClusterAction on the cluster",
 }
@@ -102,7 +108,7 @@ class ClusterIdCheck:
         if view.heard_age_ms is not None and view.heard_age_ms < self._now_ms() - at_ms:
             return (Check(name="cluster-id", is_ok=True, what=self._cluster_id),)
         what = (
-            f"this agent's directories belong to cluster {self._cluster_id}, and {peer} to another; "
-            f"{_HINTS[Error.INCONSISTENT_CLUSTER_ID]}; it is asked again and again"
+            f"the cluster.id in meta.properties of this agent's log directories is {self._cluster_id}, and {peer} "
+            f"refuses it: it has another. {_OTHER_CLUSTER}. It is asked again and again"
         )
         return (Check(name="cluster-id", is_ok=False, what=what),)

@@ -118,7 +118,10 @@ def test_another_clusters_controllers_are_named_until_one_of_its_own_answers() -
     for view in (silent, msgspec.structs.replace(VIEW, heard_age_ms=2_500)):
         refused = _one(check, view)
         assert not refused.is_ok
-        assert "belong to cluster ours, and bootstrap server 0 to another" in refused.what
+        assert "the cluster.id in meta.properties of this agent's log directories is ours" in refused.what
+        assert "bootstrap server 0 refuses it: it has another" in refused.what
+        assert "Compare that id with ClusterId in `kraft quorum describe` of that controller" in refused.what
+        assert "format no directory that holds data" in refused.what
     assert _one(check, msgspec.structs.replace(VIEW, heard_age_ms=1_999)).is_ok
 
 
