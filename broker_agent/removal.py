@@ -149,6 +149,8 @@ class Removals:
         found = StagedDirectory(log_dir=log_dir, name=name, times=fitting)
         if fitting != times:
             storage.write_times(self._files, found)
+        if fitting.remove_at_ms != at:
+            _tell_changed(found, at)
         return found
 
     def _fitting(self, times: RemovalTimes) -> RemovalTimes:
@@ -180,6 +182,8 @@ class Removals:
                 self._staged[index] = again
                 with storage.on_disk(each.log_dir):
                     storage.write_times(self._files, again)
+                if times.remove_at_ms != each.remove_at_ms:
+                    _tell_changed(again, each.remove_at_ms)
                 _tell_waits(again)
 
     def _save_clock(self) -> None:
@@ -188,7 +192,22 @@ class Removals:
 
 
 def _tell_waits(each: StagedDirectory) -> None:
-    log.warning("stale partition waits for removal", path=each.path, remove_at=time_text(each.remove_at_ms))
+    log.warning(
+        "stale partition waits for removal",
+        path=each.path,
+        remove_at=time_text(each.remove_at_ms),
+        what="it is removed then if the metadata log proves that it was this broker's; else it is not removed",
+    )
+
+
+def _tell_changed(each: StagedDirectory, was_ms: int | None) -> None:
+    log.warning(
+        "the time of a removal was changed",
+        path=each.path,
+        was=None if was_ms is None else time_text(was_ms),
+        remove_at=time_text(each.remove_at_ms),
+        why="remove-at is missing or damaged" if was_ms is None else "it was further off than the delay",
+    )
 
 
 def _tell_jump(jump_ms: int) -> None:

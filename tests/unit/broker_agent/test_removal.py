@@ -14,6 +14,7 @@ from metadata_log.files.simulated_files import SimulatedFiles
 from metadata_log.ids import METADATA_TOPIC_NAME, NodeId, id_text
 from metadata_log.offsets import Offset
 from metadata_log.records import RemoveTopicRecord
+from metadata_log.tools.times import time_text
 from tests.support.image_records import directory, image_of, partition, topic, topic_id
 
 HOUR = 3_600_000
@@ -97,6 +98,40 @@ def test_what_the_image_assigns_again_stays_until_it_does_not() -> None:
     machine.agent.reconcile(GONE, changed)
     machine.run(2 * DELAY)
     assert not machine.is_there
+
+
+@pytest.mark.parametrize(
+    ("written", "was"), [(str(START + 10 * YEAR), time_text(START + 10 * YEAR)), ("damaged", None), (None, None)]
+)
+def test_a_time_of_removal_that_is_changed_is_said(written: str | None, was: str | None) -> None:
+    machine = Machine()
+    machine.stage()
+    path = f"/data/deleting/{NAME}/remove-at"
+    if written is None:
+        machine.files.unlink(path)
+    else:
+        replace_file(machine.files, path, written.encode())
+
+    with capture_logs() as said:
+        machine.start()
+
+    changed, waits = [line for line in said if line.get("path") == f"/data/deleting/{NAME}"]
+    assert (changed["event"], changed["log_level"]) == ("the time of a removal was changed", "warning")
+    assert changed["was"] == was
+    assert changed["remove_at"] == waits["remove_at"] == time_text(START + DELAY)
+
+
+def test_what_waits_is_announced_as_removed_only_with_proof() -> None:
+    """A later line that says that it is not removed contradicts no earlier one."""
+    machine = Machine()
+    machine.stage()
+
+    with capture_logs() as said:
+        machine.start()
+
+    (waits,) = [line for line in said if line["event"] == "stale partition waits for removal"]
+    assert waits["what"].endswith("proves that it was this broker's; else it is not removed")
+    assert "the time of a removal was changed" not in {line["event"] for line in said}
 
 
 @pytest.mark.parametrize("ahead", [5 * HOUR, 10 * YEAR])
