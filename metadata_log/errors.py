@@ -141,11 +141,14 @@ class LostEndError(DirectoryError):
 class MisplacedLogError(DirectoryError):
     """The metadata log is in another of the node's log directories than the one that is to hold it."""
 
-    def __init__(self, metadata_dir: str, other: str, name: str) -> None:
+    def __init__(self, metadata_dir: str, other: str, name: str, *, is_controller: bool) -> None:
+        risk = "forget this node's votes, and could lead an empty quorum"
+        if not is_controller:
+            risk = "forget what this node knew to be committed, and could follow another quorum's log"
         super().__init__(
             f"{metadata_dir} is to hold the metadata log and has no record of it, while {other}, another of this "
             f"node's log directories, holds one with records ({other}/__cluster_metadata-0/{name}). Begun here, an "
-            "empty log would forget this node's votes, and could lead an empty quorum. To keep the log: set "
+            f"empty log would {risk}. If the disk of {metadata_dir} is not mounted: mount it. To keep the log: set "
             f"metadata.log.dir={other} (or put it first in log.dirs again, without metadata.log.dir). To begin with an "
             f"empty log on purpose: move {other}/__cluster_metadata-0 away, out of this node's log directories, and do "
             "this again"

@@ -129,7 +129,10 @@ def read_meta_properties(files: Files, log_dir: str) -> MetaProperties:
     try:
         data = read_small_file(files, path)
     except FileNotFoundError as error:
-        raise NotFormattedError(f"{log_dir} is not formatted: run `kraft storage format` for it first") from error
+        raise NotFormattedError(
+            f"{log_dir} is not formatted: it has no {META_PROPERTIES_FILE}. If its disk is not mounted, mount it, and "
+            "format nothing; run `kraft storage format` for a new directory alone"
+        ) from error
     return parse_meta_properties(data, path)
 
 

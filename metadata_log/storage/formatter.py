@@ -31,7 +31,7 @@ from metadata_log.storage.checkpoint import (
     checkpoint_name,
     write_checkpoint,
 )
-from metadata_log.storage.other_logs import check_log_in_place
+from metadata_log.storage.other_logs import check_log_in_place, held_log
 from metadata_log.storage.segment import segment_bases
 from metadata_log.voters import Voter, VoterSet
 
@@ -152,7 +152,8 @@ def format_directory(
         UnknownLevelError: there is no such level.
     """
     _check_voters(log_dirs, metadata_dir, node_id, initial_voters)
-    check_log_in_place(files, [log_dir.path for log_dir in log_dirs], metadata_dir)
+    paths = [log_dir.path for log_dir in log_dirs]
+    check_log_in_place(files, paths, metadata_dir, is_controller=kraft_version is not None or bool(initial_voters))
     already = _formatted_before(files, log_dirs, cluster_id, node_id, ignore_formatted)
     fresh = [log_dir for log_dir in log_dirs if log_dir.path not in already]
     for log_dir in fresh:
@@ -211,8 +212,12 @@ def _formatted_before(
 
 def _check_no_log(files: Files, log_dir: str) -> None:
     directory = f"{log_dir}/{METADATA_DIRECTORY}"
-    if files.exists(directory) and segment_bases(files.listdir(directory)):
+    if held_log(files, directory).trace is not None or _has_segments(files, directory):
         raise DirectoryError(
             f"{directory} holds a metadata log, though {log_dir} has no {META_PROPERTIES_FILE}: it is not formatted "
             "over. Move it away, or restore its meta.properties"
         )
+
+
+def _has_segments(files: Files, directory: str) -> bool:
+    return files.exists(directory) and bool(segment_bases(files.listdir(directory)))

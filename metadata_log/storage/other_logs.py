@@ -14,8 +14,8 @@ from contextlib import closing
 
 import msgspec
 
-from metadata_log.directory import METADATA_DIRECTORY
-from metadata_log.errors import MisplacedLogError
+from metadata_log.directory import METADATA_DIRECTORY, QUORUM_STATE_FILE
+from metadata_log.errors import LostVoteError, MisplacedLogError
 from metadata_log.files.port import Files
 from metadata_log.storage.checkpoint import checkpoint_ends, checkpoint_name
 from metadata_log.storage.segment import next_sealed_batch, only_zeros, segment_bases, segment_file
@@ -33,7 +33,7 @@ class HeldLog(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     trace: str | None = None
 
 
-def check_log_in_place(files: Files, log_dirs: Iterable[str], metadata_dir: str) -> None:
+def check_log_in_place(files: Files, log_dirs: Iterable[str], metadata_dir: str, *, is_controller: bool) -> None:
     """Raise where `metadata_dir` holds no metadata record, and another of the node's `log_dirs` does.
 
     Raises:
@@ -45,7 +45,24 @@ def check_log_in_place(files: Files, log_dirs: Iterable[str], metadata_dir: str)
     for other in log_dirs:
         found = None if other == metadata_dir else held_log(files, f"{other}/{METADATA_DIRECTORY}").records
         if found is not None:
-            raise MisplacedLogError(metadata_dir, other, found)
+            raise MisplacedLogError(metadata_dir, other, found, is_controller=is_controller)
+
+
+def check_vote_kept(files: Files, directory: str) -> None:
+    """Raise where a metadata log's directory holds more than a fresh format does, and no quorum-state.
+
+    A replica writes its epoch and its vote before the first record or checkpoint comes, ours and Kafka's. A restored
+    backup has the file, too.
+
+    Raises:
+        LostVoteError: naming what is there.
+        OSError: it cannot be read.
+    """
+    if not files.exists(directory) or files.exists(f"{directory}/{QUORUM_STATE_FILE}"):
+        return
+    trace = held_log(files, directory).trace
+    if trace is not None:
+        raise LostVoteError(directory, trace)
 
 
 def held_log(files: Files, directory: str) -> HeldLog:

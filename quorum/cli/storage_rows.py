@@ -18,17 +18,19 @@ from metadata_log.directory import (
     read_meta_properties,
     read_quorum_state,
 )
-from metadata_log.errors import CorruptFileError, MetadataLogError, NewerFileError
+from metadata_log.errors import CorruptFileError, LostVoteError, MetadataLogError, MisplacedLogError, NewerFileError
 from metadata_log.files.os_files import OsFiles
 from metadata_log.ids import id_text
 from metadata_log.records.newer import LATEST_RELEASE
-from metadata_log.storage.checkpoint import newest_checkpoint
+from metadata_log.storage.checkpoint import newest_checkpoint, parse_checkpoint_name
+from metadata_log.storage.other_logs import check_log_in_place, check_vote_kept
 from quorum.cli.errors import wrong_use
 from quorum.node.config.properties import PropertiesError, parse_properties
 
 if TYPE_CHECKING:
     from metadata_log.tools.read.sources import NodeSource, Unread
 
+_FORMAT: Final = "if its disk is not mounted, mount it; a new directory: kraft storage format"
 _SEGMENT: Final = re.compile(r"\d{20}\.log")
 
 
@@ -51,7 +53,21 @@ def rows_of_config(config: Path) -> list[dict[str, object]]:
     paths = list(dict.fromkeys([*disks, *([metadata] if metadata else [])]))
     if not paths:
         raise wrong_use(f"--config {config}: it has neither log.dirs nor metadata.log.dir")
-    return [_describe(path, int(node_id)) for path in paths]
+    is_controller = "controller" in found.get("process.roles", "").replace(" ", "").split(",")
+    rows = [_describe(path, int(node_id), is_controller=is_controller) for path in paths]
+    return [_at_start(row, paths, metadata or paths[0], is_controller=is_controller) for row in rows]
+
+
+def _at_start(row: dict[str, object], paths: list[str], metadata_dir: str, *, is_controller: bool) -> dict[str, object]:
+    """Return the row with what a start of the node would say first: its metadata log is in another directory."""
+    if row["directory"] == metadata_dir:
+        try:
+            check_log_in_place(OsFiles(), paths, metadata_dir, is_controller=is_controller)
+        except MisplacedLogError as error:
+            return row | {"problem": str(error)}
+        except OSError:
+            return row  # the row of that directory says so
+    return row
 
 
 def rows_of(directories: list[Path]) -> list[dict[str, object]]:
@@ -148,7 +164,8 @@ def _row(path: str) -> dict[str, object]:
     return {"directory": path, **row}
 
 
-def _describe(path: str, node_id: int | None = None) -> dict[str, object]:
+def _describe(path: str, node_id: int | None = None, *, is_controller: bool | None = None) -> dict[str, object]:
+    """Return the row of a log directory. `is_controller` None: its node's roles are not known."""
     files = OsFiles()
     row, metadata = _row(path), f"{path}/{METADATA_DIRECTORY}"
     try:
@@ -161,9 +178,19 @@ def _describe(path: str, node_id: int | None = None) -> dict[str, object]:
                 found.check_own(path, node_id=node_id)
         if files.exists(metadata):
             row |= _describe_log(files, metadata)
+            if is_controller is not False and row["problem"] is None:
+                row["problem"] = _lost_vote(files, metadata, is_certain=is_controller is True)
     except (MetadataLogError, OSError) as error:
         row["problem"] = _why(error) if row["problem"] is None else f"{row['problem']}; {_why(error)}"
     return row
+
+
+def _lost_vote(files: OsFiles, metadata: str, *, is_certain: bool) -> str | None:
+    try:
+        check_vote_kept(files, metadata)
+    except LostVoteError as error:
+        return str(error) if is_certain else f"if it is a controller's, it does not start: {error}"
+    return None
 
 
 def _unformatted(files: OsFiles, path: str) -> str:
@@ -171,7 +198,7 @@ def _unformatted(files: OsFiles, path: str) -> str:
     from metadata_log.tools.read.disks import is_brokers_disk  # noqa: PLC0415  (only when it is asked for)
 
     if not files.exists(path):
-        return "it does not exist: kraft storage format"
+        return f"it does not exist: {_FORMAT}"
     metadata = f"{path}/{METADATA_DIRECTORY}"
     if files.exists(metadata) and _was_written(files.listdir(metadata)):
         return (
@@ -180,12 +207,13 @@ def _unformatted(files: OsFiles, path: str) -> str:
         )
     if files.is_dir(path) and is_brokers_disk(files, path):
         return f"it has no {META_PROPERTIES_FILE}, and a broker's partitions are or were there: look where it went"
-    return "it is not formatted: kraft storage format"
+    return f"it is not formatted: {_FORMAT}"
 
 
 def _was_written(names: list[str]) -> bool:
     """Whether a node ran on a metadata directory: formatting alone leaves it with a checkpoint of offset 0."""
-    return QUORUM_STATE_FILE in names or any(_SEGMENT.fullmatch(name) for name in names)
+    received = [end for name in names if (end := parse_checkpoint_name(name)) is not None and end.offset > 0]
+    return QUORUM_STATE_FILE in names or bool(received) or any(_SEGMENT.fullmatch(name) for name in names)
 
 
 def _describe_log(files: OsFiles, metadata: str) -> dict[str, object]:

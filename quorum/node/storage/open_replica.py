@@ -21,7 +21,7 @@ from metadata_log.directory import (
     write_partition_metadata,
 )
 from metadata_log.directory.clean_shutdown import registered_end
-from metadata_log.errors import ForeignDirectoryError, LostVoteError, NotFormattedError, UnknownRecordError
+from metadata_log.errors import ForeignDirectoryError, NotFormattedError, UnknownRecordError
 from metadata_log.files.port import Files
 from metadata_log.format.batch import BatchHeader, batch_records, batch_values, iter_batches
 from metadata_log.ids import METADATA_TOPIC_ID, ZERO_DIRECTORY_ID, NodeId, ReplicaKey, id_text
@@ -42,7 +42,7 @@ from metadata_log.records.levels import FEATURE_NAME
 from metadata_log.storage.checkpoint import BOOTSTRAP_CHECKPOINT, read_checkpoint
 from metadata_log.storage.file_log import FileLog
 from metadata_log.storage.loaded_checkpoint import LoadedSnapshot
-from metadata_log.storage.other_logs import check_log_in_place, held_log
+from metadata_log.storage.other_logs import check_log_in_place, check_vote_kept
 from metadata_log.voters import VoterHistory, VoterSet
 from quorum.node.config.node_config import NodeConfig
 from quorum.node.core.committed_batches import newest_committed
@@ -71,7 +71,7 @@ def open_replica(files: Files, config: NodeConfig, *, cluster_id: str | None = N
         OSError: it cannot be read or written.
     """
     directories = _directories(config)
-    check_log_in_place(files, directories, config.metadata_log_dir)
+    check_log_in_place(files, directories, config.metadata_log_dir, is_controller=config.is_controller)
     metas = {path: _identity(files, path, config, cluster_id) for path in directories}
     meta = metas[config.metadata_log_dir]
     for path, other in metas.items():
@@ -101,8 +101,8 @@ def _open_locked(files: Files, config: NodeConfig, meta: MetaProperties, locks: 
     files.mkdirs(directory)
     _check_topic_id(files, directory)
     quorum_state = read_quorum_state(files, directory)
-    if quorum_state is None and config.is_controller:
-        _check_never_voted(files, directory)
+    if config.is_controller:
+        check_vote_kept(files, directory)
     committed = None if config.is_controller else read_committed_state(files, directory)
     registered = Offset(registered_end(files, _directories(config))) if config.is_controller else None
     starting = open_starting_log(files, directory, config.log, committed=registered)
@@ -146,17 +146,6 @@ def _open_locked(files: Files, config: NodeConfig, meta: MetaProperties, locks: 
         committed=committed,
         committed_batch=newest_committed(log, storage.high_watermark),
     )
-
-
-def _check_never_voted(files: Files, directory: str) -> None:
-    """Raise where the directory holds more than a fresh format does, and no quorum-state.
-
-    A replica writes its epoch and its vote before the first record or checkpoint comes, ours and Kafka's. A restored
-    backup has the file, too.
-    """
-    trace = held_log(files, directory).trace
-    if trace is not None:
-        raise LostVoteError(directory, trace)
 
 
 def _check_topic_id(files: Files, directory: str) -> None:

@@ -10,7 +10,11 @@ from typing import Any
 import pytest
 
 from metadata_log.directory import META_PROPERTIES_FILE, METADATA_DIRECTORY
+from metadata_log.errors import LostVoteError, MisplacedLogError
+from metadata_log.files.os_files import OsFiles
 from quorum.cli.main import run
+from quorum.node.config.node_config import load_config
+from quorum.node.storage.open_replica import open_replica
 from tests.support.fixture_files import FIXTURES
 
 Capture = pytest.CaptureFixture[str]
@@ -57,7 +61,61 @@ def test_what_formatting_left_half_done_is_to_be_formatted(disk: Path, capsys: C
         if child.suffix != ".checkpoint" or not child.name.startswith("0" * 20):
             child.unlink()
 
-    assert _info(capsys, disk)["problem"] == "it is not formatted: kraft storage format"
+    problem = _info(capsys, disk)["problem"]
+    assert problem == "it is not formatted: if its disk is not mounted, mount it; a new directory: kraft storage format"
+
+
+def test_a_received_checkpoint_without_meta_properties_is_not_to_be_formatted(
+    tmp_path: Path, disk: Path, capsys: Capture
+) -> None:
+    metadata = disk / METADATA_DIRECTORY
+    for child in metadata.iterdir():
+        child.unlink()
+    (metadata / f"{7:020}-{1:010}.checkpoint").touch()
+    config = tmp_path / "node.properties"
+    config.write_text(f"process.roles=controller\nnode.id=1\nlisteners=GRPC://127.0.0.1:1\nlog.dirs={disk}\n")
+
+    assert "do not format it" in _info(capsys, disk)["problem"]
+    assert run(["storage", "format", "-c", str(config), "-t", "MkU3OEVBNTcwNTJENDM2Qg", "--standalone"]) != 0
+    assert "holds a metadata log" in capsys.readouterr().err
+    assert not (disk / META_PROPERTIES_FILE).exists()
+
+
+@pytest.mark.parametrize("roles", ["controller", "broker"])
+def test_a_log_in_another_directory_is_said_as_a_start_says_it(roles: str, tmp_path: Path, capsys: Capture) -> None:
+    own, spare, config = FIXTURES / "basic" / "node-1" / "data", tmp_path / "spare", tmp_path / "node.properties"
+    config.write_text(
+        f"process.roles={roles}\nnode.id=1\nlisteners=GRPC://127.0.0.1:1\nlog.dirs={spare},{own}\n"
+        "controller.quorum.bootstrap.servers=c1:9094\n"
+    )
+
+    assert run(["storage", "info", "--config", str(config), "-o", "json"]) == 1
+    rows = {row["directory"]: row["problem"] for row in json.loads(capsys.readouterr().out)}
+    with pytest.raises(MisplacedLogError) as caught:
+        open_replica(OsFiles(), load_config(config))
+
+    assert rows == {str(own): None, str(spare): str(caught.value)}
+    assert "storage format" not in rows[str(spare)]
+    assert f"If the disk of {spare} is not mounted: mount it" in rows[str(spare)]
+    assert ("this node's votes" in rows[str(spare)]) is (roles == "controller")
+
+
+@pytest.mark.parametrize("with_config", [False, True])
+def test_a_lost_quorum_state_is_said_as_a_start_says_it(with_config: bool, tmp_path: Path, capsys: Capture) -> None:
+    node = shutil.copytree(FIXTURES / "basic" / "node-1", tmp_path / "node-1")
+    metadata, config = node / "data" / METADATA_DIRECTORY, tmp_path / "node.properties"
+    for child in metadata.iterdir():
+        if child.name != "partition.metadata":
+            child.unlink()
+    (metadata / f"{7:020}-{1:010}.checkpoint").touch()
+    (metadata / f"{7:020}.log").touch()
+    config.write_text(f"process.roles=controller\nnode.id=1\nlisteners=GRPC://127.0.0.1:1\nlog.dirs={node / 'data'}\n")
+
+    problem = _info(capsys, *(("--config", config) if with_config else (node / "data",)))["problem"]
+    with pytest.raises(LostVoteError) as caught:
+        open_replica(OsFiles(), load_config(config))
+
+    assert problem == ("" if with_config else "if it is a controller's, it does not start: ") + str(caught.value)
 
 
 @pytest.mark.parametrize("name", [METADATA_DIRECTORY, "copied", "."])

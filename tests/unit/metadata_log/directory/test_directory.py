@@ -120,7 +120,10 @@ def test_what_else_looks_like_the_end_of_a_line_is_text(other: str) -> None:
 
 
 def test_an_unformatted_directory_says_what_to_do() -> None:
-    with pytest.raises(NotFormattedError, match=r"/data is not formatted: run `kraft storage format`"):
+    with pytest.raises(
+        NotFormattedError,
+        match=r"/data is not formatted: .* not mounted, mount it, .*; run `kraft storage",
+    ):
         read_meta_properties(SimulatedFiles(), "/data")
 
 

@@ -347,7 +347,10 @@ def test_a_long_log_is_replayed_in_slices_that_leave_room_for_others() -> None:
 def test_an_unformatted_directory_is_named() -> None:
     files = SimulatedFiles()
     files.mkdirs(DATA)
-    with pytest.raises(NotFormattedError, match=r"/data is not formatted: run `kraft storage format`"):
+    with pytest.raises(
+        NotFormattedError,
+        match=r"/data is not formatted: .* not mounted, mount it, .*; run `kraft storage",
+    ):
         open_replica(files, Cluster(1).node(1).config)
 
 

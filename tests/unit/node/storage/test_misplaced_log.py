@@ -80,6 +80,8 @@ def test_a_node_does_not_begin_an_empty_log_beside_its_own(config: NodeConfig, d
     assert said.startswith(f"{SPARE} is to hold the metadata log and has no record of it, while {DATA}, another of")
     assert f"set metadata.log.dir={DATA} (or put it first in log.dirs again" in said
     assert f"move {DATA}/{METADATA_DIRECTORY} away" in said
+    assert f"If the disk of {SPARE} is not mounted: mount it" in said
+    assert ("this node's votes" in said, "lead an empty quorum" in said) == (config.is_controller, config.is_controller)
     assert not disk.exists(f"{SPARE}/{METADATA_DIRECTORY}")
 
 
