@@ -7,6 +7,8 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
+import msgspec
+
 from metadata_log.ids import NodeId
 from metadata_log.image import MetadataImage
 from metadata_log.offsets import Epoch, Offset
@@ -16,6 +18,7 @@ from quorum.api.quorum_description import QuorumDescription, ReplicaDescription
 from quorum.controller.authorizer import Authorizer
 from quorum.node.core.view import NodeView
 from quorum.server.grpc.listen import listen
+from tests.support.node_view import FOLLOWER
 
 NODE_ID = 7
 
@@ -91,35 +94,20 @@ class ScriptedNode:
 
     def view(self) -> NodeView:
         """See the port."""
-        return NodeView(
+        return msgspec.structs.replace(
+            FOLLOWER,
             node_id=self.node_id,
             cluster_id="scripted",
             role=self.role,
             epoch=self.epoch,
             leader_id=self.leader_id,
-            log_start_offset=Offset(0),
             log_end_offset=Offset(12),
             flushed_offset=Offset(12),
-            high_watermark=Offset(0),
             image=self.image,
-            is_voter=True,
             voter_count=1,
             active_epoch=self.epoch,
             heard_age_ms=0,
-            fetch_timeout_ms=2000,
-            disk_stalled_ms=0,
-            queued=0,
-            waiting_answers=0,
             failure=self.failure,
-            snapshot_end_offset=Offset(-1),
-            snapshot_bytes=0,
-            snapshot_time_ms=-1,
-            held=None,
-            recovery_warnings=(),
-            turns=0,
-            turn_seconds=0.0,
-            longest_turn_seconds=0.0,
-            events=0,
         )
 
 

@@ -9,43 +9,13 @@ import pytest
 
 from broker_agent.lifecycle import Lifecycle
 from broker_agent.readiness import ClusterIdCheck, Readiness, RegistrationCheck
-from metadata_log.image import MetadataImage
-from metadata_log.offsets import Epoch, Offset
 from quorum.api.error_codes import Error
 from quorum.node.core.ports import Refused
 from quorum.node.core.view import NodeView
 from quorum.node.process.health import Check, are_ok
+from tests.support.node_view import FOLLOWER
 
-VIEW = NodeView(
-    node_id=11,
-    cluster_id="ours",
-    role="follower",
-    epoch=Epoch(3),
-    leader_id=2,
-    log_start_offset=Offset(0),
-    log_end_offset=Offset(9),
-    flushed_offset=Offset(9),
-    high_watermark=Offset(0),
-    image=MetadataImage.empty(),
-    is_voter=False,
-    voter_count=3,
-    active_epoch=None,
-    heard_age_ms=10,
-    fetch_timeout_ms=2000,
-    disk_stalled_ms=0,
-    queued=0,
-    waiting_answers=0,
-    failure=None,
-    snapshot_end_offset=Offset(-1),
-    snapshot_bytes=0,
-    snapshot_time_ms=-1,
-    held=None,
-    recovery_warnings=(),
-    turns=0,
-    turn_seconds=0.0,
-    longest_turn_seconds=0.0,
-    events=0,
-)
+VIEW = msgspec.structs.replace(FOLLOWER, node_id=11, cluster_id="ours", is_voter=False, heard_age_ms=10)
 
 
 def _beat(life: Lifecycle, now_ms: int, *, fenced: bool) -> None:

@@ -9,43 +9,20 @@ import msgspec
 from prometheus_client.parser import text_string_to_metric_families
 
 from metadata_log.files.simulated_files import SimulatedFiles
-from metadata_log.image import MetadataImage
-from metadata_log.offsets import Epoch, Offset
+from metadata_log.offsets import Offset
 from quorum import __version__
 from quorum.node.core.view import NodeView
 from quorum.node.process.metrics import NodeMetrics
+from tests.support.node_view import FOLLOWER
 from tests.unit.broker_agent.test_offline import opened_agent
 
 PAGE = Path(__file__).parents[4] / "docs/metrics.md"
-VIEW = NodeView(
-    node_id=1,
-    cluster_id="c",
-    role="follower",
-    epoch=Epoch(3),
-    leader_id=2,
-    log_start_offset=Offset(0),
-    log_end_offset=Offset(9),
-    flushed_offset=Offset(9),
+VIEW = msgspec.structs.replace(
+    FOLLOWER,
     high_watermark=Offset(7),
-    image=MetadataImage.empty(),
-    is_voter=True,
-    voter_count=3,
-    active_epoch=None,
-    heard_age_ms=None,
-    fetch_timeout_ms=2000,
-    disk_stalled_ms=0,
-    queued=0,
-    waiting_answers=0,
-    failure=None,
     snapshot_end_offset=Offset(5),
     snapshot_bytes=100,
     snapshot_time_ms=1_800_000_000_000,
-    held=None,
-    recovery_warnings=(),
-    turns=0,
-    turn_seconds=0.0,
-    longest_turn_seconds=0.0,
-    events=0,
 )
 
 
