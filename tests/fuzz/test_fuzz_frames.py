@@ -11,22 +11,18 @@ import base64
 import contextlib
 import gzip
 import json
-import os
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from quorum.cli.demo.cluster import LOOPBACK, Cluster
-from tests.support.fresh_seed import fresh_seed
+from quorum.cli.demo.cluster import LOOPBACK, Node
 from tests.support.kafka_requests import api_versions
 from tests.support.kafka_wire import connected_to
 from tests.support.mutations import mutate
-from tests.support.standalone import leader_of, standalone, start
-from tests.support.under_attack import UnderAttack, refused
+from tests.support.under_attack import FUZZ_COUNT, FUZZ_TIMEOUT_S, attack_with_mutations
 
-COUNT = 100_000 if os.environ.get("LONG") else 2_000
 _AT_ONCE = 64
 _WAIT_S = 0.05
 """For an answer: many mutations announce more than they send."""
@@ -53,28 +49,16 @@ def _mutated(draw: random.Random, seeds: Sequence[bytes]) -> bytes:
     return size.to_bytes(4, "big", signed=True) + body
 
 
-@pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[Cluster]:
-    with standalone(tmp_path / "cluster") as cluster:
-        start(cluster.controllers[1])
-        leader_of(cluster)
-        yield cluster
-
-
 @pytest.mark.campaign
-@pytest.mark.timeout(7200 if os.environ.get("LONG") else 600)
-def test_mutated_frames(cluster: Cluster) -> None:
-    seed = fresh_seed("FUZZ_SEED")
-    print(f"\nFUZZ_SEED={seed}")
-    draw, seeds = random.Random(seed), _seeds()
-    frames = [_mutated(draw, seeds) for _ in range(COUNT)]
-    node = cluster.controllers[1]
-    before = UnderAttack(node)
-    asyncio.run(_send([frame for frame in frames if not _is_among_controllers(frame)], node.ports["CONTROLLER"]))
-    before.check()
-    assert any("malformed" in name for name in refused(node))
-    asyncio.run(_send([frame for frame in frames if _is_among_controllers(frame)], node.ports["CONTROLLER"]))
-    before.check(elections=True)
+@pytest.mark.timeout(FUZZ_TIMEOUT_S)
+def test_mutated_frames(controller: Node) -> None:
+    port = controller.ports["CONTROLLER"]
+    attack_with_mutations(controller, _frames, lambda sent: _send(sent, port), _is_among_controllers)
+
+
+def _frames(draw: random.Random) -> list[bytes]:
+    seeds = _seeds()
+    return [_mutated(draw, seeds) for _ in range(FUZZ_COUNT)]
 
 
 def _is_among_controllers(frame: bytes) -> bool:

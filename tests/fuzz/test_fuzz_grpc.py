@@ -8,27 +8,22 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import random
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 
 import pytest
 from google.protobuf.descriptor import MethodDescriptor
 from google.protobuf.message_factory import GetMessageClass
 
 from kraft.v1 import controller_pb2, quorum_pb2
-from quorum.cli.demo.cluster import Cluster
+from quorum.cli.demo.cluster import Node
 from quorum.client.client import Client
 from quorum.server.grpc.callers import STREAM_GONE
 from quorum.transport.channel import open_channel
 from tests.support.any_message import any_message
-from tests.support.fresh_seed import fresh_seed
 from tests.support.mutations import mutate
-from tests.support.standalone import leader_of, standalone, start
-from tests.support.under_attack import UnderAttack, refused
+from tests.support.under_attack import FUZZ_COUNT, FUZZ_TIMEOUT_S, attack_with_mutations
 
-COUNT = 100_000 if os.environ.get("LONG") else 2_000
 _AT_ONCE = 64
 _WAIT_S = 0.2
 _SEEDS_OF_A_METHOD = 8
@@ -59,8 +54,7 @@ class _Sent:
         self.is_among_controllers = method.name in _AMONG_CONTROLLERS
 
 
-def _messages(seed: int) -> list[_Sent]:
-    draw = random.Random(seed)
+def _messages(draw: random.Random) -> list[_Sent]:
     seeds = {
         method: [
             any_message(GetMessageClass(method.input_type), draw).SerializeToString() for _ in range(_SEEDS_OF_A_METHOD)
@@ -71,33 +65,19 @@ def _messages(seed: int) -> list[_Sent]:
     others = [raw for raws in seeds.values() for raw in raws if raw]
     methods = list(seeds)
     found = []
-    for _ in range(COUNT):
+    for _ in range(FUZZ_COUNT):
         method = draw.choice(methods)
         found.append(_Sent(method, mutate(draw.choice(seeds[method]), draw, others)))
     return found
 
 
-@pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[Cluster]:
-    with standalone(tmp_path / "cluster") as cluster:
-        start(cluster.controllers[1])
-        leader_of(cluster)
-        yield cluster
-
-
 @pytest.mark.campaign
-@pytest.mark.timeout(7200 if os.environ.get("LONG") else 600)
-def test_mutated_messages(cluster: Cluster) -> None:
-    seed = fresh_seed("FUZZ_SEED")
-    print(f"\nFUZZ_SEED={seed}")
-    messages = _messages(seed)
-    node = cluster.controllers[1]
-    before = UnderAttack(node)
-    asyncio.run(_send([sent for sent in messages if not sent.is_among_controllers], node.grpc_address))
-    before.check()
-    assert any("malformed" in name for name in refused(node))
-    asyncio.run(_send([sent for sent in messages if sent.is_among_controllers], node.grpc_address))
-    before.check(elections=True)
+@pytest.mark.timeout(FUZZ_TIMEOUT_S)
+def test_mutated_messages(controller: Node) -> None:
+    address = controller.grpc_address
+    attack_with_mutations(
+        controller, _messages, lambda sent: _send(sent, address), lambda each: each.is_among_controllers
+    )
 
 
 async def _send(messages: Sequence[_Sent], address: str) -> None:

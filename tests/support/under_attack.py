@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
+import random
 import urllib.request
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, TypeVar
 
 from benchmarks.side import page, resident_mb, samples
 from quorum.cli.demo.cluster import Node
+from tests.support.fresh_seed import fresh_seed
 
+T = TypeVar("T")
 MOST_GROWTH_MB = 250.0
 """Of requests that wait 64 MB, of answers 128 MB, and what the interpreter keeps of them."""
 MOST_LOG_BYTES = 1_000_000
+
+
+FUZZ_COUNT = 100_000 if os.environ.get("LONG") else 2_000
+"""Mutated requests of one kind in one test."""
+FUZZ_TIMEOUT_S = 7200 if os.environ.get("LONG") else 600
 
 
 class UnderAttack:
@@ -45,3 +57,21 @@ def refused(node: Node) -> dict[str, float]:
     """Return what a node's listeners have refused, by the metric's labels."""
     found = samples(page(node.http_address, "/metrics"))
     return {name: value for name, value in found.items() if name.startswith("kraft_connections_refused_total")}
+
+
+def attack_with_mutations(
+    node: Node,
+    made: Callable[[random.Random], Sequence[T]],
+    send: Callable[[Sequence[T]], Coroutine[Any, Any, None]],
+    is_among_controllers: Callable[[T], bool],
+) -> None:
+    """Send all that `made` draws, requests among controllers last: these may begin elections, the others may not."""
+    seed = fresh_seed("FUZZ_SEED")
+    print(f"\nFUZZ_SEED={seed}")
+    mutations = made(random.Random(seed))
+    before = UnderAttack(node)
+    asyncio.run(send([each for each in mutations if not is_among_controllers(each)]))
+    before.check()
+    assert any("malformed" in name for name in refused(node))
+    asyncio.run(send([each for each in mutations if is_among_controllers(each)]))
+    before.check(elections=True)
