@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import subprocess
 from pathlib import Path
 from typing import Final
 
@@ -12,11 +11,10 @@ import pytest
 from metadata_log.directory import parse_partition_metadata
 from metadata_log.errors import CorruptFileError
 from metadata_log.ids import id_text
-from tests.support.kafka.jars import NEWEST, class_path, kafka_jars
+from tests.support.kafka.verdicts import both_verdicts
 
 pytestmark = pytest.mark.campaign
 
-_READER: Final = Path(__file__).parents[1] / "support" / "kafka" / "ReadPartitionMetadata.java"
 _ID: Final = "AbCdEfGhIjKlMnOpQrStUw"
 _FILES: Final = 1_000
 _SEEDED: Final = (
@@ -79,13 +77,7 @@ def reads(data: bytes) -> str:
 
 def test_both_read_the_same_files(tmp_path: Path) -> None:
     written = generated()
-    for name, data in written.items():
-        (tmp_path / name).write_bytes(data)
-    words = ["java", "-cp", class_path(kafka_jars(NEWEST)), str(_READER), str(tmp_path)]
-    done = subprocess.run(words, capture_output=True, text=True, check=True)
-    theirs = dict(line.split(" ") for line in done.stdout.splitlines())
-    ours = {name: reads(data) for name, data in written.items()}
-    assert theirs.keys() == ours.keys()
+    theirs, ours = both_verdicts("ReadPartitionMetadata.java", written, tmp_path, reads)
     assert {written[name]: (verdict, ours[name]) for name, verdict in theirs.items() if ours[name] != verdict} == {}
     refused = sum(verdict == "refused" for verdict in theirs.values())
     assert min(refused, len(theirs) - refused) > _FILES // 5

@@ -6,7 +6,6 @@ But for a `data_version` that is no whole number: Kafka takes it for 0, or cuts 
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,11 +13,10 @@ import pytest
 
 from metadata_log.directory.quorum_state import parse_quorum_state
 from metadata_log.errors import CorruptFileError
-from tests.support.kafka.jars import NEWEST, class_path, kafka_jars
+from tests.support.kafka.verdicts import both_verdicts
 
 pytestmark = pytest.mark.campaign
 
-_READER: Final = Path(__file__).parents[1] / "support" / "kafka" / "ReadQuorumStates.java"
 _GONE: Final = object()
 _VERSION_0: Final[dict[str, Any]] = {
     "clusterId": "", "leaderId": 1, "leaderEpoch": 3, "votedId": -1, "appliedOffset": 0,
@@ -45,23 +43,18 @@ def states() -> dict[str, bytes]:
     return found
 
 
-def reads(data: bytes) -> bool:
+def reads(data: bytes) -> str:
+    """Return the verdict as the Java program prints it."""
     try:
         parse_quorum_state(data, "there")
     except CorruptFileError:
-        return False
-    return True
+        return "refused"
+    return "read"
 
 
 def test_both_read_the_same_files(tmp_path: Path) -> None:
     written = states()
-    for name, data in written.items():
-        (tmp_path / name).write_bytes(data)
-    words = ["java", "-cp", class_path(kafka_jars(NEWEST)), str(_READER), str(tmp_path)]
-    done = subprocess.run(words, capture_output=True, text=True, check=True)
-    theirs = dict(line.split(" ") for line in done.stdout.splitlines())
-    ours = {name: "read" if reads(data) else "refused" for name, data in written.items()}
-    assert theirs.keys() == ours.keys()
+    theirs, ours = both_verdicts("ReadQuorumStates.java", written, tmp_path, reads)
     differing = {name: ours[name] for name, verdict in theirs.items() if ours[name] != verdict}
     assert {name: verdict for name, verdict in differing.items() if "data_version" not in name} == {}
     assert set(differing.values()) == {"refused"}
