@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from metadata_log.offsets import is_at_last_epoch
+from metadata_log.tools.findings.advice import EPOCHS_ENDED
 from quorum.node.core.view import NodeView
 
 if TYPE_CHECKING:
@@ -67,7 +69,10 @@ def _check_hold(view: NodeView) -> Check:
 
 def _check_leader(view: NodeView) -> Check:
     if view.leader_id is None:
-        return Check(name="leader-known", is_ok=False, what=f"no leader is known in epoch {view.epoch} ({view.role})")
+        what = f"no leader is known in epoch {view.epoch} ({view.role})"
+        if is_at_last_epoch(view.epoch):
+            what += f". No election is possible any more: {EPOCHS_ENDED}"
+        return Check(name="leader-known", is_ok=False, what=what)
     return Check(name="leader-known", is_ok=True, what=f"node {view.leader_id} leads epoch {view.epoch}")
 
 

@@ -6,12 +6,14 @@ import re
 from pathlib import Path
 
 import msgspec
+import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from metadata_log.files.simulated_files import SimulatedFiles
-from metadata_log.offsets import Offset
+from metadata_log.offsets import LAST_EPOCH, Epoch, Offset
 from quorum import __version__
 from quorum.node.core.view import NodeView
+from quorum.node.process.health import check_ready
 from quorum.node.process.metrics import NodeMetrics
 from tests.support.node_view import FOLLOWER
 from tests.unit.broker_agent.test_offline import opened_agent
@@ -24,6 +26,17 @@ VIEW = msgspec.structs.replace(
     snapshot_bytes=100,
     snapshot_time_ms=1_800_000_000_000,
 )
+
+
+@pytest.mark.parametrize(("epoch", "ended"), [(LAST_EPOCH, True), (Epoch(3), False)])
+def test_readiness_says_that_epochs_are_at_their_end(epoch: Epoch, ended: bool) -> None:
+    view = msgspec.structs.replace(VIEW, leader_id=None, epoch=epoch)
+
+    (found,) = [check for check in check_ready(view) if check.name == "leader-known"]
+
+    assert not found.is_ok
+    assert ("No election is possible any more" in found.what) is ended
+    assert ("`kraft recover epoch` (docs/runbooks/epochs-ended.md)" in found.what) is ended
 
 
 def samples(view: NodeView) -> dict[str, float]:
