@@ -16,6 +16,7 @@ import msgspec
 
 from metadata_log.errors import CorruptBatchError
 from metadata_log.files.port import FileHandle, Files, replace_file
+from metadata_log.format.batch import BatchHeader
 from metadata_log.format.epoch_file import BEFORE_CUT_FILE, EPOCH_FILE, format_epochs
 from metadata_log.format.epochs import EpochHistory
 from metadata_log.offsets import Offset
@@ -26,6 +27,7 @@ from metadata_log.storage.segment import (
     Expected,
     Segment,
     SegmentIndex,
+    TooManyCandidatesError,
     next_sealed_batch,
     only_zeros,
     read_batches,
@@ -189,7 +191,7 @@ class _Scan:
 
     def _torn(self, handle: FileHandle, segment: Segment, fault: CorruptBatchError) -> TornTail:
         size = handle.size()
-        found = next_sealed_batch(handle, segment.size, size)
+        found = _follower(fault, handle, segment.size)
         if found is not None:
             raise _refusal(fault, f"position {found[0]} holds a sound batch of offset {found[1].base_offset}")
         zeros = only_zeros(handle, segment.size, size)
@@ -206,12 +208,24 @@ class _Scan:
         for base in later:
             handle = self._open(base)
             try:
-                found = next_sealed_batch(handle, 0, handle.size())
+                fault = CorruptBatchError(torn.what, position=torn.position, base_offset=torn.offset, file=torn.file)
+                found = _follower(fault, handle, 0)
             finally:
                 handle.close()
             if found is not None:
-                fault = CorruptBatchError(torn.what, position=torn.position, base_offset=torn.offset, file=torn.file)
                 raise _refusal(fault, f"{file_of(base)} holds a sound batch of offset {found[1].base_offset}")
+
+
+def _follower(fault: CorruptBatchError, handle: FileHandle, start: int) -> tuple[int, BatchHeader] | None:
+    """Return the sound batch that follows a fault.
+
+    Raises:
+        CorruptBatchError: the search for one was given up.
+    """
+    try:
+        return next_sealed_batch(handle, start, handle.size())
+    except TooManyCandidatesError as error:
+        raise _refusal(fault, str(error)) from error
 
 
 def _refusal(fault: CorruptBatchError, follower: str) -> CorruptBatchError:

@@ -15,7 +15,7 @@ from typing import Final
 
 import msgspec
 
-from metadata_log.errors import CorruptBatchError
+from metadata_log.errors import CorruptBatchError, MetadataLogError
 from metadata_log.files.port import FileHandle
 from metadata_log.format.batch import (
     HEADER_SIZE,
@@ -31,6 +31,10 @@ MAX_RELATIVE_OFFSET: Final = (1 << 31) - 1
 """Indexes hold offsets relative to the segment's base in 32 bits: a segment that would need more is rolled."""
 
 _CHUNK_BYTES: Final = 1 << 20
+_CHECKED_IN_VAIN: Final = 64
+_LEAST_IN_VAIN: Final = 64 << 20
+"""Rubbish of the size of a batch, 8 MiB, has some 256 MiB of what looks like batches."""
+TOO_MANY: Final = "more of its bytes look like batches, and are not, than are checked"
 _SEGMENT = re.compile(r"\d{20}\.log", re.ASCII)
 _INDEX_ENTRY = struct.Struct(">ii")
 _TIME_ENTRY = struct.Struct(">qi")
@@ -109,28 +113,57 @@ def _load(handle: FileHandle, position: int, size: int) -> bytes:
     return buffer
 
 
-def next_sealed_batch(handle: FileHandle, start: int, size: int) -> tuple[int, BatchHeader] | None:
+class TooManyCandidatesError(MetadataLogError):
+    """More bytes of a file look like batches, and are not, than are checked: a crafted file would take hours."""
+
+
+class CheckBudget:
+    """How many bytes one pass over a file may check in vain: it grows with the file, however batches overlap in it."""
+
+    __slots__ = ("_left",)
+
+    def __init__(self, size: int) -> None:
+        self._left = _CHECKED_IN_VAIN * size + _LEAST_IN_VAIN
+
+    def spend(self, size: int) -> None:
+        """Take note of bytes that were checked, and are no batch.
+
+        Raises:
+            TooManyCandidatesError: they are more than a damaged file has.
+        """
+        self._left -= size
+        if self._left < 0:
+            raise TooManyCandidatesError(TOO_MANY)
+
+
+def next_sealed_batch(
+    handle: FileHandle, start: int, size: int, budget: CheckBudget | None = None
+) -> tuple[int, BatchHeader] | None:
     """The first batch with a right checksum that begins at any byte from `start` on, or None.
 
     What a torn write leaves has none, there or after it; what damage in the middle leaves has.
+
+    Raises:
+        TooManyCandidatesError: nothing is known of what follows; by default after a multiple of the bytes from `start`.
     """
+    spare = CheckBudget(size - start) if budget is None else budget
     position = start
     while size - position >= HEADER_SIZE:
         chunk = handle.pread(min(_CHUNK_BYTES, size - position), position)
         at = chunk.find(b"\x02", 16)
         while at >= 0:
-            found = _sealed_batch_at(handle, position + at - 16, size)
-            if found is not None:
-                return position + at - 16, found
+            begin, length = position + at - 16, int.from_bytes(chunk[at - 8 : at - 4], "big", signed=True)
+            if HEADER_SIZE - 12 <= length <= min(size - begin, LARGEST_BATCH) - 12:
+                found = _sealed_batch_at(handle, begin, length)
+                if found is not None:
+                    return begin, found
+                spare.spend(length)
             at = chunk.find(b"\x02", at + 1)
         position += max(1, len(chunk) - 16)
     return None
 
 
-def _sealed_batch_at(handle: FileHandle, position: int, size: int) -> BatchHeader | None:
-    length = int.from_bytes(handle.pread(4, position + 8), "big", signed=True)
-    if not HEADER_SIZE - 12 <= length <= min(size - position, LARGEST_BATCH) - 12:
-        return None
+def _sealed_batch_at(handle: FileHandle, position: int, length: int) -> BatchHeader | None:
     whole = handle.pread(12 + length, position)
     header = parse_header(whole)
     return header if computed_checksum(whole, header) == header.crc else None

@@ -19,7 +19,7 @@ from metadata_log.errors import CorruptBatchError, UnsupportedBatchError
 from metadata_log.files.port import FileHandle
 from metadata_log.format.batch import CRC_COVERS_FROM, HEADER_SIZE, LOG_OVERHEAD, MAGIC, check_batch
 from metadata_log.format.crc import crc32c
-from metadata_log.storage.segment import LocatedBatch
+from metadata_log.storage.segment import CheckBudget, LocatedBatch
 from metadata_log.tools.read.scan import Damage, scan
 
 _CHUNK_BYTES: Final = 1 << 20
@@ -79,6 +79,7 @@ def walk(
     """
     marks = Marks() if marks is None else marks
     limit = handle.size()
+    budget = CheckBudget(limit)
     position = 0
     expected = offset
     while position < limit:
@@ -97,7 +98,7 @@ def walk(
             try:
                 header = check_batch(buffer, at)
             except (CorruptBatchError, UnsupportedBatchError):
-                seen = next(scan(handle, position + at, limit), None)
+                seen = next(scan(handle, position + at, limit, budget), None)
                 if seen is None:
                     return
                 yield seen

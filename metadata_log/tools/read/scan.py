@@ -16,7 +16,13 @@ import msgspec
 from metadata_log.errors import CorruptBatchError, UnsupportedBatchError
 from metadata_log.files.port import FileHandle
 from metadata_log.format.batch import HEADER_SIZE, LARGEST_BATCH, LOG_OVERHEAD, check_batch, parse_header
-from metadata_log.storage.segment import LocatedBatch, next_sealed_batch, only_zeros
+from metadata_log.storage.segment import (
+    CheckBudget,
+    LocatedBatch,
+    TooManyCandidatesError,
+    next_sealed_batch,
+    only_zeros,
+)
 from metadata_log.storage.torn_write import may_be_one_write
 
 _CHUNK_BYTES: Final = 4 << 20
@@ -47,12 +53,16 @@ class Damage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return self.position + self.size
 
 
-def scan(handle: FileHandle, start: int = 0, end: int | None = None) -> Iterator[LocatedBatch | Damage]:
+def scan(
+    handle: FileHandle, start: int = 0, end: int | None = None, budget: CheckBudget | None = None
+) -> Iterator[LocatedBatch | Damage]:
     """Every sound batch and every damaged range of bytes `start` to `end` (the file's size), in order.
 
-    `start` is the beginning of a batch. A batch's `buffer` is shared with its neighbours.
+    `start` is the beginning of a batch. A batch's `buffer` is shared with its neighbours. `budget`: of the pass that
+    this is a part of. Once it is spent, all the rest is damage.
     """
     limit = handle.size() if end is None else end
+    spare = CheckBudget(limit - start) if budget is None else budget
     buffer, begin = b"", start
     position = start
     while position < limit:
@@ -62,7 +72,7 @@ def scan(handle: FileHandle, start: int = 0, end: int | None = None) -> Iterator
         try:
             header = check_batch(buffer, at)
         except (CorruptBatchError, UnsupportedBatchError) as error:
-            damage = _damage(handle, position, limit, error)
+            damage = _damage(handle, position, limit, error, spare)
             if damage is None:
                 return
             yield damage
@@ -89,7 +99,11 @@ def _load(handle: FileHandle, position: int, limit: int) -> bytes:
 
 
 def _damage(
-    handle: FileHandle, position: int, limit: int, error: CorruptBatchError | UnsupportedBatchError
+    handle: FileHandle,
+    position: int,
+    limit: int,
+    error: CorruptBatchError | UnsupportedBatchError,
+    budget: CheckBudget,
 ) -> Damage | None:
     """What is wrong at `position` and how far it reaches; None where zeros fill the rest."""
     claimed, base_offset = _claim(handle, position)
@@ -98,10 +112,17 @@ def _damage(
             position=position, size=claimed, fault=Fault.UNSUPPORTED, what=str(error), base_offset=base_offset
         )
     fits = 0 < claimed <= limit - position
-    # Its length may be right though its content is not: then the next batch begins where it ends.
-    if fits and (position + claimed == limit or _is_sound(handle, position + claimed, limit)):
-        return Damage(position=position, size=claimed, fault=Fault.CORRUPT, what=error.what, base_offset=base_offset)
-    sealed = next_sealed_batch(handle, position + 1, limit)
+    try:
+        budget.spend(claimed if fits else 0)
+        # Its length may be right though its content is not: then the next batch begins where it ends.
+        if fits and (position + claimed == limit or _is_sound(handle, position + claimed, limit, budget)):
+            return Damage(
+                position=position, size=claimed, fault=Fault.CORRUPT, what=error.what, base_offset=base_offset
+            )
+        sealed = next_sealed_batch(handle, position + 1, limit, budget)
+    except TooManyCandidatesError as spent:
+        what = f"{error.what}; {spent}: what follows was not read"
+        return Damage(position=position, size=limit - position, fault=Fault.CORRUPT, what=what)
     end = None if sealed is None else sealed[0]
     if end is None and only_zeros(handle, position, limit):
         return None
@@ -115,13 +136,20 @@ def _damage(
     )
 
 
-def _is_sound(handle: FileHandle, position: int, limit: int) -> bool:
+def _is_sound(handle: FileHandle, position: int, limit: int, budget: CheckBudget) -> bool:
     buffer = _load(handle, position, limit)
     try:
         check_batch(buffer)
     except (CorruptBatchError, UnsupportedBatchError):
+        budget.spend(_checked(buffer))
         return False
     return True
+
+
+def _checked(buffer: bytes) -> int:
+    """Return how many bytes were checked of what begins a buffer."""
+    claimed = LOG_OVERHEAD + int.from_bytes(buffer[8:12], "big", signed=True)
+    return claimed if 0 < claimed <= len(buffer) else 0
 
 
 def _claim(handle: FileHandle, position: int) -> tuple[int, int | None]:
