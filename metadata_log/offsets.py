@@ -32,6 +32,11 @@ def is_at_last_epoch(epoch: int) -> bool:
     return epochs_left(epoch) < FEW_EPOCHS
 
 
+def is_possible(offset: int, epoch: int) -> bool:
+    """Return whether a log can have such an offset and such an epoch: names of files hold larger numbers."""
+    return offset <= LARGEST_OFFSET and epoch <= LARGEST_EPOCH
+
+
 class OffsetAndEpoch(msgspec.Struct, frozen=True, kw_only=True, gc=False, order=False):
     """The end of a log prefix: `offset` is exclusive, `epoch` is that of the last record before it.
 

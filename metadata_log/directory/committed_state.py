@@ -14,10 +14,9 @@ import msgspec
 from metadata_log.errors import CorruptFileError, NewerFileError
 from metadata_log.files.port import Files, read_small_file, replace_file
 from metadata_log.ids import InvalidIdError, TopicId, id_text, parse_topic_id
-from metadata_log.offsets import Offset
+from metadata_log.offsets import LARGEST_OFFSET, Offset
 
 COMMITTED_STATE_FILE: Final = "committed-state"
-_MAX_OFFSET: Final = (1 << 63) - 1
 
 
 class CommittedState(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -58,7 +57,7 @@ def parse_committed_state(data: bytes, path: str) -> CommittedState:
         version, offset, topic_id = content["data_version"], content["highWatermark"], content["metadataTopicId"]
         if type(version) is int and version > 0:
             raise NewerFileError(path, f"data_version {version} is not known: it was written by newer software")
-        if version != 0 or type(offset) is not int or not 0 <= offset <= _MAX_OFFSET:
+        if version != 0 or type(offset) is not int or not 0 <= offset <= LARGEST_OFFSET:
             raise ValueError(offset)
         return CommittedState(
             high_watermark=Offset(offset), topic_id=None if topic_id is None else parse_topic_id(topic_id)

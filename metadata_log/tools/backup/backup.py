@@ -20,7 +20,7 @@ from metadata_log.files.json_files import decode_json
 from metadata_log.files.os_files import OsFiles
 from metadata_log.image import MetadataImage, records_of
 from metadata_log.image.hash import image_hash
-from metadata_log.offsets import LARGEST_EPOCH, Epoch, Offset, OffsetAndEpoch
+from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch, is_possible
 from metadata_log.records import encode_record
 from metadata_log.storage.checkpoint import (
     Checkpoint,
@@ -170,7 +170,7 @@ def _require_savable(state: State) -> None:
             f"the metadata up to offset {state.end} is {state.newer.text('not known here')}. A backup would lack it: "
             "save it with the kraft of that release, or copy the log as it is (kraft log export)"
         )
-    if end.epoch > LARGEST_EPOCH or end.offset >= 1 << 63:
+    if not is_possible(end.offset, end.epoch):
         raise BackupError(
             f"the metadata is said to end at offset {end.offset} of epoch "
             f"{end.epoch}, which no log has: the checkpoint's name is damaged (kraft log verify)"

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from metadata_log.offsets import LARGEST_EPOCH, LARGEST_OFFSET
+from metadata_log.offsets import is_possible
 from metadata_log.tools.findings.sink import FindingSink
 
 _KNOWN: Final = re.compile(r"\d{20}(\.(log|index|timeindex|txnindex|snapshot)|-\d{10}\.checkpoint)", re.ASCII)
@@ -25,7 +25,7 @@ def is_beyond_offsets(name: str) -> bool:
     """Whether a name begins as one of a log's files does, with an offset, or an epoch, that is none: it tells nothing
     of the log."""
     found = _NUMBERS.fullmatch(name)
-    return found is not None and (int(found[1]) > LARGEST_OFFSET or int(found[2] or 0) > LARGEST_EPOCH)
+    return found is not None and not is_possible(int(found[1]), int(found[2] or 0))
 
 
 def check_file_names(directory: str, names: Iterable[str], sink: FindingSink) -> None:

@@ -5,13 +5,10 @@ Decides: how far above all others it is. Must not know: the repair.
 
 from __future__ import annotations
 
-from typing import Final
-
+from metadata_log.offsets import LARGEST_EPOCH
 from quorum.recovery.evidence.conflicts import LEAST_GAP
 from quorum.recovery.evidence.repair_evidence import Survey
 from quorum.recovery.journal.errors import RefusedError, WrongOptionError
-
-MAX_EPOCH: Final = (1 << 31) - 1
 
 
 def check_gap(gap: int) -> None:
@@ -35,17 +32,18 @@ def new_epoch(known: Survey, gap: int) -> int:
         RefusedError: epochs run out.
     """
     check_gap(gap)
-    room = MAX_EPOCH - 1 - known.greatest_epoch
+    room = LARGEST_EPOCH - 1 - known.greatest_epoch
     if room < LEAST_GAP:
         holders = ", ".join(copy.label for copy in known.copies if copy.greatest_epoch == known.greatest_epoch)
         raise RefusedError(
             f"epoch {known.greatest_epoch}{f' of {holders}' if holders else ''} leaves no room for a new one: epochs "
-            f"end at {MAX_EPOCH}, and no cluster comes there by elections. Compare its quorum-state with the epochs of "
-            "its log (kraft log timeline): where the logs have no such epoch, `kraft recover epoch` resets that file"
+            f"end at {LARGEST_EPOCH}, and no cluster comes there by elections. Compare its quorum-state with the "
+            "epochs of its log (kraft log timeline): where the logs have no such epoch, `kraft recover epoch` resets "
+            "that file"
         )
     if gap > room:
         raise WrongOptionError(
-            f"--epoch-gap {gap}: epoch {known.greatest_epoch} + {gap} is more than an epoch can be ({MAX_EPOCH}): give "
-            f"{room} at most"
+            f"--epoch-gap {gap}: epoch {known.greatest_epoch} + {gap} is more than an epoch can be ({LARGEST_EPOCH}): "
+            f"give {room} at most"
         )
     return known.greatest_epoch + gap
