@@ -101,11 +101,12 @@ class Guard(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
         served = _behaviour(handler)
 
         async def behaviour(_: Any, context: Any) -> Any:
-            host = host_of(context.peer())
+            peer = context.peer()
+            host = host_of(peer)
             is_voter = host in self._voters
             try:
                 self._enter(host, is_voter, is_stream)
-                requests = _Requests(context, host, rules, None if is_voter else self._receiving)
+                requests = _Requests(context, peer, host, rules, None if is_voter else self._receiving)
                 try:
                     return await served(requests, context)
                 finally:
@@ -184,19 +185,20 @@ class _Requests:
     __slots__ = (
         "_context",
         "_host",
+        "_peer",
         "_receiving",
         "_rules",
         "abort",
         "done",
-        "peer",
         "received_bytes",
         "send_initial_metadata",
         "time_remaining",
         "write",
     )
 
-    def __init__(self, context: Any, host: str, rules: _Rules, receiving: Receiving | None) -> None:
+    def __init__(self, context: Any, peer: str, host: str, rules: _Rules, receiving: Receiving | None) -> None:
         self._context = context
+        self._peer = peer
         self._host = host
         self._rules = rules
         self._receiving = receiving
@@ -205,10 +207,13 @@ class _Requests:
         self.received_bytes = 0
         """The size of the message that was read last."""
         self.write = context.write
-        self.peer = context.peer
         self.abort = context.abort
         self.send_initial_metadata = context.send_initial_metadata
         self.time_remaining = context.time_remaining
+
+    def peer(self) -> str:
+        """Return the name of the caller's connection; gRPC makes another text for each question."""
+        return self._peer
 
     async def read(self) -> Any:
         """The next message of a stream, raw if it is large, or `grpc.aio.EOF`."""
