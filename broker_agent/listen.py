@@ -14,17 +14,14 @@ import grpc
 import structlog
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_health.v1._async import HealthServicer
-from grpc_reflection.v1alpha import reflection
 
 from broker_agent.doors import AgentDoor
 from kraft.v1 import agent_pb2, agent_pb2_grpc
 from metadata_log.voters import GRPC_LISTENER, Endpoint
-from quorum.node.config.door_limits import shares_of_this_process
 from quorum.node.config.node_config import NodeConfig
 from quorum.node.config.values import ConfigError
 from quorum.node.process.grpc_guard import Guard
-from quorum.node.process.listeners import ListenError, require_bindable
-from quorum.transport.channel import address_of, server_options
+from quorum.transport.grpc.serve import start_server
 
 _HEALTH_EVERY_S: Final = 0.25
 
@@ -35,21 +32,16 @@ async def listen(config: NodeConfig, door: AgentDoor, checks: HealthServicer, gu
     Raises:
         ConfigError: `listeners` has none. ListenError: its address cannot be bound.
     """
-    endpoint = grpc_listener(config)
-    require_bindable(endpoint)
-    connections = shares_of_this_process(config.doors.max_connections).grpc
-    server = grpc.aio.server(interceptors=[guard], options=server_options(connections, config.doors.max_idle_ms))
-    agent_pb2_grpc.add_AgentServicer_to_server(door, server)
     service = agent_pb2.DESCRIPTOR.services_by_name["Agent"].full_name
+
+    def add_services(server: grpc.aio.Server) -> tuple[str, ...]:
+        agent_pb2_grpc.add_AgentServicer_to_server(door, server)
+        health_pb2_grpc.add_HealthServicer_to_server(checks, server)
+        return service, health.SERVICE_NAME
+
     await checks.set("", health_pb2.HealthCheckResponse.NOT_SERVING)
     await checks.set(service, health_pb2.HealthCheckResponse.SERVING)
-    health_pb2_grpc.add_HealthServicer_to_server(checks, server)
-    reflection.enable_server_reflection((service, health.SERVICE_NAME, reflection.SERVICE_NAME), server)
-    try:
-        server.add_insecure_port(address_of(endpoint) if endpoint.host else f"[::]:{endpoint.port}")
-    except RuntimeError as error:
-        raise ListenError(f"cannot listen at {endpoint}: the address is in use, or not of this host") from error
-    await server.start()
+    server, _ = await start_server(grpc_listener(config), config.doors, guard, add_services)
     return server
 
 

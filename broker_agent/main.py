@@ -122,7 +122,7 @@ async def serve(config: NodeConfig, *, config_path: str = "") -> None:
 
 
 def _guard(config: NodeConfig, agent: Agent, refusals: Refusals) -> Guard:
-    voters = VoterHosts(lambda: [at for voter in agent.driver.describe_quorum().voters for at in voter.endpoints])
+    voters = VoterHosts.of(agent.driver.describe_quorum)
     per_host = config.doors.max_connections_per_ip
     return Guard(GRPC_LISTENER, voters, refusals, most_open=_MOST_CALLS, most_per_host=per_host)
 

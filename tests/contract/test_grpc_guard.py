@@ -30,7 +30,7 @@ from quorum.node.process.grpc_guard import (
 from quorum.node.process.receiving import MOST_RECEIVED, Receiving
 from quorum.node.process.refusals import Refusals
 from quorum.node.process.voter_hosts import VoterHosts
-from quorum.server.grpc.listen import listen, voter_hosts
+from quorum.server.grpc.listen import listen
 from quorum.transport.channel import REQUEST_LIMIT_BYTES, open_channel
 from tests.support.loop import run, until
 from tests.support.quorum_calls import fetch_message
@@ -80,7 +80,7 @@ async def _served(
             endpoints=(Endpoint(name="GRPC", host=voter, port=9094),),
         ),
     )
-    voters = voter_hosts(node)
+    voters = VoterHosts.of(node.describe_quorum)
     guard = Guard(
         "GRPC",
         voters,

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from metadata_log.voters import Endpoint
+from quorum.api.quorum_description import QuorumDescription
 
 _REFRESH_S: Final = 10.0
 """A pod that moves keeps its name and changes its address."""
@@ -25,6 +26,11 @@ class VoterHosts:
         self._resolved: frozenset[str] = frozenset()
         self._read_at_s = float("-inf")
         self._resolving: asyncio.Task[None] | None = None
+
+    @classmethod
+    def of(cls, describe: Callable[[], QuorumDescription]) -> VoterHosts:
+        """Return those of the voters that a node describes."""
+        return cls(lambda: [at for voter in describe().voters for at in voter.endpoints])
 
     def __contains__(self, host: str) -> bool:
         loop = asyncio.get_running_loop()
