@@ -6,11 +6,18 @@ Decides: which epoch is too late for an election. Must not know: how a quorum-st
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from metadata_log.offsets import LAST_EPOCH, is_at_last_epoch
 from quorum.recovery.advice.commands import Step, command
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.evidence.repair_evidence import Survey
+
+COPIES_ARE_NOT_RESET: Final = (
+    "A copy of another host's directory is named by --copy instead: its node is reset on its own host, with copies of "
+    "the others"
+)
+"""For a reset in a copy alone: the directory that the node starts from keeps its epoch."""
 
 
 def last_epoch_of(known: Survey) -> int:
@@ -56,8 +63,8 @@ def steps_at_end(known: Survey, found: Sequence[Copy]) -> tuple[Step, ...]:
     return (
         Step(text="Stop every controller, and close their ports to strangers: one request brings the epoch back there"),
         Step(
-            text="Name the directories of all voters, and those of brokers and agents that there are. See what it "
-            "would do; nothing is changed",
+            text="Name the directories of all voters, and those of brokers and agents that there are. "
+            f"{COPIES_ARE_NOT_RESET}. See what it would do; nothing is changed",
             commands=(line,),
         ),
         Step(text="Do it: it backs up first, and says how to undo it", commands=(f"{line} --apply",)),

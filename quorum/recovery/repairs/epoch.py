@@ -17,7 +17,7 @@ from metadata_log.directory import METADATA_DIRECTORY, QUORUM_STATE_FILE, Quorum
 from metadata_log.files.port import Files
 from metadata_log.offsets import Epoch, epochs_left
 from quorum.recovery.advice.commands import Step, check_result, command, is_ours, start_line
-from quorum.recovery.advice.epochs_at_end import last_epoch_of
+from quorum.recovery.advice.epochs_at_end import COPIES_ARE_NOT_RESET, last_epoch_of
 from quorum.recovery.advice.newer_release import not_checked, refuse_newer_files
 from quorum.recovery.advice.running_nodes import refuse_running, use_of
 from quorum.recovery.copies.log_copy import Copy
@@ -156,7 +156,8 @@ def _steps(known: Survey, own: Sequence[Copy], epoch: int, *, is_voters: bool) -
         if known.is_voter(copy):
             others = [word for one in known.copies if one is not copy for word in ("--copy", one.place.log_dir)]
             line = command("kraft", "recover", "epoch", "--dir", copy.place.log_dir, *others, "--apply")
-            yield Step(text=f"Do the same with {copy.label}, a voter, before anything starts", commands=(line,))
+            text = f"Do the same with {copy.label}, a voter, before anything starts. {COPIES_ARE_NOT_RESET}"
+            yield Step(text=text, commands=(line,))
     for copy in left:
         if not known.is_voter(copy):
             line = command("kraft", "recover", "epoch", "--dir", copy.place.log_dir, "--apply")
