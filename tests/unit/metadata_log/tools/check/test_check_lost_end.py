@@ -262,6 +262,20 @@ def test_truncate_removes_the_file_with_the_records(nodes: Path) -> None:
     assert _ends(nodes / "node-1") == {}
 
 
+def test_truncate_keeps_the_files_before_the_new_end(nodes: Path) -> None:
+    """Files past the end go, and the others stay: Kafka truncates so, too."""
+    metadata = _metadata(nodes / "node-1")
+    (whole,) = metadata.glob("*.snapshot")
+    to = 96
+    for offset in (50, to, to + 1, END):
+        (metadata / f"{offset:020}.snapshot").write_bytes(whole.read_bytes())
+    words = ["recover", "truncate", "--dir", str(nodes / "node-1" / "data"), "--to", str(to), "--missing", "rest"]
+
+    assert run([*words, "--accept-data-loss", "--timeout", "1", "--apply"]) == 0
+
+    assert sorted(int(path.stem) for path in metadata.glob("*.snapshot")) == [50, to]
+
+
 def test_a_controller_starts_with_one_warning_that_names_both_offsets(nodes: Path) -> None:
     opened = open_replica(OsFiles(), _config(nodes / "node-1"))
     opened.abandon()
