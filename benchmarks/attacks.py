@@ -11,8 +11,8 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 import grpc
 
@@ -174,13 +174,17 @@ def few_elements(at: Ports, seconds: float = 15.0) -> str:
 
 
 def _flood_by_grpc(at: Ports, raw: bytes, seconds: float) -> str:
+    return _by_clients(_call_again_and_again, at.grpc, raw, 8, seconds)
+
+
+def _by_clients(client: Callable[[int, bytes, int, float], None], *given: Any) -> str:
     context = multiprocessing.get_context("spawn")
-    callers = [context.Process(target=_call_again_and_again, args=(at.grpc, raw, 8, seconds)) for _ in range(4)]
-    for caller in callers:
-        caller.start()
-    for caller in callers:
-        caller.join()
-    return f"{len(raw) >> 10} KiB each"
+    clients = [context.Process(target=client, args=given) for _ in range(4)]
+    for each in clients:
+        each.start()
+    for each in clients:
+        each.join()
+    return "4 clients"
 
 
 def _call_again_and_again(port: int, raw: bytes, in_flight: int, seconds: float) -> None:
@@ -195,6 +199,40 @@ def _call_again_and_again(port: int, raw: bytes, in_flight: int, seconds: float)
             time.sleep(0.005)
         for call in calls:
             call.cancel()
+
+
+def large_sessions(at: Ports, seconds: float = 15.0) -> str:
+    """4 clients, each with 8 Sessions that send messages of 4 MiB: 120 calls of 16,500 empty topics each, for 15 s."""
+    call = b"\x08\x01" + _length_first(10, b"\x0a\0" * 16_500)
+    return _by_clients(_send_again_and_again, at.grpc, _length_first(1, call) * 120, 8, seconds)
+
+
+def _length_first(number: int, raw: bytes) -> bytes:
+    size = len(raw)
+    return bytes((number << 3 | 2, size & 127 | 128, size >> 7 & 127 | 128, size >> 14)) + raw
+
+
+def _send_again_and_again(port: int, raw: bytes, count: int, seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+
+    def messages() -> Iterator[bytes]:
+        while time.monotonic() < deadline:
+            yield raw
+
+    def drain(session: Iterable[bytes]) -> None:
+        with contextlib.suppress(grpc.RpcError):
+            for _ in session:
+                pass
+
+    options = [("grpc.max_send_message_length", -1), ("grpc.use_local_subchannel_pool", 1)]
+    with grpc.insecure_channel(f"{LOOPBACK}:{_relay(port)}", options=options) as channel:
+        open_session = channel.stream_stream(raw_http2.SESSION, None, None)
+        sessions = [open_session(messages(), timeout=seconds + 2) for _ in range(count)]
+        threads = [threading.Thread(target=drain, args=(session,)) for session in sessions]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
 
 
 def _relay(port: int) -> int:
@@ -287,6 +325,7 @@ ATTACKS: Final[Mapping[str, Callable[[Ports], str]]] = {
         large_grpc_bounded,
         empty_elements,
         few_elements,
+        large_sessions,
         never_whole,
         silent_grpc,
         refusals,

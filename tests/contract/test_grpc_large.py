@@ -20,7 +20,8 @@ from quorum.api.calls import ClientAnswer
 from quorum.api.error_codes import Error
 from quorum.node.process.large_requests import AT_ONCE_BYTES, LargeRequests, TooManyWaitError
 from quorum.server.grpc.listen import listen
-from quorum.server.grpc.session import MAX_CALLS_A_MESSAGE
+from quorum.server.grpc.session import MAX_CALLS_A_MESSAGE, Session
+from quorum.server.node import Caller
 from quorum.transport.channel import open_channel
 from quorum.transport.kafka.reader import MAX_ELEMENTS
 from tests.support.loop import run, until
@@ -254,6 +255,55 @@ class TestWaitingBytes:
             run(main())
         finally:
             gc.enable()
+
+
+class _Context:
+    """A Session's context that gives one message, and then nothing."""
+
+    def __init__(self, message: bytes) -> None:
+        self.messages = [message]
+        self.reads = 0
+        self.received_bytes = len(message)
+        self.answers: list[pb.Answer] = []
+
+    async def read(self) -> object:
+        self.reads += 1
+        return self.messages.pop() if self.messages else await asyncio.Event().wait()
+
+    async def write(self, message: pb.SessionResponse) -> None:
+        self.answers += message.answers
+
+
+class _Raw(bytes):
+    """Bytes that say when they are gone."""
+
+    gone = 0
+
+    def __del__(self) -> None:
+        _Raw.gone += 1
+
+
+def test_a_session_without_room_drops_its_message_at_once_and_reads_no_more_for_a_while() -> None:
+    async def main() -> None:
+        calls = [pb.Call(request_id=number, create_topics=_large("t")) for number in range(3)]
+        context = _Context(_Raw(pb.SessionRequest(calls=calls).SerializeToString()))
+        node, large, gone = ScriptedNode(), LargeRequests(most_waiting_bytes=1), _Raw.gone
+        caller = Caller(host="127.0.0.2", listener="GRPC", authorizer=None)
+        serving = asyncio.ensure_future(Session(context, node, caller, large, throttled_s=3600.0).serve())
+        await until(lambda: len(context.answers) == 3, what="all refused")
+        assert [each.create_topics.outcome.error_code for each in context.answers] == [
+            Error.THROTTLING_QUOTA_EXCEEDED
+        ] * 3
+        assert _Raw.gone == gone + 1
+        assert context.reads == 1
+        serving.cancel()
+        await asyncio.gather(serving, return_exceptions=True)
+
+    gc.disable()
+    try:
+        run(main())
+    finally:
+        gc.enable()
 
 
 def test_a_message_of_very_many_calls_ends_its_session() -> None:

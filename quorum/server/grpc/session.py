@@ -34,6 +34,8 @@ MAX_IN_FLIGHT: Final = 8_192
 MAX_CALLS_A_MESSAGE: Final = 8_192
 """One more in a message is refused."""
 _CALLS: Final = controller_pb2.SessionRequest.CALLS_FIELD_NUMBER
+THROTTLED_S: Final = 1.0
+"""Nothing is read for so long after a message whose calls had no room."""
 _MOST_FIELDS: Final = 64
 """Of a call that is refused: more have no meaning."""
 _WORTH_PREPARING: Final = 20
@@ -86,6 +88,7 @@ class Session:
         large: LargeRequests,
         *,
         max_in_flight: int = MAX_IN_FLIGHT,
+        throttled_s: float = THROTTLED_S,
     ) -> None:
         self._context = context
         self._node = node
@@ -93,6 +96,7 @@ class Session:
         self._large = large
         self._rounds = large.rounds
         self._max_in_flight = max_in_flight
+        self._throttled_s = throttled_s
         self._answers: deque[tuple[_Reply, ClientAnswer]] = deque()
         self._in_flight = 0
         self._has_answers = asyncio.Event()
@@ -119,7 +123,10 @@ class Session:
         while True:
             message = await self._context.read()
             if isinstance(message, bytes):
-                await self._take_apart(message)
+                has_room = await self._take_apart(message)
+                message = None  # it is not to be held by a Session that waits
+                if not has_room:
+                    await asyncio.sleep(self._throttled_s)
             elif isinstance(message, controller_pb2.SessionRequest):
                 if not self._rounds.admits(size := self._context.received_bytes):
                     await self._rounds.turn(self._caller.host, size)
@@ -130,17 +137,17 @@ class Session:
             if self._in_flight >= self._max_in_flight:
                 await self._until(lambda: self._in_flight < self._max_in_flight)
 
-    async def _take_apart(self, message: bytes) -> None:
+    async def _take_apart(self, message: bytes) -> bool:
         """Take the calls of a large message, each parsed by itself: large calls in their turns, others in rounds.
 
         What is left of the message waits with a large call. If there is no room for it, all large calls that follow
-        are refused as well.
+        are refused as well, and False is returned.
 
         Raises:
             TooManyElementsError: it has twice as many calls as it may have.
             DecodeError: it is no message.
         """
-        refusal: BadMessage | None = None
+        refusal: ClientAnswer | None = None
         for index, (begins_at, ends_at) in enumerate(_calls_in(message)):
             raw = message[begins_at:ends_at]
             if index >= MAX_CALLS_A_MESSAGE:
@@ -153,24 +160,25 @@ class Session:
                 self._refuse(raw, refusal)
             else:
                 refusal = await self._take_large(raw, len(message) - begins_at)
+        return refusal is None
 
-    async def _take_large(self, raw: bytes, held: int) -> BadMessage | None:
+    async def _take_large(self, raw: bytes, held: int) -> ClientAnswer | None:
         """Take a call in its turn; returns the refusal if there is no room for those that wait."""
         try:
             call, done = await parsed_in_turn(
                 self._large, self._caller.host, raw, controller_pb2.Call, MAX_ELEMENTS, held=held
             )
         except TooManyElementsError as refused:
-            self._refuse(raw, BadMessage(Error.INVALID_REQUEST, str(refused)))
+            self._refuse(raw, ClientAnswer(error=Error.INVALID_REQUEST, message=str(refused)))
         except TooManyWaitError as refused:
-            refusal = BadMessage(Error.THROTTLING_QUOTA_EXCEEDED, str(refused))
+            refusal = ClientAnswer(error=Error.THROTTLING_QUOTA_EXCEEDED, message=str(refused))
             self._refuse(raw, refusal)
             return refusal
         else:
             self._take(call, done=done)
         return None
 
-    def _refuse(self, raw: bytes, refusal: BadMessage) -> None:
+    def _refuse(self, raw: bytes, refusal: ClientAnswer) -> None:
         """Refuse a call of which no more is parsed than its id and its kind."""
         self._take(controller_pb2.Call.FromString(emptied(raw, _MOST_FIELDS)), refusal)
 
@@ -179,13 +187,14 @@ class Session:
             self._has_changed.clear()
             await self._has_changed.wait()
 
-    def _take(self, call: controller_pb2.Call, refusal: BadMessage | None = None, done: Done | None = None) -> None:
+    def _take(self, call: controller_pb2.Call, refusal: ClientAnswer | None = None, done: Done | None = None) -> None:
         reply = _Reply(request_id=call.request_id)
         self._in_flight += 1
         try:
             reply.kind = kind = kind_in(call)
             if refusal is not None:
-                raise refusal
+                self._answer(reply, refusal)
+                return
             message = getattr(call, kind.name)
             request = kind.request_from(message)
             at_least_offset = at_least_offset_in(message)
@@ -261,8 +270,9 @@ def _calls_in(message: bytes) -> list[tuple[int, int]]:
     return calls
 
 
-def _too_many() -> BadMessage:
-    return BadMessage(Error.THROTTLING_QUOTA_EXCEEDED, f"a message may hold {MAX_CALLS_A_MESSAGE} calls")
+def _too_many() -> ClientAnswer:
+    why = f"a message may hold {MAX_CALLS_A_MESSAGE} calls"
+    return ClientAnswer(error=Error.THROTTLING_QUOTA_EXCEEDED, message=why)
 
 
 def _message_of(reply: _Reply, answer: ClientAnswer) -> controller_pb2.Answer:
