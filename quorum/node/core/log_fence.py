@@ -35,7 +35,7 @@ class HoldReason(enum.StrEnum):
     BELOW_COMMITTED = "below-committed-end"
     """The other log lacks records that are committed here."""
     OTHER_LEADER = "other-leader-of-epoch"
-    """The other quorum has another leader in an epoch that has one here: it uses that epoch a second time."""
+    """The same metadata topic has another leader in an epoch that has one here: the epoch is used a second time."""
 
 
 class Hold(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -113,6 +113,8 @@ def _earlier_time(own: OwnLog, offered: Offered) -> tuple[HoldReason, str] | Non
     known, named = own.leader, offered.leader
     if known is None or named is None or known.epoch != named.epoch or known.leader_id == named.leader_id:
         return None
+    if not own.ids or own.ids[0] not in offered.ids:
+        return None  # the ids say more, once they are known
     what = f"node {known.leader_id} leads epoch {known.epoch} here, and node {named.leader_id} there"
     return HoldReason.OTHER_LEADER, what
 

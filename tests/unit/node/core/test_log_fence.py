@@ -93,6 +93,7 @@ def test_the_own_id_is_found_in_batches() -> None:
 def test_two_leaders_of_one_epoch_are_of_two_histories() -> None:
     own = OwnLog(ids=(X,), committed_end=Offset(30), leader=_leads(1, 7))
     assert _reason(own, Offered(ids=(X,), leader=_leads(2, 7))) is HoldReason.OTHER_LEADER
+    assert _reason(own, Offered(leader=_leads(2, 7))) is None, "its id is not known yet"
     for leader in (None, _leads(1, 7), _leads(2, 8), _leads(2, 6)):
         assert _reason(own, Offered(ids=(X,), leader=leader)) is None
     assert _reason(OWN, Offered(ids=(X,), leader=_leads(2, 7))) is None
