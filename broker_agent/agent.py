@@ -22,6 +22,8 @@ from broker_agent.replication import Leadership
 from broker_agent.watch import watch_log_dirs
 from metadata_log.ids import NodeId, TopicId, Uuid
 from metadata_log.image import MetadataImage
+from metadata_log.offsets import Offset
+from quorum.node.core.checkpoint_jobs import SnapshotLoaded
 from quorum.node.core.ports import HoldChanged, ImagePublished, NodeEvent
 from quorum.node.process.driver import Driver
 
@@ -47,7 +49,10 @@ class Agent:
         partitions: Partitions,
         lifecycle: Lifecycle,
         controllers: Controllers,
+        *,
+        received_end: Offset | None = None,
     ) -> None:
+        """`received_end`: of the received snapshot that the log begins with, or None."""
         self.broker_id: Final = broker_id
         self.incarnation_id: Final = incarnation_id
         self.partitions: Final = partitions
@@ -55,6 +60,7 @@ class Agent:
         self.leadership: Final = Leadership(broker_id, self._local_topic_id)
         self._controllers = controllers
         self._changes = NO_TOPIC_CHANGES
+        self._received_end = received_end
         self._has_changed = asyncio.Event()
         self._disks = asyncio.Lock()
         """Calls of `partitions` are made one at a time."""
@@ -89,6 +95,8 @@ class Agent:
         """Gather what has to be reconciled; called from within the driver's turn."""
         if isinstance(event, HoldChanged):
             self._on_hold()
+        if isinstance(event, SnapshotLoaded):
+            self._received_end = event.end.offset
         if not isinstance(event, ImagePublished):
             return
         self._changes = joined(self._changes, event.before, event.after, event.changes)
@@ -205,7 +213,7 @@ class Agent:
             self._has_changed.clear()
             changes, self._changes = self._changes, NO_TOPIC_CHANGES
             async with self._disks:
-                await asyncio.to_thread(self.partitions.reconcile, self.image, changes)
+                await asyncio.to_thread(self.partitions.reconcile, self.image, changes, self._received_end)
             self._has_staged.set()
             await asyncio.sleep(_RECONCILE_EVERY_S)
 
@@ -252,7 +260,7 @@ class Agent:
 
     async def _compare_now(self) -> Comparison:
         async with self._disks:
-            found = await asyncio.to_thread(self.partitions.compare, self.image)
+            found = await asyncio.to_thread(self.partitions.compare, self.image, self._received_end)
         self._has_staged.set()
         return found
 

@@ -2,8 +2,8 @@
 
 It is the proof that a directory is stale and not foreign. A directory is staged and removed only if the journal names
 its topic id and partition. Entries are bound to the metadata topic's own id: another own id is another log, under
-which the entries prove nothing. Nor do they once the agent's metadata log is gone: what it fetches then may be its
-quorum as of an earlier time. A lost entry or file costs a removal, never a directory.
+which the entries prove nothing. Nor do they once the agent's metadata log is gone, or a received snapshot has taken its
+place: that may be of its quorum as of an earlier time. A lost entry or file costs a removal, never a directory.
 
 The file `agent-journal` is in `metadata.log.dir`, outside the partitions' directories: a directory that is copied in
 brings no proof along. It is text. Each line is a CRC-32C in hexadecimal, a blank, and one of
@@ -11,6 +11,7 @@ brings no proof along. It is text. Each line is a CRC-32C in hexadecimal, a blan
 - `agent-journal VERSION NODE_ID OWN_ID`: the first line. OWN_ID is `-` before the first image.
 - `held TOPIC_ID PARTITION`: the image assigned this replica, or a RemoveTopicRecord named its topic.
 - `clock ELAPSED_MS WALL_MS`: monotonic time over all runs, and the wall clock then.
+- `snapshot END_OFFSET`: the received snapshot that the agent's log began with when the entries were made.
 
 Lines are appended and synced. A line that fails its checksum is skipped: after a crash the last one may be torn.
 """
@@ -56,14 +57,19 @@ class Journal:
         """Why entries of an earlier run were lost, if any were."""
         self.void = 0
         """Entries of an earlier run that prove nothing, because the metadata log is gone."""
+        self.received_end: Offset | None = None
+        """End offset of the received snapshot that the log began with when the entries were made."""
 
     @classmethod
-    def open(cls, files: Files, directory: str, node_id: NodeId, *, log_end: Offset) -> Self:
+    def open(
+        cls, files: Files, directory: str, node_id: NodeId, *, log_end: Offset, received_end: Offset | None = None
+    ) -> Self:
         """Read the journal in `directory`, or begin one.
 
         Args:
             log_end: end offset of the agent's metadata log. 0: the log that the entries are from is gone. They are
                 voided durably, before anything is fetched.
+            received_end: end offset of the received snapshot that took its place last, or None.
 
         Raises:
             NewerFileError: a later release wrote it. OSError: the disk failed.
@@ -71,9 +77,10 @@ class Journal:
         journal = cls(files, directory, node_id)
         if files.exists(journal._path):
             journal._read()
-        if log_end == 0:
+        if log_end == 0 or received_end != journal.received_end:
             journal.void = len(journal._held)
             journal._held.clear()
+            journal.received_end = received_end
         journal._rewrite()
         return journal
 
@@ -83,6 +90,15 @@ class Journal:
             return 0
         void = len(self._held)
         self.metadata_topic_id = metadata_topic_id
+        self._held.clear()
+        self._rewrite()
+        return void
+
+    def on_received(self, end: Offset | None) -> int:
+        """Take note of the received snapshot that the log begins with; return how many entries a new one voids."""
+        if end == self.received_end:
+            return 0
+        void, self.received_end = len(self._held), end
         self._held.clear()
         self._rewrite()
         return void
@@ -151,6 +167,9 @@ class Journal:
                 return False
             self._held.add((topic_id, partition))
             return True
+        if words[0] == "snapshot" and len(words) == 2 and numbers[0] is not None:
+            self.received_end = Offset(numbers[0])
+            return True
         if words[0] == "clock" and len(words) == 3 and numbers[0] is not None and numbers[1] is not None:
             self.elapsed_ms, self.wall_ms = numbers[0], numbers[1]
             return True
@@ -171,6 +190,8 @@ class Journal:
         own = "-" if self.metadata_topic_id is None else id_text(self.metadata_topic_id)
         texts = [f"{JOURNAL_FILE} {_VERSION} {self._node_id} {own}"]
         texts += [f"held {id_text(topic_id)} {partition}" for topic_id, partition in sorted(self._held)]
+        if self.received_end is not None:
+            texts.append(f"snapshot {self.received_end}")
         if self.wall_ms is not None:
             texts.append(_clock(self.elapsed_ms, self.wall_ms))
         data = b"".join(_line(text) for text in texts)

@@ -181,7 +181,7 @@ def _agent(
         files,
         broker_id,
         directories,
-        Journal.open(files, config.metadata_log_dir, broker_id, log_end=opened.storage.end.offset),
+        _journal(files, config, opened),
         delete_delay_ms=config.delete_topic_delay_ms,
         wall_ms=lambda: time.time_ns() // _NS_PER_MS,
         monotonic_ms=lambda: time.monotonic_ns() // _NS_PER_MS,
@@ -195,6 +195,17 @@ def _agent(
         partitions,
         Lifecycle(heartbeat_interval_ms=config.heartbeat_interval_ms),
         Controllers(client, registration),
+        received_end=None if opened.committed is None else opened.committed.received_end,
+    )
+
+
+def _journal(files: OsFiles, config: NodeConfig, opened: OpenedReplica) -> Journal:
+    return Journal.open(
+        files,
+        config.metadata_log_dir,
+        NodeId(config.node_id),
+        log_end=opened.storage.end.offset,
+        received_end=None if opened.committed is None else opened.committed.received_end,
     )
 
 

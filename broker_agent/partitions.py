@@ -6,7 +6,7 @@ disk and are made one at a time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TypeVar
 
 import msgspec
@@ -16,14 +16,16 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from broker_agent import storage
 from broker_agent.changes import NO_TOPIC_CHANGES, TopicChanges
 from broker_agent.comparison import Comparison, compared
-from broker_agent.journal import Journal, Replica
-from broker_agent.reconciler import Make, NotUnderstood, Plan, SetAside, Stage, assigned, plan
+from broker_agent.journal import Journal
+from broker_agent.proof import Proof
+from broker_agent.reconciler import Make, NotUnderstood, Plan, SetAside, Stage, plan
 from broker_agent.removal import Removals
 from broker_agent.storage import LogDirFailedError, PartitionDirectory, StagedDirectory
 from metadata_log.errors import MetadataLogError
 from metadata_log.files.port import Files
 from metadata_log.ids import DirectoryId, NodeId, TopicId, id_text
 from metadata_log.image import MetadataImage
+from metadata_log.offsets import Offset
 from metadata_log.tools.times import time_text
 from quorum.node.core.view import NodeView
 from quorum.node.process.health import Check
@@ -72,13 +74,9 @@ class Partitions:
         self._new_token = new_token
         self._in_use: dict[str, PartitionDirectory] = {}
         self._judged_all = False
-        self._journal = journal
+        self._proof = Proof(journal, broker_id)
         self.not_understood: dict[tuple[TopicId, int], str] = {}
         """Replicas that get no directory, and why: each is said once."""
-        self._image: MetadataImage | None = None
-        """The last that was reconciled."""
-        self._is_bound = False
-        """The last image had the own id that the journal is bound to."""
 
     @property
     def in_use(self) -> tuple[PartitionDirectory, ...]:
@@ -134,18 +132,7 @@ class Partitions:
         Raises:
             OSError: a log directory cannot be read.
         """
-        if self._journal.fault is not None:
-            log.warning(
-                "the agent's journal is damaged",
-                why=self._journal.fault,
-                what="stale directories of lost entries are quarantined, not deleted",
-            )
-        if self._journal.void:
-            log.warning(
-                "the agent's metadata log is gone: what was assigned by it proves nothing any more",
-                replicas=self._journal.void,
-                what="directories that the log fetched now does not assign are quarantined, not deleted",
-            )
+        self._proof.open()
         for log_dir in tuple(self.log_dirs.values()):
             self._on_disk(log_dir, self._open_log_dir, log_dir)
 
@@ -158,15 +145,19 @@ class Partitions:
         self._removals.open(log_dir)
         self._in_use |= {directory.path: directory for directory in found}
 
-    def reconcile(self, image: MetadataImage, changes: TopicChanges) -> Plan:
+    def reconcile(self, image: MetadataImage, changes: TopicChanges, received_end: Offset | None = None) -> Plan:
         """Bring the directories in step with the image; the first time all of them, then those of changed topics.
 
         A log directory that fails meanwhile goes offline.
 
+        Args:
+            image: what should be there.
+            changes: what differs from the image before.
+            received_end: end offset of the received snapshot that the image's log begins with, or None.
+
         Raises:
             OSError: the metadata's log directory failed, or the last one; the rest is planned again by the next call.
         """
-        self._image = image
         topic_ids: set[TopicId] = set(changes.changed)
         if self._judged_all:
             names = {topic.name for each in topic_ids if (topic := image.topics.topic(each)) is not None}
@@ -174,18 +165,18 @@ class Partitions:
         else:
             topic_ids = set(image.topics.by_id)
             present = list(self._in_use.values())
-        new = self._prove(image, topic_ids, present, changes.removed)
-        todo = plan(image, self._broker_id, self.log_dirs, present, topic_ids, self._proves)
+        new = self._proof.take(image, topic_ids, present, changes.removed, received_end)
+        self._judge_staged()
+        todo = plan(image, self._broker_id, self.log_dirs, present, topic_ids, self._proof.proves)
         if self.offline:  # a replica that is not new may be on the disk that failed
             todo = msgspec.structs.replace(
                 todo, make=tuple(make for make in todo.make if (make.topic_id, make.partition) in new)
             )
         self._carry_out(todo)
         if not self._judged_all and not self.offline:
-            staged = {each.replica for each in self.staged}
-            used = {(each.topic_id, each.partition) for each in self._in_use.values()}
-            wanted = {*assigned(image, self._broker_id, topic_ids)}
-            self._journal.keep_only(lambda each: each in wanted or each in used or each in staged)
+            staged = [each.replica for each in self.staged if each.replica is not None]
+            used = [(each.topic_id, each.partition) for each in self._in_use.values() if each.topic_id is not None]
+            self._proof.keep_only({*staged, *used})
         self._judged_all = True
         return todo
 
@@ -201,7 +192,7 @@ class Partitions:
         for strange in todo.not_understood:
             self._say_not_understood(strange)
 
-    def compare(self, image: MetadataImage) -> Comparison:
+    def compare(self, image: MetadataImage, received_end: Offset | None = None) -> Comparison:
         """Compare every log directory with what the agent believes is in it, then reconcile all.
 
         Raises:
@@ -222,7 +213,7 @@ class Partitions:
                 what="it is made again, empty, if the image assigns it",
             )
         self._judged_all = False
-        todo = self.reconcile(image, NO_TOPIC_CHANGES)
+        todo = self.reconcile(image, NO_TOPIC_CHANGES, received_end)
         return compared(before, self._in_use, gone, todo, self.offline)
 
     def differs(self, log_dir: str, name: str) -> bool:
@@ -258,7 +249,7 @@ class Partitions:
             self._fail(error)
 
     def _fail(self, error: LogDirFailedError) -> None:
-        if error.log_dir == self._journal.directory:
+        if error.log_dir == self._proof.journal.directory:
             raise error  # the metadata log's own disk: a Kafka broker ends, too
         left = {directory_id: path for directory_id, path in self.log_dirs.items() if path != error.log_dir}
         if not left:
@@ -284,57 +275,29 @@ class Partitions:
             OSError: as `reconcile`.
         """
         try:
-            due = self._removals.due(self._may_go)
+            due = self._removals.due(self._proof.may_go)
         except LogDirFailedError as error:
             self._fail(error)
             due = []
         for each in due:
             self._on_disk(each.log_dir, self._removals.remove, each)
-        return self._removals.next_ms(self._may_go)
+        return self._removals.next_ms(self._proof.may_go)
 
-    def _prove(
-        self,
-        image: MetadataImage,
-        topic_ids: Iterable[TopicId],
-        present: Iterable[PartitionDirectory],
-        removed: frozenset[TopicId],
-    ) -> set[Replica]:
-        """Note what this image proves, before any directory is made or moved; return what is new to this broker."""
-        own = image.topics.own_id
-        self._is_bound = own is not None
-        wanted = {*assigned(image, self._broker_id, topic_ids)}
-        if own is None:
-            return wanted
-        former, void = self._journal.metadata_topic_id, self._journal.bind(own)
-        if void:
+    def _judge_staged(self) -> None:
+        """Give staged replicas that the image assigns again their whole delay, from when it assigns them no more."""
+        try:
+            self._removals.on_image(self._proof.is_assigned)
+        except LogDirFailedError as error:
+            self._fail(error)
+        if self._judged_all:
+            return
+        for each in self._removals.kept(self._proof.may_go):
             log.warning(
-                "the metadata topic has another id: what was assigned under the former proves nothing any more",
-                former=_id(former),
-                now=id_text(own),
-                replicas=void,
-                what="directories that this log does not assign are quarantined, not deleted",
+                "a staged directory is not removed",
+                path=each.path,
+                why="nothing proves that it was this broker's, or the metadata log assigns it again",
+                what="remove it by hand, or move it back under its partition's name",
             )
-        new = {each for each in wanted if not self._journal.proves(*each)}
-        gone = ((each.topic_id, each.partition) for each in present if each.topic_id in removed)
-        self._journal.add([*wanted, *((each, index) for each, index in gone if each is not None)])
-        if not self._judged_all:
-            for each in self._removals.kept(self._may_go):
-                log.warning(
-                    "a staged directory is not removed",
-                    path=each.path,
-                    why="nothing proves that it was this broker's, or the metadata log assigns it again",
-                    what="remove it by hand, or move it back under its partition's name",
-                )
-        return new
-
-    def _proves(self, topic_id: TopicId, partition: int) -> bool:
-        return self._is_bound and self._journal.proves(topic_id, partition)
-
-    def _may_go(self, topic_id: TopicId, partition: int) -> bool:
-        """Return True if a staged replica was this broker's, and the image does not assign it to this broker now."""
-        if self._image is None or not self._proves(topic_id, partition):
-            return False
-        return (topic_id, partition) not in assigned(self._image, self._broker_id, (topic_id,))
 
     def _stage(self, stage: Stage) -> None:
         staged = self._removals.stage(stage.directory)

@@ -48,6 +48,8 @@ class Removals:
         self._wall_ms = wall_ms
         self._monotonic_ms = monotonic_ms
         self._staged: list[StagedDirectory] = []
+        self._back: set[str] = set()
+        """Paths of those that the image assigns again."""
         self._began_ms = monotonic_ms()
         self._before_ms = journal.elapsed_ms
         self._seen = (wall_ms(), self._began_ms)
@@ -118,6 +120,22 @@ class Removals:
             storage.remove(self._files, each)
         self._staged.remove(each)
         log.info("removed a stale partition", path=each.path)
+
+    def on_image(self, is_assigned: Callable[[TopicId, int], bool]) -> None:
+        """Let the delay of a replica begin again when an image assigns it, and when it does not any more.
+
+        Raises:
+            LogDirFailedError: its disk failed.
+        """
+        for index, each in enumerate(self._staged):
+            is_back = each.replica is not None and is_assigned(*each.replica)
+            if is_back != (each.path in self._back):
+                self._back ^= {each.path}
+                self._staged[index] = again = msgspec.structs.replace(each, times=self._new_times())
+                with storage.on_disk(each.log_dir):
+                    storage.write_times(self._files, again)
+                if not is_back:
+                    _tell_waits(again)
 
     def kept(self, may_go: Callable[[TopicId, int], bool]) -> list[StagedDirectory]:
         """Return what is staged and not removed: nothing proves it to be this broker's, or the image assigns it."""

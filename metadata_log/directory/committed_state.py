@@ -25,10 +25,15 @@ class CommittedState(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     Attributes:
         high_watermark: all before it is committed. 0: nothing is, and `topic_id` alone is accepted from a leader.
         topic_id: the metadata topic's own id, or None where none was committed.
+        received_end: end offset of the received snapshot that took the log's place last, or None. Nothing shows that
+            the log before it was this one's.
+        held: the reason for which the agent holds, or None.
     """
 
     high_watermark: Offset
     topic_id: TopicId | None = None
+    received_end: Offset | None = None
+    held: str | None = None
 
     def is_reached_by(self, image_end: Offset, topic_id: TopicId | None) -> bool:
         """Return True if an image that ends there and has that own id is as far as this."""
@@ -41,6 +46,8 @@ def format_committed_state(state: CommittedState) -> bytes:
         "highWatermark": state.high_watermark,
         "metadataTopicId": None if state.topic_id is None else id_text(state.topic_id),
         "data_version": 0,
+        **({} if state.received_end is None else {"receivedSnapshotEnd": state.received_end}),
+        **({} if state.held is None else {"held": state.held}),
     }
     return json.dumps(content, separators=(",", ":")).encode()
 
@@ -57,15 +64,25 @@ def parse_committed_state(data: bytes, path: str) -> CommittedState:
         version, offset, topic_id = content["data_version"], content["highWatermark"], content["metadataTopicId"]
         if type(version) is int and version > 0:
             raise NewerFileError(path, f"data_version {version} is not known: it was written by newer software")
-        if version != 0 or type(offset) is not int or not 0 <= offset <= LARGEST_OFFSET:
+        received, held = content.get("receivedSnapshotEnd"), content.get("held")
+        if version != 0 or not _is_offset(offset) or not (received is None or _is_offset(received)):
             raise ValueError(offset)
+        if held is not None and type(held) is not str:
+            raise ValueError(held)
         return CommittedState(
-            high_watermark=Offset(offset), topic_id=None if topic_id is None else parse_topic_id(topic_id)
+            high_watermark=Offset(offset),
+            topic_id=None if topic_id is None else parse_topic_id(topic_id),
+            received_end=received,
+            held=held,
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, InvalidIdError) as error:
         raise CorruptFileError(
             path, "it is no committed state: move the metadata log's directory aside, so that it is fetched again"
         ) from error
+
+
+def _is_offset(value: object) -> bool:
+    return type(value) is int and 0 <= value <= LARGEST_OFFSET
 
 
 def read_committed_state(files: Files, directory: str) -> CommittedState | None:

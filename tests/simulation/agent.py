@@ -15,6 +15,7 @@ from metadata_log.directory import read_meta_properties, write_partition_metadat
 from metadata_log.errors import DirectoryError
 from metadata_log.files.simulated_files import SimulatedCrash
 from metadata_log.ids import NodeId, TopicId
+from quorum.node.core.checkpoint_jobs import SnapshotLoaded
 from quorum.node.core.ports import HoldChanged, ImagePublished, NodeEvent
 from tests.simulation.life import Life
 from tests.simulation.node import DATA, Node
@@ -58,11 +59,18 @@ class AgentNode(Node):
             self.clock.set_wall((3_600_000, -3_600_000)[boot % 2])
         if boot % 2:
             self._copy_foreign_in()
+        self._received_end = None if self.opened.committed is None else self.opened.committed.received_end
         self.partitions = Partitions(
             self.files,
             NodeId(self.node_id),
             {directory_id: DATA},
-            Journal.open(self.files, DATA, NodeId(self.node_id), log_end=self.opened.storage.end.offset),
+            Journal.open(
+                self.files,
+                DATA,
+                NodeId(self.node_id),
+                log_end=self.opened.storage.end.offset,
+                received_end=self._received_end,
+            ),
             delete_delay_ms=self.cluster.setup.delete_delay_ms,
             wall_ms=self.clock.wall_ms,
             monotonic_ms=self.clock.monotonic_ms,
@@ -101,6 +109,8 @@ class AgentNode(Node):
 
     def on_event(self, event: NodeEvent) -> None:
         super().on_event(event)
+        if type(event) is SnapshotLoaded:
+            self._received_end = event.end.offset
         if type(event) is HoldChanged and event.hold is not None:
             self.world.note("an agent holds")
         if type(event) is not ImagePublished:
@@ -127,7 +137,7 @@ class AgentNode(Node):
         changes, self._changes = self._changes, NO_TOPIC_CHANGES
         self._look_at_time()
         try:
-            done = self.partitions.reconcile(self.executor.image, changes)
+            done = self.partitions.reconcile(self.executor.image, changes, self._received_end)
         except SimulatedCrash:
             self.end(power=self.dies_by_power)
         except OSError as error:

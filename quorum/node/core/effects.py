@@ -80,6 +80,8 @@ class Effects:
         self._named: dict[int, CommittedBatch] = {}
         self.committed_batches: CommittedBatches | None = None
         """Those that this replica names in its Fetches; None for a voter, whose log its vote protects."""
+        self.before_install: Callable[[Offset], None] | None = None
+        """Stages what must be durable before a received snapshot that ends there takes the log's place."""
         self.stage_install: Callable[[OffsetAndEpoch], WriteOp]
         """What puts a received snapshot in place of the log; given by who keeps the snapshots."""
         self._static_voters: tuple[NodeId, ...] = ()
@@ -175,6 +177,8 @@ class Effects:
         return True
 
     def _stage(self, write: Write) -> None:
+        if self.before_install is not None and isinstance(write, InstallSnapshot):
+            self.before_install(write.end_offset)
         self._sequence += 1
         completion: Completion
         if isinstance(write, PersistQuorumState):

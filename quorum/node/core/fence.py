@@ -6,7 +6,9 @@ how answers travel. While a replica holds, the core hears that its Fetch failed:
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
+
+import msgspec
 
 from metadata_log.directory import CommittedState
 from metadata_log.ids import NodeId, TopicId
@@ -21,6 +23,7 @@ from quorum.node.core.opened import OpenedReplica
 from quorum.node.core.ports import HoldChanged, PeerAnswered
 from quorum.node.core.replica_context import ReplicaContext
 
+_HELD: Final = "it held before this start, and the leader has not shown since that it has this log's committed records"
 KEEP_EVERY_MS: Final = 1000
 """What is committed is written down no more often, but with each checkpoint."""
 
@@ -30,17 +33,23 @@ class Fence:
 
     def __init__(self, executor: ReplicaContext, opened: OpenedReplica, effects: Effects, *, keeps: bool) -> None:
         self.held: Hold | None = None
+        self._is_told = True
         self._executor = executor
         self._effects = effects
         self._directory = opened.directory
         self._keeps = keeps
         if keeps:
             effects.committed_batches = CommittedBatches(opened.committed_batch)
+            effects.before_install = self._before_install
         self._kept = CommittedState(high_watermark=Offset(0)) if opened.committed is None else opened.committed
+        if self._kept.held is not None:
+            self.held = Hold(reason=HoldReason(self._kept.held), what=_HELD, own_id=self._kept.topic_id, other_id=None)
+            self._is_told = False
         self._kept_ms = executor.clock.monotonic_ms
         self._kept_checkpoint = opened.checkpoints[-1].end if opened.checkpoints else None
         self._later: list[tuple[Offset, tuple[TopicId | None, ...]]] = []
         self._refused_snapshot: OffsetAndEpoch | None = None
+        self._lower_since_ms: int | None = None
         self._names: tuple[TopicId | None, ...] = ()
         """Changes of the own id in the answer that was judged last."""
 
@@ -72,7 +81,9 @@ class Fence:
     def hold(self, hold: Hold, peer: str) -> None:
         """From here on this replica holds; it is told once for each reason."""
         before, self.held = self.held, hold
-        if before is None or (before.reason, before.other_id) != (hold.reason, hold.other_id):
+        is_told, self._is_told = self._is_told, True
+        if not is_told or before is None or (before.reason, before.other_id) != (hold.reason, hold.other_id):
+            self._keep_hold()
             self._executor.tell(HoldChanged(hold=hold, directory=self._directory, peer=peer))
 
     def on_taken(self, event: PeerAnswered, log_end_before: Offset) -> None:
@@ -80,6 +91,7 @@ class Fence:
         executor, response = self._executor, event.response
         if not isinstance(response, FetchResponse) or not self._is_leaders(event, response):
             return
+        self._lower_since_ms = None
         if response.records and executor.machine.log_end_offset > log_end_before:
             self._note_names(executor.machine.log_end_offset)
         self._go_on(str(event.destination_id))
@@ -87,6 +99,7 @@ class Fence:
     def _go_on(self, peer: str) -> None:
         if self.held is not None:
             self.held = self._refused_snapshot = None
+            self._keep_hold()
             self._executor.tell(HoldChanged(hold=None, directory=self._directory, peer=peer))
 
     def judge_snapshot(self, end: OffsetAndEpoch, image: MetadataImage) -> str | None:
@@ -109,13 +122,14 @@ class Fence:
             ids=executor.gate.own_ids,
             committed_end=machine.high_watermark,
             leader=_leader_of(machine.leader_id, machine.epoch),
+            epoch=machine.epoch,
             names_later=later,
         )
 
     def _offered(self, event: PeerAnswered, response: FetchResponse) -> Offered:
         leader = _leader_of(response.leader_id, response.leader_epoch)
         if not self._is_leaders(event, response):
-            return Offered(ids=response.own_ids, leader=leader)
+            return Offered(ids=response.own_ids, leader=leader, lower_for_ms=self._lower_for_ms(leader))
         end_wanted: Offset | None = None
         if response.diverging is not None:
             end_wanted = self._executor.machine.truncation_for(response.diverging)
@@ -129,6 +143,14 @@ class Fence:
             lacks_committed=response.has_committed_batch is False,
             names=names_in(response.records, own_id),
         )
+
+    def _lower_for_ms(self, leader: LeaderAndEpoch | None) -> int:
+        machine, now_ms = self._executor.machine, self._executor.clock.monotonic_ms
+        if not self._keeps or leader is None or leader.epoch >= machine.epoch:
+            return 0
+        if self._lower_since_ms is None:
+            self._lower_since_ms = now_ms
+        return now_ms - self._lower_since_ms
 
     def _is_leaders(self, event: PeerAnswered, response: FetchResponse) -> bool:
         machine = self._executor.machine
@@ -158,11 +180,24 @@ class Fence:
         now_ms, has_checkpoint = self._executor.clock.monotonic_ms, newest_checkpoint != self._kept_checkpoint
         if has_checkpoint or now_ms >= self._kept_ms + KEEP_EVERY_MS:
             self._kept_ms, self._kept_checkpoint = now_ms, newest_checkpoint
-            self._kept = CommittedState(
+            self._keep(
                 high_watermark=self._executor.machine.high_watermark,
                 topic_id=next(iter(self._executor.gate.own_ids), None),
             )
-            self._effects.keep_committed(self._kept)
+
+    def _keep_hold(self) -> None:
+        """Keep a hold beside an earlier time over a restart: nothing else would show it, once that log is longer."""
+        is_kept = self.held is not None and self.held.reason is not HoldReason.OTHER_TOPIC
+        held = self.held.reason.value if self.held is not None and is_kept else None
+        if self._keeps and held != self._kept.held:
+            self._keep(held=held)
+
+    def _before_install(self, end: Offset) -> None:
+        self._keep(received_end=end)
+
+    def _keep(self, **changes: Any) -> None:
+        self._kept = msgspec.structs.replace(self._kept, **changes)
+        self._effects.keep_committed(self._kept)
 
     @property
     def _is_news(self) -> bool:

@@ -20,7 +20,7 @@ import msgspec
 from metadata_log.errors import MetadataLogError
 from metadata_log.format.batch import batch_values, iter_batches
 from metadata_log.ids import METADATA_TOPIC_NAME, NodeId, TopicId, id_text
-from metadata_log.offsets import Epoch, Offset
+from metadata_log.offsets import NO_EPOCH, Epoch, Offset
 from metadata_log.records import RemoveTopicRecord, TopicRecord, decode_record
 
 _NAME: Final = METADATA_TOPIC_NAME.encode()
@@ -36,6 +36,13 @@ class HoldReason(enum.StrEnum):
     """The other log lacks records that are committed here."""
     OTHER_LEADER = "other-leader-of-epoch"
     """The same metadata topic has another leader in an epoch that has one here: the epoch is used a second time."""
+
+    LOWER_EPOCH = "lower-epoch"
+    """The same metadata topic is led in an epoch below one that is known here, and has been for a while."""
+
+
+LASTS_MS: Final = 10_000
+"""A leader that was cut off names its former epoch, but it resigns long before."""
 
 
 class Hold(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -64,6 +71,8 @@ class OwnLog(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     committed_end: Offset
     leader: LeaderAndEpoch | None = None
     """The leader that it knows; None: none."""
+    epoch: Epoch = NO_EPOCH
+    """The epoch that it knows."""
     names_later: tuple[TopicId | None, ...] = ()
     """Changes of the own id past the committed end, in order; None: removed."""
 
@@ -77,6 +86,8 @@ class Offered(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Our log would have to be cut to this offset, or to begin with a snapshot that ends there."""
     leader: LeaderAndEpoch | None = None
     """The leader that the answer names; None: none."""
+    lower_for_ms: int = 0
+    """For so long, answers have named leaders of lower epochs alone."""
     lacks_committed: bool = False
     """The other log has not the newest batch that is committed here."""
     names: tuple[TopicId | None, ...] = ()
@@ -111,10 +122,13 @@ def _earlier_time(own: OwnLog, offered: Offered) -> tuple[HoldReason, str] | Non
         what = f"the other log has not the records that are committed here before offset {own.committed_end}"
         return HoldReason.BELOW_COMMITTED, what
     known, named = own.leader, offered.leader
-    if known is None or named is None or known.epoch != named.epoch or known.leader_id == named.leader_id:
-        return None
-    if not own.ids or own.ids[0] not in offered.ids:
+    if named is None or not own.ids or own.ids[0] not in offered.ids:
         return None  # the ids say more, once they are known
+    if named.epoch < own.epoch and offered.lower_for_ms >= LASTS_MS:
+        what = f"node {named.leader_id} leads epoch {named.epoch} there, below the epoch {own.epoch} that is known here"
+        return HoldReason.LOWER_EPOCH, what
+    if known is None or known.epoch != named.epoch or known.leader_id == named.leader_id:
+        return None
     what = f"node {known.leader_id} leads epoch {known.epoch} here, and node {named.leader_id} there"
     return HoldReason.OTHER_LEADER, what
 

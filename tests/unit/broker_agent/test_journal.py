@@ -110,6 +110,21 @@ def test_entries_prove_nothing_once_the_metadata_log_is_gone() -> None:
     assert [name.startswith("a-0.") and name.endswith("-stray") for name in _names(files)] == [True]
 
 
+def test_entries_prove_nothing_once_a_received_snapshot_has_taken_the_logs_place() -> None:
+    files, now = _files(), [0]
+    held, gone = image_of(OWN, topic(1, "a"), partition(1)), image_of(OWN)
+    agent = _partitions(files, now)
+    agent.reconcile(held, NO_TOPIC_CHANGES)
+    agent.reconcile(gone, TopicChanges(changed=frozenset({topic_id(1)})), Offset(50))
+    assert not agent.staged
+    assert [name.startswith("a-0.") and name.endswith("-stray") for name in _names(files)] == [True]
+    agent.reconcile(held, TopicChanges(changed=frozenset({topic_id(1)})), Offset(50))
+    for end, void in ((Offset(50), 0), (Offset(51), 1), (Offset(51), 0), (None, 0)):
+        journal = Journal.open(files, "/data", NodeId(1), log_end=Offset(60), received_end=end)
+        assert (journal.void, journal.received_end) == (void, end), end
+        assert journal.proves(topic_id(1), 0) is (end == 50)
+
+
 def test_a_damaged_line_costs_its_own_entry_alone() -> None:
     files = _files()
     journal = _opened(files)

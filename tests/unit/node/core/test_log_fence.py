@@ -8,7 +8,7 @@ from metadata_log.format.batch import build_batch
 from metadata_log.ids import METADATA_TOPIC_NAME, NodeId, TopicId
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.records import MetadataRecord, RemoveTopicRecord, TopicRecord, encode_record
-from quorum.node.core.log_fence import Hold, HoldReason, LeaderAndEpoch, Offered, OwnLog, judge, names_in
+from quorum.node.core.log_fence import LASTS_MS, Hold, HoldReason, LeaderAndEpoch, Offered, OwnLog, judge, names_in
 
 X, Y, Z = (TopicId(bytes([n]) * 16) for n in (1, 2, 3))
 OWN = OwnLog(ids=(X,), committed_end=Offset(30))
@@ -97,6 +97,15 @@ def test_two_leaders_of_one_epoch_are_of_two_histories() -> None:
     for leader in (None, _leads(1, 7), _leads(2, 8), _leads(2, 6)):
         assert _reason(own, Offered(ids=(X,), leader=leader)) is None
     assert _reason(OWN, Offered(ids=(X,), leader=_leads(2, 7))) is None
+
+
+def test_a_leader_of_a_lower_epoch_is_of_an_earlier_time_if_it_lasts() -> None:
+    own = OwnLog(ids=(X,), committed_end=Offset(30), epoch=Epoch(7))
+    lasting = Offered(ids=(X,), leader=_leads(2, 6), lower_for_ms=LASTS_MS)
+    assert _reason(own, lasting) is HoldReason.LOWER_EPOCH
+    assert _reason(own, Offered(ids=(X,), leader=_leads(2, 6), lower_for_ms=LASTS_MS - 1)) is None
+    assert _reason(own, Offered(ids=(X,), leader=_leads(2, 7), lower_for_ms=LASTS_MS)) is None
+    assert _reason(own, Offered(leader=_leads(2, 6), lower_for_ms=LASTS_MS)) is None, "its id is not known yet"
 
 
 def _leads(node_id: int, epoch: int) -> LeaderAndEpoch:

@@ -10,11 +10,17 @@ from metadata_log.files.port import read_file, replace_file
 from metadata_log.files.simulated_files import SimulatedFiles
 from metadata_log.ids import METADATA_TOPIC_NAME, TopicId
 from metadata_log.offsets import OffsetAndEpoch
+from metadata_log.storage.file_log import LogConfig
+from quorum.node.core.checkpoint_jobs import SnapshotLoaded
 from quorum.node.core.log_fence import HoldReason
 from quorum.node.core.ports import HoldChanged
+from quorum.node.core.retention import SnapshotConfig
 from tests.support.node_cluster import Cluster
 from tests.support.node_requests import DATA
 from tests.support.simulated_node import Node, Observer
+
+SMALL = LogConfig(segment_bytes=1000, cache_bytes=600)
+OFTEN = SnapshotConfig(max_new_record_bytes=800, retention_bytes=1, settle_ms=0)
 
 
 def _created(cluster: Cluster, *names: str) -> None:
@@ -198,6 +204,86 @@ def test_an_observer_holds_beside_its_own_quorum_as_of_an_earlier_time_until_it_
     cluster.run_until(lambda: _has(observer, "after"))
     assert not _has(observer, "lost")
     assert not _holds(observer)
+
+
+def test_a_hold_beside_an_earlier_time_outlives_a_restart() -> None:
+    """The leader has trimmed its log past ours by then, so that it cannot say what it lacks."""
+    cluster = Cluster(3, seed=3, log=SMALL, snapshots=OFTEN)
+    observer = cluster.add_observer()
+    cluster.start()
+    cluster.elect()
+    cluster.add_broker()
+    _created(cluster, "n0")
+    cluster.run_until(lambda: _has(observer, "n0"))
+    earlier = [_copied(node.files) for node in _controllers(cluster)]
+    _restart(cluster)
+    _created(cluster, "lost")
+    cluster.run_until(lambda: _has(observer, "lost"))
+    cluster.run_for(2_000)
+    _restart(cluster, earlier)
+    cluster.run_until(lambda: _holds(observer))
+    end = _log_end(observer)
+    _created(cluster, *(f"m{number}" for number in range(30)))
+    assert cluster.elect().executor.log.start_offset > end.offset
+    cluster.run_for(2_000)
+    observer.crash()
+    observer.start()
+    assert _holds(observer)
+    cluster.run_for(20_000)
+    assert _holds(observer)
+    assert _told(observer)[-1] in (HoldReason.OTHER_LEADER, HoldReason.BELOW_COMMITTED)
+    assert _log_end(observer) == end
+    assert _has(observer, "lost")
+    observer.crash()
+    own_id, token = observer.executor.gate.own_ids[0], observer.node_id.to_bytes(16, "big")
+    release(observer.files, [DATA], DATA, own_id=own_id, accepted_id=own_id, new_token=lambda: token)
+    observer.start()
+    cluster.run_until(lambda: _has(observer, "m29"))
+    assert not _holds(observer)
+
+
+def test_what_a_received_snapshot_replaces_is_noted_before_it_does() -> None:
+    cluster = Cluster(3, seed=3, log=SMALL, snapshots=OFTEN)
+    cluster.start()
+    cluster.elect()
+    cluster.add_broker()
+    observer = cluster.add_observer()
+    observer.start()
+    cluster.run_for(2_000)
+    observer.crash()
+    _created(cluster, *(f"n{number}" for number in range(30)))
+    observer.start()
+    cluster.run_until(lambda: _has(observer, "n29"))
+    cluster.run_for(2_000)
+    state = read_committed_state(observer.files, f"{DATA}/{METADATA_DIRECTORY}")
+    assert state is not None
+    installed = [event.end.offset for event in observer.events if isinstance(event, SnapshotLoaded)]
+    assert state.received_end == installed[-1] > 0
+    assert observer.executor.log.start_offset >= installed[-1]
+
+
+@pytest.mark.parametrize("restarted", [False, True], ids=["alive", "restarted"])
+def test_an_observer_holds_beside_its_own_quorum_in_a_lower_epoch(restarted: bool) -> None:
+    cluster, observer = _started()
+    earlier = [_copied(node.files) for node in _controllers(cluster)]
+    for _ in range(3):
+        _restart(cluster)
+        cluster.elect()
+    _created(cluster, "lost")
+    cluster.run_until(lambda: _has(observer, "lost"))
+    cluster.run_for(2_000)
+    end = _log_end(observer)
+    if restarted:
+        observer.crash()
+    _restart(cluster, earlier)
+    assert cluster.elect().executor.machine.epoch < end.epoch
+    if restarted:
+        observer.start()
+    cluster.run_until(lambda: _holds(observer))
+    hold = observer.executor.fence.held
+    assert hold is not None
+    assert hold.reason is HoldReason.LOWER_EPOCH
+    assert _log_end(observer) == end
 
 
 def test_an_observer_holds_beside_its_own_quorum_whose_epoch_has_another_leader_now() -> None:

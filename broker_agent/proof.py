@@ -1,0 +1,110 @@
+"""The proof for moving and removing directories: the journal, and the image that the agent reconciles with.
+
+Decides: which entries the journal gets, when they are void, and which staged replica may go. Must not know directories'
+places. Its calls block on the journal's disk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Final
+
+import structlog
+
+from broker_agent.journal import Journal, Replica
+from broker_agent.reconciler import assigned
+from broker_agent.storage import PartitionDirectory
+from metadata_log.ids import NodeId, TopicId, id_text
+from metadata_log.image import MetadataImage
+from metadata_log.offsets import Offset
+
+_QUARANTINED: Final = "directories that this log does not assign are quarantined, not deleted"
+
+log = structlog.get_logger("broker_agent")
+
+
+class Proof:
+    """One agent's."""
+
+    def __init__(self, journal: Journal, broker_id: NodeId) -> None:
+        self.journal: Final = journal
+        self._broker_id = broker_id
+        self._image: MetadataImage | None = None
+        """The last that was reconciled."""
+        self._is_bound = False
+        """It had the own id that the journal is bound to."""
+
+    def open(self) -> None:
+        """Say what of the journal was lost, or proves nothing."""
+        if self.journal.fault is not None:
+            log.warning(
+                "the agent's journal is damaged",
+                why=self.journal.fault,
+                what="stale directories of lost entries are quarantined, not deleted",
+            )
+        _say_gone(self.journal.void)
+
+    def take(
+        self,
+        image: MetadataImage,
+        topic_ids: Iterable[TopicId],
+        present: Iterable[PartitionDirectory],
+        removed: frozenset[TopicId],
+        received_end: Offset | None,
+    ) -> set[Replica]:
+        """Note what this image proves, before any directory is made or moved; return what is new to this broker.
+
+        Args:
+            image: the metadata.
+            topic_ids: topics that are reconciled.
+            present: directories that are judged.
+            removed: topics that a record of this log removed.
+            received_end: end offset of the received snapshot that the image's log begins with, or None.
+        """
+        self._image = image
+        _say_gone(self.journal.on_received(received_end))
+        own = image.topics.own_id
+        self._is_bound = own is not None
+        wanted = {*assigned(image, self._broker_id, topic_ids)}
+        if own is None:
+            return wanted
+        former, void = self.journal.metadata_topic_id, self.journal.bind(own)
+        if void:
+            log.warning(
+                "the metadata topic has another id: what was assigned under the former proves nothing any more",
+                former="none" if former is None else id_text(former),
+                now=id_text(own),
+                replicas=void,
+                what=_QUARANTINED,
+            )
+        new = {each for each in wanted if not self.journal.proves(*each)}
+        gone = ((each.topic_id, each.partition) for each in present if each.topic_id in removed)
+        self.journal.add([*wanted, *((each, index) for each, index in gone if each is not None)])
+        return new
+
+    def proves(self, topic_id: TopicId, partition: int) -> bool:
+        """Return True if this replica was this broker's in the log that the agent follows."""
+        return self._is_bound and self.journal.proves(topic_id, partition)
+
+    def may_go(self, topic_id: TopicId, partition: int) -> bool:
+        """Return True if a staged replica was this broker's, and the image does not assign it to this broker now."""
+        return self.proves(topic_id, partition) and not self.is_assigned(topic_id, partition)
+
+    def is_assigned(self, topic_id: TopicId, partition: int) -> bool:
+        """Return True if the last image assigns this replica to this broker; True as well before the first one."""
+        if self._image is None:
+            return True
+        return (topic_id, partition) in assigned(self._image, self._broker_id, (topic_id,))
+
+    def keep_only(self, needed: Collection[Replica]) -> None:
+        """Let the journal forget what is neither needed nor assigned, if it has grown."""
+        self.journal.keep_only(lambda each: each in needed or self.is_assigned(*each))
+
+
+def _say_gone(replicas: int) -> None:
+    if replicas:
+        log.warning(
+            "the former metadata log is gone: what was assigned by it proves nothing any more",
+            replicas=replicas,
+            what=_QUARANTINED,
+        )
