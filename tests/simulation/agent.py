@@ -11,12 +11,20 @@ from typing import Final
 from broker_agent.changes import NO_TOPIC_CHANGES, joined
 from broker_agent.journal import Journal
 from broker_agent.partitions import Partitions
-from metadata_log.directory import read_meta_properties, write_partition_metadata
+from broker_agent.release import release
+from metadata_log.directory import (
+    METADATA_DIRECTORY,
+    read_committed_state,
+    read_meta_properties,
+    write_partition_metadata,
+)
 from metadata_log.errors import DirectoryError
 from metadata_log.files.simulated_files import SimulatedCrash
 from metadata_log.ids import NodeId, TopicId
 from quorum.node.core.checkpoint_jobs import SnapshotLoaded
+from quorum.node.core.log_fence import HoldReason
 from quorum.node.core.ports import HoldChanged, ImagePublished, NodeEvent
+from tests.simulation.durable import DurableLog
 from tests.simulation.life import Life
 from tests.simulation.node import DATA, Node
 from tests.simulation.world import US_PER_MS
@@ -34,6 +42,27 @@ class AgentNode(Node):
     ran_ms = 0
     """On its machine's monotonic clock, over all its processes, up to the last look at its disk."""
     _strays = 0
+    _is_released = False
+
+    def start(self) -> None:
+        """Start the process; an operator who saw it hold has released it before."""
+        if self._is_released and not self.is_up:
+            self._is_released = False
+            state = read_committed_state(self.files, f"{DATA}/{METADATA_DIRECTORY}")
+            if state is not None and state.topic_id is not None:
+                own = state.topic_id
+                release(self.files, [DATA], DATA, own_id=own, accepted_id=own, new_token=self._new_token)
+                self.durable = DurableLog(self.files, f"{DATA}/{METADATA_DIRECTORY}")
+                self.media = self.files.media(f"{DATA}/{METADATA_DIRECTORY}")
+                self.world.note("a hold is released")
+        super().start()
+
+    def look_for_hold(self) -> None:
+        """In peace an operator looks for a hold that lasts: the leader may have trimmed what would end it."""
+        held = self.executor.fence.held if self.is_up else None
+        if held is not None and held.reason is not HoldReason.OTHER_TOPIC:
+            self._is_released = True
+            self.end(power=False)
 
     def _properties(self) -> dict[str, str]:
         servers = ",".join(f"{at.host}:{at.port}" for at in self.cluster.bootstrap)

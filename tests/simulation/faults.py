@@ -353,6 +353,10 @@ def inject(cluster: Cluster, fault: str, bits: int) -> None:
     _DO[fault](cluster, Pick(bits))
 
 
+_LOOKS, _LOOK_EVERY_MS = 6, 3_000
+"""An operator looks after each agent, in peace."""
+
+
 def make_peace(cluster: Cluster) -> None:
     """All faults end: links and disks as they should be, clocks true, every machine up or coming up."""
     cluster.is_peaceful = True
@@ -375,3 +379,6 @@ def make_peace(cluster: Cluster) -> None:
         node.rearm()
         if not node.is_up:
             cluster.restart_later(node)
+    for agent in cluster.agents:
+        for look in range(1, _LOOKS + 1):
+            cluster.world.after(look * _LOOK_EVERY_MS * US_PER_MS, agent.look_for_hold)

@@ -31,9 +31,17 @@ class _Later(msgspec.Struct, frozen=True, gc=False):
 class CommittedBatches:
     """A follower's side: batches as they are appended, until they are committed."""
 
-    def __init__(self, newest: CommittedBatch | None) -> None:
+    def __init__(self, newest: CommittedBatch | None, first: BatchHeader | None = None) -> None:
+        """`first` is the log's first batch, if none is known to be committed."""
         self._newest = newest
         self._later: deque[_Later] = deque(maxlen=_MOST_LATER)
+        if first is not None:
+            self.on_appended(first)
+
+    @property
+    def are_known(self) -> bool:
+        """Return True if a committed batch is known."""
+        return self._newest is not None
 
     def on_appended(self, header: BatchHeader) -> None:
         """Note the last batch of an append."""
@@ -50,23 +58,28 @@ class CommittedBatches:
         self._later.clear()
 
     def newest(self, high_watermark: Offset) -> CommittedBatch | None:
-        """Return the newest batch that ends at or before `high_watermark`, or None if none is known."""
+        """Return the newest batch that ends at or before `high_watermark`.
+
+        Without one, the first after it: a leader that has it has all before it, too. None if the log has no batch.
+        """
         while self._later and self._later[0].end_offset <= high_watermark:
             self._newest = self._later.popleft().batch
+        if self._newest is None and self._later:
+            return self._later[0].batch
         return self._newest
 
 
-def newest_committed(log: FileLog, high_watermark: Offset) -> CommittedBatch | None:
-    """Return the newest committed batch of a log that was just opened, or None if it has none.
+def batches_of(log: FileLog, high_watermark: Offset) -> CommittedBatches:
+    """Return the batches of a log that was just opened.
 
     Raises:
         CorruptBatchError, OSError: the log cannot be read.
     """
     end = min(high_watermark, log.log_end_offset)
-    if end <= log.start_offset:
-        return None
-    header = parse_header(log.read(Offset(end - 1), 1))
-    return _named(header) if header.next_offset <= end else None
+    if log.start_offset >= log.log_end_offset:
+        return CommittedBatches(None)
+    header = parse_header(log.read(Offset(max(end - 1, log.start_offset)), 1))
+    return CommittedBatches(_named(header)) if header.next_offset <= end else CommittedBatches(None, header)
 
 
 def first_is(data: bytes, batch: CommittedBatch) -> bool:

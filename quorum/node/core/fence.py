@@ -16,7 +16,6 @@ from metadata_log.image import MetadataImage
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from quorum.api.error_codes import Error
 from quorum.api.raft_messages import FetchResponse
-from quorum.node.core.committed_batches import CommittedBatches
 from quorum.node.core.effects import Effects
 from quorum.node.core.log_fence import Hold, HoldReason, LeaderAndEpoch, Offered, OwnLog, judge, names_in
 from quorum.node.core.opened import OpenedReplica
@@ -38,8 +37,9 @@ class Fence:
         self._effects = effects
         self._directory = opened.directory
         self._keeps = keeps
+        self._batches = opened.batches
         if keeps:
-            effects.committed_batches = CommittedBatches(opened.committed_batch)
+            effects.committed_batches = opened.batches
             effects.before_install = self._before_install
         self._kept = CommittedState(high_watermark=Offset(0)) if opened.committed is None else opened.committed
         if self._kept.held is not None:
@@ -140,7 +140,7 @@ class Fence:
             ids=response.own_ids,
             end_wanted=end_wanted,
             leader=leader,
-            lacks_committed=response.has_committed_batch is False,
+            lacks_committed=response.has_committed_batch is False and self._batches.are_known,
             names=names_in(response.records, own_id),
         )
 

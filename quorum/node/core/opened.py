@@ -16,7 +16,7 @@ from metadata_log.storage.file_log import FileLog
 from metadata_log.storage.loaded_checkpoint import HeldCheckpoint
 from metadata_log.storage.log_recovery import RecoveryReport
 from metadata_log.storage.log_writer import LogWriter
-from quorum.api.raft_messages import CommittedBatch
+from quorum.node.core.committed_batches import CommittedBatches
 from quorum.node.core.replica_disk import ReplicaDisk
 from quorum.raft.config import StorageState
 
@@ -45,7 +45,7 @@ class OpenedReplica(msgspec.Struct, frozen=True, kw_only=True):
     locks: tuple[HeldLock, ...]
     committed: CommittedState | None = None
     """What an agent's earlier run knew to be committed; None where it has not said."""
-    committed_batch: CommittedBatch | None = None
+    batches: CommittedBatches
     """The newest of these in the log."""
 
     def close(self) -> None:
