@@ -1,4 +1,7 @@
-"""The newest committed batch of a log: an agent names it in each Fetch, the leader looks for it in its own log.
+"""The batch by which a follower's Fetch names its history; the leader looks for it in its own log.
+
+An agent names the newest committed one in each Fetch. A controller names its last one until a leader has shown to have
+it: in a right log nothing else can stand where the leader finds our last offset and epoch.
 
 Raft compares two logs by offset and epoch. That is not enough beside controllers that were restored to an older copy.
 They use the epochs after that copy a second time, for other records. The CRC of a batch, which covers its timestamps,
@@ -67,6 +70,33 @@ class CommittedBatches:
         if self._newest is None and self._later:
             return self._later[0].batch
         return self._newest
+
+
+class LastBatch:
+    """A controller's side: the last batch of its log."""
+
+    def __init__(self, last: CommittedBatch | None) -> None:
+        self.last = last
+        """None: it is not known, or the log has none."""
+
+    def on_appended(self, header: BatchHeader) -> None:
+        """Note the last batch of an append."""
+        self.last = _named(header)
+
+    def on_cut(self) -> None:
+        """Forget it: the log was cut, or a snapshot takes its place."""
+        self.last = None
+
+
+def last_batch_of(log: FileLog) -> LastBatch:
+    """Return the last batch of a log that was just opened.
+
+    Raises:
+        CorruptBatchError, OSError: the log cannot be read.
+    """
+    if log.start_offset >= log.log_end_offset:
+        return LastBatch(None)
+    return LastBatch(_named(parse_header(log.read(Offset(log.log_end_offset - 1), 1))))
 
 
 def batches_of(log: FileLog, high_watermark: Offset) -> CommittedBatches:

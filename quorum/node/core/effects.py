@@ -16,13 +16,13 @@ from metadata_log.directory import CommittedState, QuorumState
 from metadata_log.errors import InvariantViolation
 from metadata_log.format.batch import iter_batches
 from metadata_log.ids import METADATA_TOPIC_ID, NodeId
-from metadata_log.offsets import Offset, OffsetAndEpoch
+from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from metadata_log.storage.file_log import FileLog
 from metadata_log.storage.write_ops import WriteOp
 from quorum.api.calls import PeerResponse
 from quorum.api.error_codes import Error
 from quorum.api.raft_messages import CommittedBatch, FetchRequest, FetchResponse
-from quorum.node.core.committed_batches import CommittedBatches, first_is
+from quorum.node.core.committed_batches import CommittedBatches, LastBatch, first_is
 from quorum.node.core.ports import CommittedWrite, DiskJob, LogRead, LogWrite, OutgoingRequest, Ports, StateWrite
 from quorum.node.core.topic_id_fencing import Gate
 from quorum.raft.inputs import Flushed, Persisted
@@ -79,7 +79,10 @@ class Effects:
         self._by_own_id: dict[int, OutgoingRequest] = {}
         self._named: dict[int, CommittedBatch] = {}
         self.committed_batches: CommittedBatches | None = None
-        """Those that this replica names in its Fetches; None for a voter, whose log its vote protects."""
+        """Those that an agent names in its Fetches; None for a controller."""
+        self.last_batch: LastBatch | None = None
+        """The one that a controller names until `shown_by` is the leader and the epoch that it asks."""
+        self.shown_by: tuple[NodeId | int, Epoch] | None = None
         self.before_install: Callable[[Offset], None] | None = None
         """Stages what must be durable before a received snapshot that ends there takes the log's place."""
         self.stage_install: Callable[[OffsetAndEpoch], WriteOp]
@@ -196,6 +199,8 @@ class Effects:
             self._appended.clear()
             if self.committed_batches is not None:
                 self.committed_batches.on_replaced()
+            if self.last_batch is not None:
+                self.last_batch.on_cut()
             return self.stage_install(write.snapshot_id)
         if isinstance(write, TruncateLog):
             self._truncations += 1
@@ -203,6 +208,8 @@ class Effects:
                 self._appended.pop()
             if self.committed_batches is not None:
                 self.committed_batches.on_truncated(write.end_offset)
+            if self.last_batch is not None:
+                self.last_batch.on_cut()
             cut = self._log.stage_truncate(write.end_offset)
             if self._log.log_end_offset != write.end_offset:
                 raise InvariantViolation(
@@ -215,6 +222,8 @@ class Effects:
         headers = [header for _, header in iter_batches(write.data)]
         if self.committed_batches is not None:
             self.committed_batches.on_appended(headers[-1])
+        if self.last_batch is not None:
+            self.last_batch.on_appended(headers[-1])
         return self._log.stage_append(write.data, headers)
 
     def _quorum_state(self, state: QuorumStateData) -> QuorumState:
@@ -247,9 +256,9 @@ class Effects:
 
     def _send_request(self, effect: SendRequest) -> None:
         destination_id, request = effect.destination.node_id, effect.request
-        if self.committed_batches is not None and isinstance(request, FetchRequest):
-            batch = self.committed_batches.newest(request.high_watermark)
-            request = msgspec.structs.replace(request, committed_batch=batch)
+        if isinstance(request, FetchRequest):
+            batch = self._batch_for(request, destination_id)
+            request = request if batch is None else msgspec.structs.replace(request, committed_batch=batch)
         outgoing = OutgoingRequest(
             destination=effect.destination,
             correlation=effect.correlation,
@@ -261,6 +270,13 @@ class Effects:
         if outgoing.topic_id != METADATA_TOPIC_ID and not isinstance(request, FetchRequest):
             self._by_own_id[effect.correlation] = outgoing
         self._ports.network.send(outgoing)
+
+    def _batch_for(self, request: FetchRequest, destination_id: int) -> CommittedBatch | None:
+        if self.committed_batches is not None:
+            return self.committed_batches.newest(request.high_watermark)
+        if self.last_batch is None or self.shown_by == (destination_id, request.current_leader_epoch):
+            return None
+        return self.last_batch.last
 
     def take_by_own_id(self, correlation: int) -> OutgoingRequest | None:
         """The request other than Fetch that named the own id, once: it is answered, or will not be."""

@@ -41,6 +41,8 @@ class Fence:
         if keeps:
             effects.committed_batches = opened.batches
             effects.before_install = self._before_install
+        else:
+            effects.last_batch = opened.last_batch
         self._kept = CommittedState(high_watermark=Offset(0)) if opened.committed is None else opened.committed
         if self._kept.held is not None:
             self.held = Hold(reason=HoldReason(self._kept.held), what=_HELD, own_id=self._kept.topic_id, other_id=None)
@@ -75,7 +77,7 @@ class Fence:
 
         A log that grew since may have our last offset and epoch, and other records before it.
         """
-        is_earlier = self.held is not None and self.held.reason is not HoldReason.OTHER_TOPIC
+        is_earlier = self._keeps and self.held is not None and self.held.reason is not HoldReason.OTHER_TOPIC
         return is_earlier and response.has_committed_batch is not True and self._is_leaders(event, response)
 
     def hold(self, hold: Hold, peer: str) -> None:
@@ -92,6 +94,8 @@ class Fence:
         if not isinstance(response, FetchResponse) or not self._is_leaders(event, response):
             return
         self._lower_since_ms = None
+        if response.has_committed_batch:
+            self._effects.shown_by = (event.destination_id, response.leader_epoch)
         if response.records and executor.machine.log_end_offset > log_end_before:
             self._note_names(executor.machine.log_end_offset)
         self._go_on(str(event.destination_id))
@@ -140,7 +144,8 @@ class Fence:
             ids=response.own_ids,
             end_wanted=end_wanted,
             leader=leader,
-            lacks_committed=response.has_committed_batch is False and self._batches.are_known,
+            lacks_committed=self._keeps and response.has_committed_batch is False and self._batches.are_known,
+            has_other_batch=not self._keeps and response.has_committed_batch is False and end_wanted is None,
             names=names_in(response.records, own_id),
         )
 

@@ -37,6 +37,8 @@ class HoldReason(enum.StrEnum):
     OTHER_LEADER = "other-leader-of-epoch"
     """The same metadata topic has another leader in an epoch that has one here: the epoch is used a second time."""
 
+    OTHER_HISTORY = "other-history"
+    """The other log has another batch where ours has its last one, under the same offset and epoch."""
     LOWER_EPOCH = "lower-epoch"
     """The same metadata topic is led in an epoch below one that is known here, and has been for a while."""
 
@@ -90,6 +92,8 @@ class Offered(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """For so long, answers have named leaders of lower epochs alone."""
     lacks_committed: bool = False
     """The other log has not the newest batch that is committed here."""
+    has_other_batch: bool = False
+    """The other log has another batch where ours has its last one."""
     names: tuple[TopicId | None, ...] = ()
     """Changes of the own id in the records that it brings, in order; None: removed."""
 
@@ -121,6 +125,12 @@ def _earlier_time(own: OwnLog, offered: Offered) -> tuple[HoldReason, str] | Non
     if offered.lacks_committed:
         what = f"the other log has not the records that are committed here before offset {own.committed_end}"
         return HoldReason.BELOW_COMMITTED, what
+    if offered.has_other_batch:
+        return HoldReason.OTHER_HISTORY, "the other log has another batch under the offset and epoch of our last one"
+    return _other_time(own, offered)
+
+
+def _other_time(own: OwnLog, offered: Offered) -> tuple[HoldReason, str] | None:
     known, named = own.leader, offered.leader
     if named is None or not own.ids or own.ids[0] not in offered.ids:
         return None  # the ids say more, once they are known

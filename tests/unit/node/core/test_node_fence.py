@@ -307,6 +307,36 @@ def test_an_observer_holds_beside_its_own_quorum_whose_epoch_has_another_leader_
     assert _log_end(observer) == end
 
 
+def test_a_controller_takes_nothing_of_another_history_in_the_same_epoch() -> None:
+    cluster = Cluster(3, seed=3)
+    cluster.start()
+    cluster.elect()
+    cluster.add_broker()
+    _created(cluster, "n0")
+    cluster.run_for(2_000)
+    earlier = [_copied(node.files) for node in _controllers(cluster)]
+    _restart(cluster)
+    former = cluster.elect()
+    _created(cluster, "lost")
+    cluster.run_until(lambda: all(_has(node, "lost") for node in cluster.nodes))
+    cluster.run_for(2_000)
+    younger = next(node for node in _controllers(cluster) if node is not former)
+    end = _log_end(younger)
+    for node, files in zip(_controllers(cluster), earlier, strict=True):
+        node.crash()
+        node.files = node.files if node is younger else files
+    for node in _controllers(cluster):
+        if node is not younger:
+            node.start()
+    leader = cluster.elect()
+    assert (leader, leader.executor.machine.epoch) == (former, end.epoch), "the epoch and its leader coincide"
+    _created(cluster, *(f"m{number}" for number in range(10)))
+    younger.start()
+    cluster.run_for(20_000)
+    assert _told(younger)[-1] is HoldReason.OTHER_HISTORY
+    assert _log_end(younger) == end
+
+
 def test_a_released_observer_takes_the_log_that_was_accepted_alone() -> None:
     cluster, observer = _started()
     own_id = observer.executor.image.topics.by_name[METADATA_TOPIC_NAME]
