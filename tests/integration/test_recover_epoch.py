@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from metadata_log.offsets import LAST_EPOCH
-from quorum.cli.demo.cluster import Cluster, wait_until
+from quorum.cli.demo.cluster import Cluster, Node, wait_until
 from quorum.cli.main import run
 from tests.support.last_epoch import STRANGER, await_last_epoch, end_epochs, epoch_in
-from tests.support.standalone import create, leader_of, listed, start
+from tests.support.standalone import create, leader_of, listed, log_of, start
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -23,6 +23,10 @@ def test_a_quorum_at_the_end_of_its_epochs_comes_back(tmp_path: Path, capsys: py
         before = listed(cluster)
         nodes = list(cluster.controllers.values())
         agent = cluster.agents[11]
+        written_by_leader = log_of(leader_of(cluster)).stat().st_size
+        wait_until(
+            "every log to have it, too", lambda: _least_log(*nodes, agent) >= written_by_leader, timeout_s=60
+        )  # one without a record counts as lost
 
         end_epochs({node.node_id: node.ports["CONTROLLER"] for node in nodes}, cluster.cluster_id)
         await_last_epoch(*(node.metadata_dir for node in nodes))
@@ -48,3 +52,8 @@ def test_a_quorum_at_the_end_of_its_epochs_comes_back(tmp_path: Path, capsys: py
         assert all(1000 < epoch_in(node.metadata_dir) < LAST_EPOCH for node in nodes)
         start(agent)
         wait_until("the agent to follow", lambda: epoch_in(agent.metadata_dir) > 1000, timeout_s=60)
+
+
+def _least_log(*nodes: Node) -> int:
+    """Return the size of the shortest log."""
+    return min(log_of(node).stat().st_size for node in nodes)

@@ -84,9 +84,9 @@ def _refuse_unsafe(known: Survey, own: Sequence[Copy], request: Request) -> tupl
     if absent:
         names = ", ".join(map(str, absent))
         raise RefusedError(
-            f"no whole log of voter {names} is here, which may hold a record of a greater epoch: name the directories "
-            "of all voters, stopped, with --dir those of this host and with --copy copies of the others. Where a voter "
-            "is lost for good, restore its directory from a backup"
+            f"no whole log of voter {names} is here, which may hold a record of a greater epoch{_whys(known, absent)}: "
+            "name the directories of all voters, stopped, with --dir those of this host and with --copy copies of the "
+            "others. Where a voter is lost for good, restore its directory from a backup"
         )
     refuse_lost_votes(known, request)
     endpoints = list(dict.fromkeys([*known.endpoints(), *request.more_endpoints]))
@@ -95,6 +95,16 @@ def _refuse_unsafe(known: Survey, own: Sequence[Copy], request: Request) -> tupl
     refuse_running(known)
     _refuse_running(own)
     return asked
+
+
+def _whys(known: Survey, absent: Sequence[int]) -> str:
+    """Return why copies of these voters, which are here, do not count; empty where no copy of them is here."""
+    silent = [str(one) for one in known.silent if one.copy.node_id in absent]
+    cut = [
+        f"{copy.label}: {copy.stop or copy.short}" for copy in known.copies if copy.held_more and copy.node_id in absent
+    ]
+    said = "; ".join((*silent, *cut))
+    return f" ({said})" if said else ""
 
 
 def _is_brokers(copy: Copy) -> bool:

@@ -107,6 +107,21 @@ def test_it_refuses_without_all_voters(named: tuple[int, ...], nodes: Path, caps
     assert all(_state(nodes, node)["leaderEpoch"] == LAST_EPOCH for node in (1, 2, 3))
 
 
+def test_it_says_why_a_copy_that_is_here_does_not_count(nodes: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    metadata = _path(nodes, 3).parent
+    for path in (*metadata.glob("*.checkpoint"), metadata / "leader-epoch-checkpoint"):
+        path.unlink()
+    for path in (*metadata.glob("*.log"), *metadata.glob("*index")):
+        path.write_bytes(b"")
+
+    assert _epoch(*_dirs(nodes, 1, 2, 3), "--apply") != 0
+
+    said = capsys.readouterr().err
+    assert "no whole log of voter 3 is here" in said
+    assert f"(node 3 ({nodes / 'node-3' / 'data'}) holds no record, and node 2" in said
+    assert all(_state(nodes, node)["leaderEpoch"] == LAST_EPOCH for node in (1, 2, 3))
+
+
 def test_one_host_at_a_time_with_copies_of_the_others(nodes: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert _epoch(*_dirs(nodes, 2), *_dirs(nodes, 1, 3, option="--copy"), "--apply") == 0
 
