@@ -128,10 +128,10 @@ class LostVoteError(DirectoryError):
 class LostEndError(DirectoryError):
     """A controller's log ends before records that its own directories prove to be committed."""
 
-    def __init__(self, directory: str, end: int, beside: str, committed: int) -> None:
+    def __init__(self, directory: str, end: int, beside: str, *, reached: int, committed: int) -> None:
         super().__init__(
             f"{directory}: the log ends at offset {end}, and {beside} beside it says that it reached "
-            f"{int(beside[:20])}; all before offset {committed} was committed, by what this node's own directories "
+            f"{reached}; all before offset {committed} was committed, by what this node's own directories "
             "hold. Started without these records, it could help to elect a leader that lacks them. Run `kraft check` "
             "over the directories of all voters; where a majority of them has the records, give this node an empty "
             "directory and a new directory id; else `kraft recover inspect` of all copies says what can be kept"

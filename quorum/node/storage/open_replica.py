@@ -21,7 +21,7 @@ from metadata_log.directory import (
     write_partition_metadata,
 )
 from metadata_log.directory.clean_shutdown import registered_end
-from metadata_log.errors import ForeignDirectoryError, NotFormattedError, UnknownRecordError
+from metadata_log.errors import CorruptFileError, ForeignDirectoryError, NotFormattedError, UnknownRecordError
 from metadata_log.files.port import Files
 from metadata_log.format.batch import BatchHeader, batch_records, batch_values, iter_batches
 from metadata_log.ids import METADATA_TOPIC_ID, ZERO_DIRECTORY_ID, NodeId, ReplicaKey, id_text
@@ -48,7 +48,7 @@ from quorum.node.config.node_config import NodeConfig
 from quorum.node.core.committed_batches import batches_of, last_batch_of
 from quorum.node.core.opened import OpenedReplica
 from quorum.node.core.replica_disk import ReplicaDisk
-from quorum.node.storage.startup import open_starting_log
+from quorum.node.storage.startup import StartingLog, open_starting_log
 from quorum.raft.config import Snapshot, StorageState
 from quorum.raft.ready import QuorumStateData
 
@@ -104,8 +104,7 @@ def _open_locked(files: Files, config: NodeConfig, meta: MetaProperties, locks: 
     if config.is_controller:
         check_vote_kept(files, directory)
     committed = None if config.is_controller else read_committed_state(files, directory)
-    registered = Offset(registered_end(files, _directories(config))) if config.is_controller else None
-    starting = open_starting_log(files, directory, config.log, committed=registered)
+    starting = _starting_log(files, config, directory)
     log, snapshot, writer = starting.log, starting.snapshot, starting.writer
     if snapshot is not None:
         check_known_levels(snapshot.image.features)
@@ -160,6 +159,24 @@ def _check_topic_id(files: Files, directory: str) -> None:
         raise ForeignDirectoryError(
             f"{path} names topic id {id_text(found)}, not the metadata topic's {id_text(METADATA_TOPIC_ID)}"
         )
+
+
+def _starting_log(files: Files, config: NodeConfig, directory: str) -> StartingLog:
+    """Open the log; a controller's must hold all that its own directories prove to be committed."""
+    if not config.is_controller:
+        return open_starting_log(files, directory, config.log)
+    registered = Offset(registered_end(files, _directories(config)))
+    kept = _kept_committed(files, directory)
+    return open_starting_log(files, directory, config.log, committed=registered, kept=kept)
+
+
+def _kept_committed(files: Files, directory: str) -> int:
+    """Return up to where a controller's log was committed, by what it kept as an agent; 0 if nothing says so."""
+    try:
+        state = read_committed_state(files, directory)
+    except CorruptFileError:
+        return 0  # it proves nothing, and a controller needs it for nothing else
+    return 0 if state is None else int(state.high_watermark)
 
 
 def _state_of(state: QuorumState) -> QuorumStateData:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import msgspec
 
+from metadata_log.directory import COMMITTED_STATE_FILE
 from metadata_log.errors import CorruptBatchError, CorruptFileError, DirectoryError, LostEndError, MetadataLogError
 from metadata_log.files.port import Files
 from metadata_log.offsets import Offset, OffsetAndEpoch
@@ -35,11 +36,12 @@ class StartingLog(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def open_starting_log(
-    files: Files, directory: str, config: LogConfig, *, committed: Offset | None = None
+    files: Files, directory: str, config: LogConfig, *, committed: Offset | None = None, kept: int = 0
 ) -> StartingLog:
     """Open what stands in a metadata log's directory, and finish what a crash has left half done.
 
     `committed`: of a controller, all before it was committed by what the node's directories say besides checkpoints.
+    `kept`: the same, by a `committed-state` of the time when the node was no controller.
 
     Raises:
         LostEndError: `committed` is given, and records that the directories prove to be committed are missing.
@@ -59,7 +61,7 @@ def open_starting_log(
     for end, damage in damaged.items():
         _check_dispensable(f"{directory}/{checkpoint_name(end)}", log, snapshot, end, damage)
     notes = [f"{checkpoint_name(end)} is damaged, the log was read instead: {error}" for end, error in damaged.items()]
-    notes += _lost_end(directory, files.listdir(directory), log, snapshot, committed)
+    notes += _lost_end(directory, files.listdir(directory), log, snapshot, committed, kept)
     writer = LogWriter(files, directory)
     if snapshot is not None and _is_of_another_log(log, snapshot.end):
         notes.append(f"the log, which ended at {log.end()}, makes room for {checkpoint_name(snapshot.end)}")
@@ -78,7 +80,7 @@ def open_starting_log(
 
 
 def _lost_end(
-    directory: str, names: list[str], log: FileLog, snapshot: LoadedSnapshot | None, committed: Offset | None
+    directory: str, names: list[str], log: FileLog, snapshot: LoadedSnapshot | None, committed: Offset | None, kept: int
 ) -> list[str]:
     """Return a warning where Kafka's producer state file says that the log went on past its end.
 
@@ -91,11 +93,14 @@ def _lost_end(
     reached = max((int(name[:20]) for name in names if PRODUCER_STATE.fullmatch(name)), default=0)
     held = 0 if snapshot is None else int(snapshot.end.offset)
     end = max(int(log.log_end_offset), held)
+    if kept > end:
+        raise LostEndError(directory, end, COMMITTED_STATE_FILE, reached=kept, committed=kept)
     if reached <= end:
         return []
     beside = f"{reached:020}.snapshot"
     if committed is not None and (committed > end or held > log.log_end_offset):
-        raise LostEndError(directory, int(log.log_end_offset), beside, max(int(committed), held))
+        proven = max(int(committed), held)
+        raise LostEndError(directory, int(log.log_end_offset), beside, reached=reached, committed=proven)
     return [
         f"the log ends at offset {end}, and {beside} beside it says that it reached {reached}: records may be missing. "
         "Run kraft check over the directories of all voters"

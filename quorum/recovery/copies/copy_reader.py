@@ -349,6 +349,7 @@ class _Reader:
             last_timestamp_ms=self._timestamp,
             sums=self._sums,
             kept_committed=reach.kept_committed,
+            kept_id=reach.kept_id,
             proved_end=max(reach.proved_end, self._end),
             short=reach.short if is_short else None,
             is_end_unproven=is_short and reach.is_unproven,

@@ -9,7 +9,7 @@ import msgspec
 
 from metadata_log.directory import QuorumState
 from metadata_log.format.epochs import EpochStart
-from metadata_log.ids import NodeId, ReplicaKey
+from metadata_log.ids import NodeId, ReplicaKey, TopicId
 from metadata_log.image import MetadataImage
 from metadata_log.offsets import OffsetAndEpoch
 from metadata_log.records.newer import NOTHING_NEWER, NewerPart, NewerParts
@@ -41,7 +41,7 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
         elections: all that its log tells of and nothing denies, repairs among them.
         last_timestamp_ms: of the last safe batch; -1 without one.
         sums: of each safe batch, for comparing copies.
-        kept_committed: see `Reach`.
+        kept_committed, kept_id: see `Reach`.
         proved_end: up to where its log once reached, by what stands beside or behind the safe part; at least `end`.
         short: how that is proven, where files beside the log prove more than it holds; None where none does.
         is_end_unproven: nothing beside its log proves that what it lacks by `short` was committed.
@@ -72,6 +72,7 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
     last_timestamp_ms: int
     sums: BatchSums
     kept_committed: int
+    kept_id: TopicId | None = None
     proved_end: int
     short: str | None
     repair: OffsetAndEpoch | None

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import msgspec
 
+from metadata_log.directory import read_committed_state
 from metadata_log.files.port import Files
+from metadata_log.ids import TopicId
 from metadata_log.tools.findings.finding import Finding, Severity
 from metadata_log.tools.read.control_facts import Election
 from metadata_log.tools.read.sources import NodeSource
@@ -32,6 +34,8 @@ class Reach(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     proved_end: int = 0
     kept_committed: int = 0
     """All before it was committed, by the node's `committed-state`."""
+    kept_id: TopicId | None = None
+    """The metadata topic's own id, by the same file."""
     short: str | None = None
     is_unproven: bool = False
     destroyed: tuple[tuple[str | None, int | None, str], ...] = ()
@@ -70,6 +74,7 @@ def reach_of(files: Files, place: Place) -> Reach:
     return Reach(
         proved_end=report.proved_end,
         kept_committed=report.kept_committed,
+        kept_id=_kept_id(files, place) if report.kept_committed else None,
         short=said,
         is_unproven=shown is not None and is_unproven_end(shown),
         destroyed=destroyed,
@@ -77,6 +82,12 @@ def reach_of(files: Files, place: Place) -> Reach:
         elections=report.elections,
         false_starts=report.false_starts,
     )
+
+
+def _kept_id(files: Files, place: Place) -> TopicId | None:
+    """Return the id in a `committed-state` that can be read."""
+    state = read_committed_state(files, place.metadata)
+    return None if state is None else state.topic_id
 
 
 def _shown(short: list[Finding], *, is_empty: bool) -> Finding | None:

@@ -13,13 +13,16 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from metadata_log.directory import (
+    COMMITTED_STATE_FILE,
     METADATA_DIRECTORY,
     PARTITION_METADATA_FILE,
     QUORUM_STATE_FILE,
+    CommittedState,
     QuorumState,
     format_partition_metadata,
     format_quorum_state,
 )
+from metadata_log.directory.committed_state import format_committed_state
 from metadata_log.format.batch import build_control_batch
 from metadata_log.format.epoch_file import EPOCH_FILE, format_epochs
 from metadata_log.format.epochs import EpochHistory
@@ -77,6 +80,8 @@ def kept_log(copy: Copy, present: frozenset[str], *, in_place: bool) -> Iterator
         cut += copy.segments[-1:]
     if in_place:
         yield from (_removed(name) for name in sorted(present) if _proves_more(name, present, int(copy.end.offset)))
+        if copy.kept_committed > copy.end.offset:
+            yield _lowered(copy)
     for part in cut:
         yield from (_removed(name) for name in _indexes_of(part.base) if in_place and name in present)
     for found in copy.checkpoints:
@@ -97,6 +102,12 @@ def cut_log(copy: Copy, present: frozenset[str]) -> tuple[FileChange, ...]:
         yield _epochs(epochs_of(copy))
 
     return merged(changes())
+
+
+def _lowered(copy: Copy) -> FileChange:
+    """`committed-state` for the log that is left: its proof of more goes with the records, and is in the backup."""
+    state = CommittedState(high_watermark=copy.end.offset, topic_id=copy.kept_id)
+    return FileChange(name=_inside(COMMITTED_STATE_FILE), content=Content(data=format_committed_state(state)))
 
 
 def _epochs(history: EpochHistory) -> FileChange:

@@ -60,7 +60,8 @@ def propose_truncate(files: Files, target: str, copies: Sequence[str], to: int, 
             "the node fetch the log anew; where none is left that it could fetch it from, see kraft recover inspect of "
             "all copies"
         )
-    kept = msgspec.structs.replace(read_copy(files, own.place, until=to, confirmed=own.confirmed), short=own.short)
+    beside = {"short": own.short, "kept_committed": own.kept_committed, "kept_id": own.kept_id}
+    kept = msgspec.structs.replace(read_copy(files, own.place, until=to, confirmed=own.confirmed), **beside)
     if kept.state is None:
         raise RefusedError(
             f"{own.label} cannot be cut at {to}: {kept.problem or 'no checkpoint nor the beginning of the log is left'}"

@@ -12,10 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from metadata_log.directory import CommittedState, write_committed_state
+from metadata_log.directory import CommittedState, read_committed_state, write_committed_state
 from metadata_log.directory.clean_shutdown import CLEAN_SHUTDOWN_FILE
 from metadata_log.errors import LostEndError
 from metadata_log.files.os_files import OsFiles
+from metadata_log.ids import TopicId
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.storage.checkpoint import CheckpointTimes, build_checkpoint, write_checkpoint
 from metadata_log.tools.check.check import check_paths
@@ -262,6 +263,21 @@ def test_truncate_removes_the_file_with_the_records(nodes: Path) -> None:
     assert _ends(nodes / "node-1") == {}
 
 
+def test_truncate_lowers_the_committed_state_that_proved_more(nodes: Path) -> None:
+    """Else the node would be refused, and called damaged, for what was accepted to be lost."""
+    node, files, topic_id = nodes / "node-1", OsFiles(), TopicId(bytes(range(16)))
+    state = CommittedState(high_watermark=Offset(NODE_1), topic_id=topic_id)
+    write_committed_state(files, str(_metadata(node)), state)
+    words = ["recover", "truncate", "--dir", str(node / "data"), "--to", str(END), "--missing", "rest"]
+
+    assert run([*words, "--accept-data-loss", "--timeout", "1", "--apply"]) == 0
+
+    left = read_committed_state(files, str(_metadata(node)))
+    assert left == CommittedState(high_watermark=Offset(END), topic_id=topic_id)
+    assert _ends(node) == {}
+    open_replica(files, _config(node)).abandon()
+
+
 def test_truncate_keeps_the_files_before_the_new_end(nodes: Path) -> None:
     """Files past the end go, and the others stay: Kafka truncates so, too."""
     metadata = _metadata(nodes / "node-1")
@@ -306,6 +322,24 @@ def test_a_controller_refuses_beside_a_checkpoint_of_what_is_missing(nodes: Path
         open_replica(OsFiles(), _config(nodes / "node-1"))
 
     assert {path.name: path.read_bytes() for path in _metadata(nodes / "node-1").iterdir()} == before
+
+
+@pytest.mark.parametrize("has_snapshot", [True, False])
+def test_a_controller_refuses_beside_a_committed_state_of_what_is_missing(has_snapshot: bool, nodes: Path) -> None:
+    """Its node was an agent once, or its log was made from an agent's."""
+    node, files = nodes / "node-1", OsFiles()
+    if not has_snapshot:
+        (_metadata(node) / f"{NODE_1:020}.snapshot").unlink()
+    _keep_committed(node, NODE_1)
+    said = f"ends at offset {END}, and committed-state beside it says that it reached {NODE_1}"
+
+    with pytest.raises(LostEndError, match=said):
+        open_replica(files, _config(node))
+
+    _keep_committed(node, END)
+    open_replica(files, _config(node)).abandon()
+    (_metadata(node) / "committed-state").write_text("{")
+    open_replica(files, _config(node)).abandon()
 
 
 def test_an_agent_has_no_vote_and_starts(nodes: Path) -> None:
