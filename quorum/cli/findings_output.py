@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from metadata_log.tools.read.sources import NodeSource, Sources
 
 _INDENT: Final = " " * 10
+_IF_NOTED: Final = {"BYTES": "how the log ends"}
+"""Headings of causes, by their names, where only notes stand below: nothing is damaged then."""
 
 
 FindingFormat = RowFormat
@@ -76,7 +78,8 @@ def finding_lines(findings: Sequence[Finding]) -> Iterator[str]:
     from metadata_log.tools.findings.finding import by_cause  # noqa: PLC0415  (not needed for help)
 
     for cause, group in by_cause(findings).items():
-        yield f"{str(cause).capitalize()}:"
+        is_noted = not any(found.counts for found in group)
+        yield f"{str(_IF_NOTED.get(cause.name, cause) if is_noted else cause).capitalize()}:"
         for number, found in enumerate(group):
             following = group[number + 1] if number + 1 < len(group) else None
             yield f"  {found.severity.value.upper():<8}{found.kind}{_where(found)}"

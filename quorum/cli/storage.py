@@ -254,7 +254,7 @@ def info(
         output, ("directory", "cluster_id", "node_id", "directory_id", "log", "epoch", "checkpoint", "problem"), rows
     )
     for row in rows:
-        if "not_shown" in row:
-            say(f"kraft: {row['directory']}: {row['not_shown']}")
+        for said in (row[key] for key in ("not_shown", "note") if key in row):
+            say(f"kraft: {row['directory']}: {said}")
     if any(row["problem"] for row in rows):
         raise typer.Exit(FAILED)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from metadata_log.directory import (
+    COMMITTED_STATE_FILE,
     META_PROPERTIES_FILE,
     METADATA_DIRECTORY,
     QUORUM_STATE_FILE,
@@ -23,6 +24,7 @@ from metadata_log.files.os_files import OsFiles
 from metadata_log.ids import id_text
 from metadata_log.records.newer import LATEST_RELEASE
 from metadata_log.storage.checkpoint import newest_checkpoint, parse_checkpoint_name
+from metadata_log.storage.log_writer import PRODUCER_STATE
 from metadata_log.storage.other_logs import check_log_in_place, check_vote_kept
 from quorum.cli.errors import wrong_use
 from quorum.node.config.properties import PropertiesError, parse_properties
@@ -180,6 +182,8 @@ def _describe(path: str, node_id: int | None = None, *, is_controller: bool | No
             row |= _describe_log(files, metadata)
             if is_controller is not False and row["problem"] is None:
                 row["problem"] = _lost_vote(files, metadata, is_certain=is_controller is True)
+            if row["problem"] is None:
+                row |= _lost_end(files, metadata)
     except (MetadataLogError, OSError) as error:
         row["problem"] = _why(error) if row["problem"] is None else f"{row['problem']}; {_why(error)}"
     return row
@@ -191,6 +195,23 @@ def _lost_vote(files: OsFiles, metadata: str, *, is_certain: bool) -> str | None
     except LostVoteError as error:
         return str(error) if is_certain else f"if it is a controller's, it does not start: {error}"
     return None
+
+
+def _lost_end(files: OsFiles, metadata: str) -> dict[str, object]:
+    """Return what a start says of a log that ends before a file beside it does: a note where it starts all the same."""
+    names = files.listdir(metadata)
+    last = max((int(name[:20]) for name in names if _SEGMENT.fullmatch(name)), default=0)
+    reached = max((int(name[:20]) for name in names if PRODUCER_STATE.fullmatch(name)), default=0)
+    if reached <= last and COMMITTED_STATE_FILE not in names:
+        return {}
+    from metadata_log.tools.findings.finding import Severity  # noqa: PLC0415  (only when it is asked for)
+    from metadata_log.tools.verify.lost_end import lost_end  # noqa: PLC0415  (only when it is asked for)
+
+    cut = (one for one in lost_end(Path(metadata)).findings if one.kind == "log_cut")
+    found = next((one for one in cut if one.severity is not Severity.WARNING), None)
+    if found is None:
+        return {}
+    return {"problem" if found.counts else "note": f"{found.meaning}: {found.advice}"}
 
 
 def _unformatted(files: OsFiles, path: str) -> str:

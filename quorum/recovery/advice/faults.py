@@ -46,8 +46,7 @@ def end_note(known: Survey, copy: Copy) -> str | None:
 def _judged_end(known: Survey, copy: Copy) -> str | None:
     if copy.short is None or not copy.is_end_unproven:
         return copy.short
-    what = copy.short.rpartition(";")[0]
-    return f"{what}; all before offset {known.bounds.lower} was committed ({known.bounds.because})"
+    return f"{copy.proof_of_more}; all before offset {known.bounds.lower} was committed ({known.bounds.because})"
 
 
 def _small_faults(copy: Copy) -> Iterator[str]:

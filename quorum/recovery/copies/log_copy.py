@@ -103,6 +103,11 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
         return self.stop is not None and not self.stop.is_torn
 
     @property
+    def proof_of_more(self) -> str | None:
+        """Return `short` without the words on what nothing beside the log proves: other copies may prove it."""
+        return self.short.rpartition(";")[0] if self.short is not None and self.is_end_unproven else self.short
+
+    @property
     def held_more(self) -> bool:
         """Whether its log shows, or what stands beside it, that it held more than the safe part."""
         return self.is_damaged or self.short is not None

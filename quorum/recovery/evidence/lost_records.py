@@ -167,7 +167,7 @@ def shortfalls(known: Survey) -> list[Excess]:
                     records={},
                     topics=(),
                     committed=judged_by(bounds_of(known.copies, known.bounds, copy), start, copy.proved_end),
-                    proof=copy.short or f"{follows_it} the damage at {copy.stop}",
+                    proof=copy.proof_of_more or f"{follows_it} the damage at {copy.stop}",
                 )
             )
     return found

@@ -19,7 +19,7 @@ from quorum.recovery.advice.newer_release import not_checked
 from quorum.recovery.advice.unable_to_follow import left_behind, set_aside, who_holds
 from quorum.recovery.copies.copy_reader import read_copy
 from quorum.recovery.copies.log_copy import Copy
-from quorum.recovery.evidence.abandoned_branch import bounds_of
+from quorum.recovery.evidence.abandoned_branch import bounds_of, judged_by
 from quorum.recovery.evidence.conflicts import joined_end
 from quorum.recovery.evidence.electable import elects
 from quorum.recovery.evidence.lost_records import Excess, shortfalls, superseded
@@ -81,7 +81,7 @@ def _said(known: Survey, own: Copy, parts: Sequence[Excess]) -> str:
     """What may be lost, in words."""
     said = list(map(str, parts))
     said += [] if own.stop is None else [f"all after {own.stop}"]
-    said += [] if own.short is None else [f"the proof that more was there: {own.short}"]
+    said += [] if own.short is None else [f"the proof that more was there: {own.proof_of_more}"]
     holders = [copy.label for copy in known.copies if copy is not own and _goes_on(known, own, copy)]
     return "; ".join([*said, *([f"{', '.join(holders)} went on from there"] if holders else [])])
 
@@ -160,7 +160,7 @@ def _proposal(
         changes=cut_log(kept, present),
         facts={**facts_of(known, kept, lost=losses, may_lose=None, asked=asked), "proof": proof},
     )
-    accepted = "was committed" if any(part.committed == "was" for part in parts) else "may have been committed"
+    accepted = "was committed" if _was_committed(known, own, to, losses) else "may have been committed"
     warnings = [] if proof is not None else [f"what is cut {accepted}: that was accepted", who_holds(to)]
     warnings += [forgets(own, parts)] if is_forgetful else []
     left = left_behind(known, kept, adds_voters=False)
@@ -190,11 +190,18 @@ def _proposal(
     )
 
 
+def _was_committed(known: Survey, own: Copy, to: int, losses: Sequence[Excess]) -> bool:
+    """Return True if that is proven of something that is cut, or of what is gone from behind the cut already."""
+    bounds = bounds_of(known.copies, known.bounds, own)
+    is_gone = own.proved_end > to and judged_by(bounds, to, own.proved_end) == "was"
+    return is_gone or any(one.committed == "was" for one in losses)
+
+
 def _found(own: Copy) -> str:
     """What there is before anything is cut."""
     stops = filter(None, (own.passed_over, own.stop))
     wrong = [f"it was damaged at {stop}" for stop in stops]
-    wrong += [] if own.short is None else [own.short]
+    wrong += [] if own.proof_of_more is None else [own.proof_of_more]
     return "; ".join(
         [f"found: the log of {own.label} ends at offset {own.end.offset} of epoch {own.end.epoch}", *wrong]
     )
