@@ -126,10 +126,11 @@ class Judge:
         if not knowing:
             yield from self._among_uncertain(conflict, sides)
             return
+        majority = self.majority_of([side.holders for side in sides])
         for side in sides:
             committed = next((other for other in knowing if other is not side), None)
             if committed is not None:
-                yield from self._against_committed(conflict, side, committed)
+                yield from self._against_committed(conflict, side, committed, is_majority=side.holders is majority)
 
     def _knows_committed(self, side: Held, offset: int) -> bool:
         return any(self._replicas[index].known_committed > offset for index in side.holders)
@@ -137,12 +138,18 @@ class Judge:
     def _shows_committed(self, side: Held, offset: int) -> bool:
         return any(self._replicas[index].committed_before > offset for index in side.holders)
 
-    def _against_committed(self, conflict: Conflict, side: Held, committed: Held) -> Iterator[_Judged]:
-        """A batch where another was committed: a stale tail if its replica never went past it."""
+    def _against_committed(
+        self, conflict: Conflict, side: Held, committed: Held, *, is_majority: bool
+    ) -> Iterator[_Judged]:
+        """A batch where another was committed: a stale tail if its replica never went past it.
+
+        A majority cuts nothing: it was restored to an earlier time, and may have committed its own batch since.
+        """
         where = f"the batch at offset {conflict.offset} is of epoch {side.epoch} here"
         for index in sorted(side.holders):
             replica = self._replicas[index]
-            if replica.last_epoch < committed.epoch and replica.known_committed <= conflict.offset:
+            is_behind = replica.last_epoch < committed.epoch and replica.known_committed <= conflict.offset
+            if is_behind and not is_majority:
                 meaning = f"{where}; epoch {committed.epoch} committed another: from here on nothing was ever committed"
                 yield self._finding("uncommitted_tail", Severity.NOTE, index, side, conflict, meaning + _also(conflict))
                 continue

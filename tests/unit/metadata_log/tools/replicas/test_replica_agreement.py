@@ -61,6 +61,16 @@ def test_what_a_checkpoint_covers_cannot_be_two() -> None:
     ]
 
 
+def test_a_majority_that_was_set_back_has_no_stale_tail() -> None:
+    """A restored quorum has written, and may have committed, other batches where one more replica knows a commit."""
+    replicas = _replicas(8, 4, 4, 4, known_committed=(OFFSET + 1,))
+    assert _judged(replicas, (8, {0}), (4, {1, 2, 3})) == [
+        ("committed_prefix_differs", "error", 1),
+        ("committed_prefix_differs", "error", 2),
+        ("committed_prefix_differs", "error", 3),
+    ]
+
+
 def test_below_the_bound_the_majoritys_batch_was_committed() -> None:
     assert _judged(_replicas(5, 2, 2), (5, {0}), (2, {1, 2}), lower=OFFSET + 1) == [
         ("committed_prefix_differs", "error", 0)
