@@ -223,9 +223,7 @@ def usable_log_dirs(files: Files, config: NodeConfig) -> tuple[NodeConfig, dict[
             read_meta_properties(files, path)
             files.listdir(path)
             DirectoryLock(files, path).release()
-        except NotFormattedError as error:
-            offline[path] = f"{error}. If its disk is not mounted, mount it"
-        except (OSError, CorruptFileError) as error:
+        except (OSError, CorruptFileError, NotFormattedError) as error:
             offline[path] = str(error)
     for path, why in offline.items():
         structlog.get_logger("broker_agent").error(

@@ -71,6 +71,8 @@ class RegistrationCheck:
             what = f"as broker {view.node_id}, epoch {life.broker_epoch}"
         elif life.last_refusal is not None:
             what = _refused(life.last_refusal, life.refusal_text, life.phase)
+        elif view.held is not None and life.phase is Phase.STARTING:
+            what = "this agent holds, and asks no controller for a registration (see log-of-this-quorum)"
         else:
             what = _WAITS.get(life.phase, "the controller keeps it fenced")
         return (Check(name="registered", is_ok=is_in and not life.is_fenced, what=what),)

@@ -95,7 +95,8 @@ def release(
 ) -> None:
     """Let a stopped agent that holds (`kraft_held`) follow another quorum: its metadata log is moved aside.
 
-    Both ids are in the agent's ERROR line, and in /readyz. The log is fetched again from its begin. Directories of
+    Both ids are in the agent's ERROR line, and in /readyz. Where the other one is not known there, `kraft quorum
+    describe` of the controllers shows it. The log is fetched again from its begin. Directories of
     partitions that it does not assign to this broker are quarantined (`-stray`), not deleted.
     """
     from broker_agent.release import release as carry_out  # noqa: PLC0415  (not needed for help)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from metadata_log.ids import id_text
 from metadata_log.offsets import is_at_last_epoch
 from metadata_log.tools.findings.advice import EPOCHS_ENDED
 from quorum.node.core.view import NodeView
@@ -64,7 +65,9 @@ def _check_log(view: NodeView) -> Check:
 def _check_hold(view: NodeView) -> Check:
     if view.held is None:
         return Check(name="log-of-this-quorum", is_ok=True, what="nothing offered here was of another log")
-    return Check(name="log-of-this-quorum", is_ok=False, what=f"holds ({view.held.reason}): {view.held.what}")
+    own, other = ("not known" if one is None else id_text(one) for one in (view.held.own_id, view.held.other_id))
+    ids = f"metadata topic id here {own}, the leader's {other}"
+    return Check(name="log-of-this-quorum", is_ok=False, what=f"holds ({view.held.reason}): {view.held.what}; {ids}")
 
 
 def _check_leader(view: NodeView) -> Check:

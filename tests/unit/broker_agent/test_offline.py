@@ -215,6 +215,7 @@ def test_a_disk_that_is_not_there_at_the_start_is_offline(tmp_path: Path, lose: 
         left, offline = usable_log_dirs(OsFiles(), config)
     assert left.log_dirs == (str(one),)
     assert list(offline) == [str(two)]
+    assert offline[str(two)].count("mount it") <= 1
     assert [line["log_level"] for line in said] == ["error"]
     assert not (two / ".lock").exists()
 

@@ -9,10 +9,12 @@ import pytest
 
 from broker_agent.lifecycle import Lifecycle
 from broker_agent.readiness import ClusterIdCheck, Readiness, RegistrationCheck
+from metadata_log.ids import parse_topic_id
 from quorum.api.error_codes import Error
+from quorum.node.core.log_fence import Hold, HoldReason
 from quorum.node.core.ports import Refused
 from quorum.node.core.view import NodeView
-from quorum.node.process.health import Check, are_ok
+from quorum.node.process.health import Check, are_ok, check_ready
 from tests.support.node_view import FOLLOWER
 
 VIEW = msgspec.structs.replace(FOLLOWER, node_id=11, cluster_id="ours", is_voter=False, heard_age_ms=10)
@@ -55,6 +57,25 @@ def test_a_refused_registration_is_not_ready_with_the_reason_and_heals(error: Er
     _beat(life, 5_000, fenced=True)
     _beat(life, 5_100, fenced=False)
     assert _one(check) == Check(name="registered", is_ok=True, what="as broker 11, epoch 7")
+
+
+def test_an_agent_that_holds_asks_for_no_registration() -> None:
+    held = Hold(
+        reason=HoldReason.BELOW_COMMITTED,
+        what="the other log lacks records",
+        own_id=parse_topic_id("3FrfMA1fQTuK3xT8BGyFuA"),
+        other_id=None,
+    )
+    view = msgspec.structs.replace(VIEW, held=held)
+
+    said = _one(RegistrationCheck(Lifecycle(heartbeat_interval_ms=2_000)), view)
+    assert not said.is_ok
+    assert said.what.startswith("this agent holds, and asks no controller for a registration")
+    (hold,) = (check for check in check_ready(view) if check.name == "log-of-this-quorum")
+    assert hold.what == (
+        "holds (below-committed-end): the other log lacks records; metadata topic id here 3FrfMA1fQTuK3xT8BGyFuA, "
+        "the leader's not known"
+    )
 
 
 def test_a_refused_heartbeat_and_a_broker_that_is_fenced_again_are_not_ready() -> None:
