@@ -17,18 +17,18 @@ LARGEST_EPOCH: Final = Epoch((1 << 31) - 1)
 LAST_EPOCH: Final = Epoch(LARGEST_EPOCH - 1)
 """A replica that knows this epoch asks for no vote: a candidate would need one above it."""
 FEW_EPOCHS: Final = 1000
-"""Where fewer elections are left, epochs are at their end. No cluster comes there by elections alone."""
+"""Where fewer elections are left, something is said. No cluster comes there by elections alone."""
 NO_EPOCH: Final = Epoch(-1)
 """Unknown: what a replica states before it has seen any."""
 
 
 def epochs_left(epoch: int) -> int:
     """Return how many elections are possible above an epoch."""
-    return LAST_EPOCH - epoch
+    return max(0, LAST_EPOCH - epoch)
 
 
-def is_at_last_epoch(epoch: int) -> bool:
-    """Return True if no election can be relied on above this epoch."""
+def is_near_last_epoch(epoch: int) -> bool:
+    """Return True if few elections are possible above this epoch, or none."""
     return epochs_left(epoch) < FEW_EPOCHS
 
 

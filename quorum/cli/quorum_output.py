@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from metadata_log.ids import METADATA_TOPIC_ID, ZERO_DIRECTORY_ID, id_text
-from metadata_log.offsets import LARGEST_EPOCH, is_at_last_epoch
-from metadata_log.tools.findings.advice import EPOCHS_ENDED
+from metadata_log.offsets import LARGEST_EPOCH, is_near_last_epoch
+from metadata_log.tools.findings.advice import EPOCHS_ENDED, EPOCHS_IN_LOG
+from metadata_log.tools.findings.last_epochs import elections_left
 from metadata_log.tools.times import time_text
 from metadata_log.voters import GRPC_LISTENER
 from quorum.cli.output import object_lines, table_lines
@@ -53,14 +54,14 @@ def lines_of(found: QuorumStatus, parts: Parts) -> list[str]:
     if not found.is_from_leader:
         leader = f"the leader, node {found.leader_id}," if found.leader_id >= 0 else "no leader is known, which"
         lines.append(f"Answered by node {found.answered_by}: {leader} would know how far the replicas are.")
-    if is_at_last_epoch(found.leader_epoch):
+    if is_near_last_epoch(found.leader_epoch):
         lines.append(_ended(found))
     return lines
 
 
 def no_leader(found: QuorumStatus) -> str:
     """Return what is wrong where no leader is known, and what to do."""
-    if is_at_last_epoch(found.leader_epoch):
+    if is_near_last_epoch(found.leader_epoch):
         return f"no leader is known. {_ended(found)}"
     return (
         f"no leader is known: node {found.answered_by}, which answered, knows none in epoch {found.leader_epoch}. "
@@ -69,9 +70,10 @@ def no_leader(found: QuorumStatus) -> str:
 
 
 def _ended(found: QuorumStatus) -> str:
+    advice = EPOCHS_ENDED if found.leader_id < 0 else EPOCHS_IN_LOG
     return (
-        f"No election is possible any more: node {found.answered_by} knows epoch {found.leader_epoch}, and epochs end "
-        f"at {LARGEST_EPOCH}. What to do: {EPOCHS_ENDED}."
+        f"{elections_left(found.leader_epoch)}: node {found.answered_by} knows epoch {found.leader_epoch}, and epochs "
+        f"end at {LARGEST_EPOCH}. What to do: {advice}."
     )
 
 

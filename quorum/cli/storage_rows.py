@@ -22,10 +22,13 @@ from metadata_log.directory import (
 from metadata_log.errors import CorruptFileError, LostVoteError, MetadataLogError, MisplacedLogError, NewerFileError
 from metadata_log.files.os_files import OsFiles
 from metadata_log.ids import id_text
+from metadata_log.offsets import LARGEST_EPOCH, epochs_left, is_near_last_epoch
 from metadata_log.records.newer import LATEST_RELEASE
 from metadata_log.storage.checkpoint import newest_checkpoint, parse_checkpoint_name
 from metadata_log.storage.log_writer import PRODUCER_STATE
 from metadata_log.storage.other_logs import check_log_in_place, check_vote_kept
+from metadata_log.tools.findings.advice import EPOCHS_ENDED, OBSERVER_ENDED
+from metadata_log.tools.findings.last_epochs import elections_left
 from quorum.cli.errors import wrong_use
 from quorum.node.config.properties import PropertiesError, parse_properties
 
@@ -184,6 +187,8 @@ def _describe(path: str, node_id: int | None = None, *, is_controller: bool | No
                 row["problem"] = _lost_vote(files, metadata, is_certain=is_controller is True)
             if row["problem"] is None:
                 row |= _lost_end(files, metadata)
+            if row["problem"] is None:
+                row["problem"] = _near_last_epoch(row["epoch"], is_controller=is_controller)
     except (MetadataLogError, OSError) as error:
         row["problem"] = _why(error) if row["problem"] is None else f"{row['problem']}; {_why(error)}"
     return row
@@ -212,6 +217,20 @@ def _lost_end(files: OsFiles, metadata: str) -> dict[str, object]:
     if found is None:
         return {}
     return {"problem" if found.counts else "note": f"{found.meaning}: {found.advice}"}
+
+
+def _near_last_epoch(epoch: object, *, is_controller: bool | None) -> str | None:
+    """Say how many elections are possible, where there are few; of a node whose roles are not known, both."""
+    if not isinstance(epoch, int) or not is_near_last_epoch(epoch):
+        return None
+    said = f"its quorum-state is of epoch {epoch}, and epochs end at {LARGEST_EPOCH}"
+    if epochs_left(epoch) > 0:
+        return f"{said}. {elections_left(epoch)}: kraft check over all voters' directories says what can be done"
+    of_voters = f"{elections_left(epoch)}: {EPOCHS_ENDED}"
+    of_observers = f"It ignores every leader of a lower epoch: {OBSERVER_ENDED}"
+    if is_controller is None:
+        return f"{said}. If it is a voter's: {of_voters}. If it is a broker's or an agent's: {of_observers}"
+    return f"{said}. {of_voters if is_controller else of_observers}"
 
 
 def _unformatted(files: OsFiles, path: str) -> str:

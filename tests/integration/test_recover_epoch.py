@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import urllib.error
+import urllib.request
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -27,6 +31,7 @@ def test_a_quorum_at_the_end_of_its_epochs_comes_back(tmp_path: Path, capsys: py
         wait_until(
             "every log to have it, too", lambda: _least_log(*nodes, agent) >= written_by_leader, timeout_s=60
         )  # one without a record counts as lost
+        _await_follower(agent)
 
         end_epochs({node.node_id: node.ports["CONTROLLER"] for node in nodes}, cluster.cluster_id)
         await_last_epoch(*(node.metadata_dir for node in nodes))
@@ -57,3 +62,82 @@ def test_a_quorum_at_the_end_of_its_epochs_comes_back(tmp_path: Path, capsys: py
 def _least_log(*nodes: Node) -> int:
     """Return the size of the shortest log."""
     return min(log_of(node).stat().st_size for node in nodes)
+
+
+def _await_follower(agent: Node) -> None:
+    path = agent.metadata_dir / "quorum-state"
+    wait_until("the agent to follow", lambda: path.exists() and epoch_in(agent.metadata_dir) > 0, timeout_s=60)
+
+
+def _set_epoch(node: Node, epoch: int) -> None:
+    path = node.metadata_dir / "quorum-state"
+    unvoted = {"leaderEpoch": epoch, "leaderId": -1, "votedId": -1, "votedDirectoryId": "AAAAAAAAAAAAAAAAAAAAAA"}
+    path.write_text(json.dumps(json.loads(path.read_text()) | unvoted))
+
+
+def _ready_page(node: Node) -> str:
+    """Return the page, ready or not."""
+    try:
+        with urllib.request.urlopen(f"http://{node.http_address}/readyz", timeout=10) as answer:
+            page: bytes = answer.read()
+    except urllib.error.HTTPError as error:
+        page = error.read()
+    return page.decode()
+
+
+def _restart(nodes: Sequence[Node], agent: Node) -> None:
+    for node in (*nodes, agent):
+        start(node)
+
+
+def test_logs_near_the_last_epoch_keep_their_elections_until_an_earlier_backup(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Cluster(tmp_path / "cluster", agents=(11,)) as cluster:
+        cluster.format()
+        cluster.start()
+        create(cluster, ["before"])
+        nodes, agent = list(cluster.controllers.values()), cluster.agents[11]
+        backup = str(tmp_path / "early.backup")
+        leader = nodes[0]
+        _await_follower(agent)
+        wait_until("a backup", lambda: run(["snapshot", "save", str(leader.log_dir), backup]) == 0, timeout_s=60)
+        for node in (*nodes, agent):
+            node.kill()
+        for node in nodes:
+            _set_epoch(node, LAST_EPOCH - 46)
+        _restart(nodes, agent)
+        create(cluster, ["late"])
+        wait_until("the agent to follow", lambda: epoch_in(agent.metadata_dir) >= LAST_EPOCH - 45, timeout_s=60)
+        assert "more elections are possible" in _ready_page(leader)
+
+        end_epochs({node.node_id: node.ports["CONTROLLER"] for node in nodes}, cluster.cluster_id)
+        await_last_epoch(*(node.metadata_dir for node in (*nodes, agent)))
+        for node in (*nodes, agent):
+            node.kill()
+        dirs = [str(node.log_dir) for node in nodes]
+        capsys.readouterr()
+        assert run(["recover", "inspect", *dirs]) == 1
+        assert "itself, and no command lowers that" in capsys.readouterr().out
+        assert run(["recover", "epoch", *(word for path in dirs for word in ("--dir", path)), "--apply"]) == 0
+        start(agent)
+        wait_until("the agent to say so", lambda: "near the last epoch" in agent.log_file.read_text(), timeout_s=60)
+        agent.kill()
+        assert run(["recover", "epoch", "--dir", str(agent.log_dir), "--apply"]) == 0
+        _restart(nodes, agent)
+        leader_of(cluster)
+        assert {"before", "late"} <= set(listed(cluster))
+        assert all(LAST_EPOCH - 45 < epoch_in(node.metadata_dir) < LAST_EPOCH for node in nodes)
+
+        for node in (*nodes, agent):
+            node.kill()
+        for node in nodes:
+            node.log_dir.rename(f"{node.log_dir}.former")
+            assert run(["snapshot", "restore", backup, str(node.log_dir), "--node-id", str(node.node_id)]) == 0
+        agent.metadata_dir.rename(f"{agent.log_dir}.metadata-former")
+        _restart(nodes, agent)
+        leader_of(cluster)
+        assert "late" not in listed(cluster)
+        create(cluster, ["after"])
+        assert all(epoch_in(node.metadata_dir) < 100 for node in nodes)
+        wait_until("the agent to follow", lambda: 0 < epoch_in(agent.metadata_dir) < 100, timeout_s=60)

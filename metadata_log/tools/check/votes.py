@@ -14,10 +14,10 @@ from typing import Final
 
 from metadata_log.directory import QUORUM_STATE_FILE, QuorumState
 from metadata_log.ids import ZERO_DIRECTORY_ID, ReplicaKey, id_text
-from metadata_log.offsets import LARGEST_EPOCH, is_at_last_epoch
-from metadata_log.tools.findings.advice import EPOCHS_ENDED
+from metadata_log.offsets import is_near_last_epoch
 from metadata_log.tools.findings.finding import Finding, Severity, finding, is_well
 from metadata_log.tools.read.control_facts import Election
+from metadata_log.tools.replicas.last_epochs import near_last_epoch
 from metadata_log.tools.replicas.replica_set import QuorumView, Replica, is_voter_key
 from metadata_log.tools.verify.report import voter_sets
 from metadata_log.tools.words import join_names
@@ -50,7 +50,7 @@ def check_votes(view: QuorumView) -> Iterator[Finding]:
 
 def _far_ahead(view: QuorumView) -> Iterator[Finding]:
     """Quorum-states of epochs that no log is anywhere near. Elections that fail use up epochs, one each."""
-    yield from _ended(view)
+    yield from near_last_epoch(view)
     newest = max((replica.report.last_epoch for replica in view.replicas), default=-1)
     present = {voter for voter in view.voters if any(replica.key.node_id == voter.node_id for replica in view.replicas)}
     is_majority = 2 * len(present) > len(view.voters)
@@ -58,7 +58,7 @@ def _far_ahead(view: QuorumView) -> Iterator[Finding]:
         state = replica.report.quorum_state
         if state is None or newest < 0 or state.leader_epoch - newest < FAR_AHEAD:
             continue
-        if is_at_last_epoch(state.leader_epoch):
+        if is_near_last_epoch(state.leader_epoch):
             continue
         what = (
             f"it is of epoch {state.leader_epoch}, and the last epoch that any of these logs has a record of is "
@@ -74,25 +74,6 @@ def _far_ahead(view: QuorumView) -> Iterator[Finding]:
             node_id=node_id,
             file=_file(replica),
             epoch=state.leader_epoch,
-        )
-
-
-def _ended(view: QuorumView) -> Iterator[Finding]:
-    """Quorum-states in one of the last epochs that there are."""
-    for replica in view.replicas:
-        state = replica.report.quorum_state
-        if state is None or not is_at_last_epoch(state.leader_epoch):
-            continue
-        follows = "no election is possible any more" if view.is_voter(replica) else "it ignores every leader"
-        yield finding(
-            "quorum_state_ahead",
-            f"it is of epoch {state.leader_epoch}, and epochs end at {LARGEST_EPOCH}: {follows}. A stranger's request "
-            "or a changed file has brought it there",
-            severity=Severity.ERROR,
-            node_id=replica.source.node_id,
-            file=_file(replica),
-            epoch=state.leader_epoch,
-            advice=EPOCHS_ENDED,
         )
 
 

@@ -65,7 +65,17 @@ EPOCHS_ENDED: Final = (
     "epoch` (docs/runbooks/epochs-ended.md). A broker or an agent with that epoch ignores every leader: reset its "
     "file, too"
 )
-"""For a quorum-state in one of the last epochs that there are."""
+"""For a voter's quorum-state in one of the last epochs that there are."""
+OBSERVER_ENDED: Final = (
+    "stop this node alone, no controller, and reset its file: `kraft recover epoch` (docs/runbooks/epochs-ended.md) "
+    "with its directory as --dir"
+)
+"""For an observer's quorum-state in one of the last epochs that there are."""
+EPOCHS_IN_LOG: Final = (
+    "keep the controllers running, for each change of the leader uses one up. No command lowers the epochs of a log: "
+    "docs/runbooks/epochs-ended.md says what is left"
+)
+"""For a log that has records of one of the last epochs itself."""
 KEEP_PROOF: Final = (
     "do not start this node, and remove nothing beside the log, no index either: these files are the proof. Look at "
     "the other replicas first (kraft log diff, kraft recover inspect). Where a majority of them has what is missing "

@@ -86,6 +86,7 @@ def _judged_together(
     """Yield what is found in each log, by itself and by the others of its cluster; `every` node may prove commits."""
     from metadata_log.files.os_files import OsFiles  # noqa: PLC0415  (not needed for help)
     from metadata_log.tools.partitions.committed_proof import judged_ends  # noqa: PLC0415
+    from metadata_log.tools.replicas.last_epochs import near_last_epoch  # noqa: PLC0415
     from metadata_log.tools.replicas.replica_set import view_quorum  # noqa: PLC0415
     from metadata_log.tools.replicas.same_log import kindred_groups  # noqa: PLC0415
     from metadata_log.tools.verify.lost_end import is_unproven_end  # noqa: PLC0415
@@ -97,6 +98,7 @@ def _judged_together(
     for cluster, members in clusters.items():
         logs = [VotersLog(label=nodes[one].label, node_id=nodes[one].node_id, report=reports[one]) for one in members]
         own = [one for log in logs for one in log.report.findings]
+        yield from near_last_epoch(view_quorum([(nodes[one], reports[one]) for one in members]))
         if next(among_replicas(logs), None) is None and not any(map(is_unproven_end, own)):
             yield from own
             continue  # nothing to tell apart: no log is read again

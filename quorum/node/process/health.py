@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from metadata_log.ids import id_text
-from metadata_log.offsets import is_at_last_epoch
-from metadata_log.tools.findings.advice import EPOCHS_ENDED
+from metadata_log.offsets import is_near_last_epoch
+from metadata_log.tools.findings.last_epochs import elections_left, what_to_do
 from quorum.node.core.view import NodeView
 
 if TYPE_CHECKING:
@@ -73,10 +73,18 @@ def _check_hold(view: NodeView) -> Check:
 def _check_leader(view: NodeView) -> Check:
     if view.leader_id is None:
         what = f"no leader is known in epoch {view.epoch} ({view.role})"
-        if is_at_last_epoch(view.epoch):
-            what += f". No election is possible any more: {EPOCHS_ENDED}"
-        return Check(name="leader-known", is_ok=False, what=what)
-    return Check(name="leader-known", is_ok=True, what=f"node {view.leader_id} leads epoch {view.epoch}")
+    else:
+        what = f"node {view.leader_id} leads epoch {view.epoch}"
+    return Check(name="leader-known", is_ok=view.leader_id is not None, what=f"{what}{_epochs_left(view)}")
+
+
+def _epochs_left(view: NodeView) -> str:
+    if not is_near_last_epoch(view.epoch):
+        return ""
+    advice = what_to_do(view.epoch, in_log=int(view.image.offset_and_epoch.epoch), is_observer=not view.is_voter)
+    if view.is_voter or view.leader_id is not None:
+        return f". {elections_left(view.epoch)}: {advice}"
+    return f". It ignores every leader of a lower epoch: {advice}"
 
 
 def _check_heard(view: NodeView) -> Check:

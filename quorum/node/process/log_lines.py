@@ -17,6 +17,8 @@ import structlog
 
 from metadata_log.directory import METADATA_DIRECTORY
 from metadata_log.ids import TopicId, id_text
+from metadata_log.offsets import is_near_last_epoch
+from metadata_log.tools.findings.last_epochs import meaning_of, what_to_do
 from metadata_log.voters import majority_of
 from quorum import __version__
 from quorum.node.config.node_config import NodeConfig
@@ -88,6 +90,21 @@ def log_start(config: NodeConfig, opened: OpenedReplica, config_path: str) -> No
         epoch=opened.storage.end.epoch,
     )
     warn_of_plaintext(config)
+    state = opened.storage.quorum_state
+    if state is not None:
+        in_log = int(opened.storage.end.epoch)
+        warn_of_last_epoch(int(state.leader_epoch), in_log=in_log, is_observer=not config.is_controller)
+
+
+def warn_of_last_epoch(epoch: int, *, in_log: int, is_observer: bool) -> None:
+    """Write a warning where few elections are possible above the epoch that a node starts in, or none."""
+    if is_near_last_epoch(epoch):
+        structlog.get_logger().warning(
+            "quorum-state is near the last epoch",
+            epoch=epoch,
+            what=meaning_of(epoch, in_log=in_log, is_observer=is_observer),
+            advice=what_to_do(epoch, in_log=in_log, is_observer=is_observer),
+        )
 
 
 def warn_of_plaintext(config: NodeConfig) -> None:

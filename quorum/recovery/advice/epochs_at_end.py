@@ -1,6 +1,6 @@
 """Epochs at their end: when no election is possible any more, and the command that brings them back.
 
-Decides: which epoch is too late for an election. Must not know: how a quorum-state is reset.
+Decides: how many elections are left, and which epoch a reset gives. Must not know: how a quorum-state is reset.
 """
 
 from __future__ import annotations
@@ -8,16 +8,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from metadata_log.offsets import LAST_EPOCH, is_at_last_epoch
+from metadata_log.offsets import LAST_EPOCH, epochs_left, is_near_last_epoch
+from metadata_log.tools.findings.last_epochs import elections_left
 from quorum.recovery.advice.commands import Step, command
 from quorum.recovery.copies.log_copy import Copy
+from quorum.recovery.evidence.conflicts import LEAST_GAP
 from quorum.recovery.evidence.repair_evidence import Survey
+from quorum.recovery.journal.errors import RefusedError
 
 COPIES_ARE_NOT_RESET: Final = (
     "A copy of another host's directory is named by --copy instead: its node is reset on its own host, with copies of "
     "the others"
 )
 """For a reset in a copy alone: the directory that the node starts from keeps its epoch."""
+NO_WAY_BACK: Final = (
+    " Only a backup of before has lower epochs (kraft snapshot restore), and what came after it is lost: "
+    "docs/runbooks/epochs-ended.md"
+)
+"""For logs that have records of one of the last epochs themselves."""
 
 
 def last_epoch_of(known: Survey) -> int:
@@ -33,32 +41,93 @@ def _in_log(copy: Copy) -> Iterator[int]:
         yield copy.stop.false_epoch
 
 
-def at_end(known: Survey) -> tuple[Copy, ...]:
-    """Return the voters' copies after whose epoch there is no room for elections."""
+def reset_epoch(known: Survey, copy: Copy) -> int | None:
+    """Return the epoch that a reset gives this copy's quorum-state; None where no voter's reset leaves an election.
+
+    A voter's is 1,000 above all logs, and 1 above them where epochs end too soon for that. An observer votes nowhere:
+    its own log's epoch lets it follow any leader.
+    """
+    if not known.is_voter(copy):
+        return max(0, int(copy.end.epoch))
+    epoch = _above(last_epoch_of(known))
+    return epoch if epochs_left(epoch) > 0 else None
+
+
+def _above(newest: int) -> int:
+    return newest + (1 if is_near_last_epoch(newest + LEAST_GAP) else LEAST_GAP)
+
+
+def is_to_reset(known: Survey, copy: Copy) -> bool:
+    """Return True if the epoch of its quorum-state is above the one that a reset gives voters.
+
+    An observer's is, too, where it is above those of the voters.
+    """
+    newest, voters = last_epoch_of(known), [one for one in known.copies if known.is_voter(one)]
+    limit = _above(newest)
+    if copy not in voters and voters:
+        limit = min(limit, max(newest, *map(epoch_of, voters)))
+    elif epochs_left(limit) == 0:
+        limit = newest
+    return epoch_of(copy) > limit
+
+
+def near_end(known: Survey) -> tuple[Copy, ...]:
+    """Return the voters' copies after whose epoch few elections are possible, or none."""
+    return tuple(copy for copy in known.copies if known.is_voter(copy) and _is_near(copy))
+
+
+def observers_near_end(known: Survey) -> tuple[Copy, ...]:
+    """Return the observers' copies of such an epoch that their own logs do not have: they ignore every leader."""
     return tuple(
         copy
         for copy in known.copies
-        if known.is_voter(copy)
-        and copy.quorum_state is not None
-        and is_at_last_epoch(int(copy.quorum_state.leader_epoch))
+        if known.voters and not known.is_voter(copy) and _is_near(copy) and is_to_reset(known, copy)
     )
 
 
-def situation_at_end(found: Sequence[Copy]) -> str:
-    """Return what is wrong, in a sentence or two."""
-    epoch = max(int(copy.quorum_state.leader_epoch) for copy in found if copy.quorum_state is not None)
+def _is_near(copy: Copy) -> bool:
+    return copy.quorum_state is not None and is_near_last_epoch(int(copy.quorum_state.leader_epoch))
+
+
+def is_ended(found: Sequence[Copy]) -> bool:
+    """Return True if one of them has the last epoch that there is: it brings the others there, or waits for them."""
+    return any(epochs_left(epoch_of(copy)) == 0 for copy in found)
+
+
+def epoch_of(copy: Copy) -> int:
+    """Return the epoch of its quorum-state; -1 without one."""
+    return -1 if copy.quorum_state is None else int(copy.quorum_state.leader_epoch)
+
+
+def situation_near_end(known: Survey, found: Sequence[Copy]) -> str:
+    """Return how many elections are left, and what the logs have of such epochs, in a few sentences."""
+    epoch, newest = max(map(epoch_of, found)), last_epoch_of(known)
     names = ", ".join(copy.label for copy in found)
-    return (
-        f"No election is possible any more: {names} {'know' if len(found) > 1 else 'knows'} epoch {epoch} by "
+    said = (
+        f"{elections_left(epoch)}: {names} {'know' if len(found) > 1 else 'knows'} epoch {epoch} by "
         f"quorum-state, and epochs end at {LAST_EPOCH + 1}. No cluster comes there by elections: a stranger's request "
-        "or a changed file has brought it there. The logs are not touched by that."
+        "or a changed file has brought it there."
     )
+    if not is_near_last_epoch(newest):
+        return f"{said} The logs are not touched by that."
+    holders = ", ".join(copy.label for copy in known.copies if newest in _in_log(copy))
+    said += f" The log of {holders} has records of epoch {newest} itself, and no command lowers that."
+    reset = [value for copy in found if is_to_reset(known, copy) and (value := reset_epoch(known, copy)) is not None]
+    if reset:
+        after = elections_left(max(reset))
+        said += f" With the epochs reset: {after[0].lower()}{after[1:]}."
+    return said
 
 
-def steps_at_end(known: Survey, found: Sequence[Copy]) -> tuple[Step, ...]:
-    """Return the command that resets the epoch of all voters, and what it needs."""
-    words = [word for copy in found for word in ("--dir", copy.place.log_dir)]
-    words += [word for copy in known.copies if copy not in found for word in ("--copy", copy.place.log_dir)]
+def steps_near_end(known: Survey, found: Sequence[Copy]) -> tuple[Step, ...]:
+    """Return the command that resets the epoch of all voters, and what it needs; without one, what is left to do."""
+    due = [copy for copy in found if is_to_reset(known, copy)]
+    if any(reset_epoch(known, copy) is None for copy in found):
+        return (_restore(),)
+    if not due:
+        return (Step(text="Keep the controllers running: each change of the leader uses up an epoch"), _restore())
+    words = [word for copy in due for word in ("--dir", copy.place.log_dir)]
+    words += [word for copy in known.copies if copy not in due for word in ("--copy", copy.place.log_dir)]
     line = command("kraft", "recover", "epoch", *words)
     return (
         Step(text="Stop every controller, and close their ports to strangers: one request brings the epoch back there"),
@@ -69,3 +138,43 @@ def steps_at_end(known: Survey, found: Sequence[Copy]) -> tuple[Step, ...]:
         ),
         Step(text="Do it: it backs up first, and says how to undo it", commands=(f"{line} --apply",)),
     )
+
+
+def _restore() -> Step:
+    return Step(
+        text="Only a backup of before has lower epochs, and what came after it is lost: move every controller's log "
+        "directory away, and restore that backup in its place. A backup made now has the same epochs. Move the "
+        "metadata log of each broker and agent away, too (docs/runbooks/epochs-ended.md)",
+        commands=("kraft snapshot restore BACKUP DATA_DIR --node-id ID",),
+    )
+
+
+def situation_of_observers(found: Sequence[Copy]) -> str:
+    """Return what is wrong with observers alone."""
+    names = ", ".join(f"{copy.label} (epoch {epoch_of(copy)})" for copy in found)
+    return f"By quorum-state, {names} ignores every leader of a lower epoch. It has no vote: stop no controller for it."
+
+
+def observer_steps(found: Sequence[Copy]) -> Iterator[Step]:
+    """Yield the command for each observer's file alone."""
+    for copy in found:
+        line = command("kraft", "recover", "epoch", "--dir", copy.place.log_dir, "--apply")
+        yield Step(
+            text=f"{copy.label} is an observer with a higher epoch, and ignores every leader: with its node "
+            "stopped, reset that file",
+            commands=(line,),
+        )
+
+
+def refuse_ended(known: Survey) -> None:
+    """Raise where voters are sound, and no epoch is left for them to elect a leader in.
+
+    Raises:
+        RefusedError: with the command that resets the epochs, where one does.
+    """
+    found = near_end(known)
+    if is_ended(found):
+        lines = [line for step in steps_near_end(known, found)[-1:] for line in step.commands]
+        raise RefusedError(
+            f"{situation_near_end(known, found)} Before anything else, with every controller stopped: {lines[0]}"
+        )

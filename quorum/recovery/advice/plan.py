@@ -24,7 +24,16 @@ from quorum.recovery.advice.discarded_records import (
     left_behind_here,
     not_whole,
 )
-from quorum.recovery.advice.epochs_at_end import at_end, situation_at_end, steps_at_end
+from quorum.recovery.advice.epochs_at_end import (
+    is_ended,
+    is_to_reset,
+    near_end,
+    observer_steps,
+    observers_near_end,
+    situation_near_end,
+    situation_of_observers,
+    steps_near_end,
+)
 from quorum.recovery.advice.faults import (
     end_note,
     fault_among,
@@ -82,13 +91,23 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def make_plan(files: Files, known: Survey) -> Plan:
-    """What to do with these copies."""
+    """Return what to do with these copies."""
+    plan, observers = _plan(files, known), observers_near_end(known)
+    if not observers:
+        return plan
+    steps = (*plan.steps, *observer_steps(observers))
+    situation = f"{plan.situation} {situation_of_observers(observers)}"
+    return msgspec.structs.replace(plan, is_whole=False, situation=situation, steps=steps)
+
+
+def _plan(files: Files, known: Survey) -> Plan:
     sound = sound_voters(known)
     is_majority = known.has_majority(sound)
-    running, ended = running_voters(known), at_end(known)
+    running, near = running_voters(known), near_end(known)
+    ended = near if is_ended(near) or any(is_to_reset(known, copy) for copy in near) else ()
     if running and ended:
-        situation = f"{situation_at_end(ended)} {situation_of(running)}"
-        return Plan(is_whole=False, situation=situation, repairs=(), steps=steps_at_end(known, ended))
+        situation = f"{situation_near_end(known, ended)} {situation_of(running)}"
+        return Plan(is_whole=False, situation=situation, repairs=(), steps=steps_near_end(known, ended))
     if running:
         steps = steps_of(known, running)
         return Plan(is_whole=is_majority, situation=situation_of(running), repairs=(), steps=steps)
@@ -97,12 +116,15 @@ def make_plan(files: Files, known: Survey) -> Plan:
     if found is not None:
         return Plan(is_whole=False, situation=found.situation, repairs=repairs, steps=found.steps)
     if ended:
-        steps = steps_at_end(known, ended)
-        return Plan(is_whole=False, situation=situation_at_end(ended), repairs=repairs, steps=steps)
+        steps = steps_near_end(known, ended)
+        return Plan(is_whole=False, situation=situation_near_end(known, ended), repairs=repairs, steps=steps)
     whole = whole_voters(known)
     lack = lacking(known, whole) if known.has_majority(whole) else None
     is_here = is_majority and lack is None
     plan = _majority_here(known, sound, repairs) if is_here else _majority_lost(known, repairs, lack)
+    if near:
+        situation = f"{plan.situation} {situation_near_end(known, near)}"
+        plan = msgspec.structs.replace(plan, situation=situation, steps=(*plan.steps, *steps_near_end(known, near)))
     return msgspec.structs.replace(plan, steps=(*rebuild_epochs(known), *keep_first(known), *plan.steps))
 
 

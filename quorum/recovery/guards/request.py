@@ -13,6 +13,7 @@ from metadata_log.directory import METADATA_DIRECTORY, MetaProperties
 from metadata_log.files.port import Files
 from metadata_log.voters import GRPC_LISTENER, Endpoint, VoterSet
 from quorum.recovery.advice.commands import Step, cut_line, undo_line
+from quorum.recovery.advice.epochs_at_end import refuse_ended
 from quorum.recovery.advice.faults import mends
 from quorum.recovery.advice.newer_release import refuse_newer_files
 from quorum.recovery.advice.plan import lacking, sound_voters, usable
@@ -266,6 +267,7 @@ def refuse_majority(known: Survey) -> None:
         RefusedError: it can.
     """
     if _is_sound_majority(known, sound := _sound(known)):
+        refuse_ended(known)
         raise RefusedError(
             f"voters {_ids(sound)} are here and sound, a majority of {len(known.voters)}: {_first(sound)}start them, "
             "and they elect a leader. Remove voters with remove-controller, change addresses with `kraft recover "

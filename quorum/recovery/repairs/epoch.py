@@ -15,14 +15,23 @@ import msgspec
 
 from metadata_log.directory import METADATA_DIRECTORY, QUORUM_STATE_FILE, QuorumState, format_quorum_state
 from metadata_log.files.port import Files
-from metadata_log.offsets import Epoch, epochs_left
+from metadata_log.offsets import Epoch, is_near_last_epoch
+from metadata_log.tools.findings.last_epochs import elections_left
 from quorum.recovery.advice.commands import Step, check_result, command, is_ours, start_line
-from quorum.recovery.advice.epochs_at_end import COPIES_ARE_NOT_RESET, last_epoch_of
+from quorum.recovery.advice.epochs_at_end import (
+    COPIES_ARE_NOT_RESET,
+    NO_WAY_BACK,
+    epoch_of,
+    is_to_reset,
+    last_epoch_of,
+    observer_steps,
+    reset_epoch,
+    situation_near_end,
+)
 from quorum.recovery.advice.newer_release import not_checked, refuse_newer_files
 from quorum.recovery.advice.running_nodes import refuse_running, use_of
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.copies.read_copies import read_copies
-from quorum.recovery.evidence.conflicts import LEAST_GAP
 from quorum.recovery.evidence.repair_evidence import Survey, survey
 from quorum.recovery.guards.liveness import Answer, refuse_live, silence
 from quorum.recovery.guards.request import Proposal, Request, refuse_conflicts, refuse_lost_votes
@@ -58,21 +67,18 @@ def propose_epoch(files: Files, targets: Sequence[str], copies: Sequence[str], r
         raise RefusedError("no log here says who votes: name the directories of all voters, with --dir or --copy")
     is_voters = any(known.is_voter(copy) for copy in own)
     asked = _refuse_unsafe(known, own, request) if is_voters else _refuse_running(own)
-    epoch = _epoch_after(known)
-    due = [copy for copy in own if _is_above(copy, epoch)]
+    due = [copy for copy in own if is_to_reset(known, copy)]
     if not due:
-        raise AlreadyDoneError(
-            f"no quorum-state of {', '.join(copy.label for copy in own)} is above epoch {epoch}, 1,000 past the "
-            "greatest epoch in any log here: there is nothing to be reset"
-        )
+        _refuse_needless(known, own)
+    epochs = [_epoch_for(known, copy) for copy in due]
     changed = [copy.place.log_dir for copy in due]
     return Proposal(
         action="epoch",
-        rewrites=tuple(_rewrite(known, copy, epoch, asked) for copy in due),
-        says=tuple(_said(copy, epoch) for copy in due),
+        rewrites=tuple(_rewrite(known, copy, epoch, asked) for copy, epoch in zip(due, epochs, strict=True)),
+        says=tuple(_said(copy, epoch) for copy, epoch in zip(due, epochs, strict=True)),
         keeps="every byte of the logs and checkpoints: the epoch is in quorum-state alone",
-        warnings=(*silence(asked), *not_checked(known.copies)),
-        steps=(check_result(changed), *_steps(known, own, epoch, is_voters=is_voters)),
+        warnings=(*_few_left(epochs), *silence(asked), *not_checked(known.copies)),
+        steps=(check_result(changed), *_steps(known, own, is_voters=is_voters)),
         asked=asked,
         is_a_part=True,
     )
@@ -125,19 +131,32 @@ def _refuse_running(own: Sequence[Copy]) -> tuple[Answer, ...]:
     return ()
 
 
-def _epoch_after(known: Survey) -> int:
+def _epoch_for(known: Survey, copy: Copy) -> int:
+    epoch = reset_epoch(known, copy)
+    if epoch is None:
+        raise RefusedError(f"{situation_near_end(known, [copy])} No epoch is left above it.{NO_WAY_BACK}")
+    return epoch
+
+
+def _refuse_needless(known: Survey, own: Sequence[Copy]) -> None:
+    """Raise: none of these is to be reset. Where their logs are near the last epoch, say what is left."""
+    names = ", ".join(copy.label for copy in own)
     newest = last_epoch_of(known)
-    if epochs_left(newest + LEAST_GAP) <= 0:
-        holders = ", ".join(copy.label for copy in known.copies if copy.end.epoch == newest)
-        raise RefusedError(
-            f"the log of {holders} has records of epoch {newest} itself, and no epoch is left above it: start a new "
-            "cluster from a backup (kraft snapshot restore), or leave that copy out if it is no voter's"
+    if is_near_last_epoch(newest):
+        raise AlreadyDoneError(
+            f"{elections_left(max(newest, *map(epoch_of, own)))}. The logs have records of epoch {newest} themselves, "
+            f"and no quorum-state of {names} can be set lower.{NO_WAY_BACK}"
         )
-    return newest + LEAST_GAP
+    raise AlreadyDoneError(
+        f"no quorum-state of {names} is above those of the voters, or 1,000 past the greatest epoch in any log here "
+        f"({newest}): there is nothing to be reset"
+    )
 
 
-def _is_above(copy: Copy, epoch: int) -> bool:
-    return copy.quorum_state is not None and copy.quorum_state.leader_epoch > epoch
+def _few_left(epochs: Sequence[int]) -> Iterator[str]:
+    epoch = max(epochs)
+    if is_near_last_epoch(epoch):
+        yield f"{elections_left(epoch)} then: the logs themselves are near the last epoch.{NO_WAY_BACK}"
 
 
 def _reset(state: QuorumState, epoch: int) -> QuorumState:
@@ -160,22 +179,15 @@ def _said(copy: Copy, epoch: int) -> str:
     return f"quorum-state of {copy.label}: from epoch {before} to epoch {epoch}, without a vote"
 
 
-def _steps(known: Survey, own: Sequence[Copy], epoch: int, *, is_voters: bool) -> Iterator[Step]:
-    left = [copy for copy in known.copies if copy not in own and _is_above(copy, epoch)]
+def _steps(known: Survey, own: Sequence[Copy], *, is_voters: bool) -> Iterator[Step]:
+    left = [copy for copy in known.copies if copy not in own and is_to_reset(known, copy)]
     for copy in left:
         if known.is_voter(copy):
             others = [word for one in known.copies if one is not copy for word in ("--copy", one.place.log_dir)]
             line = command("kraft", "recover", "epoch", "--dir", copy.place.log_dir, *others, "--apply")
             text = f"Do the same with {copy.label}, a voter, before anything starts. {COPIES_ARE_NOT_RESET}"
             yield Step(text=text, commands=(line,))
-    for copy in left:
-        if not known.is_voter(copy):
-            line = command("kraft", "recover", "epoch", "--dir", copy.place.log_dir, "--apply")
-            yield Step(
-                text=f"{copy.label} is an observer with a higher epoch, and ignores every leader: with its node "
-                "stopped, reset that file",
-                commands=(line,),
-            )
+    yield from observer_steps([copy for copy in left if not known.is_voter(copy)])
     if is_voters:
         start = start_line(ours=is_ours(known.told_by.voters))
         yield Step(text="Start all controllers: they elect a leader by themselves", commands=(start,))

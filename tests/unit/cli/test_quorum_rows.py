@@ -54,14 +54,33 @@ def _status(*, answered_by: int, known: bool = True) -> QuorumStatus:
     )
 
 
-@pytest.mark.parametrize(("epoch", "ended"), [(LAST_EPOCH, True), (LAST_EPOCH - 999, True), (LAST_EPOCH - 1000, False)])
-def test_epochs_at_their_end_are_said(epoch: int, ended: bool) -> None:
+@pytest.mark.parametrize(
+    ("epoch", "words"),
+    [
+        (LAST_EPOCH, "No election is possible any more"),
+        (LAST_EPOCH - 1, "Only 1 more election is possible"),
+        (LAST_EPOCH - 45, "Only 45 more elections are possible"),
+        (LAST_EPOCH - 1000, None),
+    ],
+)
+def test_epochs_at_their_end_are_said(epoch: int, words: str | None) -> None:
     found = msgspec.structs.replace(_status(answered_by=1, known=False), leader_id=-1, leader_epoch=Epoch(epoch))
 
     for said in (lines_of(found, Parts(status=True, replication=False))[-1], no_leader(found)):
-        assert ("No election is possible any more" in said) is ended
-        assert ("`kraft recover epoch` (docs/runbooks/epochs-ended.md)" in said) is ended
+        assert ("election" in said) is (words is not None)
+        assert words is None or words in said
+        assert ("`kraft recover epoch` (docs/runbooks/epochs-ended.md)" in said) is (words is not None)
     assert "no leader is known" in no_leader(found)
+
+
+def test_under_a_live_leader_no_epoch_is_to_be_reset() -> None:
+    found = msgspec.structs.replace(_status(answered_by=2), leader_epoch=Epoch(LAST_EPOCH - 45))
+
+    said = lines_of(found, Parts(status=True, replication=False))[-1]
+
+    assert "Only 45 more elections are possible" in said
+    assert "keep the controllers running" in said
+    assert "stop every controller" not in said
 
 
 def _ends(known: bool) -> list[tuple[int, int]]:

@@ -39,6 +39,24 @@ def test_readiness_says_that_epochs_are_at_their_end(epoch: Epoch, ended: bool) 
     assert ("`kraft recover epoch` (docs/runbooks/epochs-ended.md)" in found.what) is ended
 
 
+@pytest.mark.parametrize("leader_id", [None, 2])
+def test_readiness_counts_the_elections_that_are_left(leader_id: int | None) -> None:
+    view = msgspec.structs.replace(VIEW, leader_id=leader_id, epoch=Epoch(LAST_EPOCH - 45))
+
+    (found,) = [check for check in check_ready(view) if check.name == "leader-known"]
+
+    assert found.is_ok is (leader_id is not None)
+    assert "Only 45 more elections are possible" in found.what
+
+
+def test_readiness_of_an_observer_stops_no_controller() -> None:
+    view = msgspec.structs.replace(VIEW, leader_id=None, epoch=LAST_EPOCH, is_voter=False)
+
+    (found,) = [check for check in check_ready(view) if check.name == "leader-known"]
+
+    assert "ignores every leader of a lower epoch: stop this node alone, no controller" in found.what
+
+
 def samples(view: NodeView) -> dict[str, float]:
     text = NodeMetrics().render(view).decode()
     return {sample.name: sample.value for family in text_string_to_metric_families(text) for sample in family.samples}

@@ -1,0 +1,40 @@
+"""Epochs near their end, in words: how many elections are left, and what can be done.
+
+Decides: what is said of a node's epoch. Must not know: how an epoch is reset, and files.
+
+An epoch above that of its log comes from a stranger's request, or from a changed file: it can be reset. An epoch that
+the log itself has cannot be lowered.
+"""
+
+from __future__ import annotations
+
+from metadata_log.offsets import LARGEST_EPOCH, epochs_left, is_near_last_epoch
+from metadata_log.tools.findings.advice import EPOCHS_ENDED, EPOCHS_IN_LOG, OBSERVER_ENDED
+
+
+def elections_left(epoch: int) -> str:
+    """Return how many elections are possible above an epoch, as the beginning of a sentence."""
+    left = epochs_left(epoch)
+    if left == 0:
+        return "No election is possible any more"
+    return f"Only {left} more election{' is' if left == 1 else 's are'} possible"
+
+
+def what_to_do(epoch: int, *, in_log: int, is_observer: bool) -> str:
+    """Return the advice for a node of this epoch, the last epoch of whose log is `in_log`."""
+    if is_near_last_epoch(in_log) and epoch <= in_log + 1:
+        return EPOCHS_IN_LOG
+    return OBSERVER_ENDED if is_observer else EPOCHS_ENDED
+
+
+def meaning_of(epoch: int, *, in_log: int, is_observer: bool) -> str:
+    """Return what an epoch near the last one means for a node, of whose log `in_log` is the last."""
+    said = f"it is of epoch {epoch}, and epochs end at {LARGEST_EPOCH}"
+    if is_observer and epoch > in_log:
+        said += ": it ignores every leader of a lower epoch"
+    else:
+        left = elections_left(epoch)
+        said += f": {left[0].lower()}{left[1:]}"
+    if is_near_last_epoch(in_log):
+        return f"{said}. The log itself has records of epoch {in_log}"
+    return f"{said}. A stranger's request or a changed file has brought it there"

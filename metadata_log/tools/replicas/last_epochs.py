@@ -1,0 +1,36 @@
+"""Replicas near the last epoch that there is: a finding for each, voter or observer.
+
+Decides: how grave it is, and what in a log proves that it cannot be reset. Must not know: files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from metadata_log.directory import QUORUM_STATE_FILE
+from metadata_log.offsets import epochs_left, is_near_last_epoch
+from metadata_log.tools.findings.finding import Finding, Severity, finding
+from metadata_log.tools.findings.last_epochs import meaning_of, what_to_do
+from metadata_log.tools.replicas.replica_set import QuorumView, Replica
+
+
+def near_last_epoch(view: QuorumView) -> Iterator[Finding]:
+    """Yield the quorum-states after whose epoch few elections are possible, or none."""
+    for replica in view.replicas:
+        state = replica.report.quorum_state
+        if state is not None and is_near_last_epoch(state.leader_epoch):
+            yield _finding(view, replica, int(state.leader_epoch))
+
+
+def _finding(view: QuorumView, replica: Replica, epoch: int) -> Finding:
+    in_log, is_observer = int(replica.last_epoch), not view.is_voter(replica) and len(view.voters) > 0
+    is_grave = epochs_left(epoch) == 0 or (is_observer and epoch > in_log)
+    return finding(
+        "quorum_state_ahead",
+        meaning_of(epoch, in_log=in_log, is_observer=is_observer),
+        severity=Severity.ERROR if is_grave else None,
+        node_id=replica.source.node_id,
+        file=f"{replica.report.directory}/{QUORUM_STATE_FILE}",
+        epoch=epoch,
+        advice=what_to_do(epoch, in_log=in_log, is_observer=is_observer),
+    )
