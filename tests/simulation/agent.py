@@ -43,11 +43,14 @@ class AgentNode(Node):
     """On its machine's monotonic clock, over all its processes, up to the last look at its disk."""
     _strays = 0
     _is_released = False
+    has_lost_proof = False
+    """A received snapshot took its log's place, or it was released: what is stale from before is set aside then."""
 
     def start(self) -> None:
         """Start the process; an operator who saw it hold has released it before."""
         if self._is_released and not self.is_up:
             self._is_released = False
+            self.has_lost_proof = True
             state = read_committed_state(self.files, f"{DATA}/{METADATA_DIRECTORY}")
             if state is not None and state.topic_id is not None:
                 own = state.topic_id
@@ -140,6 +143,7 @@ class AgentNode(Node):
         super().on_event(event)
         if type(event) is SnapshotLoaded:
             self._received_end = event.end.offset
+            self.has_lost_proof = True
         if type(event) is HoldChanged and event.hold is not None:
             self.world.note("an agent holds")
         if type(event) is not ImagePublished:

@@ -111,13 +111,9 @@ def _open_locked(files: Files, config: NodeConfig, meta: MetaProperties, locks: 
         check_known_kraft_version(snapshot.kraft_version)
     bootstrap_records = _bootstrap_records(files, config.metadata_log_dir, snapshot)
     voters = _voters(log, snapshot, config.static_voters)
-    if config.is_controller and starting.end.offset == 0 and len(voters.latest) and not bootstrap_records:
-        raise NotFormattedError(
-            f"{config.metadata_log_dir} holds no bootstrap records: it has neither {BOOTSTRAP_CHECKPOINT} nor a "
-            "checkpoint of offset 0 with records, so that a first controller has nothing to begin with. Run `kraft "
-            "storage format` for this directory"
-        )
     if starting.end.offset == 0:
+        if config.is_controller and len(voters.latest) and not bootstrap_records:
+            raise _nothing_to_begin_with(config)
         check_known_records(bootstrap_records)
     storage = StorageState(
         quorum_state=None if quorum_state is None else _state_of(quorum_state),
@@ -177,6 +173,14 @@ def _kept_committed(files: Files, directory: str) -> int:
     except CorruptFileError:
         return 0  # it proves nothing, and a controller needs it for nothing else
     return 0 if state is None else int(state.high_watermark)
+
+
+def _nothing_to_begin_with(config: NodeConfig) -> NotFormattedError:
+    return NotFormattedError(
+        f"{config.metadata_log_dir} holds no bootstrap records: it has neither {BOOTSTRAP_CHECKPOINT} nor a checkpoint "
+        "of offset 0 with records, so that a first controller has nothing to begin with. Run `kraft storage format` "
+        "for this directory"
+    )
 
 
 def _state_of(state: QuorumState) -> QuorumStateData:

@@ -37,7 +37,8 @@ def check_plan(agent: AgentNode, plan: Plan, reference: Reference) -> None:
                 "directories", f"agent {agent.node_id} stages {stage.directory.path}, which this log never made"
             )
     for aside in plan.set_aside:
-        if _was_ours(aside.directory, reference, had):
+        is_live = agent.has_lost_proof and _is_replica(agent, aside.directory, reference.image_at(had))
+        if is_live or (_was_ours(aside.directory, reference, had) and not agent.has_lost_proof):
             raise Broken("directories", f"agent {agent.node_id} sets {aside.directory.path} aside: {aside.why}")
         agent.world.note("a foreign directory is set aside")
 
