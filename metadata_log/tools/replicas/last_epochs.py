@@ -1,6 +1,6 @@
 """Replicas near the last epoch that there is: a finding for each, voter or observer.
 
-Decides: how grave it is, and what in a log proves that it cannot be reset. Must not know: files.
+Decides: how grave it is; what the log itself has, and no reset helps, is a note. Must not know: files.
 """
 
 from __future__ import annotations
@@ -25,10 +25,11 @@ def near_last_epoch(view: QuorumView) -> Iterator[Finding]:
 def _finding(view: QuorumView, replica: Replica, epoch: int) -> Finding:
     in_log, is_observer = int(replica.last_epoch), not view.is_voter(replica) and len(view.voters) > 0
     is_grave = epochs_left(epoch) == 0 or (is_observer and epoch > in_log)
+    is_lasting = is_near_last_epoch(in_log) and epoch <= in_log + 1
     return finding(
         "quorum_state_ahead",
         meaning_of(epoch, in_log=in_log, is_observer=is_observer),
-        severity=Severity.ERROR if is_grave else None,
+        severity=Severity.ERROR if is_grave else Severity.NOTE if is_lasting else None,
         node_id=replica.source.node_id,
         file=f"{replica.report.directory}/{QUORUM_STATE_FILE}",
         epoch=epoch,

@@ -109,8 +109,8 @@ def _plan(files: Files, known: Survey) -> Plan:
         situation = f"{situation_near_end(known, ended)} {situation_of(running)}"
         return Plan(is_whole=False, situation=situation, repairs=(), steps=steps_near_end(known, ended))
     if running:
-        steps = steps_of(known, running)
-        return Plan(is_whole=is_majority, situation=situation_of(running), repairs=(), steps=steps)
+        situation = f"{situation_of(running)} {situation_near_end(known, near)}" if near else situation_of(running)
+        return Plan(is_whole=is_majority, situation=situation, repairs=(), steps=steps_of(known, running))
     repairs = tuple(_repairs(files, known))
     found = obstacle(files, known)
     if found is not None:

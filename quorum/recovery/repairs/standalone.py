@@ -15,6 +15,7 @@ from metadata_log.voters import Endpoint, Voter, VoterSet
 from quorum.recovery.advice.clones import of_the_clone
 from quorum.recovery.advice.commands import bring_back, brokers_of, contact, is_ours, never_again, rejoin
 from quorum.recovery.advice.directory_transfer import home_of, take_home
+from quorum.recovery.advice.epochs_at_end import refuse_ended
 from quorum.recovery.advice.newer_release import refuse_newer_voters
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.evidence.repair_evidence import Survey
@@ -86,6 +87,7 @@ def _voter(own: Copy, endpoints: Sequence[Endpoint]) -> Voter:
 
 def _refuse_needless(known: Survey, own: Copy, voter: Voter) -> None:
     if own.voters is not None and own.voters == VoterSet.of([voter]):
+        refuse_ended(known)
         raise AlreadyDoneError(f"{own.label} is the only voter already: start it, there is nothing to repair")
     if len(known.voters) > 1:
         refuse_majority(known)

@@ -380,6 +380,10 @@ def test_a_log_near_the_end_is_said_and_a_reset_leaves_its_elections(
     assert _state(nodes, 1)["leaderEpoch"] == newest + 1
     assert "Only 44 more elections are possible then" in capsys.readouterr().out
 
+    assert run(["recover", "verify", path]) == 0
+    (found,) = (one for one in check_paths([Path(path)]).findings if one.kind == "quorum_state_ahead")
+    assert (found.severity, "no command lowers" in found.advice.lower()) == (Severity.NOTE, True)
+    capsys.readouterr()
     assert run(["recover", "inspect", path]) == 0
     said = capsys.readouterr().out
     assert "Only 44 more elections are possible" in said
@@ -403,5 +407,7 @@ def test_no_reset_is_advised_that_is_refused(
     assert "No election is possible any more" in said
     assert "kraft recover epoch" not in said
     assert "kraft snapshot restore BACKUP DATA_DIR --node-id ID" in said
+    assert run(["recover", "standalone", "--dir", path, "--missing", "rest", "--timeout", "0.5"]) != 0
+    assert "start it" not in capsys.readouterr().err
     assert _epoch("--dir", path, "--apply") != 0
     assert "No election is possible any more" in capsys.readouterr().err
