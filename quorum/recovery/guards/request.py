@@ -289,6 +289,7 @@ def refuse_second_quorum(known: Survey, changed: Sequence[Copy]) -> None:
         RefusedError: there is one besides those that are changed.
     """
     if _is_sound_majority(known, left := [copy for copy in _sound(known) if copy not in changed]):
+        refuse_ended(known)
         raise RefusedError(
             f"voters {_ids(left)} are here and sound, a majority of {len(known.voters)}, and no --dir: they would go "
             "on by themselves, a second quorum. Name their directories with --dir and their addresses with --set"
