@@ -105,8 +105,12 @@ def cut_log(copy: Copy, present: frozenset[str]) -> tuple[FileChange, ...]:
 
 
 def _lowered(copy: Copy) -> FileChange:
-    """`committed-state` for the log that is left: its proof of more goes with the records, and is in the backup."""
-    state = CommittedState(high_watermark=copy.end.offset, topic_id=copy.kept_id)
+    """`committed-state` for the log that is left: its proof of more goes with the records, and is in the backup.
+
+    `received_end` voids an agent's journal: partitions that are younger than the log now are quarantined, not deleted.
+    """
+    end = copy.end.offset
+    state = CommittedState(high_watermark=end, topic_id=copy.kept_id, received_end=end)
     return FileChange(name=_inside(COMMITTED_STATE_FILE), content=Content(data=format_committed_state(state)))
 
 

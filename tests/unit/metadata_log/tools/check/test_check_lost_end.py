@@ -273,7 +273,7 @@ def test_truncate_lowers_the_committed_state_that_proved_more(nodes: Path) -> No
     assert run([*words, "--accept-data-loss", "--timeout", "1", "--apply"]) == 0
 
     left = read_committed_state(files, str(_metadata(node)))
-    assert left == CommittedState(high_watermark=Offset(END), topic_id=topic_id)
+    assert left == CommittedState(high_watermark=Offset(END), topic_id=topic_id, received_end=Offset(END))
     assert _ends(node) == {}
     open_replica(files, _config(node)).abandon()
 
