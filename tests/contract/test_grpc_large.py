@@ -18,7 +18,8 @@ from kraft.v1 import controller_pb2_grpc
 from metadata_log.voters import Endpoint
 from quorum.api.calls import ClientAnswer
 from quorum.api.error_codes import Error
-from quorum.node.process.large_requests import AT_ONCE_BYTES, LargeRequests, TooManyWaitError
+from quorum.node.process.large_requests import AT_ONCE_BYTES, LargeRequests
+from quorum.node.process.turns import TooManyWaitError
 from quorum.server.grpc.listen import listen
 from quorum.server.grpc.session import MAX_CALLS_A_MESSAGE, Session
 from quorum.server.node import Caller
@@ -263,7 +264,6 @@ class _Context:
     def __init__(self, message: bytes) -> None:
         self.messages = [message]
         self.reads = 0
-        self.received_bytes = len(message)
         self.answers: list[pb.Answer] = []
 
     async def read(self) -> object:

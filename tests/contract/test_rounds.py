@@ -35,7 +35,7 @@ def test_a_round_reads_so_many_bytes_and_the_others_wait_in_order() -> None:
             loop.call_soon(seen.append, "others")
 
         assert [rounds.admits(5_000), rounds.admits(5_000), rounds.admits(2_000)] == [True, True, False]
-        give_up = {name: rounds.add("host", 6_000, partial(serve, name)) for name in "abcd"}
+        give_up = {name: rounds.add("host", 6_000, partial(serve, name), seen.append) for name in "abcd"}
         assert not rounds.admits(2_000), "those that wait are first"
         assert rounds.admits(SMALL_BYTES), "few bytes do not wait"
         give_up["c"]()
@@ -52,7 +52,7 @@ def test_addresses_take_turns() -> None:
         rounds, seen = Rounds(round_bytes=1), list[str]()
         assert rounds.admits(2_000)
         for name in ("a1", "a2", "a3", "b1", "c1"):
-            rounds.add(name[0], 2_000, partial(seen.append, name))
+            rounds.add(name[0], 2_000, partial(seen.append, name), seen.append)
         await until(lambda: len(seen) == 5, what="all served")
         return seen
 
@@ -68,7 +68,7 @@ def test_what_was_served_is_given_up_where_it_waits() -> None:
             return lambda: seen.append("given up")
 
         assert rounds.admits(2_000)
-        give_up = rounds.add("host", 1, serve)  # type: ignore[arg-type]
+        give_up = rounds.add("host", 1, serve, seen.append)  # type: ignore[arg-type]
         await until(lambda: seen, what="served")
         give_up()
         assert seen == ["served", "given up"]

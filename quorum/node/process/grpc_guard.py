@@ -19,10 +19,12 @@ import grpc
 from google.protobuf.message import DecodeError, Message
 
 from quorum.node.config.door_limits import LARGEST_INT32
-from quorum.node.process.large_requests import AT_ONCE_BYTES, Done, LargeRequests, TooManyWaitError
+from quorum.node.process.large_requests import AT_ONCE_BYTES, Done, LargeRequests
 from quorum.node.process.raw_messages import TooManyElementsError, parsed_in_turn
 from quorum.node.process.receiving import Receiving, Refused
 from quorum.node.process.refusals import Refusals
+from quorum.node.process.rounds import SMALL_BYTES as ROUND_SMALL_BYTES
+from quorum.node.process.turns import TooManyWaitError
 from quorum.node.process.voter_hosts import VoterHosts
 
 MAX_OPEN_CALLS: Final = 10_000
@@ -157,7 +159,7 @@ class _Rules(NamedTuple):
 def _rules_of(method: str, handler: Any, large: LargeRequests) -> _Rules:
     parse = handler.request_deserializer
     if method.startswith(_LARGE_REQUESTS):
-        return _Rules(LARGEST_INT32, AT_ONCE_BYTES, None, parse)
+        return _Rules(LARGEST_INT32, ROUND_SMALL_BYTES, None, parse)
     if not method.startswith(_AGENT):
         return _Rules(SMALL_BYTES, SMALL_BYTES, None, parse)
     kind = parse.__self__
@@ -190,7 +192,6 @@ class _Requests:
         "_rules",
         "abort",
         "done",
-        "received_bytes",
         "send_initial_metadata",
         "time_remaining",
         "write",
@@ -204,8 +205,6 @@ class _Requests:
         self._receiving = receiving
         self.done: Done | None = None
         """To be called once a large request is answered."""
-        self.received_bytes = 0
-        """The size of the message that was read last."""
         self.write = context.write
         self.abort = context.abort
         self.send_initial_metadata = context.send_initial_metadata
@@ -216,12 +215,12 @@ class _Requests:
         return self._peer
 
     async def read(self) -> Any:
-        """The next message of a stream, raw if it is large, or `grpc.aio.EOF`."""
+        """The next message of a stream, raw if it is not small, or `grpc.aio.EOF`."""
         raw = await self._context.read()
         return self._parsed(raw) if isinstance(raw, bytes) else raw
 
     async def only(self) -> Any:
-        """The request of a single call; raw if it is large and its method takes it so."""
+        """The request of a single call; raw if it is not small and its method takes it so."""
         if self._receiving is None:
             raw = await self._context.read()
         else:
@@ -235,7 +234,7 @@ class _Requests:
 
     def _parsed(self, raw: bytes) -> Any:
         """Parse a message that is not large."""
-        self.received_bytes = size = len(raw)
+        size = len(raw)
         if size <= self._rules.at_once_bytes:
             return self._rules.parse(raw)
         if size > self._rules.most_bytes:

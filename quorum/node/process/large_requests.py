@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Final
 
 from quorum.node.process.rounds import Rounds
-from quorum.node.process.turns import Turns
+from quorum.node.process.turns import TooManyWaitError, Turns
 
 AT_ONCE_BYTES: Final = 32 * 1024
 """Up to so much a request is read where it comes: a hundred topics, or all that a broker asks every day."""
@@ -149,7 +149,3 @@ class LargeRequests:
     def _forget(self, address: str, waiting: _Waiting) -> None:
         if self._waiting.remove(address, waiting):
             self.waiting_bytes -= waiting.size
-
-
-class TooManyWaitError(Exception):
-    """Too many large requests wait; this one is not served."""

@@ -15,7 +15,8 @@ from typing import Final, NamedTuple, TypeVar, cast
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import DecodeError, Message
 
-from quorum.node.process.large_requests import Done, LargeRequests
+from quorum.node.process.large_requests import AT_ONCE_BYTES, Done, LargeRequests
+from quorum.node.process.rounds import LEAST_COST
 
 M = TypeVar("M", bound=Message)
 
@@ -23,6 +24,8 @@ NUMBERS_AN_ELEMENT: Final = 8
 """So many numbers or texts of a list count as one element."""
 FIELDS_AN_ELEMENT: Final = 16
 """So many fields may be set for each element that is allowed."""
+MOST_AT_ONCE: Final = 1_000
+"""Elements of a request that is handled in one go; one with more takes the turn of a large one."""
 _SLICE: Final = 8_192
 """Fields that are read before the loop has its turn: two milliseconds."""
 _DEEPEST: Final = 100
@@ -171,6 +174,19 @@ def emptied(raw: bytes, most: int) -> bytes:
     return bytes(kept)
 
 
+@cache
+def _lists_of(descriptor: Descriptor) -> tuple[str, ...]:
+    return tuple(field.name for field in descriptor.fields if field.is_repeated)
+
+
+def elements_in(message: Message) -> int:
+    """Return the length of a message's own lists."""
+    count = 0
+    for name in _lists_of(cast("Descriptor", message.DESCRIPTOR)):
+        count += len(getattr(message, name))
+    return count
+
+
 _SIZES: Final = {
     FieldDescriptor.TYPE_BOOL: 1,
     FieldDescriptor.TYPE_FIXED32: 4,
@@ -212,3 +228,23 @@ async def parsed_in_turn(
     except BaseException:
         done()
         raise
+
+
+async def parsed_in_round(
+    large: LargeRequests, address: str, raw: bytes, kind: type[M], most: int
+) -> tuple[M, Done | None]:
+    """Parse a message in a round, or in the turn of a large one if it has many bytes or elements.
+
+    Raises:
+        TooManyWaitError, TooManyElementsError: it is refused.
+        DecodeError: it is no message.
+    """
+    if len(raw) <= AT_ONCE_BYTES:
+        if not large.rounds.admits(len(raw)):
+            await large.rounds.turn(address, len(raw))
+        message = kind.FromString(raw)
+        if (elements := elements_in(message)) <= MOST_AT_ONCE:
+            large.rounds.charge(len(raw), LEAST_COST * elements)
+            return message, None
+        del message
+    return await parsed_in_turn(large, address, raw, kind, most)

@@ -2,92 +2,146 @@
 
 Decides: the share of a round, and whose request is next: addresses take turns. Must not know: what is asked. A loop
 serves all ready connections before it turns to Raft. A thousand connections with 30 kB each would silence a
-leader for seconds. Requests of few bytes and those among controllers do not wait here.
+leader for seconds. Requests of few bytes have a share of their own, and those among controllers do not wait here.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable
 from typing import Final
 
-from quorum.node.process.turns import Turns
+from quorum.node.process.turns import TooManyWaitError, Turns
 
 ROUND_BYTES: Final = 128 * 1024
 """Read in a fortieth of a second at most."""
 SMALL_BYTES: Final = 1024
-"""A request of so many bytes is read where it comes: a heartbeat, a question, a few topics."""
+"""A request that costs so much does not wait for larger ones: a heartbeat, a question, a few topics."""
+LEAST_COST: Final = 256
+"""Of a request, however few bytes it has: as many bytes are read in the time that it takes."""
+MOST_WAITING_BYTES: Final = 64 << 20
 
 GiveUp = Callable[[], None]
 Serve = Callable[[], GiveUp | None]
+Refuse = Callable[[str], None]
 
 
 class _Waiting:
-    """One request, until its round comes or its answer is no longer wanted."""
+    """One request, until its round comes, it is refused, or its answer is no longer wanted."""
 
-    __slots__ = ("give_up_served", "serve", "size")
+    __slots__ = ("cost", "give_up_served", "held", "refuse", "serve")
 
-    def __init__(self, size: int, serve: Serve) -> None:
-        self.size = size
+    def __init__(self, cost: int, held: int, serve: Serve, refuse: Refuse) -> None:
+        self.cost = cost
+        self.held = held
         self.serve: Serve | None = serve
+        self.refuse: Refuse | None = refuse
         self.give_up_served: GiveUp | None = None
-
-    def give_up(self) -> None:
-        self.serve = None
-        if self.give_up_served is not None:
-            self.give_up_served()
 
 
 class Rounds:
     """The rounds of one loop, of `round_bytes` each. `later` counts the requests that had to wait."""
 
-    def __init__(self, round_bytes: int = ROUND_BYTES) -> None:
+    def __init__(
+        self,
+        round_bytes: int = ROUND_BYTES,
+        *,
+        small_bytes: int = ROUND_BYTES,
+        most_waiting_bytes: int = MOST_WAITING_BYTES,
+    ) -> None:
         self._loop = asyncio.get_running_loop()
         self.round_bytes = round_bytes
+        self._small_bytes = small_bytes
+        self._most = most_waiting_bytes
         self._left = round_bytes
+        self._left_for_small = small_bytes
         self._is_counting = False
         self._waiting = Turns[_Waiting]()
+        self._held_by = Counter[str]()
+        self.waiting_bytes = 0
         self.later = 0
 
-    def admits(self, size: int) -> bool:
-        """Return True if a request of that size is to be read now; it is counted then."""
-        if size <= SMALL_BYTES:
-            return True
-        if self._waiting or self._left <= 0:
+    def admits(self, cost: int) -> bool:
+        """Return True if a request is to be read now; it is counted then. It costs its bytes, or more."""
+        cost = max(cost, LEAST_COST)
+        if cost <= SMALL_BYTES:
+            if self._left_for_small <= 0:
+                return False
+            self._left_for_small -= cost
+        elif self._waiting or self._left <= 0:
             return False
-        self._left -= size
+        else:
+            self._left -= cost
         self._count()
         return True
 
-    def add(self, address: str, size: int, serve: Serve) -> GiveUp:
-        """Serve a request in a later round; returns what to call when its answer is no longer wanted."""
-        waiting = _Waiting(size, serve)
+    def charge(self, cost: int, more: int) -> None:
+        """Count more of a request that was admitted at that cost, in the same share."""
+        if cost <= SMALL_BYTES:
+            self._left_for_small -= more
+        else:
+            self._left -= more
+        self._count()
+
+    def add(self, address: str, cost: int, serve: Serve, refuse: Refuse, *, held: int | None = None) -> GiveUp:
+        """Serve a request in a later round; returns what to call when its answer is no longer wanted.
+
+        `held` are the bytes that wait with it, if not as many as it costs. If too many bytes wait, the address that
+        has most of them loses its newest request: its `refuse` is called with the reason.
+        """
+        waiting = _Waiting(max(cost, LEAST_COST), cost if held is None else held, serve, refuse)
         self._waiting.add(address, waiting)
         self.later += 1
+        self.waiting_bytes += waiting.held
+        self._held_by[address] += waiting.held
+        while self.waiting_bytes > self._most:
+            self._refuse_one()
         self._count()
-        return waiting.give_up
 
-    async def turn(self, address: str, size: int) -> None:
-        """Wait for the round of a request that this one does not admit."""
-        turn: asyncio.Future[None] = self._loop.create_future()
+        def give_up() -> None:
+            if waiting.serve is not None:
+                self._free(address, waiting)
+            elif waiting.give_up_served is not None:
+                waiting.give_up_served()
 
-        def serve() -> None:
+        return give_up
+
+    async def turn(self, address: str, cost: int, *, held: int | None = None) -> None:
+        """Wait until a request may be read, unless this round admits it.
+
+        Raises:
+            TooManyWaitError: its place was taken away.
+        """
+        if self.admits(cost):
+            return
+        turn: asyncio.Future[str | None] = self._loop.create_future()
+
+        def end(why: str | None = None) -> None:
             if not turn.done():
-                turn.set_result(None)
+                turn.set_result(why)
 
-        self.add(address, size, serve)
-        await turn
+        give_up = self.add(address, cost, end, end, held=held)
+        try:
+            why = await turn
+        finally:
+            give_up()
+        if why is not None:
+            raise TooManyWaitError(why)
 
     def _begin(self) -> None:
         """Begin a round with those that wait; each is behind everything that the round before has caused."""
         self._left = self.round_bytes
+        self._left_for_small = self._small_bytes
         self._is_counting = False
         try:
             while self._waiting and self._left > 0:
-                waiting = self._waiting.next()
+                address, waiting = self._waiting.next_of()
                 if waiting.serve is not None:
-                    self._left -= waiting.size
-                    waiting.give_up_served = waiting.serve()
+                    serve = waiting.serve
+                    self._free(address, waiting)
+                    self._left -= waiting.cost
+                    waiting.give_up_served = serve()
         finally:
             if self._waiting or self._left < self.round_bytes:
                 self._count()
@@ -96,3 +150,21 @@ class Rounds:
         if not self._is_counting:
             self._is_counting = True
             self._loop.call_soon(self._begin)
+
+    def _refuse_one(self) -> None:
+        address = max(self._held_by, key=self._held_by.__getitem__)
+        waiting = self._waiting.newest(address)
+        refuse = waiting.refuse
+        self._free(address, waiting)
+        if refuse is not None:
+            refuse(f"more than {self._most} bytes of requests wait")
+
+    def _free(self, address: str, waiting: _Waiting) -> None:
+        """Forget what it holds; a place in the queue without it costs nothing."""
+        if waiting.serve is None:
+            return
+        waiting.serve = waiting.refuse = None
+        self.waiting_bytes -= waiting.held
+        self._held_by[address] -= waiting.held
+        if self._held_by[address] <= 0:
+            del self._held_by[address]

@@ -33,11 +33,31 @@ class Turns(Generic[T]):
         Raises:
             StopIteration: nothing waits.
         """
+        return self.next_of()[1]
+
+    def next_of(self) -> tuple[str, T]:
+        """Take the same with its address.
+
+        Raises:
+            StopIteration: nothing waits.
+        """
         address, queue = next(iter(self._queues.items()))
         del self._queues[address]
         waiting = queue.popleft()
         if queue:
             self._queues[address] = queue
+        return address, waiting
+
+    def newest(self, address: str) -> T:
+        """Take out what came last of those that this address has waiting.
+
+        Raises:
+            KeyError: it has nothing waiting.
+        """
+        queue = self._queues[address]
+        waiting = queue.pop()
+        if not queue:
+            del self._queues[address]
         return waiting
 
     def remove(self, address: str, waiting: T) -> bool:
@@ -53,3 +73,7 @@ class Turns(Generic[T]):
     def by_address(self) -> Iterator[tuple[str, deque[T]]]:
         """Yield each address with what it has waiting."""
         yield from self._queues.items()
+
+
+class TooManyWaitError(Exception):
+    """Too many requests wait; this one is not served."""

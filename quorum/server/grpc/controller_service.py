@@ -15,8 +15,10 @@ from kraft.v1 import controller_pb2 as pb
 from kraft.v1 import controller_pb2_grpc
 from quorum.api.calls import ClientAnswer, ClientCall
 from quorum.api.error_codes import Error
-from quorum.node.process.large_requests import Done, LargeRequests, TooManyWaitError
-from quorum.node.process.raw_messages import TooManyElementsError, parsed_in_turn
+from quorum.node.process.large_requests import Done, LargeRequests
+from quorum.node.process.raw_messages import TooManyElementsError, elements_in, parsed_in_round
+from quorum.node.process.rounds import LEAST_COST
+from quorum.node.process.turns import TooManyWaitError
 from quorum.server.grpc.callers import caller_of
 from quorum.server.grpc.session import Session
 from quorum.server.node import Node, timeout_of
@@ -108,16 +110,16 @@ class ControllerDoor(controller_pb2_grpc.ControllerServicer):
     async def serve(self, name: str, message: Any, context: Any, answers: type[A]) -> A:
         """Ask the node, and answer as `answers`, the response's message of that kind.
 
-        A large message comes raw, and is parsed in its turn.
+        A message that is not small comes raw, and is parsed in a round or in its turn.
         """
         kind = KIND_BY_NAME[name]
         done: Done | None = None
         try:
             if isinstance(message, bytes):
                 host = caller_of(context, self._node).host
-                message, done = await parsed_in_turn(self._large, host, message, _MESSAGES[name], MAX_ELEMENTS)
-            elif not self._large.rounds.admits(size := context.received_bytes):
-                await self._large.rounds.turn(caller_of(context, self._node).host, size)
+                message, done = await parsed_in_round(self._large, host, message, _MESSAGES[name], MAX_ELEMENTS)
+            elif not self._large.rounds.admits(cost := LEAST_COST * elements_in(message)):
+                await self._large.rounds.turn(caller_of(context, self._node).host, cost)
             answer = await self._ask(kind, message, context)
         except BadMessage as bad:
             answer = ClientAnswer(error=bad.error, message=bad.why)

@@ -18,8 +18,18 @@ import msgspec
 from kraft.v1 import controller_pb2
 from quorum.api.calls import ClientAnswer, ClientCall
 from quorum.api.error_codes import Error
-from quorum.node.process.large_requests import AT_ONCE_BYTES, Done, LargeRequests, TooManyWaitError
-from quorum.node.process.raw_messages import LENGTH_FIRST, TooManyElementsError, emptied, fields_in, parsed_in_turn
+from quorum.node.process.large_requests import AT_ONCE_BYTES, Done, LargeRequests
+from quorum.node.process.raw_messages import (
+    LENGTH_FIRST,
+    MOST_AT_ONCE,
+    TooManyElementsError,
+    elements_in,
+    emptied,
+    fields_in,
+    parsed_in_turn,
+)
+from quorum.node.process.rounds import LEAST_COST, ROUND_BYTES
+from quorum.node.process.turns import TooManyWaitError
 from quorum.server.grpc.callers import end_tasks
 from quorum.server.node import Caller, Node, timeout_of
 from quorum.transport.grpc.convert.calls import answer_to, kind_in, unknown_answer_to
@@ -34,6 +44,8 @@ MAX_IN_FLIGHT: Final = 8_192
 MAX_CALLS_A_MESSAGE: Final = 8_192
 """One more in a message is refused."""
 _CALLS: Final = controller_pb2.SessionRequest.CALLS_FIELD_NUMBER
+_PARSED_BYTES: Final = 256
+"""Held by a call of a small message while it waits."""
 THROTTLED_S: Final = 1.0
 """Nothing is read for so long after a message whose calls had no room."""
 _MOST_FIELDS: Final = 64
@@ -45,12 +57,8 @@ _WORTH_PREPARING: Final = 20
 class SessionContext(Protocol):
     """What a Session uses of its gRPC context."""
 
-    @property
-    def received_bytes(self) -> int:
-        """The size of the message that was read last."""
-
     async def read(self) -> controller_pb2.SessionRequest | bytes | object:
-        """The next message, raw if it is large, or `grpc.aio.EOF`."""
+        """The next message, raw if it is not small, or `grpc.aio.EOF`."""
 
     async def write(self, message: controller_pb2.SessionResponse) -> None:
         """Send; returns when the connection has taken it."""
@@ -128,39 +136,56 @@ class Session:
                 if not has_room:
                     await asyncio.sleep(self._throttled_s)
             elif isinstance(message, controller_pb2.SessionRequest):
-                if not self._rounds.admits(size := self._context.received_bytes):
-                    await self._rounds.turn(self._caller.host, size)
-                for index, call in enumerate(message.calls):
-                    self._take(call, _too_many() if index >= MAX_CALLS_A_MESSAGE else None)
+                for call in message.calls:
+                    cost = LEAST_COST * _elements_of(call)
+                    if not self._rounds.admits(cost):
+                        await self._rounds.turn(self._caller.host, cost, held=_PARSED_BYTES * len(message.calls))
+                    self._take(call)
             else:
                 return
             if self._in_flight >= self._max_in_flight:
                 await self._until(lambda: self._in_flight < self._max_in_flight)
 
     async def _take_apart(self, message: bytes) -> bool:
-        """Take the calls of a large message, each parsed by itself: large calls in their turns, others in rounds.
+        """Take the calls of a message, each parsed by itself: large calls in their turns, others in rounds.
 
-        What is left of the message waits with a large call. If there is no room for it, all large calls that follow
+        What is left of the message waits with each call. If there is no room for it, all large calls that follow
         are refused as well, and False is returned.
 
         Raises:
             TooManyElementsError: it has twice as many calls as it may have.
+            TooManyWaitError: too many bytes wait for rounds.
             DecodeError: it is no message.
         """
         refusal: ClientAnswer | None = None
+        await self._round(min(len(message), ROUND_BYTES), len(message))
         for index, (begins_at, ends_at) in enumerate(_calls_in(message)):
-            raw = message[begins_at:ends_at]
+            raw, held = message[begins_at:ends_at], len(message) - begins_at
+            if len(raw) <= AT_ONCE_BYTES or index >= MAX_CALLS_A_MESSAGE:
+                await self._round(min(len(raw), AT_ONCE_BYTES), held)
             if index >= MAX_CALLS_A_MESSAGE:
                 self._refuse(raw, _too_many())
-            elif len(raw) <= AT_ONCE_BYTES:
-                if not self._rounds.admits(len(raw)):
-                    await self._rounds.turn(self._caller.host, len(raw))
-                self._take(controller_pb2.Call.FromString(raw))
+            elif len(raw) <= AT_ONCE_BYTES and self._take_small(raw):
+                pass
             elif refusal is not None:
                 self._refuse(raw, refusal)
             else:
-                refusal = await self._take_large(raw, len(message) - begins_at)
+                refusal = await self._take_large(raw, held)
         return refusal is None
+
+    async def _round(self, cost: int, held: int) -> None:
+        if not self._rounds.admits(cost):
+            await self._rounds.turn(self._caller.host, cost, held=held)
+
+    def _take_small(self, raw: bytes) -> bool:
+        """Take a call in this round; returns False if it holds too many elements for that."""
+        call = controller_pb2.Call.FromString(raw)
+        elements = _elements_of(call)
+        if elements > MOST_AT_ONCE:
+            return False
+        self._rounds.charge(len(raw), LEAST_COST * elements)
+        self._take(call)
+        return True
 
     async def _take_large(self, raw: bytes, held: int) -> ClientAnswer | None:
         """Take a call in its turn; returns the refusal if there is no room for those that wait."""
@@ -268,6 +293,11 @@ def _calls_in(message: bytes) -> list[tuple[int, int]]:
         if number == _CALLS and wire_type == LENGTH_FIRST:
             calls.append((begins_at, ends_at))
     return calls
+
+
+def _elements_of(call: controller_pb2.Call) -> int:
+    name = call.WhichOneof("request")
+    return elements_in(getattr(call, name)) if name is not None else 0
 
 
 def _too_many() -> ClientAnswer:

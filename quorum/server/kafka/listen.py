@@ -123,9 +123,10 @@ class KafkaDoor:
         if size <= AT_ONCE_BYTES:
             if self._rounds.admits(size) or frame[:2] in _AMONG_CONTROLLERS:
                 return self._apis.serve(connection, caller, frame)
-            return self._rounds.add(caller.host, size, partial(self._serve_later, connection, caller, frame))
+            later = partial(self._serve_later, connection, caller, frame)
+            return self._rounds.add(caller.host, size, later, partial(connection.fail, reason="limit"))
         serve = partial(self._serve_large, connection, caller, frame)
-        return self._large.add(caller.host, size, serve, lambda why: connection.fail(why, "limit"))
+        return self._large.add(caller.host, size, serve, partial(connection.fail, reason="limit"))
 
     def on_leader(self) -> None:
         """Somebody leads: who waits for that is answered, after the turn."""
