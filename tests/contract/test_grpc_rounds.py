@@ -80,9 +80,9 @@ def _most_calls_and_topics(raw: bytes, count: int) -> tuple[int, int]:
     return run(main())
 
 
-def _calls(request: pb.CreateTopicsRequest | pb.DescribeTopicsRequest, count: int) -> bytes:
+def _calls(request: pb.CreateTopicsRequest | pb.DeleteTopicsRequest, count: int) -> bytes:
     call = pb.Call()
-    name = "create_topics" if isinstance(request, pb.CreateTopicsRequest) else "describe_topics"
+    name = "create_topics" if isinstance(request, pb.CreateTopicsRequest) else "delete_topics"
     getattr(call, name).SetInParent()
     getattr(call, name).MergeFrom(request)
     return pb.SessionRequest(calls=[call] * count).SerializeToString()
@@ -100,7 +100,7 @@ def test_the_elements_of_one_messages_small_calls_count_together() -> None:
 
 
 def test_each_call_counts_however_few_bytes_it_has() -> None:
-    raw = _calls(pb.DescribeTopicsRequest(), 8_000)
+    raw = _calls(pb.DeleteTopicsRequest(), 8_000)
     assert len(raw) <= AT_ONCE_BYTES
     calls, _ = _most_calls_and_topics(raw, 8_000)
     assert calls <= _MOST_A_TURN
@@ -110,7 +110,7 @@ def test_calls_of_small_messages_wait_for_their_rounds() -> None:
     async def main() -> None:
         rounds = Rounds(round_bytes=0, small_bytes=10 * LEAST_COST)
         async with _served(LargeRequests(rounds=rounds)) as (node, channel):
-            raw = _calls(pb.DescribeTopicsRequest(), 200)
+            raw = _calls(pb.DeleteTopicsRequest(), 200)
             assert len(raw) <= SMALL_BYTES
             session = channel.stream_stream(raw_http2.SESSION)()
             await session.write(raw)

@@ -14,6 +14,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Final
 
+from quorum.node.process.long_answers import LongAnswers
 from quorum.node.process.rounds import Rounds
 from quorum.node.process.turns import TooManyWaitError, Turns
 
@@ -50,6 +51,7 @@ class LargeRequests:
         self._loop = asyncio.get_running_loop()
         self.rounds: Final = rounds or Rounds()
         """Of the requests that are not large."""
+        self.long_answers: Final = LongAnswers()
         self._most = most_waiting_bytes
         self._waiting = Turns[_Waiting]()
         self.waiting_bytes = 0

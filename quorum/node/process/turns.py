@@ -48,6 +48,14 @@ class Turns(Generic[T]):
             self._queues[address] = queue
         return address, waiting
 
+    def first(self) -> T:
+        """Return what `next` would take.
+
+        Raises:
+            StopIteration: nothing waits.
+        """
+        return next(iter(self._queues.values()))[0]
+
     def newest(self, address: str) -> T:
         """Take out what came last of those that this address has waiting.
 

@@ -16,6 +16,7 @@ from kraft.v1 import controller_pb2_grpc
 from quorum.api.calls import ClientAnswer, ClientCall
 from quorum.api.error_codes import Error
 from quorum.node.process.large_requests import Done, LargeRequests
+from quorum.node.process.long_answers import Answered
 from quorum.node.process.raw_messages import TooManyElementsError, elements_in, parsed_in_round
 from quorum.node.process.rounds import LEAST_COST
 from quorum.node.process.turns import TooManyWaitError
@@ -27,9 +28,10 @@ from quorum.transport.grpc.convert.calls import KIND_BY_NAME, response_to
 from quorum.transport.grpc.convert.common import BadMessage
 from quorum.transport.grpc.convert.consistency import at_least_offset_in
 from quorum.transport.grpc.convert.kind import Kind
-from quorum.transport.grpc.convert.parts import SINGLE_CALL_WEIGHT, weight_of
+from quorum.transport.grpc.convert.parts import ANSWERED_LONG, SINGLE_CALL_WEIGHT, weight_of
 from quorum.transport.kafka.reader import MAX_ELEMENTS
 
+_NOTHING: Final = ClientAnswer(error=Error.NONE)
 _MS_PER_S: Final = 1000
 _MESSAGES: Final[Mapping[str, type[Message]]] = {name: type(getattr(pb.Call(), name)) for name in KIND_BY_NAME}
 
@@ -114,12 +116,16 @@ class ControllerDoor(controller_pb2_grpc.ControllerServicer):
         """
         kind = KIND_BY_NAME[name]
         done: Done | None = None
+        answered: Answered | None = None
+        answer = _NOTHING
         try:
             if isinstance(message, bytes):
                 host = caller_of(context, self._node).host
                 message, done = await parsed_in_round(self._large, host, message, _MESSAGES[name], MAX_ELEMENTS)
             elif not self._large.rounds.admits(cost := LEAST_COST * elements_in(message)):
                 await self._large.rounds.turn(caller_of(context, self._node).host, cost)
+            if kind.request.__name__ in ANSWERED_LONG:
+                answered = await self._large.long_answers.turn(caller_of(context, self._node).host, name)
             answer = await self._ask(kind, message, context)
         except BadMessage as bad:
             answer = ClientAnswer(error=bad.error, message=bad.why)
@@ -130,6 +136,8 @@ class ControllerDoor(controller_pb2_grpc.ControllerServicer):
         finally:
             if done is not None:
                 done()
+            if answered is not None:
+                answered(weight_of(answer.response))
         return cast("A", response_to(kind, _fitting(kind, answer)))
 
     async def _ask(self, kind: Kind, message: Any, context: Any) -> ClientAnswer:

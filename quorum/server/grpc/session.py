@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, cast
 
 import msgspec
 
@@ -19,6 +19,7 @@ from kraft.v1 import controller_pb2
 from quorum.api.calls import ClientAnswer, ClientCall
 from quorum.api.error_codes import Error
 from quorum.node.process.large_requests import AT_ONCE_BYTES, Done, LargeRequests
+from quorum.node.process.long_answers import Answered
 from quorum.node.process.raw_messages import (
     LENGTH_FIRST,
     MOST_AT_ONCE,
@@ -32,11 +33,11 @@ from quorum.node.process.rounds import LEAST_COST, ROUND_BYTES
 from quorum.node.process.turns import TooManyWaitError
 from quorum.server.grpc.callers import end_tasks
 from quorum.server.node import Caller, Node, timeout_of
-from quorum.transport.grpc.convert.calls import answer_to, kind_in, unknown_answer_to
+from quorum.transport.grpc.convert.calls import KINDS, answer_to, kind_in, unknown_answer_to
 from quorum.transport.grpc.convert.common import BadMessage
 from quorum.transport.grpc.convert.consistency import at_least_offset_in
 from quorum.transport.grpc.convert.kind import Kind
-from quorum.transport.grpc.convert.parts import PART_WEIGHT, parts_of, weight_of
+from quorum.transport.grpc.convert.parts import ANSWERED_LONG, PART_WEIGHT, parts_of, weight_of
 from quorum.transport.kafka.reader import MAX_ELEMENTS
 
 MAX_IN_FLIGHT: Final = 8_192
@@ -48,6 +49,15 @@ _PARSED_BYTES: Final = 256
 """Held by a call of a small message while it waits."""
 THROTTLED_S: Final = 1.0
 """Nothing is read for so long after a message whose calls had no room."""
+MOST_HELD: Final = 2 * MAX_IN_FLIGHT
+"""The weight of calls and unsent answers of one Session: no further call is taken while there is as much."""
+_MOST_ANSWERS: Final = 512
+"""In one message."""
+_BYTES_OF_ONE: Final = 16
+"""Of a round, for one topic of an answer, or one field that is skipped."""
+_FIELDS_A_STEP: Final = 512
+"""Of a message are found in one go."""
+_ANSWERED_LONG: Final = frozenset(kind.name for kind in KINDS if kind.request.__name__ in ANSWERED_LONG)
 _MOST_FIELDS: Final = 64
 """Of a call that is refused: more have no meaning."""
 _WORTH_PREPARING: Final = 20
@@ -73,6 +83,9 @@ class _Reply(msgspec.Struct, kw_only=True):
     """Expected."""
     message: Any = None
     """Made of it."""
+    weight: int = 1
+    """Of the request until it is answered, then of the answer."""
+    answered: Answered | None = None
 
     def prepare(self, response: object) -> None:
         """Not in this turn, nor before what the turn has left to be sent: the loop's second round from now."""
@@ -107,6 +120,8 @@ class Session:
         self._throttled_s = throttled_s
         self._answers: deque[tuple[_Reply, ClientAnswer]] = deque()
         self._in_flight = 0
+        self._held = 0
+        """The weight of the calls that are in flight."""
         self._has_answers = asyncio.Event()
         self._has_changed = asyncio.Event()
         self._is_over = False
@@ -140,7 +155,7 @@ class Session:
                     cost = LEAST_COST * _elements_of(call)
                     if not self._rounds.admits(cost):
                         await self._rounds.turn(self._caller.host, cost, held=_PARSED_BYTES * len(message.calls))
-                    self._take(call)
+                    await self._take_in_turn(call)
             else:
                 return
             if self._in_flight >= self._max_in_flight:
@@ -158,14 +173,13 @@ class Session:
             DecodeError: it is no message.
         """
         refusal: ClientAnswer | None = None
-        await self._round(min(len(message), ROUND_BYTES), len(message))
-        for index, (begins_at, ends_at) in enumerate(_calls_in(message)):
+        for index, (begins_at, ends_at) in enumerate(await self._calls_in(message)):
             raw, held = message[begins_at:ends_at], len(message) - begins_at
             if len(raw) <= AT_ONCE_BYTES or index >= MAX_CALLS_A_MESSAGE:
                 await self._round(min(len(raw), AT_ONCE_BYTES), held)
             if index >= MAX_CALLS_A_MESSAGE:
                 self._refuse(raw, _too_many())
-            elif len(raw) <= AT_ONCE_BYTES and self._take_small(raw):
+            elif len(raw) <= AT_ONCE_BYTES and await self._take_small(raw):
                 pass
             elif refusal is not None:
                 self._refuse(raw, refusal)
@@ -173,18 +187,31 @@ class Session:
                 refusal = await self._take_large(raw, held)
         return refusal is None
 
+    async def _calls_in(self, message: bytes) -> list[tuple[int, int]]:
+        """Return where each call of a SessionRequest begins and ends, found in rounds."""
+        await self._round(min(len(message), ROUND_BYTES), len(message))
+        calls: list[tuple[int, int]] = []
+        for count, (number, wire_type, begins_at, ends_at) in enumerate(fields_in(message), 1):
+            if count > 2 * MAX_CALLS_A_MESSAGE:
+                raise TooManyElementsError(f"a message may hold {MAX_CALLS_A_MESSAGE} calls")
+            if number == _CALLS and wire_type == LENGTH_FIRST:
+                calls.append((begins_at, ends_at))
+            if count % _FIELDS_A_STEP == 0:
+                await self._round(_FIELDS_A_STEP * _BYTES_OF_ONE, len(message))
+        return calls
+
     async def _round(self, cost: int, held: int) -> None:
         if not self._rounds.admits(cost):
             await self._rounds.turn(self._caller.host, cost, held=held)
 
-    def _take_small(self, raw: bytes) -> bool:
+    async def _take_small(self, raw: bytes) -> bool:
         """Take a call in this round; returns False if it holds too many elements for that."""
         call = controller_pb2.Call.FromString(raw)
         elements = _elements_of(call)
         if elements > MOST_AT_ONCE:
             return False
         self._rounds.charge(len(raw), LEAST_COST * elements)
-        self._take(call)
+        await self._take_in_turn(call)
         return True
 
     async def _take_large(self, raw: bytes, held: int) -> ClientAnswer | None:
@@ -200,8 +227,17 @@ class Session:
             self._refuse(raw, refusal)
             return refusal
         else:
-            self._take(call, done=done)
+            await self._take_in_turn(call, done)
         return None
+
+    async def _take_in_turn(self, call: controller_pb2.Call, done: Done | None = None) -> None:
+        """Take a call as soon as there is room for its answer."""
+        if self._held >= MOST_HELD:
+            await self._until(lambda: self._held < MOST_HELD)
+        answered: Answered | None = None
+        if (name := call.WhichOneof("request")) in _ANSWERED_LONG:
+            answered = await self._large.long_answers.turn(self._caller.host, cast("str", name))
+        self._take(call, done=done, answered=answered)
 
     def _refuse(self, raw: bytes, refusal: ClientAnswer) -> None:
         """Refuse a call of which no more is parsed than its id and its kind."""
@@ -212,9 +248,16 @@ class Session:
             self._has_changed.clear()
             await self._has_changed.wait()
 
-    def _take(self, call: controller_pb2.Call, refusal: ClientAnswer | None = None, done: Done | None = None) -> None:
-        reply = _Reply(request_id=call.request_id)
+    def _take(
+        self,
+        call: controller_pb2.Call,
+        refusal: ClientAnswer | None = None,
+        done: Done | None = None,
+        answered: Answered | None = None,
+    ) -> None:
+        reply = _Reply(request_id=call.request_id, weight=1 + _elements_of(call), answered=answered)
         self._in_flight += 1
+        self._held += reply.weight
         try:
             reply.kind = kind = kind_in(call)
             if refusal is not None:
@@ -246,6 +289,11 @@ class Session:
         )
 
     def _answer(self, reply: _Reply, answer: ClientAnswer) -> None:
+        weight = weight_of(answer.response)
+        self._held += weight - reply.weight
+        reply.weight = weight
+        if reply.answered is not None:
+            reply.answered(weight)
         if not self._is_over:
             self._answers.append((reply, answer))
             self._has_answers.set()
@@ -259,22 +307,22 @@ class Session:
 
     async def _write_some(self) -> None:
         """One message of what has been answered by now, or all the parts of one large answer."""
-        answers: list[controller_pb2.Answer] = []
+        some: list[tuple[_Reply, ClientAnswer]] = []
         weight = 0
-        while self._answers and weight < PART_WEIGHT:
-            reply, answer = self._answers[0]
-            adds = weight_of(answer.response)
-            if adds > PART_WEIGHT:
+        while self._answers and weight < PART_WEIGHT and len(some) < _MOST_ANSWERS:
+            adds = self._answers[0][0].weight
+            if adds > PART_WEIGHT and some:
                 break
-            self._answers.popleft()
             weight += adds
-            answers.append(_message_of(reply, answer))
-        if answers:
-            await self._context.write(controller_pb2.SessionResponse(answers=answers))
+            some.append(self._answers.popleft())
+        await self._round(_BYTES_OF_ONE * min(weight, PART_WEIGHT), 0)
+        if weight > PART_WEIGHT and len(some) == 1:
+            await self._write_parts(*some[0])
         else:
-            await self._write_parts(*self._answers.popleft())
-            answers.append(controller_pb2.Answer())
-        self._in_flight -= len(answers)
+            answers = [_message_of(reply, answer) for reply, answer in some]
+            await self._context.write(controller_pb2.SessionResponse(answers=answers))
+        self._in_flight -= len(some)
+        self._held -= weight
         self._has_changed.set()
 
     async def _write_parts(self, reply: _Reply, answer: ClientAnswer) -> None:
@@ -282,17 +330,6 @@ class Session:
             message = _message_of(reply, part)
             message.has_more = has_more
             await self._context.write(controller_pb2.SessionResponse(answers=[message]))
-
-
-def _calls_in(message: bytes) -> list[tuple[int, int]]:
-    """Return where each call of a SessionRequest begins and ends."""
-    calls: list[tuple[int, int]] = []
-    for count, (number, wire_type, begins_at, ends_at) in enumerate(fields_in(message)):
-        if count >= 2 * MAX_CALLS_A_MESSAGE:
-            raise TooManyElementsError(f"a message may hold {MAX_CALLS_A_MESSAGE} calls")
-        if number == _CALLS and wire_type == LENGTH_FIRST:
-            calls.append((begins_at, ends_at))
-    return calls
 
 
 def _elements_of(call: controller_pb2.Call) -> int:

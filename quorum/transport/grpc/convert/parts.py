@@ -99,6 +99,9 @@ _DIVIDED: Final[Mapping[type, _Divided]] = {
     DeleteAclsResponse: _Divided("results", _weight_of_deletion),
 }
 
+ANSWERED_LONG: Final = frozenset(kind.__name__.removesuffix("Response") for kind in _DIVIDED)
+"""The names of the requests whose answers may be far longer than they are."""
+
 
 def weight_of(response: object) -> int:
     """How large the answer is, by the number of what stands in it."""
