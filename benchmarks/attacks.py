@@ -147,11 +147,9 @@ def large_grpc_bounded(at: Ports) -> str:
     return ", ".join({_create(at, 49_999) for _ in range(10)})
 
 
-def _create(at: Ports, count: int) -> str:
-    topics = [
-        pb.CreatableTopic(name=f"hostile-topic-name-{n}", num_partitions=1, replication_factor=1) for n in range(count)
-    ]
-    raw = pb.CreateTopicsRequest(topics=topics, validate_only=True).SerializeToString()
+def _create(at: Ports, count: int, name: str = "hostile-topic-name", *, validate_only: bool = True) -> str:
+    topics = [pb.CreatableTopic(name=f"{name}-{n}", num_partitions=1, replication_factor=1) for n in range(count)]
+    raw = pb.CreateTopicsRequest(topics=topics, validate_only=validate_only).SerializeToString()
     with grpc.insecure_channel(f"{LOOPBACK}:{at.grpc}", options=[("grpc.max_send_message_length", -1)]) as channel:
         create = channel.unary_unary(raw_http2.CREATE_TOPICS, None, pb.CreateTopicsResponse.FromString)
         try:
@@ -205,6 +203,24 @@ def large_sessions(at: Ports, seconds: float = 15.0) -> str:
     """4 clients, each with 8 Sessions that send messages of 4 MiB: 120 calls of 16,500 empty topics each, for 15 s."""
     call = b"\x08\x01" + _length_first(10, b"\x0a\0" * 16_500)
     return _by_clients(_send_again_and_again, at.grpc, _length_first(1, call) * 120, 8, seconds)
+
+
+def small_calls(at: Ports, seconds: float = 15.0) -> str:
+    """The same with 8,000 calls of 250 empty topics each."""
+    call = b"\x08\x01" + _length_first(10, b"\x0a\0" * 250)
+    return _by_clients(_send_again_and_again, at.grpc, _length_first(1, call) * 8_000, 8, seconds)
+
+
+def empty_calls(at: Ports, seconds: float = 15.0) -> str:
+    """4 clients, each with 15 Sessions that send messages of 16,000 empty calls, for 15 s."""
+    return _by_clients(_send_again_and_again, at.grpc, b"\x0a\0" * 16_000, 15, seconds)
+
+
+def long_answers(at: Ports, seconds: float = 15.0) -> str:
+    """2,000 topics; then 4 clients, each with a Session that sends messages of 4,000 calls for all topics, for 15 s."""
+    made = ", ".join({_create(at, 500, f"hostile-{batch}", validate_only=False) for batch in range(4)})
+    message = b"\x0a\x04\x62\x02\x18\x01" * 4_000
+    return f"{made}; " + _by_clients(_send_again_and_again, at.grpc, message, 1, seconds)
 
 
 def _length_first(number: int, raw: bytes) -> bytes:
@@ -326,6 +342,9 @@ ATTACKS: Final[Mapping[str, Callable[[Ports], str]]] = {
         empty_elements,
         few_elements,
         large_sessions,
+        small_calls,
+        empty_calls,
+        long_answers,
         never_whole,
         silent_grpc,
         refusals,
