@@ -10,7 +10,7 @@ import pytest
 from google.protobuf.message import DecodeError, Message
 from google.protobuf.message_factory import GetMessageClass
 
-from kraft.v1 import agent_pb2, controller_pb2
+from kraft.v1 import access_pb2, agent_pb2, controller_pb2
 from kraft.v1 import controller_pb2 as pb
 from quorum.node.process.raw_messages import (
     FIELDS_AN_ELEMENT,
@@ -103,6 +103,33 @@ def test_numbers_in_pieces_of_a_list_are_one_list() -> None:
     _check(raw, pb.CreateTopicsRequest, count)
     with pytest.raises(TooManyElementsError):
         _check(raw, pb.CreateTopicsRequest, count - 1)
+
+
+async def _checked(raw: bytes) -> None:
+    await check_elements(raw, pb.CreateTopicsRequest.DESCRIPTOR, 50_000)  # type: ignore[arg-type]
+
+
+def test_the_loop_turns_after_each_thousand_fields() -> None:
+    async def main() -> int:
+        counting = asyncio.ensure_future(_checked(b"\x10\x01" * 20_480))
+        turns = 0
+        while not counting.done():
+            await asyncio.sleep(0)
+            turns += 1
+        return turns
+
+    assert asyncio.run(main()) >= 20
+
+
+def test_the_largest_element_has_room() -> None:
+    entry = access_pb2.AclEntry(
+        resource_type=1, resource_name="n", pattern_type=1, principal="p", host="h", operation=1, permission_type=1
+    )
+    assert len(entry.ListFields()) == max(
+        len(each.fields) for each in (access_pb2.AclEntry.DESCRIPTOR, access_pb2.AclFilter.DESCRIPTOR)
+    )
+    raw = access_pb2.CreateAclsRequest(creations=[entry] * 1_000).SerializeToString()
+    _check(raw, access_pb2.CreateAclsRequest, 1_000)
 
 
 @pytest.mark.parametrize(
