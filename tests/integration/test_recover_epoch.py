@@ -140,4 +140,5 @@ def test_logs_near_the_last_epoch_keep_their_elections_until_an_earlier_backup(
         assert "late" not in listed(cluster)
         create(cluster, ["after"])
         assert all(epoch_in(node.metadata_dir) < 100 for node in nodes)
-        wait_until("the agent to follow", lambda: 0 < epoch_in(agent.metadata_dir) < 100, timeout_s=60)
+        _await_follower(agent)
+        assert epoch_in(agent.metadata_dir) < 100
