@@ -80,7 +80,8 @@ def new_controller_words(known: Survey) -> list[object]:
     ids = [int(voter.node_id) for voter in known.voters]
     ids += sorted(int(node_id) for node_id in image.cluster.controllers) if image is not None else []
     node_id: object = ids[0] if ids else "N"
-    lost = None if voters is None else next((one for one in voters if one.key.node_id == node_id), voters.voters[0])
+    known_voters = () if voters is None else voters.voters
+    lost = next((one for one in known_voters if one.key.node_id == node_id), next(iter(known_voters), None))
     names = [CONTROLLER_LISTENER] if lost is None else [endpoint.name for endpoint in lost.endpoints]
     return ["--dir", "NEW_DATA_DIR", "--node-id", node_id, *endpoint_words(names)]
 
