@@ -43,11 +43,12 @@ def _log(*batches: tuple[MetadataRecord, ...]) -> Reference:
     return reference
 
 
-def _agent(had: int) -> Any:
+def _agent(had: int, *, has_lost_proof: bool = False) -> Any:
     """Broker 2, with the log before offset `had`."""
     image = SimpleNamespace(offset_and_epoch=SimpleNamespace(offset=had))
     return SimpleNamespace(
         node_id=2,
+        has_lost_proof=has_lost_proof,
         executor=SimpleNamespace(image=image),
         life=SimpleNamespace(incarnation_id=uuid(2)),
         world=SimpleNamespace(note=lambda what: None),
@@ -128,3 +129,10 @@ def test_a_log_that_nobody_committed_and_what_is_sound_set_aside() -> None:
         check_plan(_agent(9), STAGES, reference)
     with pytest.raises(Broken, match="sets /data/t1-0 aside: why"):
         check_plan(_agent(5), Plan(set_aside=(SetAside(directory=OURS, why="why"),)), reference)
+
+
+def test_what_lost_its_proof_may_be_set_aside_unless_it_is_live() -> None:
+    aside = Plan(set_aside=(SetAside(directory=OURS, why="why"),))
+    check_plan(_agent(5, has_lost_proof=True), aside, _log(*BEGINNING, (TAKEN,)))
+    with pytest.raises(Broken, match="sets /data/t1-0 aside: why"):
+        check_plan(_agent(6, has_lost_proof=True), aside, _log(*BEGINNING, (TAKEN,), (GIVEN_BACK,)))
