@@ -52,9 +52,14 @@ class AgentNode(Node):
             self._is_released = False
             self.has_lost_proof = True
             state = read_committed_state(self.files, f"{DATA}/{METADATA_DIRECTORY}")
-            if state is not None and state.topic_id is not None:
-                own = state.topic_id
-                release(self.files, [DATA], DATA, own_id=own, accepted_id=own, new_token=self._new_token)
+            if state is not None:
+                if state.topic_id is not None:
+                    own = state.topic_id
+                    release(self.files, [DATA], DATA, own_id=own, accepted_id=own, new_token=self._new_token)
+                else:  # no id to release: its log is moved aside
+                    self.files.rename(f"{DATA}/{METADATA_DIRECTORY}", f"{DATA}/aside{self.boot}")
+                    self.files.mkdirs(f"{DATA}/{METADATA_DIRECTORY}")
+                    self.files.fsync_dir(DATA)
                 self.durable = DurableLog(self.files, f"{DATA}/{METADATA_DIRECTORY}")
                 self.media = self.files.media(f"{DATA}/{METADATA_DIRECTORY}")
                 self.world.note("a hold is released")

@@ -185,23 +185,27 @@ class Fence:
         now_ms, has_checkpoint = self._executor.clock.monotonic_ms, newest_checkpoint != self._kept_checkpoint
         if has_checkpoint or now_ms >= self._kept_ms + KEEP_EVERY_MS:
             self._kept_ms, self._kept_checkpoint = now_ms, newest_checkpoint
-            self._keep(
-                high_watermark=self._executor.machine.high_watermark,
-                topic_id=next(iter(self._executor.gate.own_ids), None),
-            )
+            self._keep()
 
     def _keep_hold(self) -> None:
         """Keep a hold beside an earlier time over a restart: nothing else would show it, once that log is longer."""
         is_kept = self.held is not None and self.held.reason is not HoldReason.OTHER_TOPIC
         held = self.held.reason.value if self.held is not None and is_kept else None
         if self._keeps and held != self._kept.held:
-            self._keep(held=held)
+            self._keep(held=held)  # with what is committed: after a restart a release asks for the id
 
     def _before_install(self, end: Offset) -> None:
-        self._keep(received_end=end)
+        """Keep no more as committed than before: the snapshot is not in the log's place yet."""
+        self._kept = msgspec.structs.replace(self._kept, received_end=end)
+        self._effects.keep_committed(self._kept)
 
     def _keep(self, **changes: Any) -> None:
-        self._kept = msgspec.structs.replace(self._kept, **changes)
+        self._kept = msgspec.structs.replace(
+            self._kept,
+            high_watermark=max(self._kept.high_watermark, self._executor.machine.high_watermark),
+            topic_id=next(iter(self._executor.gate.own_ids), self._kept.topic_id),
+            **changes,
+        )
         self._effects.keep_committed(self._kept)
 
     @property
