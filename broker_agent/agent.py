@@ -282,9 +282,13 @@ class Agent:
 
 
 async def wait_for_event(event: asyncio.Event, timeout_s: float | None) -> bool:
-    """Whether the event was set within `timeout_s`."""
+    """Return True if the event is set within `timeout_s`.
+
+    `asyncio.wait_for` of Python 3.11 ignores a cancellation that comes as the event is set: an agent did not stop.
+    """
     try:
-        await asyncio.wait_for(event.wait(), timeout_s)
+        async with asyncio.timeout(timeout_s):
+            await event.wait()
     except TimeoutError:
         return False
     return True
