@@ -16,13 +16,13 @@ from metadata_log.directory import CommittedState, QuorumState
 from metadata_log.errors import InvariantViolation
 from metadata_log.format.batch import iter_batches
 from metadata_log.ids import METADATA_TOPIC_ID, NodeId
-from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
+from metadata_log.offsets import Offset, OffsetAndEpoch
 from metadata_log.storage.file_log import FileLog
 from metadata_log.storage.write_ops import WriteOp
 from quorum.api.calls import PeerResponse
 from quorum.api.error_codes import Error
 from quorum.api.raft_messages import CommittedBatch, FetchRequest, FetchResponse
-from quorum.node.core.committed_batches import CommittedBatches, LastBatch, first_is
+from quorum.node.core.named_batch import LastBatch, NamedBatch, first_is
 from quorum.node.core.ports import CommittedWrite, DiskJob, LogRead, LogWrite, OutgoingRequest, Ports, StateWrite
 from quorum.node.core.topic_id_fencing import Gate
 from quorum.raft.inputs import Flushed, Persisted
@@ -77,12 +77,9 @@ class Effects:
         self._quorum_state_version = 0
         self._appended: deque[tuple[Offset, int]] = deque()
         self._by_own_id: dict[int, OutgoingRequest] = {}
-        self._named: dict[int, CommittedBatch] = {}
-        self.committed_batches: CommittedBatches | None = None
-        """Those that an agent names in its Fetches; None for a controller."""
-        self.last_batch: LastBatch | None = None
-        """The one that a controller names until `shown_by` is the leader and the epoch that it asks."""
-        self.shown_by: tuple[NodeId | int, Epoch] | None = None
+        self._asked: dict[int, CommittedBatch] = {}
+        self.named: NamedBatch = LastBatch()
+        """The batch that this replica names in its Fetches; given by the fence."""
         self.before_install: Callable[[Offset], None] | None = None
         """Stages what must be durable before a received snapshot that ends there takes the log's place."""
         self.stage_install: Callable[[OffsetAndEpoch], WriteOp]
@@ -99,11 +96,11 @@ class Effects:
         """Keep the way of the answer to a request that the core is given next. `named`: by a Fetch."""
         self._responders[request_id] = respond
         if named is not None:
-            self._named[request_id] = named
+            self._asked[request_id] = named
 
     def drop_answer(self, request_id: int) -> bool:
         """Nobody waits for it any more; says whether it was still owed."""
-        self._named.pop(request_id, None)
+        self._asked.pop(request_id, None)
         return self._responders.pop(request_id, None) is not None
 
     def apply(self, ready: Ready) -> None:
@@ -197,19 +194,13 @@ class Effects:
         if isinstance(write, InstallSnapshot):
             self._truncations += 1
             self._appended.clear()
-            if self.committed_batches is not None:
-                self.committed_batches.on_replaced()
-            if self.last_batch is not None:
-                self.last_batch.on_cut()
+            self.named.on_replaced()
             return self.stage_install(write.snapshot_id)
         if isinstance(write, TruncateLog):
             self._truncations += 1
             while self._appended and self._appended[-1][0] > write.end_offset:
                 self._appended.pop()
-            if self.committed_batches is not None:
-                self.committed_batches.on_truncated(write.end_offset)
-            if self.last_batch is not None:
-                self.last_batch.on_cut()
+            self.named.on_truncated(write.end_offset)
             cut = self._log.stage_truncate(write.end_offset)
             if self._log.log_end_offset != write.end_offset:
                 raise InvariantViolation(
@@ -220,10 +211,7 @@ class Effects:
             raise InvariantViolation(f"append at {write.base_offset}, but the log ends at {self._log.log_end_offset}")
         self._appended.append((write.end_offset, len(write.data)))
         headers = [header for _, header in iter_batches(write.data)]
-        if self.committed_batches is not None:
-            self.committed_batches.on_appended(headers[-1])
-        if self.last_batch is not None:
-            self.last_batch.on_appended(headers[-1])
+        self.named.on_appended(headers[-1])
         return self._log.stage_append(write.data, headers)
 
     def _quorum_state(self, state: QuorumStateData) -> QuorumState:
@@ -257,7 +245,7 @@ class Effects:
     def _send_request(self, effect: SendRequest) -> None:
         destination_id, request = effect.destination.node_id, effect.request
         if isinstance(request, FetchRequest):
-            batch = self._batch_for(request, destination_id)
+            batch = self.named.for_fetch(request, destination_id)
             request = request if batch is None else msgspec.structs.replace(request, committed_batch=batch)
         outgoing = OutgoingRequest(
             destination=effect.destination,
@@ -270,13 +258,6 @@ class Effects:
         if outgoing.topic_id != METADATA_TOPIC_ID and not isinstance(request, FetchRequest):
             self._by_own_id[effect.correlation] = outgoing
         self._ports.network.send(outgoing)
-
-    def _batch_for(self, request: FetchRequest, destination_id: int) -> CommittedBatch | None:
-        if self.committed_batches is not None:
-            return self.committed_batches.newest(request.high_watermark)
-        if self.last_batch is None or self.shown_by == (destination_id, request.current_leader_epoch):
-            return None
-        return self.last_batch.last
 
     def take_by_own_id(self, correlation: int) -> OutgoingRequest | None:
         """The request other than Fetch that named the own id, once: it is answered, or will not be."""
@@ -300,7 +281,7 @@ class Effects:
 
     def respond(self, request_id: int, response: PeerResponse) -> None:
         """Answer a peer, if it still waits."""
-        named = self._named.pop(request_id, None)
+        named = self._asked.pop(request_id, None)
         if named is not None and type(response) is FetchResponse and response.error is Error.NONE:
             self._look_for(named, request_id, response)
         else:

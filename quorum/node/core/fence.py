@@ -37,12 +37,9 @@ class Fence:
         self._effects = effects
         self._directory = opened.directory
         self._keeps = keeps
-        self._batches = opened.batches
+        self._named = effects.named = opened.named
         if keeps:
-            effects.committed_batches = opened.batches
             effects.before_install = self._before_install
-        else:
-            effects.last_batch = opened.last_batch
         self._kept = CommittedState(high_watermark=Offset(0)) if opened.committed is None else opened.committed
         if self._kept.held is not None:
             self.held = Hold(reason=HoldReason(self._kept.held), what=_HELD, own_id=self._kept.topic_id, other_id=None)
@@ -95,7 +92,7 @@ class Fence:
             return
         self._lower_since_ms = None
         if response.has_committed_batch:
-            self._effects.shown_by = (event.destination_id, response.leader_epoch)
+            self._named.on_shown(event.destination_id, response.leader_epoch)
         if response.records and executor.machine.log_end_offset > log_end_before:
             self._note_names(executor.machine.log_end_offset)
         self._go_on(str(event.destination_id))
@@ -139,13 +136,13 @@ class Fence:
             end_wanted = self._executor.machine.truncation_for(response.diverging)
         elif response.snapshot_id is not None:
             end_wanted = response.snapshot_id.offset
-        own_id = next(iter(self._executor.gate.own_ids), None)
+        own_id, is_denied = next(iter(self._executor.gate.own_ids), None), response.has_committed_batch is False
         return Offered(
             ids=response.own_ids,
             end_wanted=end_wanted,
             leader=leader,
-            lacks_committed=self._keeps and response.has_committed_batch is False and self._batches.are_known,
-            has_other_batch=not self._keeps and response.has_committed_batch is False and end_wanted is None,
+            lacks_committed=is_denied and self._named.is_committed,
+            has_other_batch=is_denied and self._named.is_last and end_wanted is None,
             names=names_in(response.records, own_id),
         )
 

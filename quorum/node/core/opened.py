@@ -16,7 +16,7 @@ from metadata_log.storage.file_log import FileLog
 from metadata_log.storage.loaded_checkpoint import HeldCheckpoint
 from metadata_log.storage.log_recovery import RecoveryReport
 from metadata_log.storage.log_writer import LogWriter
-from quorum.node.core.committed_batches import CommittedBatches, LastBatch
+from quorum.node.core.named_batch import NamedBatch
 from quorum.node.core.replica_disk import ReplicaDisk
 from quorum.raft.config import StorageState
 
@@ -45,9 +45,8 @@ class OpenedReplica(msgspec.Struct, frozen=True, kw_only=True):
     locks: tuple[HeldLock, ...]
     committed: CommittedState | None = None
     """What an agent's earlier run knew to be committed; None where it has not said."""
-    batches: CommittedBatches
-    """The newest of these in the log."""
-    last_batch: LastBatch
+    named: NamedBatch
+    """The batch by which its Fetches name its log."""
 
     def close(self) -> None:
         """After a clean stop: leave the log as Kafka leaves it, and give the locks back.

@@ -45,7 +45,7 @@ from metadata_log.storage.loaded_checkpoint import LoadedSnapshot
 from metadata_log.storage.other_logs import check_log_in_place, check_vote_kept
 from metadata_log.voters import VoterHistory, VoterSet
 from quorum.node.config.node_config import NodeConfig
-from quorum.node.core.committed_batches import batches_of, last_batch_of
+from quorum.node.core.named_batch import named_batch_of
 from quorum.node.core.opened import OpenedReplica
 from quorum.node.core.replica_disk import ReplicaDisk
 from quorum.node.storage.startup import StartingLog, open_starting_log
@@ -139,8 +139,7 @@ def _open_locked(files: Files, config: NodeConfig, meta: MetaProperties, locks: 
         checkpoints=starting.held,
         locks=tuple(locks),
         committed=committed,
-        batches=batches_of(log, storage.high_watermark),
-        last_batch=last_batch_of(log),
+        named=named_batch_of(log, storage.high_watermark, is_agents=not config.is_controller),
     )
 
 
