@@ -78,8 +78,7 @@ class Journal:
         if files.exists(journal._path):
             journal._read()
         if log_end == 0 or received_end != journal.received_end:
-            journal.void = len(journal._held)
-            journal._held.clear()
+            journal.void = journal._forget()
             journal.received_end = received_end
         journal._rewrite()
         return journal
@@ -88,9 +87,7 @@ class Journal:
         """Take the metadata topic's own id; return how many entries of another id this voids."""
         if metadata_topic_id == self.metadata_topic_id:
             return 0
-        void = len(self._held)
-        self.metadata_topic_id = metadata_topic_id
-        self._held.clear()
+        void, self.metadata_topic_id = self._forget(), metadata_topic_id
         self._rewrite()
         return void
 
@@ -98,9 +95,13 @@ class Journal:
         """Take note of the received snapshot that the log begins with; return how many entries a new one voids."""
         if end == self.received_end:
             return 0
-        void, self.received_end = len(self._held), end
-        self._held.clear()
+        void, self.received_end = self._forget(), end
         self._rewrite()
+        return void
+
+    def _forget(self) -> int:
+        void = len(self._held)
+        self._held.clear()
         return void
 
     def proves(self, topic_id: TopicId, partition: int) -> bool:

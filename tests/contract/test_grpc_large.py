@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import weakref
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any
 
 import grpc
@@ -15,31 +13,18 @@ import pytest
 from benchmarks import raw_http2
 from kraft.v1 import controller_pb2 as pb
 from kraft.v1 import controller_pb2_grpc
-from metadata_log.voters import Endpoint
 from quorum.api.calls import ClientAnswer
 from quorum.api.error_codes import Error
 from quorum.node.process.large_requests import AT_ONCE_BYTES, LargeRequests
 from quorum.node.process.turns import TooManyWaitError
-from quorum.server.grpc.listen import listen
 from quorum.server.grpc.session import MAX_CALLS_A_MESSAGE, Session
 from quorum.server.node import Caller
-from quorum.transport.channel import open_channel
 from quorum.transport.kafka.reader import MAX_ELEMENTS
+from tests.support.grpc_listener import scripted_listener
 from tests.support.loop import run, until
 from tests.support.scripted_node import ScriptedNode
 
 _REFUSED = ClientAnswer(error=Error.NOT_CONTROLLER)
-
-
-@asynccontextmanager
-async def _served(large: LargeRequests) -> AsyncIterator[tuple[ScriptedNode, grpc.aio.Channel]]:
-    node = ScriptedNode()
-    server, port = await listen(Endpoint(name="GRPC", host="127.0.0.1", port=0), node, large=large)
-    try:
-        async with open_channel(f"127.0.0.1:{port}") as channel:
-            yield node, channel
-    finally:
-        await server.stop(None)
 
 
 def _create(count: int, name: str = "topic") -> pb.CreateTopicsRequest:
@@ -56,7 +41,7 @@ class TestElements:
     @pytest.mark.parametrize("kind", ["single call", "session"])
     def test_more_than_the_kafka_listener_reads_are_refused_before_the_node(self, kind: str) -> None:
         async def main() -> int:
-            async with _served(LargeRequests()) as (node, channel):
+            async with scripted_listener(LargeRequests()) as (node, channel):
                 stub = controller_pb2_grpc.ControllerStub(channel)
                 outcome = await _outcome(stub, _create(MAX_ELEMENTS + 1, "t"), kind)
                 assert not node.calls
@@ -68,7 +53,7 @@ class TestElements:
     def test_one_that_is_refused_for_them_waits_for_its_turn_and_counts(self, kind: str) -> None:
         async def main() -> None:
             large = LargeRequests()
-            async with _served(large) as (node, channel):
+            async with scripted_listener(large) as (node, channel):
                 stub = controller_pb2_grpc.ControllerStub(channel)
                 first = asyncio.ensure_future(stub.CreateTopics(_large("first")))
                 await until(lambda: len(node.calls) == 1, what="the first at the node")
@@ -87,7 +72,7 @@ class TestElements:
     def test_what_cannot_be_parsed_waits_for_its_turn_and_counts(self, kind: str) -> None:
         async def main() -> grpc.StatusCode:
             large = LargeRequests()
-            async with _served(large) as (node, channel):
+            async with scripted_listener(large) as (node, channel):
                 stub = controller_pb2_grpc.ControllerStub(channel)
                 first = asyncio.ensure_future(stub.CreateTopics(_large("first")))
                 await until(lambda: len(node.calls) == 1, what="the first at the node")
@@ -129,7 +114,7 @@ class TestTurns:
     def test_a_second_large_request_waits_and_small_ones_do_not(self) -> None:
         async def main() -> None:
             large = LargeRequests()
-            async with _served(large) as (node, channel):
+            async with scripted_listener(large) as (node, channel):
                 stub = controller_pb2_grpc.ControllerStub(channel)
                 session = stub.Session(None)
                 await session.write(pb.SessionRequest(calls=[pb.Call(request_id=1, create_topics=_large("first"))]))
@@ -151,7 +136,7 @@ class TestTurns:
     def test_batches_of_a_hundred_topics_are_none_of_them(self) -> None:
         async def main() -> None:
             large = LargeRequests()
-            async with _served(large) as (node, channel):
+            async with scripted_listener(large) as (node, channel):
                 session = controller_pb2_grpc.ControllerStub(channel).Session(None)
                 name = "a-topic-with-a-name-of-common-length"
                 calls = [pb.Call(request_id=n, create_topics=_create(100, name)) for n in range(64)]
@@ -166,7 +151,7 @@ class TestTurns:
     def test_too_many_bytes_are_refused_as_throttled(self) -> None:
         async def main() -> list[int]:
             large = LargeRequests(most_waiting_bytes=AT_ONCE_BYTES)
-            async with _served(large) as (node, channel):
+            async with scripted_listener(large) as (node, channel):
                 session = controller_pb2_grpc.ControllerStub(channel).Session(None)
                 await session.write(pb.SessionRequest(calls=[pb.Call(request_id=1, create_topics=_large("a"))]))
                 message = await session.read()
@@ -180,7 +165,7 @@ class TestTurns:
     def test_a_caller_that_is_gone_does_not_hold_the_others_up(self) -> None:
         async def main() -> None:
             large = LargeRequests()
-            async with _served(large) as (node, channel):
+            async with scripted_listener(large) as (node, channel):
                 stub = controller_pb2_grpc.ControllerStub(channel)
                 first = asyncio.ensure_future(stub.CreateTopics(_large("first")))
                 await until(lambda: len(node.calls) == 1, what="the first at the node")
@@ -199,7 +184,7 @@ class TestWaitingBytes:
     def test_a_message_of_a_session_counts_whole_while_its_calls_wait(self) -> None:
         async def main() -> None:
             large = LargeRequests()
-            async with _served(large) as (node, channel):
+            async with scripted_listener(large) as (node, channel):
                 session = controller_pb2_grpc.ControllerStub(channel).Session(None)
                 await session.write(pb.SessionRequest(calls=[pb.Call(request_id=0, create_topics=_large("first"))]))
                 await until(lambda: len(node.calls) == 1, what="the first at the node")
@@ -215,10 +200,10 @@ class TestWaitingBytes:
 
         run(main())
 
-    def test_without_room_all_large_calls_of_a_message_are_refused_and_small_ones_served(self) -> None:
+    def test_without_room_all_large_calls_of_a_message_are_refused_and_small_onesscripted_listener(self) -> None:
         async def main() -> None:
             large = LargeRequests(most_waiting_bytes=AT_ONCE_BYTES)
-            async with _served(large) as (node, channel):
+            async with scripted_listener(large) as (node, channel):
                 node.at_once = lambda _: _REFUSED
                 session = controller_pb2_grpc.ControllerStub(channel).Session(None)
                 requests = [_large("a"), _create(1), _large("b"), _large("c")]
@@ -308,7 +293,7 @@ def test_a_session_without_room_drops_its_message_at_once_and_reads_no_more_for_
 
 def test_a_message_of_very_many_calls_ends_its_session() -> None:
     async def main() -> grpc.StatusCode:
-        async with _served(LargeRequests()) as (node, channel):
+        async with scripted_listener(LargeRequests()) as (node, channel):
             session = channel.stream_stream(raw_http2.SESSION)()
             await session.write(b"\x0a\0" * (2 * MAX_CALLS_A_MESSAGE + 1))
             code: grpc.StatusCode = await session.code()

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -14,31 +14,17 @@ import pytest
 from benchmarks import raw_http2
 from kraft.v1 import controller_pb2 as pb
 from kraft.v1 import controller_pb2_grpc
-from metadata_log.voters import Endpoint
 from quorum.api.calls import ClientAnswer
 from quorum.api.error_codes import Error
 from quorum.node.process.large_requests import AT_ONCE_BYTES, LargeRequests
 from quorum.node.process.raw_messages import MOST_AT_ONCE
 from quorum.node.process.rounds import LEAST_COST, ROUND_BYTES, SMALL_BYTES, Rounds
-from quorum.server.grpc.listen import listen
-from quorum.transport.channel import open_channel
+from tests.support.grpc_listener import scripted_listener
 from tests.support.loop import run, until
-from tests.support.scripted_node import ScriptedNode
 
 _REFUSED = ClientAnswer(error=Error.NOT_CONTROLLER)
 _MOST_A_TURN = 2 * ROUND_BYTES // LEAST_COST
 """Calls, or elements: two shares, of small calls and of others."""
-
-
-@asynccontextmanager
-async def _served(large: LargeRequests) -> AsyncIterator[tuple[ScriptedNode, grpc.aio.Channel]]:
-    node = ScriptedNode()
-    server, port = await listen(Endpoint(name="GRPC", host="127.0.0.1", port=0), node, large=large)
-    try:
-        async with open_channel(f"127.0.0.1:{port}") as channel:
-            yield node, channel
-    finally:
-        await server.stop(None)
 
 
 async def _most_in_a_turn(count: Callable[[], int]) -> int:
@@ -55,7 +41,7 @@ def _most_calls_and_topics(raw: bytes, count: int) -> tuple[int, int]:
     """Return how many calls and topics came to the node in one turn, at most, of these messages of `count` calls."""
 
     async def main() -> tuple[int, int]:
-        async with _served(LargeRequests()) as (node, channel):
+        async with scripted_listener(LargeRequests()) as (node, channel):
             topics = 0
 
             def answer(call: Any) -> ClientAnswer:
@@ -109,7 +95,7 @@ def test_each_call_counts_however_few_bytes_it_has() -> None:
 def test_calls_of_small_messages_wait_for_their_rounds() -> None:
     async def main() -> None:
         rounds = Rounds(round_bytes=0, small_bytes=10 * LEAST_COST)
-        async with _served(LargeRequests(rounds=rounds)) as (node, channel):
+        async with scripted_listener(LargeRequests(rounds=rounds)) as (node, channel):
             raw = _calls(pb.DeleteTopicsRequest(), 200)
             assert len(raw) <= SMALL_BYTES
             session = channel.stream_stream(raw_http2.SESSION)()
@@ -126,7 +112,7 @@ def test_calls_of_small_messages_wait_for_their_rounds() -> None:
 def test_few_bytes_of_very_many_elements_take_the_turn_of_a_large_request(kind: str) -> None:
     async def main() -> None:
         large = LargeRequests()
-        async with _served(large) as (node, channel):
+        async with scripted_listener(large) as (node, channel):
             node.at_once = lambda _: _REFUSED
             stub = controller_pb2_grpc.ControllerStub(channel)
             for topics, served in ((MOST_AT_ONCE, 0), (MOST_AT_ONCE + 1, 1)):
@@ -169,7 +155,7 @@ class TestWaitingBytes:
     def test_what_waits_is_raw_and_is_refused_beyond_the_bound(self, kind: str) -> None:
         async def main() -> None:
             rounds = Rounds(round_bytes=0, most_waiting_bytes=20_000)
-            async with _served(LargeRequests(rounds=rounds)) as (node, channel):
+            async with scripted_listener(LargeRequests(rounds=rounds)) as (node, channel):
                 stub = controller_pb2_grpc.ControllerStub(channel)
                 request = pb.CreateTopicsRequest(topics=[pb.CreatableTopic(name="x" * 15_000)])
                 message = pb.SessionRequest(calls=[pb.Call(create_topics=request)])

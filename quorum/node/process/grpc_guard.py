@@ -45,12 +45,6 @@ _AGENT_ELEMENTS: Final = 20_000
 Behaviour = Callable[[Any, Any], Any]
 
 
-def _most_bytes(method: str) -> int:
-    if method.startswith(_LARGE_REQUESTS):
-        return LARGEST_INT32
-    return _AGENT_BYTES if method.startswith(_AGENT) else SMALL_BYTES
-
-
 @lru_cache(maxsize=4_096)
 def host_of(peer: str) -> str:
     """Return the host in a peer's name, such as `ipv4:127.0.0.1:4711` or `ipv6:%5B::1%5D:4711`."""

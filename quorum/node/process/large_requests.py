@@ -143,9 +143,9 @@ class LargeRequests:
         self._arm()
 
     def _refuse_one(self) -> None:
-        address, queue = max(self._waiting.by_address(), key=lambda each: sum(waiting.size for waiting in each[1]))
-        waiting = queue[-1]
-        self._forget(address, waiting)
+        address, _ = max(self._waiting.by_address(), key=lambda each: sum(waiting.size for waiting in each[1]))
+        waiting = self._waiting.take_newest(address)
+        self.waiting_bytes -= waiting.size
         waiting.refuse(f"more than {self._most} bytes of large requests wait")
 
     def _forget(self, address: str, waiting: _Waiting) -> None:

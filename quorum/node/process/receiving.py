@@ -113,9 +113,8 @@ class Receiving:
 
     def _refuse_one(self) -> None:
         """Refuse the newest of the address that has most waiting."""
-        address, queue = max(self._waiting.by_address(), key=lambda each: len(each[1]))
-        waiter = queue[-1]
-        self._waiting.remove(address, waiter)
+        address, _ = max(self._waiting.by_address(), key=lambda each: len(each[1]))
+        waiter = self._waiting.take_newest(address)
         self.waiting -= 1
         if not waiter.done():
             waiter.set_result(False)

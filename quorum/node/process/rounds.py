@@ -108,13 +108,11 @@ class Rounds:
         return give_up
 
     async def turn(self, address: str, cost: int, *, held: int | None = None) -> None:
-        """Wait until a request may be read, unless this round admits it.
+        """Wait for the round of a request that this one does not admit.
 
         Raises:
             TooManyWaitError: its place was taken away.
         """
-        if self.admits(cost):
-            return
         turn: asyncio.Future[str | None] = self._loop.create_future()
 
         def end(why: str | None = None) -> None:
@@ -153,7 +151,7 @@ class Rounds:
 
     def _refuse_one(self) -> None:
         address = max(self._held_by, key=self._held_by.__getitem__)
-        waiting = self._waiting.newest(address)
+        waiting = self._waiting.take_newest(address)
         refuse = waiting.refuse
         self._free(address, waiting)
         if refuse is not None:

@@ -56,8 +56,8 @@ class Turns(Generic[T]):
         """
         return next(iter(self._queues.values()))[0]
 
-    def newest(self, address: str) -> T:
-        """Take out what came last of those that this address has waiting.
+    def take_newest(self, address: str) -> T:
+        """Take what came last of those that this address has waiting.
 
         Raises:
             KeyError: it has nothing waiting.
