@@ -84,8 +84,7 @@ def _lost_end(
 ) -> list[str]:
     """Return a warning where Kafka's producer state file says that the log went on past its end.
 
-    A clean stop of Kafka names the file after the end. Killed as it truncates its log,
-    Kafka may leave one.
+    A clean stop of Kafka names the file after the end. Killed as it truncates its log, Kafka leaves one, too.
 
     Raises:
         LostEndError: records of those that are missing were committed.

@@ -7,7 +7,6 @@ committed batches of nodes 1 and 2 were cut then, with the indexes that no longe
 from __future__ import annotations
 
 import json
-import tarfile
 from pathlib import Path
 
 import pytest
@@ -26,17 +25,12 @@ from metadata_log.tools.verify.verify_log import verify_log
 from quorum.cli.main import run
 from quorum.node.config.node_config import NodeConfig, config_of
 from quorum.node.storage.open_replica import open_replica
-
-FIXTURE = Path(__file__).parents[4] / "fixtures" / "lost-end.tar.xz"
-END, NODE_1, NODE_2 = 104, 107, 108
-"""Where the logs of nodes 1 and 2 end now, and where they ended as they were stopped."""
+from tests.support.lost_end import END, NODE_1, NODE_2, lost_end_nodes, metadata_of
 
 
 @pytest.fixture
 def nodes(tmp_path: Path) -> Path:
-    with tarfile.open(FIXTURE) as archive:
-        archive.extractall(tmp_path, filter="data")
-    return tmp_path / "lost-end"
+    return lost_end_nodes(tmp_path)
 
 
 def _ends(*paths: Path) -> dict[int | None, Finding]:
@@ -45,15 +39,11 @@ def _ends(*paths: Path) -> dict[int | None, Finding]:
     return {one.node_id: one for one in found}
 
 
-def _metadata(node: Path) -> Path:
-    return node / "data" / "__cluster_metadata-0"
-
-
 def _add_checkpoint(node: Path, end: int) -> None:
     """A checkpoint of records up to `end`, of a tool that names no topic."""
     times = CheckpointTimes.at(1_795_715_997_885, last_contained_ms=0)
     batches = build_checkpoint((), epoch=Epoch(7), times=times, kraft_version=0)
-    write_checkpoint(OsFiles(), f"{_metadata(node)}/{end:020}-0000000007.checkpoint", batches)
+    write_checkpoint(OsFiles(), f"{metadata_of(node)}/{end:020}-0000000007.checkpoint", batches)
 
 
 def _config(node: Path, **more: str) -> NodeConfig:
@@ -105,10 +95,10 @@ def test_verify_heeds_a_brokers_clean_shutdown(nodes: Path, capsys: pytest.Captu
 def test_verify_heeds_no_log_that_is_another(nodes: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A log of the same cluster's id that shares no batch with it proves nothing of it."""
     other = Path(__file__).parents[4] / "fixtures" / "basic" / "node-1" / "data" / "__cluster_metadata-0"
-    for path in _metadata(nodes / "node-3").glob("*.*"):
+    for path in metadata_of(nodes / "node-3").glob("*.*"):
         path.unlink()
     for path in other.iterdir():
-        (_metadata(nodes / "node-3") / path.name).write_bytes(path.read_bytes())
+        (metadata_of(nodes / "node-3") / path.name).write_bytes(path.read_bytes())
 
     run(["log", "verify", str(nodes / "node-1"), str(nodes / "node-3"), "-o", "jsonl"])
 
@@ -149,7 +139,7 @@ def test_a_checkpoint_past_the_end_proves_it(nodes: Path) -> None:
 
 
 def _keep_committed(node: Path, end: int) -> None:
-    write_committed_state(OsFiles(), str(_metadata(node)), CommittedState(high_watermark=Offset(end)))
+    write_committed_state(OsFiles(), str(metadata_of(node)), CommittedState(high_watermark=Offset(end)))
 
 
 @pytest.mark.parametrize(("end", "severity"), [(END, Severity.NOTE), (END + 1, Severity.ERROR)])
@@ -165,7 +155,7 @@ def test_what_an_agent_kept_as_committed_proves_it(nodes: Path, end: int, severi
 
 def test_what_an_agent_kept_as_committed_is_lost_where_the_voters_lack_it(nodes: Path) -> None:
     for node in (1, 2):
-        for name in _metadata(nodes / f"node-{node}").glob("*.snapshot"):
+        for name in metadata_of(nodes / f"node-{node}").glob("*.snapshot"):
             name.unlink()
     given = [nodes / f"node-{node}" for node in (1, 2, 12)]
     assert not [one for one in check_paths(given).findings if one.counts]
@@ -181,12 +171,12 @@ def test_what_an_agent_kept_as_committed_is_lost_where_the_voters_lack_it(nodes:
 def test_a_log_shorter_than_its_own_committed_state_was_cut(
     end: int, nodes: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for name in _metadata(nodes / "node-1").glob("*.snapshot"):
+    for name in metadata_of(nodes / "node-1").glob("*.snapshot"):
         name.unlink()
     _keep_committed(nodes / "node-1", end)
     meaning = f"the log ends at offset {END}, but committed-state proves that it reached {END + 1}"
 
-    code = run(["log", "verify", str(_metadata(nodes / "node-1"))])
+    code = run(["log", "verify", str(metadata_of(nodes / "node-1"))])
 
     assert (meaning in capsys.readouterr().out, code) == (end > END, int(end > END))
     assert [one.meaning for one in check_paths([nodes / "node-1"]).findings] == [meaning] * (end > END)
@@ -206,7 +196,7 @@ def test_a_checkpoint_that_holds_all_that_was_committed_lacks_nothing(nodes: Pat
 
 
 def test_a_committed_state_that_says_nothing_is_reported(nodes: Path) -> None:
-    (_metadata(nodes / "node-12") / "committed-state").write_text("{")
+    (metadata_of(nodes / "node-12") / "committed-state").write_text("{")
 
     (found,) = [one for one in check_paths([nodes / "node-12"]).findings if one.counts]
 
@@ -228,12 +218,12 @@ def test_inspect_names_both_offsets(nodes: Path, capsys: pytest.CaptureFixture[s
 
 def test_inspect_of_an_end_that_nothing_proves_is_a_note(nodes: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The plan starts such a copy only behind the others."""
-    (_metadata(nodes / "node-2") / f"{NODE_2:020}.snapshot").unlink()
-    short = _metadata(nodes / "node-1") / f"{NODE_1:020}.snapshot"
+    (metadata_of(nodes / "node-2") / f"{NODE_2:020}.snapshot").unlink()
+    short = metadata_of(nodes / "node-1") / f"{NODE_1:020}.snapshot"
     short.rename(short.with_name(f"{NODE_2 + 1:020}.snapshot"))
-    whole = (_metadata(nodes / "node-3") / f"{0:020}.log").read_bytes()
-    (_metadata(nodes / "node-2") / f"{0:020}.log").write_bytes(whole)
-    (_metadata(nodes / "node-1") / f"{0:020}.log").write_bytes(whole)
+    whole = (metadata_of(nodes / "node-3") / f"{0:020}.log").read_bytes()
+    (metadata_of(nodes / "node-2") / f"{0:020}.log").write_bytes(whole)
+    (metadata_of(nodes / "node-1") / f"{0:020}.log").write_bytes(whole)
     paths = [str(nodes / f"node-{node}" / "data") for node in (1, 2, 3)]
 
     status = run(["recover", "inspect", *paths, "-o", "json"])
@@ -259,7 +249,7 @@ def test_truncate_removes_the_file_with_the_records(nodes: Path) -> None:
 
     assert run([*words, "--accept-data-loss", "--timeout", "1", "--apply"]) == 0
 
-    assert not list(_metadata(nodes / "node-1").glob("*.snapshot"))
+    assert not list(metadata_of(nodes / "node-1").glob("*.snapshot"))
     assert _ends(nodes / "node-1") == {}
 
 
@@ -267,12 +257,12 @@ def test_truncate_lowers_the_committed_state_that_proved_more(nodes: Path) -> No
     """Else the node would be refused, and called damaged, for what was accepted to be lost."""
     node, files, topic_id = nodes / "node-1", OsFiles(), TopicId(bytes(range(16)))
     state = CommittedState(high_watermark=Offset(NODE_1), topic_id=topic_id)
-    write_committed_state(files, str(_metadata(node)), state)
+    write_committed_state(files, str(metadata_of(node)), state)
     words = ["recover", "truncate", "--dir", str(node / "data"), "--to", str(END), "--missing", "rest"]
 
     assert run([*words, "--accept-data-loss", "--timeout", "1", "--apply"]) == 0
 
-    left = read_committed_state(files, str(_metadata(node)))
+    left = read_committed_state(files, str(metadata_of(node)))
     assert left == CommittedState(high_watermark=Offset(END), topic_id=topic_id, received_end=Offset(END))
     assert _ends(node) == {}
     open_replica(files, _config(node)).abandon()
@@ -280,7 +270,7 @@ def test_truncate_lowers_the_committed_state_that_proved_more(nodes: Path) -> No
 
 def test_truncate_keeps_the_files_before_the_new_end(nodes: Path) -> None:
     """Files past the end go, and the others stay: Kafka truncates so, too."""
-    metadata = _metadata(nodes / "node-1")
+    metadata = metadata_of(nodes / "node-1")
     (whole,) = metadata.glob("*.snapshot")
     to = 96
     for offset in (50, to, to + 1, END):
@@ -316,12 +306,12 @@ def test_a_controller_refuses_where_its_own_directory_proves_the_loss(nodes: Pat
 
 def test_a_controller_refuses_beside_a_checkpoint_of_what_is_missing(nodes: Path) -> None:
     _add_checkpoint(nodes / "node-1", END + 1)
-    before = {path.name: path.read_bytes() for path in _metadata(nodes / "node-1").iterdir()}
+    before = {path.name: path.read_bytes() for path in metadata_of(nodes / "node-1").iterdir()}
 
     with pytest.raises(LostEndError, match=f"all before offset {END + 1} was committed"):
         open_replica(OsFiles(), _config(nodes / "node-1"))
 
-    assert {path.name: path.read_bytes() for path in _metadata(nodes / "node-1").iterdir()} == before
+    assert {path.name: path.read_bytes() for path in metadata_of(nodes / "node-1").iterdir()} == before
 
 
 @pytest.mark.parametrize("has_snapshot", [True, False])
@@ -329,7 +319,7 @@ def test_a_controller_refuses_beside_a_committed_state_of_what_is_missing(has_sn
     """Its node was an agent once, or its log was made from an agent's."""
     node, files = nodes / "node-1", OsFiles()
     if not has_snapshot:
-        (_metadata(node) / f"{NODE_1:020}.snapshot").unlink()
+        (metadata_of(node) / f"{NODE_1:020}.snapshot").unlink()
     _keep_committed(node, NODE_1)
     said = f"ends at offset {END}, and committed-state beside it says that it reached {NODE_1}"
 
@@ -338,7 +328,7 @@ def test_a_controller_refuses_beside_a_committed_state_of_what_is_missing(has_sn
 
     _keep_committed(node, END)
     open_replica(files, _config(node)).abandon()
-    (_metadata(node) / "committed-state").write_text("{")
+    (metadata_of(node) / "committed-state").write_text("{")
     open_replica(files, _config(node)).abandon()
 
 
@@ -364,7 +354,7 @@ def test_our_own_truncation_leaves_no_such_file(nodes: Path) -> None:
     opened.writer.execute([opened.log.stage_truncate(opened.log.log_end_offset - 1)])
     opened.abandon()
 
-    assert not list(_metadata(nodes / "node-3").glob("*.snapshot"))
+    assert not list(metadata_of(nodes / "node-3").glob("*.snapshot"))
     again = open_replica(OsFiles(), _config(nodes / "node-3"))
     again.abandon()
     assert again.recovery.warnings == ()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tarfile
 from pathlib import Path
 
 import pytest
@@ -12,27 +11,18 @@ from metadata_log.directory import CommittedState, write_committed_state
 from metadata_log.files.os_files import OsFiles
 from metadata_log.offsets import Offset
 from quorum.cli.main import run
-
-FIXTURE = Path(__file__).parents[4] / "fixtures" / "lost-end.tar.xz"
-END, NODE_1, NODE_2 = 104, 107, 108
-"""Where the logs of nodes 1 and 2 end now, and where they ended as they were stopped."""
+from tests.support.lost_end import END, NODE_1, NODE_2, lost_end_nodes, metadata_of
 
 
 @pytest.fixture
 def nodes(tmp_path: Path) -> Path:
-    with tarfile.open(FIXTURE) as archive:
-        archive.extractall(tmp_path, filter="data")
-    return tmp_path / "lost-end"
-
-
-def _metadata(node: Path) -> Path:
-    return node / "data" / "__cluster_metadata-0"
+    return lost_end_nodes(tmp_path)
 
 
 def test_inspect_does_not_deny_what_it_proves(nodes: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    whole = _metadata(nodes / "node-3")
+    whole = metadata_of(nodes / "node-3")
     for name in ("00000000000000000000.log", "leader-epoch-checkpoint"):
-        (whole / name).write_bytes((_metadata(nodes / "node-2") / name).read_bytes())
+        (whole / name).write_bytes((metadata_of(nodes / "node-2") / name).read_bytes())
     for name in whole.glob("*index"):
         name.unlink()
 
@@ -72,7 +62,7 @@ def test_storage_info_says_what_a_start_says(nodes: Path, capsys: pytest.Capture
     assert run(["storage", "info", str(disk)]) == 0
     assert said in capsys.readouterr().err
     state = CommittedState(high_watermark=Offset(NODE_1))
-    write_committed_state(OsFiles(), str(_metadata(nodes / "node-1")), state)
+    write_committed_state(OsFiles(), str(metadata_of(nodes / "node-1")), state)
     assert run(["storage", "info", str(disk), "-o", "json"]) == 1
     (row,) = json.loads(capsys.readouterr().out)
     assert row["problem"].startswith(said)
