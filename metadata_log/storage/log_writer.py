@@ -17,7 +17,7 @@ ever. Nothing relies on them: Kafka and we rebuild them.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from metadata_log.errors import StorageFailedError
@@ -40,6 +40,11 @@ from metadata_log.storage.write_ops import (
 )
 
 PRODUCER_STATE: Final = re.compile(r"\d{20}\.snapshot", re.ASCII)
+
+
+def producer_state_end(names: Iterable[str]) -> int:
+    """Return the greatest offset that a producer state file of Kafka is named after; 0 if there is none."""
+    return max((int(name[:20]) for name in names if PRODUCER_STATE.fullmatch(name)), default=0)
 
 
 class LogWriter:

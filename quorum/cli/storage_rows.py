@@ -25,7 +25,7 @@ from metadata_log.ids import id_text
 from metadata_log.offsets import LARGEST_EPOCH, epochs_left, is_near_last_epoch
 from metadata_log.records.newer import LATEST_RELEASE
 from metadata_log.storage.checkpoint import newest_checkpoint, parse_checkpoint_name
-from metadata_log.storage.log_writer import PRODUCER_STATE
+from metadata_log.storage.log_writer import producer_state_end
 from metadata_log.storage.other_logs import check_log_in_place, check_vote_kept
 from metadata_log.tools.findings.advice import EPOCHS_ENDED, OBSERVER_ENDED
 from metadata_log.tools.findings.last_epochs import elections_left
@@ -206,8 +206,7 @@ def _lost_end(files: OsFiles, metadata: str) -> dict[str, object]:
     """Return what a start says of a log that ends before a file beside it does: a note where it starts all the same."""
     names = files.listdir(metadata)
     last = max((int(name[:20]) for name in names if _SEGMENT.fullmatch(name)), default=0)
-    reached = max((int(name[:20]) for name in names if PRODUCER_STATE.fullmatch(name)), default=0)
-    if reached <= last and COMMITTED_STATE_FILE not in names:
+    if producer_state_end(names) <= last and COMMITTED_STATE_FILE not in names:
         return {}
     from metadata_log.tools.findings.finding import Severity  # noqa: PLC0415  (only when it is asked for)
     from metadata_log.tools.verify.lost_end import lost_end  # noqa: PLC0415  (only when it is asked for)

@@ -46,6 +46,8 @@ from metadata_log.tools.verify.producer_state import PRODUCERS_SUFFIX, producer_
 
 _INDEX_NAME: Final = re.compile(r"(\d{20})\.(?:index|timeindex)", re.ASCII)
 _SHOWN: Final = 4
+UNPROVEN: Final = "; nothing here proves that the missing records were committed"
+"""The last words on an end that nothing beside the log proves."""
 
 
 class Proof(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -166,7 +168,7 @@ def check_reach(
         what = f"the log ends at offset {end.offset}, but {best.name} proves that it reached {best.reach}{also}"
         is_note = committed <= end.offset and all(proof.file.endswith(PRODUCERS_SUFFIX) for proof in beyond)
         if is_note:
-            what += "; nothing here proves that the missing records were committed"
+            what += UNPROVEN
         sink.add(
             "log_cut",
             what,

@@ -19,6 +19,7 @@ from metadata_log.tools.read.contents import read_identity
 from metadata_log.tools.read.scan import DESTROYED
 from metadata_log.tools.read.sources import NodeSource
 from metadata_log.tools.verify.depth import Depth
+from metadata_log.tools.verify.log_extent import UNPROVEN
 from metadata_log.tools.verify.verify_log import verify_file, verify_log
 
 SHORT_LOG: Final = ("log_cut", "log_missing")
@@ -53,6 +54,11 @@ def lost_end(path: Path, files: Files | None = None) -> LostEnd:
     if report.proved_end <= _named_end(path):  # a checkpoint alone is what it is, and no more is proven
         found = tuple(one for one in found if one.kind != "log_missing")
     return LostEnd(findings=found, proved_end=report.proved_end)
+
+
+def without_unproven(meaning: str) -> str:
+    """Return the meaning of an unproven end without its last words: other copies may prove what this log does not."""
+    return meaning.removesuffix(UNPROVEN)
 
 
 def is_unproven_end(found: Finding) -> bool:

@@ -20,7 +20,7 @@ from metadata_log.storage.checkpoint import checkpoint_ends, checkpoint_name, re
 from metadata_log.storage.file_log import FileLog, LogConfig, open_log
 from metadata_log.storage.loaded_checkpoint import HeldCheckpoint, LoadedSnapshot, held_checkpoint, load_snapshot
 from metadata_log.storage.log_recovery import RecoveryReport
-from metadata_log.storage.log_writer import PRODUCER_STATE, LogWriter
+from metadata_log.storage.log_writer import LogWriter, producer_state_end
 from metadata_log.voters import InvalidVoterError
 
 
@@ -89,7 +89,7 @@ def _lost_end(
     Raises:
         LostEndError: records of those that are missing were committed.
     """
-    reached = max((int(name[:20]) for name in names if PRODUCER_STATE.fullmatch(name)), default=0)
+    reached = producer_state_end(names)
     held = 0 if snapshot is None else int(snapshot.end.offset)
     end = max(int(log.log_end_offset), held)
     if kept > end:

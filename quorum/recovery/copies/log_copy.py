@@ -17,6 +17,7 @@ from metadata_log.tools.read.contents import EpochSpan
 from metadata_log.tools.read.control_facts import Election
 from metadata_log.tools.read.history import State
 from metadata_log.tools.replicas.committed_bounds import ReplicaExtent
+from metadata_log.tools.verify.lost_end import without_unproven
 from metadata_log.voters import VoterSet
 from quorum.recovery.copies.copy_parts import BatchSums, CheckpointFile, PassedOver, SegmentPart, Stop
 from quorum.recovery.copies.named_nodes import NamedNodes
@@ -105,7 +106,7 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def proof_of_more(self) -> str | None:
         """Return `short` without the words on what nothing beside the log proves: other copies may prove it."""
-        return self.short.rpartition(";")[0] if self.short is not None and self.is_end_unproven else self.short
+        return None if self.short is None else without_unproven(self.short)
 
     @property
     def held_more(self) -> bool:
