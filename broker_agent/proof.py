@@ -91,7 +91,7 @@ class Proof:
         return self.proves(topic_id, partition) and not self.is_assigned(topic_id, partition)
 
     def is_assigned(self, topic_id: TopicId, partition: int) -> bool:
-        """Return True if the last image assigns this replica to this broker; True as well before the first one."""
+        """Return True if the last image assigns this replica to this broker, or if there was no image yet."""
         if self._image is None:
             return True
         return (topic_id, partition) in assigned(self._image, self._broker_id, (topic_id,))

@@ -93,7 +93,7 @@ class Effects:
     def expect_answer(
         self, request_id: int, respond: Callable[[PeerResponse], None], named: CommittedBatch | None = None
     ) -> None:
-        """Keep the way of the answer to a request that the core is given next. `named`: by a Fetch."""
+        """Remember how a request is answered that the core is given next. `named`: the batch that a Fetch names."""
         self._responders[request_id] = respond
         if named is not None:
             self._asked[request_id] = named

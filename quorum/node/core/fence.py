@@ -192,7 +192,7 @@ class Fence:
             self._keep(held=held)  # with what is committed: after a restart a release asks for the id
 
     def _before_install(self, end: Offset) -> None:
-        """Keep no more as committed than before: the snapshot is not in the log's place yet."""
+        """Note the snapshot before it takes the log's place. What it holds is not kept as committed until then."""
         self._kept = msgspec.structs.replace(self._kept, received_end=end)
         self._effects.keep_committed(self._kept)
 

@@ -123,7 +123,7 @@ def _earlier_time(own: OwnLog, offered: Offered) -> tuple[HoldReason, str] | Non
         what = f"it would have us cut the log to {offered.end_wanted}, below the committed {own.committed_end}"
         return HoldReason.BELOW_COMMITTED, what
     if offered.lacks_committed:
-        what = f"the other log has not the records that are committed here before offset {own.committed_end}"
+        what = f"the other log lacks records that are committed here before offset {own.committed_end}"
         return HoldReason.BELOW_COMMITTED, what
     if offered.has_other_batch:
         return HoldReason.OTHER_HISTORY, "the other log has another batch under the offset and epoch of our last one"

@@ -16,9 +16,9 @@ from typing import Final
 from quorum.node.process.turns import Turns
 
 MOST_WEIGHT: Final = 16_384
-"""Expected of the answers to all requests that are asked at a time, unless it is one: a twentieth of a second."""
+"""Topics and partitions expected in all answers that are made at a time: a twentieth of a second. One may exceed it."""
 _FIRST: Final = 2_048
-"""Expected before an answer of this kind was seen."""
+"""The weight that is expected before an answer of its kind was seen."""
 _LEAST: Final = 32
 LONGEST_S: Final = 1.0
 """An answer is not waited for any longer: it may depend on a commit that never comes."""

@@ -63,7 +63,7 @@ class Rounds:
         self.later = 0
 
     def admits(self, cost: int) -> bool:
-        """Return True if a request is to be read now; it is counted then. It costs its bytes, or more."""
+        """Return True, and count the request, if this round has room for it. `cost` are its bytes, or more."""
         cost = max(cost, LEAST_COST)
         if cost <= SMALL_BYTES:
             if self._left_for_small <= 0:

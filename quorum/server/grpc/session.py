@@ -46,20 +46,20 @@ MAX_CALLS_A_MESSAGE: Final = 8_192
 """One more in a message is refused."""
 _CALLS: Final = controller_pb2.SessionRequest.CALLS_FIELD_NUMBER
 _PARSED_BYTES: Final = 256
-"""Held by a call of a small message while it waits."""
+"""Memory that a parsed call of a small message is taken to hold while it waits."""
 THROTTLED_S: Final = 1.0
 """Nothing is read for so long after a message whose calls had no room."""
 MOST_HELD: Final = 2 * MAX_IN_FLIGHT
 """The weight of calls and unsent answers of one Session: no further call is taken while there is as much."""
 _MOST_ANSWERS: Final = 512
-"""In one message."""
+"""Answers in one message of a Session, at most."""
 _BYTES_OF_ONE: Final = 16
-"""Of a round, for one topic of an answer, or one field that is skipped."""
+"""Bytes of a round that one topic of an answer costs, or one field of a message that is skipped."""
 _FIELDS_A_STEP: Final = 512
-"""Of a message are found in one go."""
+"""So many fields of a message are looked at before the next round."""
 _ANSWERED_LONG: Final = frozenset(kind.name for kind in KINDS if kind.request.__name__ in ANSWERED_LONG)
 _MOST_FIELDS: Final = 64
-"""Of a call that is refused: more have no meaning."""
+"""A call that is refused is parsed for its id and its kind: more fields than these have no meaning."""
 _WORTH_PREPARING: Final = 20
 """Topics and the like in an answer from which on its message is made while its records are on their way to a commit."""
 
