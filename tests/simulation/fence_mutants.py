@@ -27,8 +27,8 @@ FENCE_MUTANTS: Final = (
     ),
     Mutant(
         name="another history of the same id is taken",
-        module="quorum.node.core.log_fence",
-        was="    if offered.lacks_committed:\n",
-        becomes="    if offered.lacks_committed and offered.end_wanted is not None:\n",
+        module="quorum.node.core.fence",
+        was=", response.has_committed_batch is False\n",
+        becomes=", response.has_committed_batch is False and response.diverging is not None\n",
     ),
 )

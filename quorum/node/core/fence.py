@@ -142,7 +142,7 @@ class Fence:
             end_wanted=end_wanted,
             leader=leader,
             lacks_committed=is_denied and self._named.is_committed,
-            has_other_batch=is_denied and self._named.is_last and end_wanted is None,
+            has_other_batch=is_denied and end_wanted is None,
             names=names_in(response.records, own_id),
         )
 

@@ -38,7 +38,7 @@ class HoldReason(enum.StrEnum):
     """The same metadata topic has another leader in an epoch that has one here: the epoch is used a second time."""
 
     OTHER_HISTORY = "other-history"
-    """The other log has another batch where ours has its last one, under the same offset and epoch."""
+    """The other log has another batch where ours has one, under the same offset and epoch."""
     LOWER_EPOCH = "lower-epoch"
     """The same metadata topic is led in an epoch below one that is known here, and has been for a while."""
 
@@ -93,7 +93,7 @@ class Offered(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     lacks_committed: bool = False
     """The other log has not the newest batch that is committed here."""
     has_other_batch: bool = False
-    """The other log has another batch where ours has its last one."""
+    """The other log has our end and its epoch, and yet another batch where ours has one."""
     names: tuple[TopicId | None, ...] = ()
     """Changes of the own id in the records that it brings, in order; None: removed."""
 
@@ -126,7 +126,7 @@ def _earlier_time(own: OwnLog, offered: Offered) -> tuple[HoldReason, str] | Non
         what = f"the other log lacks records that are committed here before offset {own.committed_end}"
         return HoldReason.BELOW_COMMITTED, what
     if offered.has_other_batch:
-        return HoldReason.OTHER_HISTORY, "the other log has another batch under the offset and epoch of our last one"
+        return HoldReason.OTHER_HISTORY, "the other log has another batch under an offset and epoch where ours has one"
     return _other_time(own, offered)
 
 

@@ -1,7 +1,8 @@
 """The batch by which a follower's Fetch names its history; the leader looks for it in its own log.
 
-An agent names the newest committed one in each Fetch. A controller names its last one until a leader has shown to have
-it: in a right log nothing else can stand where the leader finds our last offset and epoch.
+An agent names the newest committed one in each Fetch, or the first of its log while it knows of none. A controller
+names its last one until a leader has shown to have it. A right log that has our end and its epoch has each of our
+batches.
 
 Raft compares two logs by offset and epoch. That is not enough beside controllers that were restored to an older copy.
 They use the epochs after that copy a second time, for other records. The CRC of a batch, which covers its timestamps,
@@ -31,10 +32,6 @@ class NamedBatch(Protocol):
     def is_committed(self) -> bool:
         """Return True if it is known to be committed."""
 
-    @property
-    def is_last(self) -> bool:
-        """Return True if the log ends with it."""
-
     def for_fetch(self, request: FetchRequest, destination_id: int) -> CommittedBatch | None:
         """Return the batch to name in this Fetch to this node, or None."""
 
@@ -53,8 +50,6 @@ class NamedBatch(Protocol):
 
 class CommittedBatches:
     """An agent's: batches as they are appended, until they are committed."""
-
-    is_last = False
 
     def __init__(self, newest: CommittedBatch | None, first: BatchHeader | None = None) -> None:
         """`first` is the log's first batch, if none is known to be committed."""
@@ -102,7 +97,6 @@ class LastBatch:
     """A controller's: the last batch of its log, until the leader that it asks has shown to have it."""
 
     is_committed = False
-    is_last = True
 
     def __init__(self, last: CommittedBatch | None = None) -> None:
         self._last = last

@@ -79,6 +79,14 @@ def test_nothing_committed_is_cut_with_or_without_an_id() -> None:
     assert _reason(OWN, Offered(ids=(Y,), end_wanted=Offset(29))) is HoldReason.OTHER_TOPIC, "it says more"
 
 
+def test_a_log_that_lacks_a_batch_of_ours_below_our_end_is_of_another_history() -> None:
+    """Known to be committed or not: it has our end and its epoch, so that it would have every batch before."""
+    assert _reason(OWN, Offered(ids=(X,), has_other_batch=True)) is HoldReason.OTHER_HISTORY
+    assert _reason(OwnLog(ids=(), committed_end=Offset(0)), Offered(has_other_batch=True)) is HoldReason.OTHER_HISTORY
+    both = Offered(ids=(X,), lacks_committed=True, has_other_batch=True)
+    assert _reason(OWN, both) is HoldReason.BELOW_COMMITTED, "it says more"
+
+
 def test_the_own_id_is_found_in_batches() -> None:
     other = TopicRecord(name="orders", topic_id=Z)
     assert names_in(_batch(other), X) == ()
