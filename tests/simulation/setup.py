@@ -170,6 +170,7 @@ def _with_one_plan(setup: Setup, chance: random.Random) -> Setup:
 def planned(setup: Setup, fault: str, chance: random.Random) -> Setup:
     """Three voters, busy and impatient clients, and four times this plan."""
     changes = fault in VOTER_PLANS
+    patience_ms = chance.choice((300, 6_000))
     return msgspec.structs.replace(
         setup,
         voters=3,
@@ -182,7 +183,7 @@ def planned(setup: Setup, fault: str, chance: random.Random) -> Setup:
         private_clients=1,
         readers=2,
         administrators=0,
-        patience_ms=chance.choice((300, 6_000)),
+        patience_ms=300 if fault == "late proof" else patience_ms,  # else no reader asks while an answer is late
         think_ms=2,
         topics=chance.choice((1, 8)),
         duration_ms=6_000,
