@@ -54,6 +54,7 @@ from quorum.node.process.systemd import READY, STOPPING, notify
 from quorum.node.process.voter_hosts import VoterHosts
 from quorum.node.storage.open_replica import open_replica
 from quorum.transport.channel import address_of
+from quorum.transport.grpc.event_loop import ServerLoop
 from quorum.transport.network import PeerNetwork
 
 _STOP_GRACE_S: Final = 0.1
@@ -73,7 +74,7 @@ def run(config_path: str | Path) -> None:
     config = load_config(config_path)
     if config.is_controller:
         raise ConfigError(f"{config_path}: process.roles={','.join(config.roles)}: this is no broker agent's")
-    uvloop.run(serve(config, config_path=str(config_path)))
+    uvloop.run(serve(config, config_path=str(config_path)), loop_factory=ServerLoop)
 
 
 async def serve(config: NodeConfig, *, config_path: str = "") -> None:

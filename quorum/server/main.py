@@ -42,6 +42,7 @@ from quorum.node.storage.open_replica import open_replica
 from quorum.server.grpc.listen import listen
 from quorum.server.kafka.bounds import Limits, limits_of
 from quorum.server.kafka.listen import KafkaDoor, LeaderWatcher, listen_kafka
+from quorum.transport.grpc.event_loop import ServerLoop
 from quorum.transport.network import PeerNetwork
 
 _STOP_GRACE_S: Final = 0.1
@@ -61,7 +62,7 @@ def run(config_path: str | Path) -> None:
     config = load_config(config_path)
     if not config.is_controller:
         raise ConfigError(f"{config_path}: process.roles={','.join(config.roles)}: this is no controller's")
-    uvloop.run(serve(config, config_path=str(config_path)))
+    uvloop.run(serve(config, config_path=str(config_path)), loop_factory=ServerLoop)
 
 
 async def serve(config: NodeConfig, *, config_path: str = "", watcher: Watcher | None = None) -> None:

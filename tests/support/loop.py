@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 
 import uvloop
 
+from quorum.transport.grpc.event_loop import ServerLoop
+
 T = TypeVar("T")
 _STEP_S = 0.002
 
@@ -19,7 +21,7 @@ def run(main: Coroutine[Any, Any, T], *, deadline_s: float = 90.0) -> T:
         async with asyncio.timeout(deadline_s):
             return await main
 
-    return uvloop.run(bounded())
+    return uvloop.run(bounded(), loop_factory=ServerLoop)
 
 
 async def until(holds: Callable[[], object], *, what: str, deadline_s: float = 30.0) -> None:

@@ -1,0 +1,65 @@
+"""The event loop of a process that serves by gRPC: each pass takes all of gRPC's wake-ups.
+
+gRPC's own thread writes a byte into a socket for each event. It waits while the socket is full, at 278 bytes. The
+reader takes one byte for each pass of the loop, and then all events. Where more events come than passes, the socket
+fills, and a pass takes one event. A voter's Fetch then waits behind the events of all other streams, longer than an
+election takes.
+
+Decides: how many of these bytes are taken. Must not know: what the events are.
+"""
+
+from __future__ import annotations
+
+import array
+import fcntl
+import functools
+import os
+import termios
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, TypeVarTuple
+
+import uvloop
+
+if TYPE_CHECKING:
+    from _typeshed import FileDescriptorLike
+
+Ts = TypeVarTuple("Ts")
+
+_GRPCS_READER: Final = "_handle_events"
+"""The method of gRPC's completion queue that reads the socket; a test fails if a release of gRPC renames it."""
+
+
+def _without_surplus(descriptor: int, reader: Callable[[*Ts], Any]) -> Callable[[*Ts], None]:
+    """Return gRPC's reader, for which one byte is left."""
+
+    def read(*arguments: *Ts) -> None:
+        """Take the surplus before the events: an event that comes later writes a byte of its own."""
+        surplus = pending_bytes(descriptor) - 1
+        if surplus > 0:
+            os.read(descriptor, surplus)
+        reader(*arguments)
+
+    return read
+
+
+class ServerLoop(uvloop.Loop):
+    """uvloop's loop, beside gRPC's thread."""
+
+    def add_reader(self, fd: FileDescriptorLike, callback: Callable[[*Ts], Any], *args: *Ts) -> None:
+        """See `asyncio.loop.add_reader`."""
+        reader = callback
+        if _is_grpcs_reader(callback):
+            reader = _without_surplus(fd if isinstance(fd, int) else fd.fileno(), callback)
+        super().add_reader(fd, reader, *args)
+
+
+def _is_grpcs_reader(callback: Callable[..., Any]) -> bool:
+    method = callback.func if isinstance(callback, functools.partial) else callback
+    return getattr(method, "__name__", "") == _GRPCS_READER
+
+
+def pending_bytes(descriptor: int) -> int:
+    """Return how many bytes can be read there at once."""
+    found = array.array("i", [0])
+    fcntl.ioctl(descriptor, termios.FIONREAD, found)
+    return found[0]
