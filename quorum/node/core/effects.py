@@ -22,7 +22,7 @@ from metadata_log.storage.write_ops import WriteOp
 from quorum.api.calls import PeerResponse
 from quorum.api.error_codes import Error
 from quorum.api.raft_messages import CommittedBatch, FetchRequest, FetchResponse
-from quorum.node.core.named_batch import LastBatch, NamedBatch, first_is
+from quorum.node.core.named_batch import LastBatch, NamedBatch, first_is, last_before
 from quorum.node.core.ports import CommittedWrite, DiskJob, LogRead, LogWrite, OutgoingRequest, Ports, StateWrite
 from quorum.node.core.topic_id_fencing import Gate
 from quorum.raft.inputs import Flushed, Persisted
@@ -200,7 +200,7 @@ class Effects:
             self._truncations += 1
             while self._appended and self._appended[-1][0] > write.end_offset:
                 self._appended.pop()
-            self.named.on_truncated(write.end_offset)
+            self.named.on_truncated(write.end_offset, last_before(self._log, write.end_offset))
             cut = self._log.stage_truncate(write.end_offset)
             if self._log.log_end_offset != write.end_offset:
                 raise InvariantViolation(

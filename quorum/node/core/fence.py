@@ -15,9 +15,10 @@ from metadata_log.ids import NodeId, TopicId
 from metadata_log.image import MetadataImage
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from quorum.api.error_codes import Error
-from quorum.api.raft_messages import FetchResponse
+from quorum.api.raft_messages import CommittedBatch, FetchResponse
 from quorum.node.core.effects import Effects
 from quorum.node.core.log_fence import Hold, HoldReason, LeaderAndEpoch, Offered, OwnLog, judge, names_in
+from quorum.node.core.named_batch import batch_at_cut
 from quorum.node.core.opened import OpenedReplica
 from quorum.node.core.ports import HoldChanged, PeerAnswered
 from quorum.node.core.replica_context import ReplicaContext
@@ -65,6 +66,30 @@ class Fence:
         if hold is None and (self._is_refused(response) or self._is_unproven(event, response)):
             return self.held
         return hold
+
+    def must_prove_cut(self, event: PeerAnswered) -> bool:
+        """Return True where the leader would have the log cut, and is first to show that it has the batch before that.
+
+        The next Fetch names that batch. Offsets and epochs alone do not show that it is the same one. A quorum that was
+        restored to an older copy uses epochs a second time. Leaders over Kafka's protocol cannot show it.
+        """
+        response = event.response
+        if not isinstance(response, FetchResponse) or response.diverging is None:
+            return False
+        if not self._is_leaders(event, response) or self._answers_no_names(response):
+            return False
+        batch, _ = self._before_cut(response.diverging)
+        if batch is None or batch == self._named.sent:
+            return False
+        self._named.wanted = batch
+        return True
+
+    def _answers_no_names(self, response: FetchResponse) -> bool:
+        return self._named.sent is not None and response.has_committed_batch is None
+
+    def _before_cut(self, leader_end: OffsetAndEpoch) -> tuple[CommittedBatch | None, bool]:
+        executor = self._executor
+        return batch_at_cut(executor.log, executor.machine.truncation_for(leader_end), leader_end.epoch)
 
     def _is_refused(self, response: FetchResponse) -> bool:
         return response.snapshot_id is not None and response.snapshot_id == self._refused_snapshot
@@ -131,18 +156,23 @@ class Fence:
         leader = _leader_of(response.leader_id, response.leader_epoch)
         if not self._is_leaders(event, response):
             return Offered(ids=response.own_ids, leader=leader, lower_for_ms=self._lower_for_ms(leader))
+        sent, is_denied = self._named.sent, response.has_committed_batch is False
+        self._named.wanted = None
         end_wanted: Offset | None = None
+        has_other = is_denied and response.snapshot_id is None
         if response.diverging is not None:
             end_wanted = self._executor.machine.truncation_for(response.diverging)
+            batch, is_inside = self._before_cut(response.diverging)
+            has_other = is_inside or (is_denied and batch is not None and batch == sent)
         elif response.snapshot_id is not None:
             end_wanted = response.snapshot_id.offset
-        own_id, is_denied = next(iter(self._executor.gate.own_ids), None), response.has_committed_batch is False
+        own_id = next(iter(self._executor.gate.own_ids), None)
         return Offered(
             ids=response.own_ids,
             end_wanted=end_wanted,
             leader=leader,
-            lacks_committed=is_denied and self._named.is_committed,
-            has_other_batch=is_denied and end_wanted is None,
+            lacks_committed=is_denied and self._named.is_committed(sent),
+            has_other_batch=has_other,
             names=names_in(response.records, own_id),
         )
 

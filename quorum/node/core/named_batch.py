@@ -1,8 +1,8 @@
 """The batch by which a follower's Fetch names its history; the leader looks for it in its own log.
 
-An agent names the newest committed one in each Fetch, or the first of its log while it knows of none. A controller
-names its last one until a leader has shown to have it. A right log that has our end and its epoch has each of our
-batches.
+An agent names the newest committed one in each Fetch, or the last of its log while it knows of none. A controller
+names its last one until a leader has shown to have it. Before a log is cut, the batch before the cut is named. A right
+log that has our end and its epoch has each of our batches.
 
 Raft compares two logs by offset and epoch. That is not enough beside controllers that were restored to an older copy.
 They use the epochs after that copy a second time, for other records. The CRC of a batch, which covers its timestamps,
@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections import deque
 from typing import Final, Protocol
 
+from metadata_log.errors import MetadataLogError
 from metadata_log.format.batch import BatchHeader, parse_header
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.storage.file_log import FileLog
@@ -28,52 +29,69 @@ _MOST_LATER: Final = 64
 class NamedBatch(Protocol):
     """A follower's side: the batch that its next Fetch names."""
 
-    @property
-    def is_committed(self) -> bool:
-        """Return True if it is known to be committed."""
+    sent: CommittedBatch | None
+    """Named by the Fetch that was sent last."""
+    wanted: CommittedBatch | None
+    """To be named in place of the usual one, until a leader answers."""
 
     def for_fetch(self, request: FetchRequest, destination_id: int) -> CommittedBatch | None:
         """Return the batch to name in this Fetch to this node, or None."""
 
+    def is_committed(self, batch: CommittedBatch | None) -> bool:
+        """Return True if this is the newest batch that is known to be committed."""
+
     def on_shown(self, leader_id: int, epoch: Epoch) -> None:
-        """Note that the leader of this epoch has the batch."""
+        """Note that the leader of this epoch has the batch that was sent."""
 
     def on_appended(self, header: BatchHeader) -> None:
         """Note the last batch of an append."""
 
-    def on_truncated(self, end_offset: Offset) -> None:
-        """Forget the batches past the new end of the log."""
+    def on_truncated(self, end_offset: Offset, last: BatchHeader | None) -> None:
+        """Forget the batches past the new end of the log, whose last one is `last` now."""
 
     def on_replaced(self) -> None:
         """Forget all: a snapshot takes the log's place."""
 
 
-class CommittedBatches:
+class _Named:
+    """The part of both that is sent."""
+
+    def __init__(self) -> None:
+        self.sent: CommittedBatch | None = None
+        self.wanted: CommittedBatch | None = None
+
+    def for_fetch(self, request: FetchRequest, destination_id: int) -> CommittedBatch | None:
+        """Implements `NamedBatch`."""
+        self.sent = self.wanted or self._usual(request, destination_id)
+        return self.sent
+
+    def _usual(self, request: FetchRequest, destination_id: int) -> CommittedBatch | None:
+        raise NotImplementedError
+
+
+class CommittedBatches(_Named):
     """An agent's: batches as they are appended, until they are committed."""
 
-    def __init__(self, newest: CommittedBatch | None, first: BatchHeader | None = None) -> None:
-        """`first` is the log's first batch, if none is known to be committed."""
+    def __init__(self, newest: CommittedBatch | None, last: BatchHeader | None = None) -> None:
+        """`last` is the log's last batch, if none is known to be committed."""
+        super().__init__()
         self._newest = newest
         self._later: deque[tuple[Offset, CommittedBatch]] = deque(maxlen=_MOST_LATER)
         """Each with the offset that it ends at."""
-        if first is not None:
-            self.on_appended(first)
+        if last is not None:
+            self.on_appended(last)
 
-    @property
-    def is_committed(self) -> bool:
-        """Implements `NamedBatch`."""
-        return self._newest is not None
-
-    def for_fetch(self, request: FetchRequest, destination_id: int) -> CommittedBatch | None:
-        """Return the newest that ends at or before the high watermark.
-
-        Without one, the first after it: a leader that has it has all before it, too.
-        """
+    def _usual(self, request: FetchRequest, destination_id: int) -> CommittedBatch | None:
+        """Return the newest that ends at or before the high watermark, or without one the last."""
         while self._later and self._later[0][0] <= request.high_watermark:
             _, self._newest = self._later.popleft()
         if self._newest is None and self._later:
-            return self._later[0][1]
+            return self._later[-1][1]
         return self._newest
+
+    def is_committed(self, batch: CommittedBatch | None) -> bool:
+        """Implements `NamedBatch`."""
+        return batch is not None and batch == self._newest
 
     def on_shown(self, leader_id: int, epoch: Epoch) -> None:
         """Implements `NamedBatch`: the next Fetch names it all the same."""
@@ -82,46 +100,53 @@ class CommittedBatches:
         """Implements `NamedBatch`."""
         self._later.append((header.next_offset, _named(header)))
 
-    def on_truncated(self, end_offset: Offset) -> None:
+    def on_truncated(self, end_offset: Offset, last: BatchHeader | None) -> None:
         """Implements `NamedBatch`."""
+        self.wanted = None
         while self._later and self._later[-1][0] > end_offset:
             self._later.pop()
+        if self._newest is None and not self._later and last is not None:
+            self.on_appended(last)
 
     def on_replaced(self) -> None:
         """Implements `NamedBatch`."""
-        self._newest = None
+        self._newest = self.wanted = None
         self._later.clear()
 
 
-class LastBatch:
+class LastBatch(_Named):
     """A controller's: the last batch of its log, until the leader that it asks has shown to have it."""
 
-    is_committed = False
-
     def __init__(self, last: CommittedBatch | None = None) -> None:
+        super().__init__()
         self._last = last
         """None: it is not known, or the log has none."""
         self._shown_by: tuple[int, Epoch] | None = None
 
-    def for_fetch(self, request: FetchRequest, destination_id: int) -> CommittedBatch | None:
-        """Implements `NamedBatch`."""
+    def _usual(self, request: FetchRequest, destination_id: int) -> CommittedBatch | None:
         return None if self._shown_by == (destination_id, request.current_leader_epoch) else self._last
+
+    def is_committed(self, batch: CommittedBatch | None) -> bool:
+        """Implements `NamedBatch`."""
+        return False
 
     def on_shown(self, leader_id: int, epoch: Epoch) -> None:
         """Implements `NamedBatch`."""
-        self._shown_by = (leader_id, epoch)
+        if self.sent == self._last:
+            self._shown_by = (leader_id, epoch)
 
     def on_appended(self, header: BatchHeader) -> None:
         """Implements `NamedBatch`."""
         self._last = _named(header)
 
-    def on_truncated(self, end_offset: Offset) -> None:
+    def on_truncated(self, end_offset: Offset, last: BatchHeader | None) -> None:
         """Implements `NamedBatch`."""
-        self._last = None
+        self._last = None if last is None else _named(last)
+        self._shown_by = self.wanted = None
 
     def on_replaced(self) -> None:
         """Implements `NamedBatch`."""
-        self._last = None
+        self._last = self.wanted = None
 
 
 def named_batch_of(log: FileLog, high_watermark: Offset, *, is_agents: bool) -> NamedBatch:
@@ -133,13 +158,34 @@ def named_batch_of(log: FileLog, high_watermark: Offset, *, is_agents: bool) -> 
     start, end = log.start_offset, log.log_end_offset
     if start >= end:
         return CommittedBatches(None) if is_agents else LastBatch()
-    if not is_agents:
-        return LastBatch(_named(_header_at(log, end - 1)))
-    committed_end = min(high_watermark, end)
-    header = _header_at(log, max(committed_end - 1, start))
-    if header.next_offset <= committed_end:
-        return CommittedBatches(_named(header))
-    return CommittedBatches(None, header)
+    if is_agents and (committed_end := min(high_watermark, end)) > start:
+        header = header_before(log, committed_end)
+        if header.next_offset <= committed_end:
+            return CommittedBatches(_named(header))
+    last = header_before(log, end)
+    return CommittedBatches(None, last) if is_agents else LastBatch(_named(last))
+
+
+def batch_at_cut(log: FileLog, end_offset: Offset, epoch: Epoch) -> tuple[CommittedBatch | None, bool]:
+    """Return the batch that a log would end with, cut to this offset, and False; True if the cut is inside that batch.
+
+    `epoch` is the leader's before the cut. None: the log's own epoch there is another one, and the leader may lack the
+    batch. Or no batch is left, or it cannot be read.
+    """
+    last = last_before(log, end_offset)
+    if last is None or last.partition_leader_epoch != epoch:
+        return None, False
+    return _named(last), last.next_offset > end_offset
+
+
+def last_before(log: FileLog, end_offset: Offset) -> BatchHeader | None:
+    """Return the batch that holds the record before this offset, or None where it is missing or cannot be read."""
+    if not log.start_offset < end_offset <= log.log_end_offset:
+        return None
+    try:
+        return header_before(log, end_offset)
+    except (MetadataLogError, OSError):
+        return None  # a read that the log is needed for says so
 
 
 def first_is(data: bytes, batch: CommittedBatch) -> bool:
@@ -147,8 +193,13 @@ def first_is(data: bytes, batch: CommittedBatch) -> bool:
     return len(data) > 0 and _named(parse_header(data)) == batch
 
 
-def _header_at(log: FileLog, offset: int) -> BatchHeader:
-    return parse_header(log.read(Offset(offset), 1))
+def header_before(log: FileLog, end_offset: Offset) -> BatchHeader:
+    """Return the header of the batch that holds the record before this offset.
+
+    Raises:
+        CorruptBatchError, OSError: it cannot be read.
+    """
+    return parse_header(log.read(Offset(end_offset - 1), 1))
 
 
 def _named(header: BatchHeader) -> CommittedBatch:

@@ -71,6 +71,11 @@ class Peers:
         if hold is not None:
             self._on_foreign(event, hold)
             return
+        if executor.fence.must_prove_cut(event):
+            self.on_failed(
+                PeerFailed(destination_id=event.destination_id, correlation=event.correlation, disconnected=False)
+            )
+            return
         by_own_id = self._effects.take_by_own_id(event.correlation)
         if response.error in ID_ERRORS or response.error is Error.INCONSISTENT_CLUSTER_ID:
             self._on_refused(event, by_own_id)

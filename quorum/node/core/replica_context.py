@@ -24,6 +24,9 @@ class FenceState(Protocol):
     def hold(self, hold: Hold, peer: str) -> None:
         """Hold from here on."""
 
+    def must_prove_cut(self, event: PeerAnswered) -> bool:
+        """Return True where the leader is first to show that it has the batch before a cut."""
+
     def on_taken(self, event: PeerAnswered, log_end_before: Offset) -> None:
         """The core has seen that answer."""
 
