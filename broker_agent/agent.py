@@ -99,7 +99,7 @@ class Agent:
             self._received_end = event.end.offset
         if not isinstance(event, ImagePublished):
             return
-        self._changes = joined(self._changes, event.before, event.after, event.changes)
+        self._changes = joined(self._changes, event)
         own = event.after.cluster.brokers.get(self.broker_id)
         self._is_registered_in_image |= own is not None and own.incarnation_id == self.incarnation_id
         if self._is_registered_in_image:

@@ -153,7 +153,7 @@ class AgentNode(Node):
             self.world.note("an agent holds")
         if type(event) is not ImagePublished:
             return
-        self._changes = joined(self._changes, event.before, event.after, event.changes)
+        self._changes = joined(self._changes, event)
         own = event.after.cluster.brokers.get(NodeId(self.node_id))
         self._is_known |= own is not None and own.incarnation_id == self.life.incarnation_id
         if self._is_known and not self._is_due:

@@ -292,6 +292,8 @@ class ImagePublished(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     before: MetadataImage
     after: MetadataImage
     changes: tuple[ImageChanges, ...]
+    is_from_snapshot: bool = False
+    """A received snapshot took the log's place. No record was replayed for what `after` lacks."""
 
 
 class ControllerActivated(msgspec.Struct, frozen=True, kw_only=True, gc=False):

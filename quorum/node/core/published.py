@@ -89,7 +89,8 @@ class Published:
         self.replayer = Replayer.follow(image)
         self.high_watermark = max(self.high_watermark, image.offset_and_epoch.offset)
         changes = changes_between(before, image)
-        self._publish(ImagePublished(before=before, after=self.replayer.image, changes=(changes,)))
+        after = self.replayer.image
+        self._publish(ImagePublished(before=before, after=after, changes=(changes,), is_from_snapshot=True))
 
     def advance(self, high_watermark: Offset) -> None:
         """More is committed."""

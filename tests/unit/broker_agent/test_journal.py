@@ -11,10 +11,11 @@ from broker_agent.storage import RemovalTimes, create, scan, stage, staged_names
 from metadata_log.errors import NewerFileError
 from metadata_log.files.simulated_files import SimulatedCrash, SimulatedFiles
 from metadata_log.format.crc import crc32c
-from metadata_log.ids import METADATA_TOPIC_NAME, NodeId, TopicId, id_text
+from metadata_log.ids import METADATA_TOPIC_NAME, NodeId, id_text
 from metadata_log.image import ImageChanges, MetadataImage
 from metadata_log.offsets import Offset
 from metadata_log.records import RemoveTopicRecord
+from quorum.node.core.ports import ImagePublished
 from tests.support.image_records import directory, image_of, nodes, partition, topic, topic_id
 
 BROKER = NodeId(1)
@@ -115,7 +116,7 @@ def test_entries_prove_nothing_once_a_received_snapshot_has_taken_the_logs_place
     held, gone = image_of(OWN, topic(1, "a"), partition(1)), image_of(OWN)
     agent = _partitions(files, now)
     agent.reconcile(held, NO_TOPIC_CHANGES)
-    agent.reconcile(gone, TopicChanges(changed=frozenset({topic_id(1)})), Offset(50))
+    agent.reconcile(gone, _move(held, gone, 1, is_from_snapshot=True), Offset(50))
     assert not agent.staged
     assert [name.startswith("a-0.") and name.endswith("-stray") for name in _names(files)] == [True]
     agent.reconcile(held, TopicChanges(changed=frozenset({topic_id(1)})), Offset(50))
@@ -243,9 +244,15 @@ def test_directories_of_the_previous_release_are_adopted_where_the_image_assigns
     assert [each.directory.name for each in again.reconcile(gone, NO_TOPIC_CHANGES).stage] == ["a-0"]
 
 
-def _move(before: MetadataImage, after: MetadataImage, *numbers: int) -> TopicChanges:
-    topics = frozenset(topic_id(number) for number in numbers)
-    return joined(NO_TOPIC_CHANGES, before, after, [ImageChanges(topics=topics)])
+def _published(
+    before: MetadataImage, after: MetadataImage, *numbers: int, is_from_snapshot: bool = False
+) -> ImagePublished:
+    changes = ImageChanges(topics=frozenset(topic_id(number) for number in numbers))
+    return ImagePublished(before=before, after=after, changes=(changes,), is_from_snapshot=is_from_snapshot)
+
+
+def _move(before: MetadataImage, after: MetadataImage, *numbers: int, is_from_snapshot: bool = False) -> TopicChanges:
+    return joined(NO_TOPIC_CHANGES, _published(before, after, *numbers, is_from_snapshot=is_from_snapshot))
 
 
 def test_a_removal_is_proof_only_while_the_own_id_stays() -> None:
@@ -255,8 +262,17 @@ def test_a_removal_is_proof_only_while_the_own_id_stays() -> None:
     for foreign in (image_of(OTHER, topic(2)), image_of(topic(2))):
         assert _move(before, foreign, 1, 2) == TopicChanges(changed=frozenset({topic_id(1), topic_id(2)}))
     assert _move(image_of(topic(1)), image_of(), 1).removed == frozenset()
-    kept = joined(_move(before, after, 1), after, image_of(OTHER), [ImageChanges(topics=frozenset[TopicId]())])
+    kept = joined(_move(before, after, 1), _published(after, image_of(OTHER)))
     assert kept.removed == frozenset()
+
+
+def test_a_topic_that_a_received_snapshot_lacks_was_not_removed() -> None:
+    before = image_of(OWN, topic(1), topic(2))
+    after = image_of(RemoveTopicRecord(topic_id=topic_id(1)), base=before)
+    both = frozenset({topic_id(1), topic_id(2)})
+    assert _move(before, after, 1, 2, is_from_snapshot=True) == TopicChanges(changed=both)
+    gathered = joined(_move(before, after, 1), _published(after, image_of(OWN), 2, is_from_snapshot=True))
+    assert gathered == TopicChanges(changed=both), "the journal of before is void, and so is what it would get"
 
 
 def test_a_removal_that_was_replayed_is_proof_of_any_directory_of_that_topic() -> None:

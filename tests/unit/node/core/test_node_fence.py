@@ -13,7 +13,7 @@ from metadata_log.offsets import OffsetAndEpoch
 from metadata_log.storage.file_log import LogConfig
 from quorum.node.core.checkpoint_jobs import SnapshotLoaded
 from quorum.node.core.log_fence import HoldReason
-from quorum.node.core.ports import HoldChanged
+from quorum.node.core.ports import HoldChanged, ImagePublished
 from quorum.node.core.retention import SnapshotConfig
 from tests.support.node_cluster import Cluster
 from tests.support.node_requests import DATA
@@ -260,6 +260,9 @@ def test_what_a_received_snapshot_replaces_is_noted_before_it_does() -> None:
     installed = [event.end.offset for event in observer.events if isinstance(event, SnapshotLoaded)]
     assert state.received_end == installed[-1] > 0
     assert observer.executor.log.start_offset >= installed[-1]
+    moves = [event for event in observer.events if isinstance(event, ImagePublished)]
+    received = [move.after.offset_and_epoch.offset for move in moves if move.is_from_snapshot]
+    assert received == installed, "nothing that the snapshot lacks counts as removed by a record"
 
 
 @pytest.mark.parametrize("restarted", [False, True], ids=["alive", "restarted"])
