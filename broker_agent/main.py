@@ -207,6 +207,7 @@ def _journal(files: OsFiles, config: NodeConfig, opened: OpenedReplica) -> Journ
         NodeId(config.node_id),
         log_end=opened.storage.end.offset,
         received_end=None if opened.committed is None else opened.committed.received_end,
+        committed_end=max(opened.storage.high_watermark, opened.replayer.end.offset),
     )
 
 

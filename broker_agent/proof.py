@@ -79,7 +79,8 @@ class Proof:
             )
         new = {each for each in wanted if not self.journal.proves(*each)}
         gone = ((each.topic_id, each.partition) for each in present if each.topic_id in removed)
-        self.journal.add([*wanted, *((each, index) for each, index in gone if each is not None)])
+        proven = [*wanted, *((each, index) for each, index in gone if each is not None)]
+        self.journal.add(proven, image.offset_and_epoch.offset)
         return new
 
     def proves(self, topic_id: TopicId, partition: int) -> bool:

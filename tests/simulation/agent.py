@@ -97,17 +97,20 @@ class AgentNode(Node):
         if boot % 2:
             self._copy_foreign_in()
         self._received_end = None if self.opened.committed is None else self.opened.committed.received_end
+        journal = Journal.open(
+            self.files,
+            DATA,
+            NodeId(self.node_id),
+            log_end=self.opened.storage.end.offset,
+            received_end=self._received_end,
+            committed_end=max(self.opened.storage.high_watermark, self.opened.replayer.end.offset),
+        )
+        self.has_lost_proof |= journal.unproven > 0
         self.partitions = Partitions(
             self.files,
             NodeId(self.node_id),
             {directory_id: DATA},
-            Journal.open(
-                self.files,
-                DATA,
-                NodeId(self.node_id),
-                log_end=self.opened.storage.end.offset,
-                received_end=self._received_end,
-            ),
+            journal,
             delete_delay_ms=self.cluster.setup.delete_delay_ms,
             wall_ms=self.clock.wall_ms,
             monotonic_ms=self.clock.monotonic_ms,

@@ -11,7 +11,7 @@ from broker_agent.storage import RemovalTimes, create, scan, stage, staged_names
 from metadata_log.errors import NewerFileError
 from metadata_log.files.simulated_files import SimulatedCrash, SimulatedFiles
 from metadata_log.format.crc import crc32c
-from metadata_log.ids import METADATA_TOPIC_NAME, NodeId, id_text
+from metadata_log.ids import METADATA_TOPIC_NAME, NodeId, TopicId, id_text
 from metadata_log.image import ImageChanges, MetadataImage
 from metadata_log.offsets import Offset
 from metadata_log.records import RemoveTopicRecord
@@ -124,6 +124,23 @@ def test_entries_prove_nothing_once_a_received_snapshot_has_taken_the_logs_place
         journal = Journal.open(files, "/data", NodeId(1), log_end=Offset(60), received_end=end)
         assert (journal.void, journal.received_end) == (void, end), end
         assert journal.proves(topic_id(1), 0) is (end == 50)
+
+
+def test_entries_past_what_is_known_to_be_committed_prove_nothing_after_a_crash() -> None:
+    """What is committed is kept once a second: the log may be cut between that and its end."""
+    files = _files()
+    journal = _opened(files)
+    journal.bind(TopicId(b"\x07" * 16))
+    for number, end in ((1, 20), (2, 20), (3, 24), (4, 24)):
+        journal.add([(topic_id(number), 0)], Offset(end))
+    for rewritten in (False, True):
+        again = Journal.open(files, "/data", NodeId(1), log_end=Offset(24), committed_end=Offset(24))
+        assert (again.unproven, again.proves(topic_id(4), 0)) == (0, True), rewritten
+    again = Journal.open(files, "/data", NodeId(1), log_end=Offset(24), committed_end=Offset(23))
+    assert [again.proves(topic_id(number), 0) for number in (1, 2, 3, 4)] == [True, True, False, False]
+    assert (again.unproven, again.void) == (2, 0)
+    again.add([(topic_id(3), 0)], Offset(30))
+    assert Journal.open(files, "/data", NodeId(1), log_end=Offset(30), committed_end=Offset(29)).unproven == 1
 
 
 def test_a_damaged_line_costs_its_own_entry_alone() -> None:
