@@ -13,6 +13,7 @@ import pytest
 import uvloop
 
 from quorum.transport.grpc.event_loop import ServerLoop, Ts, pending_bytes
+from tests.support.loop import until
 
 _STREAMS: Final = 12
 _PASSES: Final = 100
@@ -91,6 +92,40 @@ class _AsGrpcHasIt(_Watched):
 def test_no_bytes_are_left_after_a_pass(loop: Callable[[], _Watched], piles_up: bool) -> None:
     """The first case shows that gRPC needs the remedy still; where it fails, the remedy can go."""
     assert (_most_pending(loop) > _MOST) is piles_up
+
+
+def test_a_reader_that_fails_at_an_event_is_called_for_those_behind_it() -> None:
+    """As gRPC's does at an event of a loop that is closed: no byte but its own is gone."""
+
+    class Queue:
+        def __init__(self) -> None:
+            self.socket, self.writer = socket.socketpair()
+            self.events: list[int] = []
+            self.seen: list[int] = []
+
+        def _handle_events(self) -> None:
+            self.socket.recv(1)
+            while self.events:
+                event = self.events.pop(0)
+                if event == 0:
+                    raise RuntimeError("Event loop is closed")
+                self.seen.append(event)
+
+    async def main() -> list[int]:
+        queue, loop = Queue(), asyncio.get_running_loop()
+        failures: list[str] = []
+        loop.set_exception_handler(lambda _, context: failures.append(str(context["exception"])))
+        loop.add_reader(queue.socket, queue._handle_events)
+        queue.events += [1, 0, 2, 0, 3]
+        queue.writer.send(b"xxxxx")
+        await until(lambda: len(queue.seen) == 3, what="every event to be seen")
+        assert failures == ["Event loop is closed"] * 2
+        loop.remove_reader(queue.socket)
+        queue.socket.close()
+        queue.writer.close()
+        return queue.seen
+
+    assert uvloop.run(main(), loop_factory=ServerLoop) == [1, 2, 3]
 
 
 def test_other_readers_are_left_alone() -> None:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import array
 import fcntl
 import functools
-import os
 import termios
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, TypeVarTuple
@@ -29,15 +28,16 @@ _GRPCS_READER: Final = "_handle_events"
 """The method of gRPC's completion queue that reads the socket; a test fails if a release of gRPC renames it."""
 
 
-def _without_surplus(descriptor: int, reader: Callable[[*Ts], Any]) -> Callable[[*Ts], None]:
-    """Return gRPC's reader, for which one byte is left."""
+def _for_each_byte(descriptor: int, reader: Callable[[*Ts], Any]) -> Callable[[*Ts], None]:
+    """Return a reader that calls gRPC's once for each byte that waits.
+
+    The first call takes all events. A byte is never taken from gRPC: where its reader fails at an event, as at one of a
+    loop that is closed, the bytes of the events behind that are left to call it again.
+    """
 
     def read(*arguments: *Ts) -> None:
-        """Take the surplus before the events: an event that comes later writes a byte of its own."""
-        surplus = pending_bytes(descriptor) - 1
-        if surplus > 0:
-            os.read(descriptor, surplus)
-        reader(*arguments)
+        for _ in range(max(pending_bytes(descriptor), 1)):
+            reader(*arguments)
 
     return read
 
@@ -49,7 +49,7 @@ class ServerLoop(uvloop.Loop):
         """See `asyncio.loop.add_reader`."""
         reader = callback
         if _is_grpcs_reader(callback):
-            reader = _without_surplus(fd if isinstance(fd, int) else fd.fileno(), callback)
+            reader = _for_each_byte(fd if isinstance(fd, int) else fd.fileno(), callback)
         super().add_reader(fd, reader, *args)
 
 
