@@ -67,11 +67,11 @@ class Fence:
             return self.held
         return hold
 
-    def must_prove_cut(self, event: PeerAnswered) -> bool:
-        """Return True where the leader would have the log cut, and is first to show that it has the batch before that.
+    def ask_for_proof(self, event: PeerAnswered) -> bool:
+        """Let the next Fetch name the batch before a cut; return False if no cut is wanted, or the leader has shown it.
 
-        The next Fetch names that batch. Offsets and epochs alone do not show that it is the same one. A quorum that was
-        restored to an older copy uses epochs a second time. Leaders over Kafka's protocol cannot show it.
+        Offsets and epochs alone do not show that it is the same batch. A quorum that was restored to an older copy uses
+        epochs a second time. Kafka's protocol has no field for the batch, so that such leaders are not asked.
         """
         response = event.response
         if not isinstance(response, FetchResponse) or response.diverging is None:

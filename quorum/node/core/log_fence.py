@@ -93,7 +93,7 @@ class Offered(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     lacks_committed: bool = False
     """The other log has not the newest batch that is committed here."""
     has_other_batch: bool = False
-    """The other log has another batch, or a batch's end, where ours has a batch that it would have if it were ours."""
+    """The other log lacks a batch that is here below an offset and epoch which both logs have."""
     names: tuple[TopicId | None, ...] = ()
     """Changes of the own id in the records that it brings, in order; None: removed."""
 

@@ -13,8 +13,9 @@ Decides: which batch is named, and when a log has it. Must not know: what follow
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import deque
-from typing import Final, Protocol
+from typing import Final
 
 from metadata_log.errors import MetadataLogError
 from metadata_log.format.batch import BatchHeader, parse_header
@@ -26,50 +27,46 @@ _MOST_LATER: Final = 64
 """So many batches past the committed end are remembered; of more, the newest."""
 
 
-class NamedBatch(Protocol):
+class NamedBatch(ABC):
     """A follower's side: the batch that its next Fetch names."""
 
-    sent: CommittedBatch | None
-    """Named by the Fetch that was sent last."""
-    wanted: CommittedBatch | None
-    """To be named in place of the usual one, until a leader answers."""
+    def __init__(self) -> None:
+        self.sent: CommittedBatch | None = None
+        """Named by the Fetch that was sent last."""
+        self.wanted: CommittedBatch | None = None
+        """To be named in place of the usual one, until a leader answers."""
 
     def for_fetch(self, request: FetchRequest, destination_id: int) -> CommittedBatch | None:
         """Return the batch to name in this Fetch to this node, or None."""
+        self.sent = self.wanted or self._usual(request, destination_id)
+        return self.sent
 
+    @abstractmethod
+    def _usual(self, request: FetchRequest, destination_id: int) -> CommittedBatch | None:
+        """Return the batch to name if no other is wanted."""
+
+    @abstractmethod
     def is_committed(self, batch: CommittedBatch | None) -> bool:
         """Return True if this is the newest batch that is known to be committed."""
 
+    @abstractmethod
     def on_shown(self, leader_id: int, epoch: Epoch) -> None:
         """Note that the leader of this epoch has the batch that was sent."""
 
+    @abstractmethod
     def on_appended(self, header: BatchHeader) -> None:
         """Note the last batch of an append."""
 
     def on_truncated(self, end_offset: Offset, last: BatchHeader | None) -> None:
         """Forget the batches past the new end of the log, whose last one is `last` now."""
+        self.wanted = None
 
     def on_replaced(self) -> None:
         """Forget all: a snapshot takes the log's place."""
+        self.wanted = None
 
 
-class _Named:
-    """The part of both that is sent."""
-
-    def __init__(self) -> None:
-        self.sent: CommittedBatch | None = None
-        self.wanted: CommittedBatch | None = None
-
-    def for_fetch(self, request: FetchRequest, destination_id: int) -> CommittedBatch | None:
-        """Implements `NamedBatch`."""
-        self.sent = self.wanted or self._usual(request, destination_id)
-        return self.sent
-
-    def _usual(self, request: FetchRequest, destination_id: int) -> CommittedBatch | None:
-        raise NotImplementedError
-
-
-class CommittedBatches(_Named):
+class CommittedBatches(NamedBatch):
     """An agent's: batches as they are appended, until they are committed."""
 
     def __init__(self, newest: CommittedBatch | None, last: BatchHeader | None = None) -> None:
@@ -102,7 +99,7 @@ class CommittedBatches(_Named):
 
     def on_truncated(self, end_offset: Offset, last: BatchHeader | None) -> None:
         """Implements `NamedBatch`."""
-        self.wanted = None
+        super().on_truncated(end_offset, last)
         while self._later and self._later[-1][0] > end_offset:
             self._later.pop()
         if self._newest is None and not self._later and last is not None:
@@ -110,11 +107,12 @@ class CommittedBatches(_Named):
 
     def on_replaced(self) -> None:
         """Implements `NamedBatch`."""
-        self._newest = self.wanted = None
+        super().on_replaced()
+        self._newest = None
         self._later.clear()
 
 
-class LastBatch(_Named):
+class LastBatch(NamedBatch):
     """A controller's: the last batch of its log, until the leader that it asks has shown to have it."""
 
     def __init__(self, last: CommittedBatch | None = None) -> None:
@@ -141,12 +139,14 @@ class LastBatch(_Named):
 
     def on_truncated(self, end_offset: Offset, last: BatchHeader | None) -> None:
         """Implements `NamedBatch`."""
+        super().on_truncated(end_offset, last)
         self._last = None if last is None else _named(last)
-        self._shown_by = self.wanted = None
+        self._shown_by = None
 
     def on_replaced(self) -> None:
         """Implements `NamedBatch`."""
-        self._last = self.wanted = None
+        super().on_replaced()
+        self._last = None
 
 
 def named_batch_of(log: FileLog, high_watermark: Offset, *, is_agents: bool) -> NamedBatch:
@@ -159,10 +159,10 @@ def named_batch_of(log: FileLog, high_watermark: Offset, *, is_agents: bool) -> 
     if start >= end:
         return CommittedBatches(None) if is_agents else LastBatch()
     if is_agents and (committed_end := min(high_watermark, end)) > start:
-        header = header_before(log, committed_end)
+        header = _header_before(log, committed_end)
         if header.next_offset <= committed_end:
             return CommittedBatches(_named(header))
-    last = header_before(log, end)
+    last = _header_before(log, end)
     return CommittedBatches(None, last) if is_agents else LastBatch(_named(last))
 
 
@@ -183,7 +183,7 @@ def last_before(log: FileLog, end_offset: Offset) -> BatchHeader | None:
     if not log.start_offset < end_offset <= log.log_end_offset:
         return None
     try:
-        return header_before(log, end_offset)
+        return _header_before(log, end_offset)
     except (MetadataLogError, OSError):
         return None  # a read that the log is needed for says so
 
@@ -193,7 +193,7 @@ def first_is(data: bytes, batch: CommittedBatch) -> bool:
     return len(data) > 0 and _named(parse_header(data)) == batch
 
 
-def header_before(log: FileLog, end_offset: Offset) -> BatchHeader:
+def _header_before(log: FileLog, end_offset: Offset) -> BatchHeader:
     """Return the header of the batch that holds the record before this offset.
 
     Raises:

@@ -71,10 +71,8 @@ class Peers:
         if hold is not None:
             self._on_foreign(event, hold)
             return
-        if executor.fence.must_prove_cut(event):
-            self.on_failed(
-                PeerFailed(destination_id=event.destination_id, correlation=event.correlation, disconnected=False)
-            )
+        if executor.fence.ask_for_proof(event):
+            self._ask_again(event)
             return
         by_own_id = self._effects.take_by_own_id(event.correlation)
         if response.error in ID_ERRORS or response.error is Error.INCONSISTENT_CLUSTER_ID:
@@ -96,10 +94,14 @@ class Peers:
         executor.fence.on_taken(event, log_end)
 
     def _on_foreign(self, event: PeerAnswered, hold: Hold) -> None:
-        """We hold. For the core it is a failure that says nothing of the peer's life: it asks again in a while."""
+        """Hold beside this peer."""
         if hold.reason is HoldReason.OTHER_TOPIC and event.response.own_ids:  # type: ignore[union-attr]
             self._executor.gate.on_stranger(event.destination_id)
         self._executor.fence.hold(hold, _name_of(event.destination_id))
+        self._ask_again(event)
+
+    def _ask_again(self, event: PeerAnswered) -> None:
+        """Keep an answer from the core. For the core it is a failure that says nothing of the peer's life."""
         self.on_failed(
             PeerFailed(destination_id=event.destination_id, correlation=event.correlation, disconnected=False)
         )

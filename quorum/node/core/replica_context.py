@@ -24,8 +24,8 @@ class FenceState(Protocol):
     def hold(self, hold: Hold, peer: str) -> None:
         """Hold from here on."""
 
-    def must_prove_cut(self, event: PeerAnswered) -> bool:
-        """Return True where the leader is first to show that it has the batch before a cut."""
+    def ask_for_proof(self, event: PeerAnswered) -> bool:
+        """Let the next Fetch name the batch before a cut; return False if that is not needed."""
 
     def on_taken(self, event: PeerAnswered, log_end_before: Offset) -> None:
         """The core has seen that answer."""
