@@ -9,11 +9,11 @@ The file `agent-journal` is in `metadata.log.dir`, outside the partitions' direc
 brings no proof along. It is text. Each line is a CRC-32C in hexadecimal, a blank, and one of
 
 - `agent-journal VERSION NODE_ID OWN_ID`: the first line. OWN_ID is `-` before the first image.
-- `held TOPIC_ID PARTITION`: the image assigned this replica, or a RemoveTopicRecord named its topic.
+- `held TOPIC_ID PARTITION IMAGE_END`: the image that ends there assigned this replica, or a RemoveTopicRecord before
+  that end named its topic. The journal is synced at once, and the committed end is kept once a second. After a crash,
+  entries past the kept end prove nothing: the log may be cut there.
 - `clock ELAPSED_MS WALL_MS`: monotonic time over all runs, and the wall clock then.
 - `snapshot END_OFFSET`: the received snapshot that the agent's log began with when the entries were made.
-- `image END_OFFSET`: the end of the image that the `held` lines below are by. The journal is synced at once, and what
-  is committed is kept once a second. After a crash, entries past the kept end prove nothing: the log may be cut there.
 
 Lines are appended and synced. A line that fails its checksum is skipped: after a crash the last one may be torn.
 """
@@ -35,8 +35,6 @@ _VERSION: Final = 0
 _SLACK_LINES: Final = 1_000
 """The file is rewritten when it has this many lines, and twice as many lines as entries."""
 
-_NO_IMAGE: Final = Offset(0)
-
 Replica = tuple[TopicId, int]
 
 
@@ -51,8 +49,6 @@ class Journal:
         self._node_id = node_id
         self._held: dict[Replica, Offset] = {}
         """Each with the end of the image that it was noted by."""
-        self._image_end = _NO_IMAGE
-        """Of the last `image` line."""
         self._lines = self._size = 0
         self.metadata_topic_id: TopicId | None = None
         """The own id that the entries are bound to; None before the first image."""
@@ -77,16 +73,16 @@ class Journal:
         node_id: NodeId,
         *,
         log_end: Offset,
+        committed_end: Offset,
         received_end: Offset | None = None,
-        committed_end: Offset | None = None,
     ) -> Self:
         """Read the journal in `directory`, or begin one.
 
         Args:
             log_end: end offset of the agent's metadata log. 0: the log that the entries are from is gone. They are
                 voided durably, before anything is fetched.
-            received_end: end offset of the received snapshot that took its place last, or None.
-            committed_end: everything before it is known to be committed; None: entries are not judged by that.
+            committed_end: everything before it is known to be committed.
+            received_end: end offset of the received snapshot that took the log's place last, or None.
 
         Raises:
             NewerFileError: a later release wrote it. OSError: the disk failed.
@@ -97,9 +93,8 @@ class Journal:
         if log_end == 0 or received_end != journal.received_end:
             journal.void = journal._forget()
             journal.received_end = received_end
-        if committed_end is not None:
-            kept = {each: end for each, end in journal._held.items() if end <= committed_end}
-            journal.unproven, journal._held = len(journal._held) - len(kept), kept
+        kept = {each: end for each, end in journal._held.items() if end <= committed_end}
+        journal.unproven, journal._held = len(journal._held) - len(kept), kept
         journal._rewrite()
         return journal
 
@@ -128,20 +123,13 @@ class Journal:
         """Return True if this replica was this broker's, under the own id that the journal is bound to."""
         return (topic_id, partition) in self._held
 
-    def add(self, replicas: Iterable[Replica], image_end: Offset = _NO_IMAGE) -> None:
+    def add(self, replicas: Iterable[Replica], image_end: Offset) -> None:
         """Note replicas durably, by an image that ends at `image_end`. The caller has bound the journal."""
         new = sorted(set(replicas) - self._held.keys())
         if not new:
             return
         self._held.update(dict.fromkeys(new, image_end))
-        self._append([*self._image_line(image_end), *map(_held_line, new)])
-
-    def _image_line(self, image_end: Offset) -> list[str]:
-        """Return the line for the next entries, if the last one was of another image."""
-        if image_end == self._image_end:
-            return []
-        self._image_end = image_end
-        return [f"image {image_end}"]
+        self._append([_held_line(replica, image_end) for replica in new])
 
     def keep_only(self, is_needed: Callable[[Replica], bool]) -> None:
         """Forget what is not needed, if the file has grown: its entries are few beside its lines."""
@@ -189,14 +177,11 @@ class Journal:
 
     def _take(self, words: list[str]) -> bool:
         numbers = [java_int(word, 64) for word in words[1:]]
-        if words[0] == "held" and len(words) == 3:
-            topic_id, partition = _id_in(words[1]), numbers[1]
-            if topic_id is None or partition is None:
+        if words[0] == "held" and len(words) == 4:
+            topic_id, partition, image_end = _id_in(words[1]), numbers[1], numbers[2]
+            if topic_id is None or partition is None or image_end is None:
                 return False
-            self._held[topic_id, partition] = self._image_end
-            return True
-        if words[0] == "image" and len(words) == 2 and numbers[0] is not None:
-            self._image_end = Offset(numbers[0])
+            self._held[topic_id, partition] = Offset(image_end)
             return True
         if words[0] == "snapshot" and len(words) == 2 and numbers[0] is not None:
             self.received_end = Offset(numbers[0])
@@ -220,9 +205,7 @@ class Journal:
     def _rewrite(self) -> None:
         own = "-" if self.metadata_topic_id is None else id_text(self.metadata_topic_id)
         texts = [f"{JOURNAL_FILE} {_VERSION} {self._node_id} {own}"]
-        self._image_end = _NO_IMAGE
-        for replica, image_end in sorted(self._held.items(), key=lambda each: (each[1], each[0])):
-            texts += [*self._image_line(image_end), _held_line(replica)]
+        texts += [_held_line(replica, image_end) for replica, image_end in sorted(self._held.items())]
         if self.received_end is not None:
             texts.append(f"snapshot {self.received_end}")
         if self.wall_ms is not None:
@@ -232,9 +215,9 @@ class Journal:
         self._lines, self._size = len(texts), len(data)
 
 
-def _held_line(replica: Replica) -> str:
+def _held_line(replica: Replica, image_end: Offset) -> str:
     topic_id, partition = replica
-    return f"held {id_text(topic_id)} {partition}"
+    return f"held {id_text(topic_id)} {partition} {image_end}"
 
 
 def _clock(elapsed_ms: int, wall_ms: int) -> str:

@@ -196,7 +196,7 @@ def _agent(
         partitions,
         Lifecycle(heartbeat_interval_ms=config.heartbeat_interval_ms),
         Controllers(client, registration),
-        received_end=None if opened.committed is None else opened.committed.received_end,
+        received_end=opened.received_end,
     )
 
 
@@ -206,8 +206,8 @@ def _journal(files: OsFiles, config: NodeConfig, opened: OpenedReplica) -> Journ
         config.metadata_log_dir,
         NodeId(config.node_id),
         log_end=opened.storage.end.offset,
-        received_end=None if opened.committed is None else opened.committed.received_end,
-        committed_end=max(opened.storage.high_watermark, opened.replayer.end.offset),
+        received_end=opened.received_end,
+        committed_end=opened.committed_end,
     )
 
 

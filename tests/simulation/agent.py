@@ -96,14 +96,14 @@ class AgentNode(Node):
             self.clock.set_wall((3_600_000, -3_600_000)[boot % 2])
         if boot % 2:
             self._copy_foreign_in()
-        self._received_end = None if self.opened.committed is None else self.opened.committed.received_end
+        self._received_end = self.opened.received_end
         journal = Journal.open(
             self.files,
             DATA,
             NodeId(self.node_id),
             log_end=self.opened.storage.end.offset,
             received_end=self._received_end,
-            committed_end=max(self.opened.storage.high_watermark, self.opened.replayer.end.offset),
+            committed_end=self.opened.committed_end,
         )
         self.has_lost_proof |= journal.unproven > 0
         self.partitions = Partitions(

@@ -11,6 +11,7 @@ from metadata_log.directory import CommittedState, MetaProperties
 from metadata_log.files.port import Files, HeldLock
 from metadata_log.ids import ReplicaKey
 from metadata_log.image.replayer import Replayer
+from metadata_log.offsets import Offset
 from metadata_log.records import MetadataRecord
 from metadata_log.storage.file_log import FileLog
 from metadata_log.storage.loaded_checkpoint import HeldCheckpoint
@@ -47,6 +48,16 @@ class OpenedReplica(msgspec.Struct, frozen=True, kw_only=True):
     """What an agent's earlier run knew to be committed; None where it has not said."""
     named: NamedBatch
     """The batch by which its Fetches name its log."""
+
+    @property
+    def received_end(self) -> Offset | None:
+        """End offset of the received snapshot that took an agent's log's place last, or None."""
+        return None if self.committed is None else self.committed.received_end
+
+    @property
+    def committed_end(self) -> Offset:
+        """Everything before it is known to be committed."""
+        return max(self.storage.high_watermark, self.replayer.end.offset)
 
     def close(self) -> None:
         """After a clean stop: leave the log as Kafka leaves it, and give the locks back.

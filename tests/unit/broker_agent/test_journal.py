@@ -31,7 +31,7 @@ def _files() -> SimulatedFiles:
 
 
 def _opened(files: SimulatedFiles, node_id: int = 1, log_end: int = 9) -> Journal:
-    return Journal.open(files, "/data", NodeId(node_id), log_end=Offset(log_end))
+    return Journal.open(files, "/data", NodeId(node_id), log_end=Offset(log_end), committed_end=Offset(log_end))
 
 
 def _partitions(files: SimulatedFiles, now: list[int] | None = None) -> Partitions:
@@ -67,8 +67,8 @@ def test_entries_outlive_every_crash_once_they_are_noted() -> None:
     def act(files: SimulatedFiles) -> Journal:
         journal = _opened(files)
         journal.bind(topic_id(900))
-        journal.add(replicas[:1])
-        journal.add(replicas)
+        journal.add(replicas[:1], Offset(1))
+        journal.add(replicas, Offset(1))
         journal.save_clock(5_000, 1_700_000_000_000)
         return journal
 
@@ -121,7 +121,9 @@ def test_entries_prove_nothing_once_a_received_snapshot_has_taken_the_logs_place
     assert [name.startswith("a-0.") and name.endswith("-stray") for name in _names(files)] == [True]
     agent.reconcile(held, TopicChanges(changed=frozenset({topic_id(1)})), Offset(50))
     for end, void in ((Offset(50), 0), (Offset(51), 1), (Offset(51), 0), (None, 0)):
-        journal = Journal.open(files, "/data", NodeId(1), log_end=Offset(60), received_end=end)
+        journal = Journal.open(
+            files, "/data", NodeId(1), log_end=Offset(60), committed_end=Offset(60), received_end=end
+        )
         assert (journal.void, journal.received_end) == (void, end), end
         assert journal.proves(topic_id(1), 0) is (end == 50)
 
@@ -147,7 +149,7 @@ def test_a_damaged_line_costs_its_own_entry_alone() -> None:
     files = _files()
     journal = _opened(files)
     journal.bind(topic_id(900))
-    journal.add([(topic_id(1), 0), (topic_id(2), 0), (topic_id(3), 0)])
+    journal.add([(topic_id(1), 0), (topic_id(2), 0), (topic_id(3), 0)], Offset(1))
     _overwrite(files, files.content(PATH).replace(id_text(topic_id(2)).encode(), id_text(topic_id(9)).encode()))
     again = _opened(files)
     assert [again.proves(topic_id(number), 0) for number in (1, 2, 3, 9)] == [True, False, True, False]
@@ -167,7 +169,7 @@ def test_a_journal_of_another_broker_proves_nothing_and_one_of_a_later_release_i
     files = _files()
     other = _opened(files, node_id=2)
     other.bind(topic_id(900))
-    other.add([(topic_id(1), 0)])
+    other.add([(topic_id(1), 0)], Offset(1))
     again = _opened(files)
     assert again.fault == "it is broker 2's"
     again.bind(topic_id(900))
@@ -184,11 +186,11 @@ def test_the_file_does_not_grow_with_time() -> None:
     files = _files()
     journal = _opened(files)
     journal.bind(topic_id(900))
-    journal.add([(topic_id(1), index) for index in range(10)])
+    journal.add([(topic_id(1), index) for index in range(10)], Offset(1))
     for minute in range(5_000):
         journal.save_clock(60_000 * minute, minute)
     assert files.content(PATH).count(b"\n") < 1_100
-    journal.add([(topic_id(2), index) for index in range(3_000)])
+    journal.add([(topic_id(2), index) for index in range(3_000)], Offset(1))
     journal.keep_only(lambda replica: replica[0] == topic_id(1))
     again = _opened(files)
     assert again.proves(topic_id(1), 9)

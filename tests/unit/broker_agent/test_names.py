@@ -49,7 +49,7 @@ def _agent(root: Path) -> Partitions:
         OsFiles(),
         NodeId(1),
         {directory(1): str(data)},
-        Journal.open(OsFiles(), str(data), NodeId(1), log_end=Offset(9)),
+        Journal.open(OsFiles(), str(data), NodeId(1), log_end=Offset(9), committed_end=Offset(9)),
         delete_delay_ms=0,
         wall_ms=lambda: now[0],
         monotonic_ms=lambda: now[0],

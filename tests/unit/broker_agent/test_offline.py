@@ -47,7 +47,7 @@ def opened_agent(files: Files, *paths: str, meta: str = "/meta", offline: dict[s
         files,
         NodeId(1),
         {directory(number): path for number, path in enumerate(paths, 1) if path not in (offline or {})},
-        Journal.open(files, meta, NodeId(1), log_end=Offset(9)),
+        Journal.open(files, meta, NodeId(1), log_end=Offset(9), committed_end=Offset(9)),
         delete_delay_ms=0,
         wall_ms=lambda: now[0],
         monotonic_ms=lambda: now[0],

@@ -135,7 +135,7 @@ def _partitions(files: SimulatedFiles, now: list[int], delay_ms: int = 1_000) ->
         files,
         BROKER,
         DIRS,
-        Journal.open(files, "/data", BROKER, log_end=Offset(9)),
+        Journal.open(files, "/data", BROKER, log_end=Offset(9), committed_end=Offset(9)),
         delete_delay_ms=delay_ms,
         wall_ms=lambda: now[0],
         monotonic_ms=lambda: now[0],

@@ -41,7 +41,7 @@ class Machine:
             self.files,
             NodeId(1),
             {directory(1): "/data"},
-            Journal.open(self.files, "/data", NodeId(1), log_end=Offset(9)),
+            Journal.open(self.files, "/data", NodeId(1), log_end=Offset(9), committed_end=Offset(9)),
             delete_delay_ms=delay_ms,
             wall_ms=lambda: self.wall,
             monotonic_ms=lambda: self.monotonic,
