@@ -12,6 +12,8 @@ import random
 from collections.abc import Callable
 from typing import Any
 
+from metadata_log.directory import METADATA_DIRECTORY
+from metadata_log.files.port import read_file, replace_file
 from metadata_log.files.simulated_files import SimulatedFiles
 from metadata_log.ids import DirectoryId, NodeId, ReplicaKey
 from metadata_log.storage.file_log import LogConfig
@@ -153,6 +155,17 @@ class Cluster:
         leader.unfence_broker()
         self.run_until(lambda: not leader.executor.image.cluster.brokers[NodeId(BROKER)].fenced)
 
+    @property
+    def controllers(self) -> list[Node]:
+        """The nodes that vote."""
+        return [node for node in self.nodes if node.is_voter]
+
+    def create_each(self, *names: str) -> None:
+        """Have the active controller create these topics, one after the other."""
+        for name in names:
+            answers = self.create(self.elect(), name)
+            self.run_until(lambda answers=answers: bool(answers))  # type: ignore[misc]
+
     def create(self, node: Node, name: str) -> list[ClientAnswer]:
         """Ask `node` for a topic; the answer comes into the list."""
         answers: list[ClientAnswer] = []
@@ -179,3 +192,14 @@ def _voter(node_id: int) -> Voter:
             Endpoint(name="GRPC", host=f"c{node_id}", port=9094),
         ),
     )
+
+
+def copied_disk(files: SimulatedFiles) -> SimulatedFiles:
+    """Return a backup of a node's whole disk, durable."""
+    copy = SimulatedFiles()
+    for directory in (DATA, f"{DATA}/{METADATA_DIRECTORY}"):
+        copy.mkdirs(directory)
+        for name in files.listdir(directory):
+            if not files.is_dir(f"{directory}/{name}"):
+                replace_file(copy, f"{directory}/{name}", read_file(files, f"{directory}/{name}"))
+    return copy

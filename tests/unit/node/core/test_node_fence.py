@@ -6,7 +6,6 @@ import pytest
 
 from broker_agent.release import release
 from metadata_log.directory import METADATA_DIRECTORY, read_committed_state
-from metadata_log.files.port import read_file, replace_file
 from metadata_log.files.simulated_files import SimulatedFiles
 from metadata_log.ids import METADATA_TOPIC_NAME, TopicId
 from metadata_log.offsets import OffsetAndEpoch
@@ -15,18 +14,12 @@ from quorum.node.core.checkpoint_jobs import SnapshotLoaded
 from quorum.node.core.log_fence import HoldReason
 from quorum.node.core.ports import HoldChanged, ImagePublished
 from quorum.node.core.retention import SnapshotConfig
-from tests.support.node_cluster import Cluster
+from tests.support.node_cluster import Cluster, copied_disk
 from tests.support.node_requests import DATA
 from tests.support.simulated_node import Node, Observer
 
 SMALL = LogConfig(segment_bytes=1000, cache_bytes=600)
 OFTEN = SnapshotConfig(max_new_record_bytes=800, retention_bytes=1, settle_ms=0)
-
-
-def _created(cluster: Cluster, *names: str) -> None:
-    for name in names:
-        answers = cluster.create(cluster.elect(), name)
-        cluster.run_until(lambda answers=answers: bool(answers))  # type: ignore[misc]
 
 
 def _started() -> tuple[Cluster, Observer]:
@@ -36,7 +29,7 @@ def _started() -> tuple[Cluster, Observer]:
     cluster.start()
     cluster.elect()
     cluster.add_broker()
-    _created(cluster, "n0", "n1", "n2", "n3", "n4")
+    cluster.create_each("n0", "n1", "n2", "n3", "n4")
     cluster.run_until(lambda: _has(observer, "n4"))
     cluster.run_for(2_000)
     return cluster, observer
@@ -44,10 +37,6 @@ def _started() -> tuple[Cluster, Observer]:
 
 def _has(node: Node, topic: str) -> bool:
     return topic in node.executor.image.topics.by_name
-
-
-def _controllers(cluster: Cluster) -> list[Node]:
-    return [node for node in cluster.nodes if node.is_voter]
 
 
 def _format_anew(cluster: Cluster, controllers: list[Node]) -> list[SimulatedFiles]:
@@ -63,22 +52,11 @@ def _format_anew(cluster: Cluster, controllers: list[Node]) -> list[SimulatedFil
 
 def _restart(cluster: Cluster, disks: list[SimulatedFiles] | None = None) -> None:
     """Stop all controllers at once; they start from these disks."""
-    for node in _controllers(cluster):
+    for node in cluster.controllers:
         node.crash()
-    for node, files in zip(_controllers(cluster), disks or [node.files for node in _controllers(cluster)], strict=True):
+    for node, files in zip(cluster.controllers, disks or [node.files for node in cluster.controllers], strict=True):
         node.files = files
         node.start()
-
-
-def _copied(files: SimulatedFiles) -> SimulatedFiles:
-    """A backup of the whole disk, durable."""
-    copy = SimulatedFiles()
-    for directory in (DATA, f"{DATA}/{METADATA_DIRECTORY}"):
-        copy.mkdirs(directory)
-        for name in files.listdir(directory):
-            if not files.is_dir(f"{directory}/{name}"):
-                replace_file(copy, f"{directory}/{name}", read_file(files, f"{directory}/{name}"))
-    return copy
 
 
 def _log_end(node: Node) -> OffsetAndEpoch:
@@ -101,12 +79,12 @@ def test_an_observer_holds_beside_another_quorum_and_goes_on_with_its_own(restar
     own_id, end = observer.executor.image.topics.by_name[METADATA_TOPIC_NAME], _log_end(observer)
     if restarted:
         observer.crash()
-    disks = _format_anew(cluster, _controllers(cluster))
+    disks = _format_anew(cluster, cluster.controllers)
     if restarted:
         observer.start()
     cluster.elect()
     cluster.add_broker()
-    _created(cluster, *(f"m{number}" for number in range(topics)))
+    cluster.create_each(*(f"m{number}" for number in range(topics)))
     cluster.run_for(30_000)
     assert _holds(observer)
     hold = observer.executor.fence.held
@@ -117,12 +95,12 @@ def test_an_observer_holds_beside_another_quorum_and_goes_on_with_its_own(restar
     assert _has(observer, "n4"), "a restarted one knows from its disk what is committed"
     assert observer.executor.machine.epoch <= end.epoch + 1, "no epoch of another quorum is taken"
     assert _told(observer)[-1:] == [HoldReason.OTHER_TOPIC]
-    for node, files in zip(_controllers(cluster), disks, strict=True):
+    for node, files in zip(cluster.controllers, disks, strict=True):
         node.crash()
         node.files = files
         node.start()
     cluster.elect()
-    _created(cluster, "back")
+    cluster.create_each("back")
     cluster.run_until(lambda: _has(observer, "back"))
     assert not _holds(observer)
     assert _told(observer)[-2:] == [HoldReason.OTHER_TOPIC, None]
@@ -130,7 +108,7 @@ def test_an_observer_holds_beside_another_quorum_and_goes_on_with_its_own(restar
 
 def test_another_quorum_never_counts_the_log_of_one_that_holds_as_a_copy_of_its_own() -> None:
     cluster, observer = _started()
-    _format_anew(cluster, _controllers(cluster))
+    _format_anew(cluster, cluster.controllers)
     leader = cluster.elect()
     cluster.run_until(lambda: _holds(observer))
     cluster.run_for(5_000)
@@ -147,9 +125,9 @@ def test_a_controller_that_was_cut_off_holds_beside_two_that_were_formatted_anew
     cluster.start()
     cluster.elect()
     cluster.add_broker()
-    _created(cluster, "n0", "n1")
+    cluster.create_each("n0", "n1")
     cluster.run_for(2_000)
-    away, *others = _controllers(cluster)
+    away, *others = cluster.controllers
     cluster.cut = {(a.node_id, b.node_id) for a in cluster.nodes for b in cluster.nodes if away in (a, b)}
     _format_anew(cluster, others)
     cluster.run_until(lambda: any(node.executor.active_epoch is not None for node in others))
@@ -177,9 +155,9 @@ def test_an_observer_holds_beside_its_own_quorum_as_of_an_earlier_time_until_it_
     The other log may grow past ours in the epoch that ours ends with.
     """
     cluster, observer = _started()
-    earlier = [_copied(node.files) for node in _controllers(cluster)]
+    earlier = [copied_disk(node.files) for node in cluster.controllers]
     _restart(cluster)
-    _created(cluster, "lost")
+    cluster.create_each("lost")
     cluster.run_until(lambda: _has(observer, "lost"))
     cluster.run_for(2_000)
     end, own_id = _log_end(observer), observer.executor.image.topics.by_name[METADATA_TOPIC_NAME]
@@ -189,7 +167,7 @@ def test_an_observer_holds_beside_its_own_quorum_as_of_an_earlier_time_until_it_
     assert cluster.elect().executor.machine.epoch == end.epoch, "the epoch is used a second time"
     if restarted:
         observer.start()
-    _created(cluster, *(f"m{number}" for number in range(topics)), "after")
+    cluster.create_each(*(f"m{number}" for number in range(topics)), "after")
     cluster.run_for(30_000)
     hold = observer.executor.fence.held
     assert hold is not None
@@ -213,17 +191,17 @@ def test_a_hold_beside_an_earlier_time_outlives_a_restart() -> None:
     cluster.start()
     cluster.elect()
     cluster.add_broker()
-    _created(cluster, "n0")
+    cluster.create_each("n0")
     cluster.run_until(lambda: _has(observer, "n0"))
-    earlier = [_copied(node.files) for node in _controllers(cluster)]
+    earlier = [copied_disk(node.files) for node in cluster.controllers]
     _restart(cluster)
-    _created(cluster, "lost")
+    cluster.create_each("lost")
     cluster.run_until(lambda: _has(observer, "lost"))
     cluster.run_for(2_000)
     _restart(cluster, earlier)
     cluster.run_until(lambda: _holds(observer))
     end = _log_end(observer)
-    _created(cluster, *(f"m{number}" for number in range(30)))
+    cluster.create_each(*(f"m{number}" for number in range(30)))
     assert cluster.elect().executor.log.start_offset > end.offset
     cluster.run_for(2_000)
     observer.crash()
@@ -251,7 +229,7 @@ def test_what_a_received_snapshot_replaces_is_noted_before_it_does() -> None:
     observer.start()
     cluster.run_for(2_000)
     observer.crash()
-    _created(cluster, *(f"n{number}" for number in range(30)))
+    cluster.create_each(*(f"n{number}" for number in range(30)))
     observer.start()
     cluster.run_until(lambda: _has(observer, "n29"))
     cluster.run_for(2_000)
@@ -268,11 +246,11 @@ def test_what_a_received_snapshot_replaces_is_noted_before_it_does() -> None:
 @pytest.mark.parametrize("restarted", [False, True], ids=["alive", "restarted"])
 def test_an_observer_holds_beside_its_own_quorum_in_a_lower_epoch(restarted: bool) -> None:
     cluster, observer = _started()
-    earlier = [_copied(node.files) for node in _controllers(cluster)]
+    earlier = [copied_disk(node.files) for node in cluster.controllers]
     for _ in range(3):
         _restart(cluster)
         cluster.elect()
-    _created(cluster, "lost")
+    cluster.create_each("lost")
     cluster.run_until(lambda: _has(observer, "lost"))
     cluster.run_for(2_000)
     end = _log_end(observer)
@@ -291,10 +269,10 @@ def test_an_observer_holds_beside_its_own_quorum_in_a_lower_epoch(restarted: boo
 
 def test_an_observer_holds_beside_its_own_quorum_whose_epoch_has_another_leader_now() -> None:
     cluster, observer = _started()
-    earlier = [_copied(node.files) for node in _controllers(cluster)]
+    earlier = [copied_disk(node.files) for node in cluster.controllers]
     _restart(cluster)
     former = cluster.elect()
-    _created(cluster, "lost")
+    cluster.create_each("lost")
     cluster.run_until(lambda: _has(observer, "lost"))
     cluster.run_for(2_000)
     end = _log_end(observer)
@@ -315,25 +293,25 @@ def test_a_controller_takes_nothing_of_another_history_in_the_same_epoch() -> No
     cluster.start()
     cluster.elect()
     cluster.add_broker()
-    _created(cluster, "n0")
+    cluster.create_each("n0")
     cluster.run_for(2_000)
-    earlier = [_copied(node.files) for node in _controllers(cluster)]
+    earlier = [copied_disk(node.files) for node in cluster.controllers]
     _restart(cluster)
     former = cluster.elect()
-    _created(cluster, "lost")
+    cluster.create_each("lost")
     cluster.run_until(lambda: all(_has(node, "lost") for node in cluster.nodes))
     cluster.run_for(2_000)
-    younger = next(node for node in _controllers(cluster) if node is not former)
+    younger = next(node for node in cluster.controllers if node is not former)
     end = _log_end(younger)
-    for node, files in zip(_controllers(cluster), earlier, strict=True):
+    for node, files in zip(cluster.controllers, earlier, strict=True):
         node.crash()
         node.files = node.files if node is younger else files
-    for node in _controllers(cluster):
+    for node in cluster.controllers:
         if node is not younger:
             node.start()
     leader = cluster.elect()
     assert (leader, leader.executor.machine.epoch) == (former, end.epoch), "the epoch and its leader coincide"
-    _created(cluster, *(f"m{number}" for number in range(10)))
+    cluster.create_each(*(f"m{number}" for number in range(10)))
     younger.start()
     cluster.run_for(20_000)
     assert _told(younger)[-1] is HoldReason.OTHER_HISTORY
@@ -361,10 +339,10 @@ def test_what_is_committed_is_kept_once_a_second_at_the_most() -> None:
     assert kept is not None
     assert kept.high_watermark == observer.executor.high_watermark
     assert kept.topic_id == observer.executor.image.topics.by_name[METADATA_TOPIC_NAME]
-    _created(cluster, "a")
+    cluster.create_each("a")
     cluster.run_until(lambda: read_committed_state(observer.files, directory) != kept)
     kept = read_committed_state(observer.files, directory)
-    _created(cluster, "b")
+    cluster.create_each("b")
     cluster.run_until(lambda: _has(observer, "b"))
     cluster.run_for(500)
     assert read_committed_state(observer.files, directory) == kept
@@ -372,4 +350,4 @@ def test_what_is_committed_is_kept_once_a_second_at_the_most() -> None:
     after = read_committed_state(observer.files, directory)
     assert after is not None
     assert after.high_watermark == observer.executor.high_watermark
-    assert read_committed_state(_controllers(cluster)[0].files, directory) is None, "a voter keeps none"
+    assert read_committed_state(cluster.controllers[0].files, directory) is None, "a voter keeps none"

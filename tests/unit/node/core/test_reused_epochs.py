@@ -11,33 +11,11 @@ import random
 import pytest
 
 from metadata_log.directory import COMMITTED_STATE_FILE, METADATA_DIRECTORY
-from metadata_log.files.port import read_file, replace_file
-from metadata_log.files.simulated_files import SimulatedFiles
 from metadata_log.format.batch import iter_batches
 from quorum.node.core.log_fence import HoldReason
-from tests.support.node_cluster import Cluster
+from tests.support.node_cluster import Cluster, copied_disk
 from tests.support.node_requests import DATA
 from tests.support.simulated_node import Node
-
-
-def _created(cluster: Cluster, *names: str) -> None:
-    for name in names:
-        answers = cluster.create(cluster.elect(), name)
-        cluster.run_until(lambda answers=answers: bool(answers))  # type: ignore[misc]
-
-
-def _controllers(cluster: Cluster) -> list[Node]:
-    return [node for node in cluster.nodes if node.is_voter]
-
-
-def _copied(files: SimulatedFiles) -> SimulatedFiles:
-    copy = SimulatedFiles()
-    for directory in (DATA, f"{DATA}/{METADATA_DIRECTORY}"):
-        copy.mkdirs(directory)
-        for name in files.listdir(directory):
-            if not files.is_dir(f"{directory}/{name}"):
-                replace_file(copy, f"{directory}/{name}", read_file(files, f"{directory}/{name}"))
-    return copy
 
 
 def _restart(nodes: list[Node]) -> None:
@@ -71,28 +49,28 @@ def _restored(lost: int, later: int, elections: int, *, with_observer: bool, see
     cluster.start()
     cluster.elect()
     cluster.add_broker()
-    _created(cluster, "n0")
+    cluster.create_each("n0")
     cluster.run_for(3_000)
-    earlier = [_copied(node.files) for node in _controllers(cluster)]
-    _restart(_controllers(cluster))
+    earlier = [copied_disk(node.files) for node in cluster.controllers]
+    _restart(cluster.controllers)
     leader = cluster.elect()
-    _created(cluster, *(f"lost{number}" for number in range(lost)))
+    cluster.create_each(*(f"lost{number}" for number in range(lost)))
     cluster.run_for(3_000)
-    younger = observer or next(node for node in _controllers(cluster) if node is not leader)
+    younger = observer or next(node for node in cluster.controllers if node is not leader)
     younger.crash()
-    restored = [node for node in _controllers(cluster) if node is not younger]
-    for node, files in zip(_controllers(cluster), earlier, strict=True):
+    restored = [node for node in cluster.controllers if node is not younger]
+    for node, files in zip(cluster.controllers, earlier, strict=True):
         if node is not younger:
             node.crash()
             node.files = files
     for node in restored:
         node.start()
     cluster.elect()
-    _created(cluster, *(f"m{number}" for number in range(later)))
+    cluster.create_each(*(f"m{number}" for number in range(later)))
     for election in range(elections):
         _restart(restored)
         cluster.elect()
-        _created(cluster, f"p{election}")
+        cluster.create_each(f"p{election}")
     cluster.run_for(1_000)
     return cluster, younger
 
@@ -137,7 +115,7 @@ def test_random_histories_are_never_mixed(seed: int) -> None:
     cluster.run_for(20_000)
     leader = cluster.elect()
     assert younger.is_up
-    for node in _controllers(cluster):
+    for node in cluster.controllers:
         assert _grafted(node, leader) == []
 
 
@@ -146,8 +124,8 @@ def test_an_uncommitted_tail_is_cut_once_the_leader_has_shown_the_batch_before_i
     cluster.start()
     old = cluster.elect()
     cluster.add_broker()
-    _created(cluster, "n0")
-    others = [node for node in _controllers(cluster) if node is not old]
+    cluster.create_each("n0")
+    others = [node for node in cluster.controllers if node is not old]
     cluster.cut = {pair for node in others for pair in ((old.node_id, node.node_id), (node.node_id, old.node_id))}
     before = old.executor.machine.log_end
     cluster.create(old, "unheard")
