@@ -5,7 +5,7 @@ reader takes one byte for each pass of the loop, and then all events. Where more
 fills, and a pass takes one event. A voter's Fetch then waits behind the events of all other streams, longer than an
 election takes.
 
-Decides: how many of these bytes are taken. Must not know: what the events are.
+Decides: how often gRPC's reader is called in a pass. Must not know: what the events are.
 """
 
 from __future__ import annotations
