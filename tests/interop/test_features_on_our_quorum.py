@@ -35,7 +35,14 @@ def _finalised(said: str) -> dict[str, str]:
 
 
 def _levels(cluster: KafkaOnOurs) -> dict[str, str]:
-    return _finalised(cluster.admin("features", "describe"))
+    """Return the levels that the running brokers know, once they agree: one broker may learn them later."""
+    asked = [str(broker_id) for broker_id, node in cluster.kafka.nodes.items() if node.is_running]
+
+    def agreed() -> dict[str, str] | None:
+        found = [_finalised(cluster.admin("features", "describe", "--node-id", at)) for at in asked]
+        return found[0] if all(levels == found[0] for levels in found) else None
+
+    return wait_until("the brokers to know the same levels", agreed, timeout_s=60)
 
 
 def test_what_is_finalised_is_told_by_brokers_and_controllers(cluster: KafkaOnOurs) -> None:
@@ -56,7 +63,6 @@ def _check_raised(cluster: KafkaOnOurs, release: str, levels: dict[str, str]) ->
     cluster.admin("features", "upgrade", "--release-version", release, "--dry-run")
     assert _levels(cluster)["metadata.version"] == before
     cluster.admin("features", "upgrade", "--release-version", release)
-    # Either broker may be asked, and the other may know already.
     wait_until("brokers to know", lambda: levels.items() <= _levels(cluster).items(), timeout_s=60)
 
 
