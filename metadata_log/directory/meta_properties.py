@@ -20,13 +20,18 @@ from metadata_log.java_text import PROPERTY_BLANKS, PROPERTY_LINE_END
 
 META_PROPERTIES_FILE: Final = "meta.properties"
 _VERSION: Final = 1
+_ID_KEYS: Final = {0: "broker.id", _VERSION: "node.id"}
+"""Of each version. 0 is ZooKeeper's: a broker that was migrated keeps its file, and Kafka 4 starts from it."""
 _LINE = re.compile(r"(?P<key>(?:[^=: \t\f\\]++|\\.)++)[ \t\f]*[=: \t\f][ \t\f]*(?P<value>.*)")
 _ESCAPE = re.compile(r"\\(.)")
 _ESCAPED = re.compile(r"([\\=:#!])")
 
 
 class MetaProperties(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What the file says. `directory_id` is None in a directory of before Kafka 3.7."""
+    """The content of the file. `directory_id` is None in a directory of before Kafka 3.7.
+
+    `version` is 0 in a directory of a broker that was migrated from ZooKeeper.
+    """
 
     cluster_id: str
     node_id: NodeId
@@ -48,7 +53,7 @@ class MetaProperties(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 def format_meta_properties(properties: MetaProperties, written_at_ms: int) -> bytes:
     """The file's bytes: an empty comment, the date in UTC, and the keys in the order in which Kafka leaves them."""
     date = time.strftime("%a %b %d %H:%M:%S UTC %Y", time.gmtime(written_at_ms // 1000))
-    pairs = [("node.id", str(properties.node_id))]
+    pairs = [(_ID_KEYS[properties.version], str(properties.node_id))]
     if properties.directory_id is not None:
         pairs.append(("directory.id", id_text(properties.directory_id)))
     pairs += [("version", str(properties.version)), ("cluster.id", properties.cluster_id)]
@@ -64,7 +69,7 @@ def parse_meta_properties(data: bytes, path: str) -> MetaProperties:
     """What the file's bytes say.
 
     Raises:
-        CorruptFileError: a key is missing or its value cannot be; or it is of version 0, from before KRaft.
+        CorruptFileError: a key is missing, or its value cannot be.
         NewerFileError: it is of a version that we do not know.
     """
     pairs = _pairs(data)
@@ -73,8 +78,6 @@ def parse_meta_properties(data: bytes, path: str) -> MetaProperties:
         raise NewerFileError(
             path, f"it is of version {version}, of newer software, and we know {_VERSION}: use a newer kraft"
         )
-    if version != _VERSION:
-        raise CorruptFileError(path, f"it is of version {version}, and that of KRaft is {_VERSION}")
     directory = pairs.get("directory.id")
     try:
         directory_id = None if directory is None else parse_directory_id(directory)
@@ -82,7 +85,7 @@ def parse_meta_properties(data: bytes, path: str) -> MetaProperties:
         raise CorruptFileError(path, f"directory.id: {error}") from error
     return MetaProperties(
         cluster_id=_text(pairs, "cluster.id", path),
-        node_id=NodeId(_integer(pairs, "node.id", path)),
+        node_id=NodeId(_integer(pairs, _ID_KEYS[version], path)),
         directory_id=directory_id,
         version=version,
     )
@@ -90,8 +93,9 @@ def parse_meta_properties(data: bytes, path: str) -> MetaProperties:
 
 def told_node_id(data: bytes, path: str) -> NodeId | None:
     """The node id that a file tells which may be broken elsewhere; None where it tells none."""
+    pairs = _pairs(data)
     try:
-        return NodeId(_integer(_pairs(data), "node.id", path))
+        return NodeId(_integer(pairs, next((key for key in _ID_KEYS.values() if key in pairs), ""), path))
     except CorruptFileError:
         return None
 

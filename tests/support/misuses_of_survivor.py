@@ -136,7 +136,7 @@ SURVIVOR_MISUSES: Final = (
     Case(
         "ZooKeeper's meta.properties",
         lambda b: standalone(b, with_meta(b, "version=0\nbroker.id=1\n")),
-        r"it is of version 0.*Restore it",
+        r"it has no cluster.id.*Restore it",
     ),
     Case(
         "a newer meta.properties",

@@ -85,7 +85,8 @@ def test_meta_properties_come_back(cluster_id: str, node_id: NodeId, directory_i
     ("data", "fault"),
     [
         (b"", "it has no version"),
-        (b"version=0\nbroker.id=1\n", "it is of version 0"),
+        (b"version=0\nbroker.id=1\n", "it has no cluster.id"),
+        (b"version=0\nnode.id=1\ncluster.id=c\n", "it has no broker.id"),
         (b"version=2\n", "it is of version 2, of newer software, and we know 1: use a newer kraft"),
         (b"version=one\n", "version is 'one', not a number"),
         (b"version=1\nnode.id=1\n", "it has no cluster.id"),
