@@ -48,6 +48,10 @@ def broken_rules(batches: DataFrame) -> DataFrame:
         F.max("epoch").over(before).alias("epoch_before"),
         F.coalesce(F.lag(F.col("fault").isNotNull()).over(chain), F.lit(False)).alias("after_damage"),
         F.lead("position").over(chain).isNull().alias("is_last"),
+        (F.col("base_offset") == 0).alias("is_first"),
+        ((F.lead("epoch").over(chain) == F.col("epoch")) & F.lead("leader_id").over(chain).isNotNull()).alias(
+            "leads_next"
+        ),
     )
     kinds = F.array_compact(F.array(*(F.when(rule, F.lit(name)) for name, rule in _rules().items())))
     return placed.withColumn("kinds", kinds).where(F.size("kinds") > 0)
@@ -64,6 +68,7 @@ def _rules() -> dict[str, Column]:
     starts_epoch = (F.col("epoch") > F.col("epoch_before")) | (
         F.col("epoch_before").isNull() & (F.col("base_offset") == 0)
     )
+    is_led = F.col("leader_id").isNotNull() | (F.col("is_first") & (F.col("is_last") | F.col("leads_next")))
     return {
         "corrupt_batch": F.col("fault") == "corrupt",
         "torn_tail": (F.col("fault") == "torn") & ~F.col("is_checkpoint"),
@@ -72,7 +77,7 @@ def _rules() -> dict[str, Column]:
         "offset_gap": sound & (F.col("base_offset") > F.col("due")) & ~F.col("after_damage"),
         "offset_repeated": sound & (F.col("base_offset") < F.col("due")),
         "epoch_went_back": in_log & (F.col("epoch") < F.col("epoch_before")),
-        "epoch_without_leader": in_log & starts_epoch & F.col("leader_id").isNull() & ~F.col("after_damage"),
+        "epoch_without_leader": in_log & starts_epoch & ~is_led & ~F.col("after_damage"),
         "checkpoint_incomplete": F.col("is_checkpoint") & F.col("is_last") & ~F.col("is_footer"),
     }
 

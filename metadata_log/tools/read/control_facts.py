@@ -17,7 +17,8 @@ class Election(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A LeaderChange, and where it stands.
 
     `is_repairs`: `kraft recover` wrote it: nobody granted a vote, not even who leads; or it stands in one batch with
-    the voters, which leaders write at offset 0 alone.
+    the voters, which leaders write at offset 0 alone. `is_late`: records of its epoch, with which the log begins, stand
+    before it (KAFKA-15345).
     """
 
     epoch: int
@@ -28,6 +29,7 @@ class Election(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     file: str
     position: int
     is_repairs: bool
+    is_late: bool = False
 
 
 class Voting(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -35,8 +35,8 @@ from metadata_log.tools.verify.voter_steps import (
     voter_addresses_fault,
     voter_ids_fault,
     voters_step_fault,
+    votes_faults,
 )
-from metadata_log.voters import majority_of
 
 _KIND_OF: Final = {
     Fault.CORRUPT: "corrupt_batch",
@@ -316,12 +316,17 @@ class ChainCheck:
         epoch = int(batch.header.partition_leader_epoch)
         if index:
             return f"a LeaderChange behind {index} other records, which each epoch begins with"
-        if not self.spans or self.spans[-1].epoch != epoch or self._epoch_before >= 0:
+        if not self.spans or self.spans[-1].epoch != epoch or self._epoch_before >= 0 or self._is_led_late(batch):
             return None
         if any(known.epoch == epoch and known.leader_id != record.leader_id for known in self.elections):
             return None
         began = self.spans[-1].start_offset
         return f"a LeaderChange of epoch {epoch}, which has begun at offset {began}: a leader writes it first, and once"
+
+    def _is_led_late(self, batch: LocatedBatch) -> bool:
+        """Return True for the LeaderChange of the epoch that the log begins with, as `unled_epoch` permits."""
+        epoch = batch.header.partition_leader_epoch
+        return self.start == 0 and not self.elections and [span.epoch for span in self.spans] == [epoch]
 
     def _on_kraft_version(self, level: int, batch: LocatedBatch, offset: int) -> None:
         newer = newer_levels({KRAFT_VERSION: level})
@@ -365,6 +370,7 @@ class ChainCheck:
             file=self._file,
             position=batch.position,
             is_repairs=batch.header.base_offset > 0 and (batch.header.count > 1 or not record.granting_voters),
+            is_late=self._is_led_late(batch),
         )
         rival = next((known for known in self.elections if known.epoch == election.epoch), None)
         if rival is not None and rival.leader_id != election.leader_id:
@@ -373,7 +379,8 @@ class ChainCheck:
                 f"{rival.leader_id} at offset {rival.offset}"
             )
             self._found("two_leaders", meaning, batch, offset)
-        self._check_majority(election, batch)
+        for kind, meaning in votes_faults(election, was_removed=self._was_removed(election.leader_id)):
+            self._found(kind, meaning, batch, election.offset)
         self.elections.append(election)
         return election
 
@@ -381,18 +388,3 @@ class ChainCheck:
         latest = () if self.voters is None else self.voters.voters
         was, still = (any(voter.node_id == node_id for voter in each) for each in (self.known_voters, latest))
         return was and bool(latest) and not still
-
-    def _check_majority(self, election: Election, batch: LocatedBatch) -> None:
-        voters, granting = set(election.voters), set(election.granting)
-        who = f"node {election.leader_id} became leader of epoch {election.epoch}"
-        strangers = (granting | {election.leader_id}) - voters
-        if self._was_removed(election.leader_id):
-            strangers -= {election.leader_id}  # whoever removes itself may win once more, with the others' votes
-        if strangers:
-            names = ", ".join(map(str, sorted(strangers)))
-            meaning = f"{who}, but {names} had no vote: the voters were {', '.join(map(str, sorted(voters)))}"
-            self._found("leader_not_voter", meaning, batch, election.offset)
-        needed = majority_of(len(voters))
-        if len(granting & voters) < needed and not (election.is_repairs and not granting):
-            meaning = f"{who} with {len(granting & voters)} of {len(voters)} votes, where {needed} are a majority"
-            self._found("leader_without_majority", meaning, batch, election.offset)

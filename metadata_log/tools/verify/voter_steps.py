@@ -9,12 +9,13 @@ is replaced is one removed and, later, one added.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from metadata_log.ids import ReplicaKey, id_text
 from metadata_log.records import VotersRecord
 from metadata_log.tools.read.control_facts import Election, Voting
 from metadata_log.tools.words import join_names
+from metadata_log.voters import majority_of
 
 
 def voter_ids_fault(voters: Sequence[ReplicaKey]) -> str | None:
@@ -60,3 +61,26 @@ def electorate_fault(election: Election, voting: Voting) -> str | None:
         f"node {election.leader_id} became leader of epoch {election.epoch}, but {names} had no vote: the voters by "
         f"the KRaftVoters at offset {voting.offset} were {', '.join(map(str, sorted(ids)))}"
     )
+
+
+def votes_faults(election: Election, *, was_removed: bool) -> Iterator[tuple[str, str]]:
+    """Yield the kind and the meaning of each fault of an election by its own account of voters and votes.
+
+    Args:
+        was_removed: the leader is no voter any more. One that removes itself may win again, with the others' votes.
+    """
+    voters, granting = set(election.voters), set(election.granting)
+    who = f"node {election.leader_id} became leader of epoch {election.epoch}"
+    strangers = (granting | {election.leader_id}) - voters
+    if was_removed:
+        strangers -= {election.leader_id}
+    if strangers:
+        names = ", ".join(map(str, sorted(strangers)))
+        yield (
+            "leader_not_voter",
+            f"{who}, but {names} had no vote: the voters were {', '.join(map(str, sorted(voters)))}",
+        )
+    needed = majority_of(len(voters))
+    if len(granting & voters) < needed and not (election.is_repairs and not granting):
+        meaning = f"{who} with {len(granting & voters)} of {len(voters)} votes, where {needed} are a majority"
+        yield "leader_without_majority", meaning

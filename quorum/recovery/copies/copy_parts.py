@@ -103,16 +103,24 @@ class PassedOver(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Epochs(msgspec.Struct, frozen=True, kw_only=True):
-    """What tells which epochs of a log are false: `false_starts`, what follows them; `own`, the files beside it."""
+    """What shows which epochs of a log are false.
+
+    Attributes:
+        false_starts: offsets of epochs that the batch after them denies.
+        own: the files beside the log.
+        late_leader: offset of a LeaderChange before which its epoch has records, as the log's first may.
+    """
 
     false_starts: tuple[int, ...]
     own: OwnEpochs
+    late_leader: int | None = None
 
     def fault(self, batch: LocatedBatch, before: int) -> str | None:
         """Why a batch cannot be of its epoch, or None; `before`: the epoch of the one before, no greater."""
         epoch, offset, is_led = int(batch.header.partition_leader_epoch), int(batch.header.base_offset), leads(batch)
         if epoch == before:
-            return f"another LeaderChange stands amid epoch {epoch}" if is_led else None
+            is_another = is_led and offset != self.late_leader
+            return f"another LeaderChange stands amid epoch {epoch}" if is_another else None
         if offset in self.false_starts:
             return f"epoch {epoch} begins here, and the next batch is of an earlier one"
         return unled_epoch(batch, before, is_led=is_led) or (self.own.denial(epoch, offset) if is_led else None)

@@ -93,7 +93,8 @@ class _Reader:
     def __init__(self, files: Files, place: Place, until: int | None, reach: Reach, own: OwnEpochs) -> None:
         self._files, self._place, self._until, self._reach = files, place, until, reach
         self._beside = read_beside(files, place.metadata)
-        self._epochs = Epochs(false_starts=reach.false_starts, own=own)
+        late = next((election.offset for election in reach.elections if election.is_late), None)
+        self._epochs = Epochs(false_starts=reach.false_starts, own=own, late_leader=late)
         self._checkpoints: list[CheckpointFile] = []
         self._origin: CheckpointFile | None = None
         self._state: State | None = None
