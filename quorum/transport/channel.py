@@ -55,6 +55,8 @@ CHANNEL_OPTIONS: Final[Options] = (
     ("grpc.initial_reconnect_backoff_ms", 20),
     ("grpc.min_reconnect_backoff_ms", 500),
     ("grpc.max_reconnect_backoff_ms", 200),
+    # A controller may come back under another address, as a pod does. gRPC would look its name up after 30 s only.
+    ("grpc.dns_min_time_between_resolutions_ms", 200),
     # Each channel has its own connection, so that closing it closes that, and its backoff is its own.
     ("grpc.use_local_subchannel_pool", 1),
 )

@@ -9,7 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -33,6 +33,11 @@ KRAFT: Final = "quorum.cli.demo.child"
 """The module that starts a controller; a planted bug brings another."""
 
 
+def listeners_at(host: str) -> str:
+    """Return both listeners of a controller at this address or name."""
+    return f"CONTROLLER://{host}:{_PORTS['CONTROLLER']},GRPC://{host}:{_PORTS['GRPC']}"
+
+
 class HostedNode(Node):
     """A controller on a host."""
 
@@ -45,13 +50,14 @@ class HostedNode(Node):
         launcher: str,
         clock: Mapping[str, str],
     ):
+        self.host = node_id
         at = address_of(node_id)
         super().__init__(
             "controller", node_id, root, _PORTS,
             {
                 "process.roles": "controller",
                 "node.id": str(node_id),
-                "listeners": f"CONTROLLER://{at}:{_PORTS['CONTROLLER']},GRPC://{at}:{_PORTS['GRPC']}",
+                "listeners": listeners_at(at),
                 "controller.listener.names": "CONTROLLER,GRPC",
                 "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,GRPC:PLAINTEXT",
                 "log.dirs": str(root / "data"),
@@ -68,13 +74,20 @@ class HostedNode(Node):
         root.mkdir(parents=True)
         self.set_clock(0)
 
+    def move(self, host: int) -> None:
+        """Let its next start be on another host, under that host's address. Its directory stays."""
+        self.host = host
+        self.properties["listeners"] = listeners_at(address_of(host))
+        self.properties["http.listener"] = f"HTTP://{self.http_address}"
+        self.write_config()
+
     @property
     def grpc_address(self) -> str:
-        return f"{address_of(self.node_id)}:{_PORTS['GRPC']}"
+        return f"{address_of(self.host)}:{_PORTS['GRPC']}"
 
     @property
     def http_address(self) -> str:
-        return f"{address_of(self.node_id)}:{_PORTS['HTTP']}"
+        return f"{address_of(self.host)}:{_PORTS['HTTP']}"
 
     @property
     def clock_file(self) -> Path:
@@ -102,7 +115,7 @@ class HostedNode(Node):
         with self.log_file.open("ab") as log:
             self._log_start = log.tell()
             self.process = subprocess.Popen(
-                self._hosts.command(self.node_id, [*command, str(self.config_file)]),
+                self._hosts.command(self.host, [*command, str(self.config_file)]),
                 stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
                 start_new_session=True, env={**os.environ, **self._clock, **(environment or {})},
             )  # fmt: skip
@@ -136,14 +149,16 @@ class HostedCluster:
         small: int = 0,
         loop: int = 0,
         by_kafkas: bool = False,
+        name_of: Callable[[int], str] = address_of,
     ) -> None:
         """`small` and `loop`: the nodes on a `SmallDisk` and on a `LoopDisk`; 0 for none. `by_kafkas`: they ask
-        one another by Kafka's protocol."""
+        one another by Kafka's protocol. `name_of`: how the others find a node."""
         self.root = root
         entropy = SystemEntropy()
         self.cluster_id = id_text(entropy.new_id())
         self.directory_ids = {node: DirectoryId(entropy.new_id()) for node in CONTROLLERS}
-        self.bootstrap = [f"{address_of(node)}:{_PORTS['GRPC']}" for node in CONTROLLERS]
+        self._name_of = name_of
+        self.bootstrap = [f"{name_of(node)}:{_PORTS['GRPC']}" for node in CONTROLLERS]
         clock = _faketime()
         self.controllers = {
             node: HostedNode(
@@ -152,6 +167,7 @@ class HostedCluster:
                 hosts,
                 {
                     "controller.quorum.bootstrap.servers": ",".join(self.bootstrap),
+                    "advertised.listeners": listeners_at(name_of(node)),
                     INTER_CONTROLLER: CONTROLLER_LISTENER if by_kafkas else GRPC_LISTENER,
                 },
                 launcher,
@@ -168,7 +184,7 @@ class HostedCluster:
     def format(self) -> None:
         """Write configurations and format directories, by the command that an operator uses."""
         voters = ",".join(
-            f"{node}@{address_of(node)}:{_PORTS['CONTROLLER']}/{_PORTS['GRPC']}:{id_text(directory)}"
+            f"{node}@{self._name_of(node)}:{_PORTS['CONTROLLER']}/{_PORTS['GRPC']}:{id_text(directory)}"
             for node, directory in self.directory_ids.items()
         )
         for node in self.controllers.values():

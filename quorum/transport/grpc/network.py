@@ -7,6 +7,7 @@ again. Fetch takes a stream, everything else is rare and takes a single call.
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 from collections.abc import Callable, Coroutine
 from typing import Any, Final
 
@@ -37,6 +38,9 @@ MAX_CALLS_IN_FLIGHT: Final = 64
 MAX_PEERS: Final = 64
 """Addresses with an open channel; beyond, the one used longest ago is closed if it is idle."""
 
+_LOST: Final = (grpc.ChannelConnectivity.IDLE, grpc.ChannelConnectivity.TRANSIENT_FAILURE)
+_LEAST_AGE_S: Final = 0.2
+"""A younger channel is not replaced: a peer that is down is asked many times a second."""
 _LOG = structlog.get_logger("quorum.transport")
 
 
@@ -50,10 +54,22 @@ class _Peer:
         self.controller: controller_pb2_grpc.ControllerAsyncStub = controller_pb2_grpc.ControllerStub(self.channel)
         self.fetches = FetchStream(self.quorum, replies, on_bad_answer=self.warn_of_answer)
         self.calls: set[asyncio.Task[None]] = set()
+        self._is_named = not _is_ip_address(address.rpartition(":")[0])
+        self._opened_s = asyncio.get_running_loop().time()
 
     @property
     def is_idle(self) -> bool:
         return not self.calls and self.fetches.is_idle
+
+    @property
+    def is_lost(self) -> bool:
+        """Return True if its connection is gone, and its name may mean another address by now.
+
+        The channel would try the former address first, for half a second where packets to it vanish.
+        """
+        if not (self._is_named and self.is_idle and self.channel.get_state() in _LOST):
+            return False
+        return asyncio.get_running_loop().time() - self._opened_s >= _LEAST_AGE_S
 
     def warn_of_answer(self, why: str) -> None:
         _LOG.warning("a peer's answer cannot be understood", address=self.address, why=why)
@@ -134,6 +150,9 @@ class GrpcNetwork:
         if address is None:
             return None
         peer = self._peers.pop(address, None)
+        if peer is not None and peer.is_lost:
+            self._close(peer)
+            peer = None
         if peer is None:
             self._make_room()
             peer = _Peer(address, self._attached)
@@ -146,10 +165,13 @@ class GrpcNetwork:
         for address, peer in self._peers.items():
             if peer.is_idle:
                 del self._peers[address]
-                task = asyncio.get_running_loop().create_task(peer.close(), name=f"close-{address}")
-                self._closing.add(task)
-                task.add_done_callback(self._closing.discard)
+                self._close(peer)
                 return
+
+    def _close(self, peer: _Peer) -> None:
+        task = asyncio.get_running_loop().create_task(peer.close(), name=f"close-{peer.address}")
+        self._closing.add(task)
+        task.add_done_callback(self._closing.discard)
 
     async def _call_peer(self, peer: _Peer, request: OutgoingRequest) -> None:
         try:
@@ -176,6 +198,14 @@ class GrpcNetwork:
             self._attached.on_controller_answer(call.correlation, None)
         else:
             self._attached.on_controller_answer(call.correlation, answer)
+
+
+def _is_ip_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host.strip("[]"))
+    except ValueError:
+        return False
+    return True
 
 
 async def _single_call(stub: quorum_pb2_grpc.QuorumAsyncStub, outgoing: OutgoingRequest) -> PeerResponse:
