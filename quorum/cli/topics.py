@@ -141,17 +141,21 @@ def delete(
     )
     rows: list[dict[str, object]] = []
     for asked, result in zip([*names, *map(id_text, ids)], results, strict=True):
-        is_done = result.error is Error.NONE
+        is_refused, is_absent = result.error is not Error.NONE, result.error_message is not None
         rows.append(
-            {"topic": result.name or asked, "deleted": is_done, "error": None if is_done else result.error.name}
+            {
+                "topic": result.name or asked,
+                "deleted": not is_refused and not is_absent,
+                "error": result.error.name if is_refused else None,
+            }
         )
-        if not is_done:
+        if is_refused:
             say(f"kraft: topic {asked}: {result.error_message or 'refused'} ({result.error.name})")
         elif output is OutputFormat.TABLE:
-            print(f"Deleted topic {result.name or asked}.")
+            print(f"Topic {asked} is not there." if is_absent else f"Deleted topic {result.name or asked}.")
     if output is OutputFormat.JSON:
         show_json(rows)
-    if not all(row["deleted"] for row in rows):
+    if any(row["error"] is not None for row in rows):
         raise typer.Exit(FAILED)
 
 

@@ -164,8 +164,8 @@ class Client:
     ) -> tuple[DeletableTopicResult, ...]:
         """Delete topics by name or by id; one result for each, names first.
 
-        `if_exists`: a topic that is not there counts as deleted. Then the request is safe to repeat, and is repeated
-        where its outcome would be unknown: by name, that may delete one that was made meanwhile.
+        `if_exists`: a topic that is not there is no error, and its `error_message` says so. Then the request is safe to
+        repeat, and is repeated where its outcome would be unknown: by name, that may delete one that was made meanwhile.
 
         Raises:
             TypeError: neither names nor ids are given, or one where a collection is meant.
@@ -180,7 +180,7 @@ class Client:
         if not if_exists:
             return results
         return tuple(
-            msgspec.structs.replace(result, error=Error.NONE, error_message=None)
+            msgspec.structs.replace(result, error=Error.NONE, error_message=result.error_message or "it is not there")
             if result.error in _UNKNOWN_TOPIC
             else result
             for result in results

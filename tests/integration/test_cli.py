@@ -117,6 +117,17 @@ def test_a_topic_that_is_not_there(kraft: Kraft) -> None:
         assert kraft("topics", *words, "--if-exists")[0] == 0
 
 
+def test_nothing_is_called_deleted_that_was_not_there(kraft: Kraft) -> None:
+    kraft("topics", "create", "--topic", "there")
+    words = ("topics", "delete", "--topic", "there", "--topic", "none", "--if-exists")
+    assert kraft(*words) == (0, "Deleted topic there.\nTopic none is not there.\n", "")
+    assert _json(kraft("topics", "delete", "--topic", "none", "--if-exists", "-o", "json")) == [
+        {"topic": "none", "deleted": False, "error": None}
+    ]
+    absent = f"Topic {'B' * 21}A is not there.\n"
+    assert kraft("topics", "delete", "--topic-id", "B" * 21 + "A", "--if-exists") == (0, absent, "")
+
+
 def test_describing_several_ids_says_which_were_there(kraft: Kraft) -> None:
     topic_id = _json(kraft("topics", "create", "--topic", "known", "-o", "json"))["topic_id"]
     words = ("topics", "describe", "--topic-id", topic_id, "--topic-id", "B" * 21 + "A", "-o", "json")
