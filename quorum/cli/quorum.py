@@ -8,13 +8,13 @@ import typer
 
 from quorum.cli import voters
 from quorum.cli.connection import DEFAULT_TIMEOUT_S, BootstrapController, Timeout, with_client
-from quorum.cli.errors import CliError, wrong_use
+from quorum.cli.errors import FAILED, CliError, wrong_use
 from quorum.cli.option_values import MAX_INT32, a_time
 from quorum.cli.output import Output, OutputFormat, show_json
-from quorum.cli.quorum_output import Parts, as_json, lines_of, no_leader
+from quorum.cli.quorum_output import Parts, as_json, lines_of, problem_of
 
 if TYPE_CHECKING:
-    pass
+    from quorum.client.quorum_status import QuorumStatus
 
 app = typer.Typer(no_args_is_help=True, epilog="Example:  kraft quorum describe --bootstrap-controller localhost:9094")
 
@@ -56,8 +56,8 @@ def describe(
 ) -> None:
     """Describe the quorum as its leader sees it; --status and --replication show one part of it.
 
-    Where the leader cannot be reached, another controller says what it knows; a line on what is missing stands below.
-    Where no leader is known, an election is waited for, 3 s at most. Exit status 1 when none is known then.
+    Where the leader does not answer, an election is waited for, 3 s at most. Then another controller says what it
+    knows. If it hears of no leader, the first line says so, and the exit status is 1.
     """
     parts = Parts(status=status or not replication, replication=replication or not status)
     if watch:
@@ -65,16 +65,50 @@ def describe(
 
         watch_quorum(bootstrap_controller, timeout, interval, output, parts)
         return
-    found = with_client(
-        bootstrap_controller, timeout, lambda client: client.describe_quorum(until=lambda status: status.leader_id >= 0)
-    )
+    found = _described(bootstrap_controller, timeout)
     if output is OutputFormat.JSON:
         show_json(as_json(found, parts))
+        if (problem := problem_of(found)) is not None:
+            raise CliError(problem)
     else:
         for line in lines_of(found, parts):
             print(line)
-    if found.leader_id < 0:
-        raise CliError(no_leader(found))
+    if not found.is_led:
+        raise typer.Exit(FAILED)
+
+
+def _described(bootstrap_controller: str, timeout_s: float) -> QuorumStatus:
+    """Return what the leader says; where it does not for as long as an election takes, what another controller says."""
+
+    def is_enough(found: QuorumStatus) -> bool:
+        return found.is_led and (found.is_from_leader or found.leader_address is None)
+
+    return with_client(bootstrap_controller, timeout_s, lambda client: client.describe_quorum(until=is_enough))
+
+
+@app.command(epilog="Example:  kraft quorum health --bootstrap-controller localhost:9094 || mail -s 'KRaft quorum' ops")
+def health(
+    bootstrap_controller: BootstrapController = "",
+    every_voter: Annotated[
+        bool, typer.Option("--every-voter", help="Exit status 1 also where a voter does not follow, beside a majority.")
+    ] = False,
+    timeout: Timeout = DEFAULT_TIMEOUT_S,
+    output: Output = OutputFormat.TABLE,
+) -> None:
+    """Say in one line if a leader answers and a majority of the voters follow it; for cron and probes.
+
+    A voter follows if it has fetched within 10 s. Exit status 0: healthy; 1: not, and the line says why.
+    """
+    from quorum.cli.quorum_health import health_of, line_of  # noqa: PLC0415  (not needed for help)
+
+    found = _described(bootstrap_controller, timeout)
+    verdict = health_of(found, every_voter=every_voter)
+    if output is OutputFormat.JSON:
+        show_json(verdict)
+    else:
+        print(line_of(found, verdict))
+    if not verdict["healthy"]:
+        raise typer.Exit(FAILED)
 
 
 @app.command(epilog="Example:  kraft quorum transfer --bootstrap-controller localhost:9094 --to 2")

@@ -24,6 +24,7 @@ REPLICATION_COLUMNS: Final = (
 )  # fmt: skip
 
 
+_LOOK: Final = "Are a majority of the voters running, and do they reach each other?"
 _TIMES: Final = ("LastFetchTimestamp", "LastCaughtUpTimestamp")
 
 
@@ -45,27 +46,49 @@ def as_json(found: QuorumStatus, parts: Parts) -> dict[str, object]:
 
 
 def lines_of(found: QuorumStatus, parts: Parts) -> list[str]:
-    """All of it, for people."""
-    lines = object_lines({**status_of(found), **_members(found)}) if parts.status else []
+    """Return all of it for people. The first line says if no leader answers; what is not known is `unknown`."""
+    problem = problem_of(found)
+    lines = [] if problem is None else [problem[:1].upper() + problem[1:], ""]
+    if parts.status:
+        lines += object_lines(_known_or_not(found, {**status_of(found), **_members(found)}))
     if parts.status and parts.replication:
         lines.append("")
     if parts.replication:
-        lines += table_lines(REPLICATION_COLUMNS, [with_times_as_text(row) for row in replication_of(found)])
+        rows = [_known_or_not(found, with_times_as_text(row)) for row in replication_of(found)]
+        lines += table_lines(REPLICATION_COLUMNS, rows)
+    if problem is not None:
+        return lines
     if not found.is_from_leader:
-        leader = f"the leader, node {found.leader_id}," if found.leader_id >= 0 else "no leader is known, which"
+        leader = f"the leader, node {found.leader_id},"
         lines.append(f"Answered by node {found.answered_by}: {leader} would know how far the replicas are.")
     if is_near_last_epoch(found.leader_epoch):
         lines.append(_ended(found))
     return lines
 
 
-def no_leader(found: QuorumStatus) -> str:
-    """Return what is wrong where no leader is known, and what to do."""
-    if is_near_last_epoch(found.leader_epoch):
-        return f"no leader is known. {_ended(found)}"
+def _known_or_not(found: QuorumStatus, fields: dict[str, object]) -> dict[str, object]:
+    if found.is_from_leader:
+        return fields
+    return {key: "unknown" if value is None else value for key, value in fields.items()}
+
+
+def problem_of(found: QuorumStatus) -> str | None:
+    """Return what is wrong where no leader answers or none has a majority, and what to do; None: nothing is."""
+    if found.is_led:
+        return None
+    ended = f" {_ended(found)}" if is_near_last_epoch(found.leader_epoch) else ""
+    node, leader, epoch = found.answered_by, found.leader_id, found.leader_epoch
+    if leader < 0:
+        if ended:
+            return f"no leader is known.{ended}"
+        return f"no leader is known: node {node}, which answered, knows none in epoch {epoch}. {_LOOK}"
+    age_ms = found.heard_age_ms
+    silent = "since its start" if age_ms is None else f"for {age_ms / 1000:.1f} s"
+    if found.is_from_leader:
+        return f"no majority: node {leader} leads epoch {epoch}, and heard of no majority {silent}. {_LOOK}{ended}"
     return (
-        f"no leader is known: node {found.answered_by}, which answered, knows none in epoch {found.leader_epoch}. "
-        "Are a majority of the voters running, and do they reach each other?"
+        f"no leader answers: node {node} knows node {leader} as the leader of epoch {epoch}, and has not heard of it "
+        f"{silent}. {_LOOK}{ended}"
     )
 
 
@@ -118,7 +141,7 @@ def with_times_as_text(row: dict[str, object]) -> dict[str, object]:
 
 def _members(found: QuorumStatus) -> dict[str, object]:
     return {
-        "LeaderId": found.leader_id if found.leader_id >= 0 else "none known",
+        "LeaderId": _leader_text(found),
         "MetadataTopicId": id_text(found.topic_id)
         + (
             f" (the sentinel: node {found.answered_by} knows no other yet)"
@@ -128,6 +151,12 @@ def _members(found: QuorumStatus) -> dict[str, object]:
         "CurrentVoters": _written(found, found.voters),
         "CurrentObservers": _written(found, found.observers),
     }
+
+
+def _leader_text(found: QuorumStatus) -> str:
+    if found.leader_id < 0:
+        return "none known"
+    return str(found.leader_id) if found.is_led else f"{found.leader_id} (does not answer)"
 
 
 def _by_id(members: Iterable[ReplicaStatus]) -> list[ReplicaStatus]:

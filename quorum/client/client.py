@@ -164,8 +164,8 @@ class Client:
     ) -> tuple[DeletableTopicResult, ...]:
         """Delete topics by name or by id; one result for each, names first.
 
-        `if_exists`: a topic that is not there is no error, and its `error_message` says so. Then the request is safe to
-        repeat, and is repeated where its outcome would be unknown: by name, that may delete one that was made meanwhile.
+        `if_exists`: a topic that is not there is no error, and its `error_message` says so. Then the request is
+        repeated where its outcome would be unknown. By name, that may delete a topic that was made meanwhile.
 
         Raises:
             TypeError: neither names nor ids are given, or one where a collection is meant.

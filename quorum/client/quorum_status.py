@@ -31,6 +31,8 @@ _LEADER_GRACE_S: Final = 0.2
 _ELECTION_S: Final = 3.0
 """Longer than an election takes, also where the old leader fell silent."""
 _PAUSE_S: Final = 0.2
+_HEARD_MS: Final = 2_000
+"""Who depends on others hears of them twice a second at least. After this, one that waited for an election knows."""
 
 
 class ReplicaStatus(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -65,6 +67,17 @@ class QuorumStatus(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     voters: tuple[ReplicaStatus, ...]
     observers: tuple[ReplicaStatus, ...]
     nodes: tuple[NodeListeners, ...]
+    heard_age_ms: int | None = None
+    """For so long, the leader has not heard of a majority of the voters, another one of its leader; None: not known."""
+
+    @property
+    def is_led(self) -> bool:
+        """Return True if a leader is there and has a majority, by all that `answered_by` knows."""
+        if self.leader_id < 0:
+            return False
+        if self.heard_age_ms is None:
+            return self.is_from_leader
+        return self.heard_age_ms <= _HEARD_MS
 
     @property
     def is_from_leader(self) -> bool:
@@ -227,6 +240,7 @@ def _status_from(address: str, message: quorum_pb2.DescribeQuorumResponse) -> Qu
         nodes=tuple(
             NodeListeners(node_id=node.node_id, listeners=endpoints_from(node.listeners)) for node in message.nodes
         ),
+        heard_age_ms=message.heard_age_ms if message.HasField("heard_age_ms") else None,
     )
 
 

@@ -1430,6 +1430,7 @@ class DescribeQuorumResponse(_message.Message):
     NODES_FIELD_NUMBER: _builtins.int
     CLUSTER_ID_FIELD_NUMBER: _builtins.int
     NODE_ID_FIELD_NUMBER: _builtins.int
+    HEARD_AGE_MS_FIELD_NUMBER: _builtins.int
     error_code: _builtins.int
     """Kafka's error code for the request as a whole; 0 is none."""
     error_message: _builtins.str
@@ -1438,6 +1439,10 @@ class DescribeQuorumResponse(_message.Message):
     """The cluster that the answering replica belongs to."""
     node_id: _builtins.int
     """Node id of the answering replica."""
+    heard_age_ms: _builtins.int
+    """For so long, in ms, the answering replica has not heard of those it depends on: the leader of a majority of the
+    voters, another one of its leader. Not set: not once since its start.
+    """
     @_builtins.property
     def topics(self) -> _containers.RepeatedCompositeFieldContainer[Global___DescribeQuorumResponse.Topic]:
         """The metadata topic."""
@@ -1455,14 +1460,20 @@ class DescribeQuorumResponse(_message.Message):
         nodes: _abc.Iterable[Global___DescribeQuorumResponse.Node] | None = ...,
         cluster_id: _builtins.str = ...,
         node_id: _builtins.int = ...,
+        heard_age_ms: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_error_message", b"_error_message", "error_message", b"error_message"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_error_message", b"_error_message", "_heard_age_ms", b"_heard_age_ms", "error_message", b"error_message", "heard_age_ms", b"heard_age_ms"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_error_message", b"_error_message", "cluster_id", b"cluster_id", "error_code", b"error_code", "error_message", b"error_message", "node_id", b"node_id", "nodes", b"nodes", "topics", b"topics"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_error_message", b"_error_message", "_heard_age_ms", b"_heard_age_ms", "cluster_id", b"cluster_id", "error_code", b"error_code", "error_message", b"error_message", "heard_age_ms", b"heard_age_ms", "node_id", b"node_id", "nodes", b"nodes", "topics", b"topics"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__error_message: _TypeAlias = _typing.Literal["error_message"]  # noqa: Y015
     _WhichOneofArgType__error_message: _TypeAlias = _typing.Literal["_error_message", b"_error_message"]  # noqa: Y015
+    _WhichOneofReturnType__heard_age_ms: _TypeAlias = _typing.Literal["heard_age_ms"]  # noqa: Y015
+    _WhichOneofArgType__heard_age_ms: _TypeAlias = _typing.Literal["_heard_age_ms", b"_heard_age_ms"]  # noqa: Y015
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__error_message) -> _WhichOneofReturnType__error_message | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__heard_age_ms) -> _WhichOneofReturnType__heard_age_ms | None: ...
 
 Global___DescribeQuorumResponse: _TypeAlias = DescribeQuorumResponse  # noqa: Y015
 

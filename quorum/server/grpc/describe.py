@@ -50,6 +50,7 @@ def describe(
         + _registered(quorum, node),
         cluster_id=view.cluster_id,
         node_id=view.node_id,
+        heard_age_ms=view.heard_age_ms,
     )
 
 

@@ -25,6 +25,7 @@ _COMMANDS = (
     "configs describe",
     "configs alter",
     "quorum describe",
+    "quorum health",
     "quorum add-controller",
     "quorum remove-controller",
     "quorum transfer",

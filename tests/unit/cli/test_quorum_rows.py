@@ -12,7 +12,7 @@ from metadata_log.ids import METADATA_TOPIC_ID, ZERO_DIRECTORY_ID, DirectoryId, 
 from metadata_log.offsets import LAST_EPOCH, Epoch, Offset
 from metadata_log.voters import Endpoint
 from quorum.cli.main import run as kraft
-from quorum.cli.quorum_output import Parts, lines_of, no_leader, replication_of, status_of, with_times_as_text
+from quorum.cli.quorum_output import Parts, lines_of, problem_of, replication_of, status_of, with_times_as_text
 from quorum.client.quorum_status import NodeListeners, QuorumStatus, ReplicaStatus
 from tests.support.loop import run
 from tests.support.scripted_node import ScriptedNode, served
@@ -66,11 +66,11 @@ def _status(*, answered_by: int, known: bool = True) -> QuorumStatus:
 def test_epochs_at_their_end_are_said(epoch: int, words: str | None) -> None:
     found = msgspec.structs.replace(_status(answered_by=1, known=False), leader_id=-1, leader_epoch=Epoch(epoch))
 
-    for said in (lines_of(found, Parts(status=True, replication=False))[-1], no_leader(found)):
+    for said in (lines_of(found, Parts(status=True, replication=False))[0], problem_of(found)):
         assert ("election" in said) is (words is not None)
         assert words is None or words in said
         assert ("`kraft recover epoch` (docs/runbooks/epochs-ended.md)" in said) is (words is not None)
-    assert "no leader is known" in no_leader(found)
+    assert "no leader is known" in problem_of(found)
 
 
 def test_under_a_live_leader_no_epoch_is_to_be_reset() -> None:
@@ -142,8 +142,36 @@ def test_where_no_leader_is_known_nobody_is_said_to_follow() -> None:
     nobody = msgspec.structs.replace(_status(answered_by=1, known=False), leader_id=-1)
     assert [row["Status"] for row in replication_of(nobody)] == [None, None, None]
     lines = lines_of(nobody, Parts(status=True, replication=True))
+    assert lines[0].startswith("No leader is known: node 1, which answered, knows none in epoch 7.")
     assert "LeaderId:             none known" in lines
-    assert lines[-1] == "Answered by node 1: no leader is known, which would know how far the replicas are."
+    assert "CurrentObservers:     unknown" in lines
+    assert lines[-1].split() == ["3", id_text(_directory(3)), *["unknown"] * 5]
+
+
+def test_a_leader_that_does_not_answer_is_no_leader() -> None:
+    found = msgspec.structs.replace(_status(answered_by=1, known=False), heard_age_ms=2_100)
+    lines = lines_of(found, Parts(status=True, replication=True))
+    assert lines[0] == (
+        "No leader answers: node 1 knows node 2 as the leader of epoch 7, and has not heard of it for 2.1 s. "
+        "Are a majority of the voters running, and do they reach each other?"
+    )
+    assert "LeaderId:             2 (does not answer)" in lines
+    assert "MaxFollowerLag:       unknown" in lines
+
+
+def test_a_leader_that_hears_of_no_majority_is_none() -> None:
+    found = msgspec.structs.replace(_status(answered_by=2), heard_age_ms=12_000)
+    (first, *_) = lines_of(found, Parts(status=True, replication=False))
+    assert first.startswith("No majority: node 2 leads epoch 7, and heard of no majority for 12.0 s.")
+
+
+def test_a_leader_that_is_heard_is_shown_without_a_complaint() -> None:
+    for answered_by, heard_age_ms in ((2, None), (2, 300), (1, 300)):
+        found = msgspec.structs.replace(_status(answered_by=answered_by), heard_age_ms=heard_age_ms)
+        lines = lines_of(found, Parts(status=True, replication=False))
+        assert lines[0].startswith("ClusterId:")
+        assert "LeaderId:             2" in lines
+        assert (lines[-1].startswith("Answered by node 1: the leader, node 2, would know")) is (answered_by == 1)
 
 
 def test_without_a_leader_the_command_fails(capsys: pytest.CaptureFixture[str]) -> None:
@@ -155,8 +183,13 @@ def test_without_a_leader_the_command_fails(capsys: pytest.CaptureFixture[str]) 
             assert await asyncio.to_thread(kraft, words) == 1
             shown = capsys.readouterr()
             assert "none known" in shown.out
-            assert shown.err.startswith("kraft: no leader is known: node 7, which answered, knows none in epoch 3.")
+            complaint = "no leader is known: node 7, which answered, knows none in epoch 3."
+            assert shown.out.startswith(complaint.replace("no", "No", 1))
             assert await asyncio.to_thread(kraft, (*words, "-o", "json")) == 1
-            assert json.loads(capsys.readouterr().out)["status"]["LeaderId"] == -1
+            shown = capsys.readouterr()
+            assert json.loads(shown.out)["status"]["LeaderId"] == -1
+            assert shown.err.startswith(f"kraft: {complaint}")
+            assert await asyncio.to_thread(kraft, ("quorum", "health", *words[2:])) == 1
+            assert capsys.readouterr().out.startswith(f"Not healthy: {complaint}")
 
     run(main())

@@ -1,0 +1,77 @@
+"""`kraft quorum health`: one line and an exit status, for cron and probes.
+
+Decides: when a quorum is healthy: a leader answers, and a majority of the voters follow it. Must not know: how the
+leader was found.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from metadata_log.voters import majority_of
+from quorum.cli.quorum_output import problem_of
+
+if TYPE_CHECKING:
+    from quorum.client.quorum_status import QuorumStatus, ReplicaStatus
+
+HEARD_MS: Final = 10_000
+"""A voter whose last Fetch is older does not follow; an idle one fetches every half second."""
+
+
+def health_of(found: QuorumStatus, *, every_voter: bool) -> dict[str, object]:
+    """Return the verdict as fields: `healthy`, `problem` (None: healthy), and what it rests on; None: not known.
+
+    `every_voter`: a voter that does not follow is a problem, also beside a majority.
+    """
+    following = _following(found) if found.is_from_leader else None
+    return {
+        "healthy": (problem := _problem(found, following, every_voter=every_voter)) is None,
+        "problem": problem,
+        "leader_id": found.leader_id if found.is_led else None,
+        "leader_epoch": found.leader_epoch,
+        "voters": len(found.voters),
+        "voters_following": None if following is None else len(following),
+        "max_follower_lag": _farthest(found) if found.is_from_leader else None,
+        "answered_by": found.answered_by,
+    }
+
+
+def line_of(found: QuorumStatus, verdict: dict[str, object]) -> str:
+    """Return the verdict as one line."""
+    if verdict["problem"] is not None:
+        return f"Not healthy: {verdict['problem']}"
+    leads = f"Healthy: node {found.leader_id} leads epoch {found.leader_epoch}"
+    if not found.is_from_leader:
+        return f"{leads}, which node {found.answered_by} follows; the leader itself does not answer here."
+    lag = verdict["max_follower_lag"]
+    behind = "" if lag is None else f", at most {lag} record{'' if lag == 1 else 's'} behind"
+    return f"{leads}; {verdict['voters_following']} of {verdict['voters']} voters follow{behind}."
+
+
+def _problem(found: QuorumStatus, following: list[ReplicaStatus] | None, *, every_voter: bool) -> str | None:
+    if (problem := problem_of(found)) is not None:
+        return problem
+    if following is None:
+        return "the leader does not answer here, and it alone knows of every voter." if every_voter else None
+    silent = [each for each in found.voters if each not in following]
+    names = ", ".join(str(each.replica.node_id) for each in silent)
+    if len(following) < majority_of(len(found.voters)):
+        return (
+            f"no majority: {len(following)} of {len(found.voters)} voters follow node {found.leader_id}, not {names}."
+        )
+    if silent and every_voter:
+        return f"of {len(found.voters)} voters, {names} did not fetch within {HEARD_MS // 1000} s."
+    return None
+
+
+def _following(found: QuorumStatus) -> list[ReplicaStatus]:
+    """Return the voters that fetched lately, and the leader, by the leader's own clock."""
+    newest_ms = max((each.last_fetch_timestamp_ms for each in found.voters), default=-1)
+    return [each for each in found.voters if each.last_fetch_timestamp_ms >= max(newest_ms - HEARD_MS, 0)]
+
+
+def _farthest(found: QuorumStatus) -> int | None:
+    if found.leader is None:
+        return None
+    ends = [each.log_end_offset for each in found.voters if each.log_end_offset >= 0]
+    return max((max(0, found.leader.log_end_offset - end) for end in ends), default=None)
