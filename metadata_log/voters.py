@@ -292,10 +292,10 @@ class VoterHistory(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return self if len(kept) == len(self.entries) else VoterHistory(entries=kept)
 
 
-def parse_voter(text: str) -> Voter:
+def parse_voter(text: str, listener: str = CONTROLLER_LISTENER) -> Voter:
     """A voter written `id@host:port[/grpc-port]:directory-id`; an IPv6 host stands in brackets.
 
-    The port is its CONTROLLER listener's; with a second one it has a GRPC listener on the same host.
+    The port is that of the `listener` for Kafka's protocol; with a second one it has a GRPC listener on the same host.
 
     Raises:
         InvalidVoterError: naming what is wrong.
@@ -313,7 +313,7 @@ def parse_voter(text: str) -> Voter:
     if is_reserved_directory_id(directory_id):
         raise InvalidVoterError(f"{text!r}: {match['directory']} is reserved and no directory's id")
     host = match["host"].strip("[]")
-    ports = [(CONTROLLER_LISTENER, match["port"])] + ([(GRPC_LISTENER, match["grpc"])] if match["grpc"] else [])
+    ports = [(listener, match["port"])] + ([(GRPC_LISTENER, match["grpc"])] if match["grpc"] else [])
     for _, port in ports:
         if not 0 < int(port) < 1 << 16:
             raise InvalidVoterError(f"{text!r}: {port} is not a port")
@@ -323,13 +323,13 @@ def parse_voter(text: str) -> Voter:
     )
 
 
-def parse_voters(text: str) -> VoterSet:
+def parse_voters(text: str, listener: str = CONTROLLER_LISTENER) -> VoterSet:
     """A comma separated list of voters.
 
     Raises:
         InvalidVoterError: one is none, or two share a node id or a directory id, or two listeners an address.
     """
-    voters = VoterSet.of(parse_voter(part.strip()) for part in text.split(","))
+    voters = VoterSet.of(parse_voter(part.strip(), listener) for part in text.split(","))
     directories = [voter.key.directory_id for voter in voters]
     if len(set(directories)) != len(directories):
         raise InvalidVoterError(f"{text!r}: two voters have the same directory id")
@@ -356,8 +356,8 @@ def _check_addresses(voters: VoterSet) -> None:
 
 def format_voter(voter: Voter) -> str:
     """`id@host:port[/grpc-port]:directory-id`, as `parse_voter` reads it."""
-    controller = voter.endpoint(CONTROLLER_LISTENER) or next(iter(voter.endpoints), None)
     grpc = voter.endpoint(GRPC_LISTENER)
+    controller = voter.endpoint(CONTROLLER_LISTENER) or next((at for at in voter.endpoints if at != grpc), grpc)
     where = f"{_bracketed(controller.host)}:{controller.port}" if controller else "?:0"
     return f"{voter.key.node_id}@{where}{f'/{grpc.port}' if grpc else ''}:{id_text(voter.key.directory_id)}"
 

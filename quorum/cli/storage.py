@@ -21,7 +21,7 @@ from metadata_log.records.levels import (
 )
 from metadata_log.records.levels import parse_metadata_version as parse_release
 from metadata_log.storage.formatter import LogDirectory, format_directory
-from metadata_log.voters import InvalidVoterError, Voter, VoterSet, parse_voters
+from metadata_log.voters import CONTROLLER_LISTENER, InvalidVoterError, Voter, VoterSet, parse_voters
 from quorum.cli import audit
 from quorum.cli.errors import FAILED, say, wrong_use
 from quorum.cli.option_values import check_cluster_id
@@ -184,7 +184,7 @@ def _voters(
         )
     if initial is not None:
         try:
-            return parse_voters(initial)
+            return parse_voters(initial, next(iter(settings.kafka_listener_names), CONTROLLER_LISTENER))
         except InvalidVoterError as error:
             raise wrong_use(f"--initial-controllers: {error}") from error
     key = ReplicaKey(node_id=NodeId(settings.node_id), directory_id=own)

@@ -17,7 +17,7 @@ import uvloop
 
 from metadata_log.files.os_files import OsFiles
 from metadata_log.ids import Uuid
-from metadata_log.voters import CONTROLLER_LISTENER, GRPC_LISTENER, Endpoint
+from metadata_log.voters import GRPC_LISTENER, Endpoint
 from quorum.controller.authorizer import Authorizer
 from quorum.controller.config import ControllerConfig
 from quorum.node.config.door_limits import shares_of_this_process
@@ -72,7 +72,7 @@ async def serve(config: NodeConfig, *, config_path: str = "", watcher: Watcher |
     log = structlog.get_logger().bind(node_id=config.node_id)
     for warning in opened.recovery.warnings:
         log.warning("log recovered", what=warning)
-    network = PeerNetwork(config.inter_controller_listener_name)
+    network = PeerNetwork(config.inter_controller_listener_name, next(iter(config.kafka_listener_names), None))
     leaders = LeaderWatcher()
     monitoring = Monitoring(config.node_id, leaders, *([] if watcher is None else [watcher]))
     driver = make_driver(opened, config, network, monitoring)
@@ -175,10 +175,10 @@ async def _listen_kafka(
     refusals: Refusals,
     large: LargeRequests,
 ) -> None:
-    """Open every CONTROLLER listener's door; each tells a gRPC client the advertised GRPC address."""
+    """Open the door of every listener for Kafka's protocol; each tells a gRPC client the advertised GRPC address."""
     told = next(endpoint for endpoint in config.advertised_listeners if endpoint.name == GRPC_LISTENER)
     for endpoint in config.listeners:
-        if endpoint.name == CONTROLLER_LISTENER:
+        if endpoint.name in config.kafka_listener_names:
             doors.append(await listen_kafka(endpoint, driver, config.node_id, told, limits, refusals, large))
 
 

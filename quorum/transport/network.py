@@ -1,9 +1,10 @@
 """The node's network port: gRPC to who has a GRPC listener, Kafka's protocol to everybody else; or, where the node is
 configured so, the other way round.
 
-Decides: which of the two a request takes. A voter's entry names its listeners; a leader that was learnt of by Kafka's
-protocol may have told its CONTROLLER one alone. A bootstrap server and a static voter are an address without a name:
-there it is looked what is spoken (`protocol_finder`). Must not know: either protocol.
+Decides: which of the two a request takes. Every listener but GRPC speaks Kafka's protocol, whatever its name. A voter's
+entry names its listeners; a leader that was learnt of by Kafka's protocol may have told its listener for that alone. A
+bootstrap server and a static voter are an address without a name: `protocol_finder` looks what is spoken there.
+Must not know: either protocol.
 """
 
 from __future__ import annotations
@@ -19,27 +20,29 @@ from quorum.transport.kafka.network import KafkaNetwork
 from quorum.transport.protocol_finder import ProtocolFinder
 
 _UNNAMED: Final = ""
-_GRPC_FIRST: Final = (GRPC_LISTENER, CONTROLLER_LISTENER, _UNNAMED)
-_KAFKA_FIRST: Final = (CONTROLLER_LISTENER, GRPC_LISTENER, _UNNAMED)
 
 
 def _first_of(names: tuple[str, ...], endpoints: tuple[Endpoint, ...]) -> Endpoint | None:
-    """Where a node is asked."""
+    """Return where a node is asked: at one of these names, in their order, else at any other name, else unnamed."""
     for name in names:
         for endpoint in endpoints:
             if endpoint.name == name:
                 return endpoint
-    return None
+    return next((endpoint for endpoint in endpoints if endpoint.name != _UNNAMED), next(iter(endpoints), None))
 
 
 class PeerNetwork:
     """Implements `quorum.node.core.ports.Network`. All calls are made from the loop's thread; `close` ends it."""
 
-    def __init__(self, among_controllers: str = GRPC_LISTENER) -> None:
-        """`among_controllers`: the listener of another replica that is asked where it has both."""
-        self._names = _KAFKA_FIRST if among_controllers == CONTROLLER_LISTENER else _GRPC_FIRST
+    def __init__(self, among_controllers: str = GRPC_LISTENER, kafka_listener: str | None = None) -> None:
+        """`among_controllers`: the listener of another replica that is asked where it has both. `kafka_listener`: the
+        name under which controllers here speak Kafka's protocol, if they do."""
+        self._is_kafka_first = among_controllers != GRPC_LISTENER
+        kafkas = among_controllers if self._is_kafka_first else kafka_listener or CONTROLLER_LISTENER
+        self._grpc_first = (GRPC_LISTENER, kafkas)
+        self._names = (kafkas, GRPC_LISTENER) if self._is_kafka_first else self._grpc_first
         self._grpc = GrpcNetwork()
-        self._kafka = KafkaNetwork()
+        self._kafka = KafkaNetwork(kafkas)
         self._finder = ProtocolFinder()
         self._replies = _FailuresNoted(self._finder)
 
@@ -48,7 +51,7 @@ class PeerNetwork:
         self._replies.node = replies
         self._grpc.attach(self._replies)
         self._kafka.attach(self._replies)
-        if self._names is _KAFKA_FIRST:
+        if self._is_kafka_first:
             self._kafka.load()
 
     def send(self, request: OutgoingRequest) -> None:
@@ -57,7 +60,7 @@ class PeerNetwork:
         if at is None or at.name == GRPC_LISTENER:
             self._grpc.send(request)
             return
-        if at.name == CONTROLLER_LISTENER:
+        if at.name != _UNNAMED:
             self._kafka.send(request, at)
             return
         node_id, correlation = request.destination.node_id, request.correlation
@@ -71,11 +74,11 @@ class PeerNetwork:
 
     def send_to_controller(self, call: ControllerCall) -> None:
         """Send to a controller's door; the answer, or None, is reported in a later turn."""
-        at, replies = _first_of(_GRPC_FIRST, call.destination.endpoints), self._replies
+        at, replies = _first_of(self._grpc_first, call.destination.endpoints), self._replies
         if at is None or at.name == GRPC_LISTENER:
             self._grpc.send_to_controller(call)
             return
-        if at.name == CONTROLLER_LISTENER:
+        if at.name != _UNNAMED:
             self._kafka.send_to_controller(call, at)
             return
         self._finder.find(

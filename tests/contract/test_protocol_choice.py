@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 
+import msgspec
 import pytest
 
 from metadata_log.ids import METADATA_TOPIC_ID
 from metadata_log.voters import Endpoint
 from quorum.api import RegisterController, RegisterControllerResponse
 from quorum.api.calls import ClientAnswer
+from quorum.api.raft_messages import FetchResponse
 from quorum.node.core.ports import ControllerCall, OutgoingRequest
 from quorum.raft.ready import Destination
 from quorum.transport.network import PeerNetwork
@@ -57,6 +59,42 @@ class TestWhichProtocol:
                 replies.responses.clear()
                 outgoing = outgoing_to(port, 2, fetch(3), name="GRPC")
                 await self._ask(network, replies, node, outgoing)
+
+        run(main())
+
+    def test_kafkas_at_a_listener_of_any_other_name(self) -> None:
+        async def main() -> None:
+            node = ScriptedNode()
+            async with kafka_door(node) as door, peer_network() as (network, replies):
+                await self._ask(network, replies, node, outgoing_to(door.port, 1, fetch(3), name="CONTROLPLANE-9090"))
+
+        run(main())
+
+    def test_the_controllers_own_name_comes_before_another_of_kafkas_protocol(self) -> None:
+        async def main() -> None:
+            node = ScriptedNode()
+            async with kafka_door(node) as door, peer_network("PLANE") as (network, replies):
+                nobody = [Endpoint(name=name, host="127.0.0.1", port=1) for name in ("GRPC", "CONTROLLER", "")]
+                plane = Endpoint(name="PLANE", host="127.0.0.1", port=door.port)
+                await self._ask(network, replies, node, _moved(outgoing_to(1, 1, fetch(3)), (*nobody, plane)))
+
+        run(main())
+
+    @pytest.mark.parametrize(("asked", "named"), [("CONTROLPLANE-9090", "CONTROLPLANE-9090"), ("", "PLANE")])
+    def test_a_leader_is_named_by_the_listener_that_was_asked(self, asked: str, named: str) -> None:
+        """An answer of Kafka's protocol holds no name, and brokers hear of a leader under that name alone."""
+
+        async def main() -> None:
+            node = ScriptedNode()
+            async with kafka_door(node) as door, peer_network("PLANE") as (network, replies):
+                network.send(outgoing_to(door.port, 1, fetch(3), name=asked))
+                await until(lambda: node.peers, what="the request at the node")
+                leader = (Endpoint(name="CONTROLLER", host="c7.example", port=9093),)
+                node.answer_peer(max(node.peers), msgspec.structs.replace(fetched(3), leader_endpoints=leader))
+                await until(lambda: replies.responses, what="the answer")
+                answer = replies.responses[0][2]
+                assert isinstance(answer, FetchResponse)
+                assert answer.leader_endpoints == (Endpoint(name=named, host="c7.example", port=9093),)
 
         run(main())
 

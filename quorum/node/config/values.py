@@ -170,17 +170,6 @@ def principal_set(value: str) -> frozenset[str]:
     return principals
 
 
-def one_of(*values: str) -> Callable[[str], str]:
-    """What parses one of these words."""
-
-    def parse(value: str) -> str:
-        if value not in values:
-            raise ConfigError(f"write {' or '.join(values)}")
-        return value
-
-    return parse
-
-
 def authorizer_class(value: str) -> str:
     """The one class that stands for the rules that are known here; nothing for none."""
     if value not in ("", STANDARD_AUTHORIZER):

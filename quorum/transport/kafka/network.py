@@ -1,10 +1,10 @@
-"""The outgoing side over Kafka's protocol: requests to Java controllers, or to the CONTROLLER listener of ours.
+"""The outgoing side over Kafka's protocol: requests to Java controllers, or to ours at their listener for it.
 
-Decides: which connection a request takes. There are three to a peer: for Fetches, which may be parked there, for
-elections, and for what changes the voters: a node of Kafka's takes one request of a connection at a time. Must not
-know: Raft, and whether to ask again.
+Decides: which connection a request takes, and the name of the leader's endpoint in an answer. A peer has three:
+for Fetches, which may be parked there, for elections, and for what changes the voters: a node of Kafka's takes one
+request of a connection at a time. Must not know: Raft, and whether to ask again.
 
-kio is imported when the first request leaves, or by `load`. A controller with a listener CONTROLLER has it by then, and
+kio is imported when the first request leaves, or by `load`. A controller with a listener for it has it by then, and
 an agent of a quorum of our own never needs it; one of a quorum of Kafka's does nothing else for 0.4 s, once.
 """
 
@@ -14,9 +14,10 @@ import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
+import msgspec
 import structlog
 
-from metadata_log.voters import Endpoint
+from metadata_log.voters import CONTROLLER_LISTENER, Endpoint
 from quorum.api.calls import ClientAnswer, PeerResponse
 from quorum.api.raft_messages import (
     BeginQuorumEpochRequest,
@@ -68,7 +69,9 @@ class _Peer:
 class KafkaNetwork:
     """As `quorum.node.core.ports.Network`, to one endpoint. Loop thread only; `close` ends it."""
 
-    def __init__(self) -> None:
+    def __init__(self, listener: str = CONTROLLER_LISTENER) -> None:
+        """`listener`: the name of other nodes' listener for this protocol, where an address has no name."""
+        self._listener = listener
         self._peers: dict[tuple[str, int], _Peer] = {}
         self._replies: Replies | None = None
         self._closing: set[asyncio.Task[None]] = set()
@@ -84,11 +87,12 @@ class KafkaNetwork:
     def send(self, outgoing: OutgoingRequest, at: Endpoint) -> None:
         """Send to that endpoint; the answer or the failure is reported in a later turn."""
         replies, node_id, correlation = self._attached, outgoing.destination.node_id, outgoing.correlation
+        listener = at.name or self._listener
 
         def on_answer(response: PeerResponse | ClientAnswer) -> None:
             if isinstance(response, ClientAnswer):
                 raise TypeError("a replica answers as a controller does")
-            replies.on_peer_response(node_id, correlation, response)
+            replies.on_peer_response(node_id, correlation, _named(response, listener))
 
         def on_failure(disconnected: bool) -> None:
             replies.on_peer_failure(node_id, correlation, disconnected=disconnected)
@@ -144,6 +148,15 @@ class KafkaNetwork:
                 self._closing.add(task)
                 task.add_done_callback(self._closing.discard)
                 return
+
+
+def _named(response: PeerResponse, listener: str) -> PeerResponse:
+    """Return the response with the leader's endpoint under the name of the listener that was asked: none is told."""
+    endpoints = getattr(response, "leader_endpoints", ())
+    if all(at.name == listener for at in endpoints):
+        return response
+    named = tuple(msgspec.structs.replace(at, name=listener) for at in endpoints)
+    return msgspec.structs.replace(response, leader_endpoints=named)
 
 
 def _pending(

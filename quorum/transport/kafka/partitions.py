@@ -34,7 +34,7 @@ def answered_partition(topics: Sequence[Any], field: str, ours: object) -> Any:
 def place_among(nodes: tuple[Any, ...], node_id: int) -> tuple[Endpoint, ...]:
     """Where a node is reached, of an answer's node endpoints; empty when it is not told.
 
-    They have no name: they are of the listener on which was asked, and ours for Kafka's protocol has one name only.
+    They have no name in the answer: they are of the listener that was asked, whose name `KafkaNetwork` puts there.
     """
     return tuple(
         Endpoint(name=CONTROLLER_LISTENER, host=node.host, port=node.port) for node in nodes if node.node_id == node_id

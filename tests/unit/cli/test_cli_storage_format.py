@@ -66,3 +66,20 @@ def test_two_voters_at_one_address_are_refused(tmp_path: Path, capsys: Capture) 
     assert formatted(tmp_path, f"1@c1:9093/9094:{OWN},2@c1:9093/9095:{OTHER}") == 2
     assert "c1:9093 is the address of CONTROLLER of voter 1 and of CONTROLLER of voter 2" in capsys.readouterr().err
     assert not (tmp_path / "data").exists()
+
+
+OTHER_NAME = {
+    "listeners": "CONTROLPLANE-9090://c1:9093,GRPC://c1:9094",
+    "controller_listener_names": "CONTROLPLANE-9090,GRPC",
+}
+
+
+def test_the_first_voters_have_the_listeners_names_of_the_file(tmp_path: Path, capsys: Capture) -> None:
+    assert formatted(tmp_path, f"1@c1:9999/9094:{OWN},{SECOND}", **OTHER_NAME) == 2
+    assert "has CONTROLPLANE-9090://c1:9999, but by" in capsys.readouterr().err
+    assert formatted(tmp_path, f"1@c1:9093/9094:{OWN},{SECOND}", **OTHER_NAME) == 0
+    capsys.readouterr()
+    assert run(["log", "dump", str(tmp_path / "data")]) == 0
+    said = capsys.readouterr().out
+    assert said.count("CONTROLPLANE-9090") == 2
+    assert '"CONTROLLER"' not in said

@@ -107,7 +107,7 @@ def test_each_required_key_is_missed_by_name(key: str) -> None:
 
 WRONG = [
     ("process.roles", "leader", r"'leader' is no role: write controller or broker"),
-    ("process.roles", "broker,controller", r"a node has one role here"),
+    ("process.roles", " , ", r"a node has one role here: run the two apart"),
     ("process.roles", "broker", r"controller\.quorum\.bootstrap\.servers is missing"),
     ("node.id", "one", r"node\.id=one: it is not a whole number"),
     ("node.id", "-1", r"node\.id=-1: it is out of bounds"),
@@ -120,6 +120,16 @@ WRONG = [
     ("advertised.listeners", "OTHER://h:1", r"has no listener of that name"),
     ("advertised.listeners", "GRPC://0.0.0.0:9094", r"nobody can connect to GRPC://0\.0\.0\.0:9094"),
     ("controller.listener.names", "SSL", r"there is no listener SSL"),
+    (
+        "controller.listener.names",
+        "GRPC",
+        r"nothing would listen at CONTROLLER://c1:9093: add CONTROLLER",
+    ),
+    (
+        "listeners",
+        "PLANE://h:1,GRPC://h:2",
+        r"nothing would listen at PLANE://h:1: add PLANE to",
+    ),
     ("listener.security.protocol.map", "GRPC:SSL", r"SSL for GRPC is not supported: only PLAINTEXT"),
     ("listener.security.protocol.map", "GRPC", r"'GRPC' is not LISTENER:PROTOCOL"),
     ("listener.security.protocol.map", "GRPC:TLS", r"'TLS' for GRPC is not a protocol"),

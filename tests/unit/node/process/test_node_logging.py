@@ -216,12 +216,13 @@ def test_each_plaintext_listener_that_other_hosts_reach_is_warned_of(
 ) -> None:
     stream = io.StringIO()
     configure_logging(as_json=True, stream=stream)
+    names = ("CONTROLLER", "GRPC") if role == "controller" else ("GRPC",)
     properties = {
         "process.roles": role,
         "node.id": "1",
         "listeners": listeners,
-        "advertised.listeners": "GRPC://c1.example:9094",
-        "controller.listener.names": "GRPC",
+        "advertised.listeners": ",".join(f"{name}://{name}.example:9094" for name in names),
+        "controller.listener.names": ",".join(names),
         "log.dirs": "/d",
         "controller.quorum.bootstrap.servers": "c1.example:9094",
     }

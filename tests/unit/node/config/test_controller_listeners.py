@@ -1,0 +1,94 @@
+"""Listeners with names of their own, and the addresses of those that have none in the file."""
+
+from __future__ import annotations
+
+import pytest
+
+from quorum.node.config.node_config import NodeConfig, config_of
+from quorum.node.config.values import ConfigError
+
+PLANE = "CONTROLPLANE-9090"
+OTHER_NAME = {
+    "process.roles": "controller",
+    "node.id": "1",
+    "listeners": f"{PLANE}://127.0.0.1:9090,GRPC://127.0.0.1:9094",
+    "controller.listener.names": f"{PLANE},GRPC",
+    "listener.security.protocol.map": f"{PLANE}:PLAINTEXT,GRPC:PLAINTEXT",
+    "controller.quorum.bootstrap.servers": "127.0.0.1:9094",
+    "log.dirs": "data",
+}
+VOTERS = "1@c1.example:9093,2@c2.example:9093,3@c3.example:9093"
+STATIC = {
+    "process.roles": "controller",
+    "node.id": "1",
+    "controller.quorum.voters": VOTERS,
+    "listeners": "CONTROLLER://:9093,GRPC://:9094",
+    "controller.listener.names": "CONTROLLER,GRPC",
+    "log.dirs": "data",
+}
+
+
+def advertised(properties: dict[str, str]) -> list[str]:
+    return [str(at) for at in config_of(properties).advertised_listeners]
+
+
+def other_name(**changes: str) -> NodeConfig:
+    return config_of({**OTHER_NAME, **{key.replace("_", "."): value for key, value in changes.items()}})
+
+
+def test_every_controller_listener_but_grpc_speaks_kafkas_protocol() -> None:
+    assert other_name().kafka_listener_names == (PLANE,)
+    two = other_name(
+        listeners=f"CONTROLLER://h:1,{PLANE}://h:2,GRPC://h:3", controller_listener_names=f"GRPC,{PLANE},CONTROLLER"
+    )
+    assert two.kafka_listener_names == (PLANE, "CONTROLLER")
+    assert {at.name for at in two.controller_endpoints} == {"GRPC", PLANE, "CONTROLLER"}
+
+
+def test_controllers_ask_one_another_at_a_name_that_they_have() -> None:
+    assert other_name(inter_controller_listener_name=PLANE).inter_controller_listener_name == PLANE
+    with pytest.raises(ConfigError, match=f"name=CONTROLLER: write GRPC or {PLANE}"):
+        other_name(inter_controller_listener_name="CONTROLLER")
+
+
+def test_a_broker_has_no_listener_of_the_controllers() -> None:
+    with pytest.raises(ConfigError, match=f"a broker has no {PLANE} listener: remove it"):
+        other_name(process_roles="broker")
+
+
+def test_a_static_voters_entry_is_its_address() -> None:
+    assert advertised(STATIC) == ["CONTROLLER://c1.example:9093", "GRPC://c1.example:9094"]
+
+
+@pytest.mark.parametrize("entry", ["c1.example:19093", "[fd00::1]:19093"])
+def test_an_entry_with_another_port_is_the_address_of_the_first_listener_for_kafkas_protocol(entry: str) -> None:
+    host = entry.rpartition(":")[0]
+    static = {**STATIC, "listeners": "GRPC://:9094,CONTROLLER://0.0.0.0:9093", "controller.quorum.voters": f"1@{entry}"}
+    assert advertised(static) == [f"GRPC://{host}:9094", f"CONTROLLER://{entry}"]
+
+
+def test_an_entry_with_the_grpc_port_is_the_address_of_that_listener() -> None:
+    static = {**STATIC, "controller.quorum.voters": "1@c1.example:9094"}
+    assert advertised(static) == ["CONTROLLER://c1.example:9093", "GRPC://c1.example:9094"]
+
+
+def test_an_address_that_is_advertised_or_bound_comes_before_the_entry() -> None:
+    assert advertised({**STATIC, "advertised.listeners": "CONTROLLER://gate:19093"}) == [
+        "CONTROLLER://gate:19093",
+        "GRPC://c1.example:9094",
+    ]
+    bound = {**STATIC, "listeners": "CONTROLLER://10.0.0.1:9093,GRPC://:9094"}
+    assert advertised(bound) == ["CONTROLLER://10.0.0.1:9093", "GRPC://c1.example:9094"]
+
+
+def test_without_static_voters_an_address_is_wanted() -> None:
+    dynamic = {**STATIC, "controller.quorum.bootstrap.servers": "c1.example:9094"}
+    del dynamic["controller.quorum.voters"]
+    with pytest.raises(ConfigError, match=r"set advertised\.listeners to an address"):
+        config_of(dynamic)
+    assert advertised(
+        {**dynamic, "listeners": "CONTROLLER://c:1,GRPC://c:2", "advertised.listeners": "GRPC://g:3"}
+    ) == [
+        "GRPC://g:3",
+        "CONTROLLER://c:1",
+    ]
