@@ -23,7 +23,7 @@ from quorum.node.config.values import (
     name_list,
     one_listener,
     optional_integer,
-    path_list,
+    optional_paths,
     principal_set,
     protocol_map,
     text,
@@ -31,6 +31,7 @@ from quorum.node.config.values import (
 )
 
 PROCESS_ROLES: Final = "process.roles"
+LOG_DIRS: Final = "log.dirs"
 BYTES_BETWEEN_SNAPSHOTS: Final = "metadata.log.max.record.bytes.between.snapshots"
 _LARGEST_INT32: Final = (1 << 31) - 1
 _LARGEST_MS: Final = (1 << 53) - 1
@@ -64,7 +65,8 @@ KEYS: Final[Mapping[str, Key]] = {
     INTER_CONTROLLER: Key(field="inter_controller_listener_name", parse=text, default=GRPC_LISTENER),
     "inter.broker.listener.name": Key(field="inter_broker_listener_name", parse=text, default=""),
     "broker.rack": Key(field="rack", parse=text, default=""),
-    "log.dirs": Key(field="log_dirs", parse=path_list, default=None),
+    LOG_DIRS: Key(field="log_dirs", parse=optional_paths, default=""),
+    "log.dir": Key(field="log_dir", parse=optional_paths, default=""),
     "metadata.log.dir": Key(field="metadata_log_dir", parse=text, default=""),
     "metadata.log.segment.bytes": Key(
         field="segment_bytes", parse=integer(8 << 20, _LARGEST_INT32), default=str(1 << 30)

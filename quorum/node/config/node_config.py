@@ -20,7 +20,7 @@ from quorum.controller.config import Setting
 from quorum.controller.configs.defaults import BOOLEAN, LONG, PASSWORD, STRING
 from quorum.controller.tokens import TokenSettings
 from quorum.node.config.door_limits import DOOR_FIELDS, DoorLimits
-from quorum.node.config.keys import BYTES_BETWEEN_SNAPSHOTS, KEYS, PROCESS_ROLES, Key
+from quorum.node.config.keys import BYTES_BETWEEN_SNAPSHOTS, KEYS, LOG_DIRS, PROCESS_ROLES, Key
 from quorum.node.config.listeners import (
     INTER_CONTROLLER,
     Listeners,
@@ -74,6 +74,7 @@ class NodeConfig(msgspec.Struct, frozen=True, kw_only=True):
     inter_broker_listener_name: str
     rack: str | None
     log_dirs: tuple[str, ...]
+    """Of `log.dirs`, else of `log.dir`."""
     metadata_log_dir: str
     """The directory (one of `log.dirs`, or another) that holds `__cluster_metadata-0`."""
     bootstrap_servers: tuple[Endpoint, ...]
@@ -155,10 +156,24 @@ def config_of(properties: Mapping[str, str], *, source: str = "configuration") -
         ConfigError: naming source, key, value and what to do.
     """
     try:
+        _refuse_combined(properties)
         values = _parsed(properties)
         return _assembled({**values, "settings": _settings(properties)})
     except ConfigError as error:
         raise ConfigError(f"{source}: {error}") from error
+
+
+def _refuse_combined(properties: Mapping[str, str]) -> None:
+    """Refuse Kafka's combined mode before anything else of such a file, which is written for a broker too."""
+    given = properties.get(PROCESS_ROLES, "")
+    if {part.strip() for part in given.split(",")} == _ROLES:
+        raise ConfigError(
+            f"{PROCESS_ROLES}={given}: a node of both roles is not supported. Run two processes with a file each: "
+            "Kafka's broker with this file, process.roles=broker and its node.id; and this controller, with "
+            "process.roles=controller, a node.id that no broker has, another log.dirs, and the listeners "
+            "CONTROLLER and GRPC. Take the controller listener out of the broker's listeners, and let its "
+            "controller.quorum.bootstrap.servers name the controllers' CONTROLLER listeners"
+        )
 
 
 def _parsed(properties: Mapping[str, str]) -> dict[str, Any]:
@@ -202,6 +217,10 @@ def _assembled(values: dict[str, Any]) -> NodeConfig:
     log = LogConfig(
         segment_bytes=values.pop("internal_segment_bytes") or segment_bytes, segment_ms=values.pop("segment_ms")
     )
+    log_dirs = values["log_dirs"] or values["log_dir"]
+    if not log_dirs:
+        raise ConfigError(f"{LOG_DIRS} is missing: it must be set")
+    del values["log_dir"]
     names = controller_names(values["controller_listener_names"], values["listeners"])
     secret_key = values.pop("token_secret_key")
     tokens = {field: values.pop(f"token_{field}") for field in _TOKEN_FIELDS}
@@ -216,7 +235,8 @@ def _assembled(values: dict[str, Any]) -> NodeConfig:
                 **snapshots, or_as_the_newest=values["settings"][BYTES_BETWEEN_SNAPSHOTS].value is None
             ),
             "rack": values["rack"] or None,
-            "metadata_log_dir": values["metadata_log_dir"] or values["log_dirs"][0],
+            "log_dirs": log_dirs,
+            "metadata_log_dir": values["metadata_log_dir"] or log_dirs[0],
             "bootstrap_servers": values["bootstrap_servers"]
             or tuple(at for voter in values["static_voters"] for at in voter.endpoints),
             "advertised_listeners": _advertised(values, names),
@@ -252,7 +272,7 @@ def _check_roles(config: NodeConfig) -> None:
                 f"process.roles={','.join(config.roles)}: {role!r} is no role: write controller or broker"
             )
     if len(config.roles) != 1:
-        raise ConfigError(f"{PROCESS_ROLES}={','.join(config.roles)}: a node has one role here: run the two apart")
+        raise ConfigError(f"{PROCESS_ROLES}={','.join(config.roles)}: a node has one role here: write one of the two")
     if not config.is_controller and not config.bootstrap_servers:
         raise ConfigError("controller.quorum.bootstrap.servers is missing: an agent finds the controllers by it")
     if config.is_controller and len(config.static_voters) and config.node_id not in config.static_voters:

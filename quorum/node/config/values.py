@@ -73,6 +73,11 @@ def path_list(value: str) -> tuple[str, ...]:
     return _without_repeats(paths)
 
 
+def optional_paths(value: str) -> tuple[str, ...]:
+    """Return directories between commas, or none of an empty text; none stands twice."""
+    return path_list(value) if value else ()
+
+
 def listener_list(value: str) -> tuple[Endpoint, ...]:
     """`NAME://host:port` between commas; an empty host binds every interface; no name or port stands twice."""
     found = tuple(_listener(part.strip()) for part in value.split(",") if part.strip())

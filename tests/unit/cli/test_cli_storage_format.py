@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -83,3 +84,19 @@ def test_the_first_voters_have_the_listeners_names_of_the_file(tmp_path: Path, c
     said = capsys.readouterr().out
     assert said.count("CONTROLPLANE-9090") == 2
     assert '"CONTROLLER"' not in said
+
+
+def test_log_dir_is_formatted_where_there_is_no_log_dirs(tmp_path: Path, capsys: Capture) -> None:
+    assert formatted(tmp_path, f"1@c1:9093/9094:{OWN},{SECOND}", log_dirs="", log_dir=f"{tmp_path}/a,{tmp_path}/b") == 0
+    out = capsys.readouterr().out
+    assert [line.split()[1] for line in out.splitlines()] == [f"{tmp_path}/a", f"{tmp_path}/b"]
+    assert run(["storage", "info", "-c", str(tmp_path / "c1.properties"), "-o", "json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert [(row["directory"], row["node_id"]) for row in rows] == [(f"{tmp_path}/a", 1), (f"{tmp_path}/b", 1)]
+
+
+def test_a_combined_nodes_file_is_refused_with_what_to_do(tmp_path: Path, capsys: Capture) -> None:
+    assert formatted(tmp_path, f"1@c1:9093/9094:{OWN},{SECOND}", process_roles="broker,controller") == 1
+    said = capsys.readouterr().err
+    assert "Kafka's broker with this file, process.roles=broker and its node.id; and this controller, with" in said
+    assert not (tmp_path / "data").exists()

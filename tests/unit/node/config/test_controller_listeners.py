@@ -92,3 +92,29 @@ def test_without_static_voters_an_address_is_wanted() -> None:
         "GRPC://g:3",
         "CONTROLLER://c:1",
     ]
+
+
+def test_log_dir_is_taken_where_there_is_no_log_dirs() -> None:
+    one = {key: value for key, value in OTHER_NAME.items() if key != "log.dirs"} | {"log.dir": "/a,/b/"}
+    assert (config_of(one).log_dirs, config_of(one).metadata_log_dir) == (("/a", "/b"), "/a")
+    assert config_of({**one, "log.dirs": "/c"}).log_dirs == ("/c",)
+    with pytest.raises(ConfigError, match=r"log\.dir= , : name at least one directory"):
+        config_of({**one, "log.dir": " , "})
+    with pytest.raises(ConfigError, match=r"log\.dirs is missing: it must be set"):
+        config_of({key: value for key, value in one.items() if key != "log.dir"})
+
+
+@pytest.mark.parametrize("roles", ["broker,controller", "controller, broker"])
+def test_a_combined_node_is_refused_before_its_other_keys(roles: str) -> None:
+    """Such a file is written for Kafka's broker, too: each of its keys would be refused, one after the other."""
+    combined = {
+        "process.roles": roles,
+        "node.id": "1",
+        "listeners": "PLAINTEXT://:9092,CONTROLLER://:9093",
+        "controller.listener.names": "CONTROLLER",
+        "controller.quorum.voters": "1@localhost:9093",
+        "log.dirs": "data",
+        "num.network.threads": "3",
+    }
+    with pytest.raises(ConfigError, match=f"process.roles={roles}: a node of both roles is not supported. Run two"):
+        config_of(combined)

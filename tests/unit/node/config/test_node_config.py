@@ -107,7 +107,7 @@ def test_each_required_key_is_missed_by_name(key: str) -> None:
 
 WRONG = [
     ("process.roles", "leader", r"'leader' is no role: write controller or broker"),
-    ("process.roles", " , ", r"a node has one role here: run the two apart"),
+    ("process.roles", " , ", r"a node has one role here: write one of the two"),
     ("process.roles", "broker", r"controller\.quorum\.bootstrap\.servers is missing"),
     ("node.id", "one", r"node\.id=one: it is not a whole number"),
     ("node.id", "-1", r"node\.id=-1: it is out of bounds"),
