@@ -1,4 +1,4 @@
-"""Which records of a log software of another metadata.version could not read.
+"""Which records of a log software of another metadata.version could not read, and whose registration bars that level.
 
 Decides: what is unreadable at a level: by type and version, and by the features that its controllers can run. Must not
 know: files. A level is taken to read exactly what it may write; software of a release often reads more than the level
@@ -14,12 +14,15 @@ import msgspec
 from metadata_log.acl_hosts import is_range
 from metadata_log.errors import UnknownRecordError
 from metadata_log.format.batch import batch_records, batch_values
+from metadata_log.image import MetadataImage
+from metadata_log.image.cluster import SupportedFeature
 from metadata_log.image.features import KRAFT_VERSION
 from metadata_log.records import (
     AccessControlEntryRecord,
     FeatureLevelRecord,
     KRaftVersionRecord,
     MetadataRecord,
+    VotersRecord,
     control_or_newer,
     decode_versioned,
     is_writable,
@@ -30,6 +33,7 @@ from metadata_log.records.levels import (
     ACL_RANGES_LEVEL,
     BOOTSTRAP_IN_CHECKPOINT_LEVEL,
     FEATURE_NAME,
+    UNREGISTER_CONTROLLER_LEVEL,
     UnknownLevelError,
     metadata_version,
 )
@@ -45,6 +49,47 @@ class Unreadable(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     type: str
     version: int | None
     reason: str
+
+
+class Registered(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A registration of a node that says it cannot run a level of metadata.version."""
+
+    node_id: int
+    is_controller: bool
+    is_voter: bool | None
+    """None where the log does not name the voters."""
+    least: int
+    most: int
+    is_removable: bool
+    """There is a command that removes it: a controller's from 4.4-IV2 on, a broker's at every level."""
+
+
+def registrations_without(level: int, image: MetadataImage, voters: VotersRecord | None) -> Iterator[Registered]:
+    """Yield the registrations whose metadata.version cannot be `level`: controllers, then brokers, by node id."""
+    finalised = image.features.metadata_version or 0
+    voting = None if voters is None else {voter.voter_id for voter in voters.voters}
+    for node_id, controller in sorted(image.cluster.controllers.items()):
+        least, most = _range_of(controller.supported_features)
+        if not least <= level <= most:
+            yield Registered(
+                node_id=node_id,
+                is_controller=True,
+                is_voter=None if voting is None else node_id in voting,
+                least=least,
+                most=most,
+                is_removable=finalised >= UNREGISTER_CONTROLLER_LEVEL,
+            )
+    for node_id, broker in sorted(image.cluster.brokers.items()):
+        least, most = _range_of(broker.supported_features)
+        if not least <= level <= most:
+            yield Registered(
+                node_id=node_id, is_controller=False, is_voter=False, least=least, most=most, is_removable=True
+            )
+
+
+def _range_of(features: Iterable[SupportedFeature]) -> tuple[int, int]:
+    found = next((each for each in features if each.name == FEATURE_NAME), None)
+    return (0, 0) if found is None else (found.min_version, found.max_version)
 
 
 def unreadable_records(

@@ -18,8 +18,10 @@ from quorum.cli.output import RowFormat, RowOutput, show_rows, table_lines
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from metadata_log.records.levels import MetadataVersion
     from metadata_log.storage.segment import LocatedBatch
-    from metadata_log.tools.read.history import LogHistory
+    from metadata_log.tools.features import Registered
+    from metadata_log.tools.read.history import LogHistory, State
     from quorum.client.client import Client
 
 app = typer.Typer(no_args_is_help=True, epilog="Example:  kraft features check /var/lib/kafka/data --target 3.9")
@@ -84,6 +86,7 @@ def check(
 ) -> None:
     """List the records that software at the target metadata.version could not read, in segments and checkpoints.
 
+    Standard error names each registration that does not support the target, and the command that removes it.
     Offsets in a checkpoint count from 0. Reads only and takes no lock.
     Exit status 0: it could read all of them. 1: it could not, or not all could be looked at. 2: there is no such level.
     """
@@ -98,8 +101,8 @@ def check(
         raise wrong_use(f"--target: {level} is of a later release, whose records are not known here")
     found, missed = past_removals(lambda: _unreadable(list(map(_or_first_checkpoint, paths)), level.level))
     rows = [one.row for one in found]
-    for miss in missed:
-        say(f"kraft: {miss}")
+    for line in (*missed, *past_removals(lambda: _registrations(paths, level))):
+        say(f"kraft: {line}")
     everything = "every record" if not missed else "every record that is seen here, which is not all"
     show_rows(output, _COLUMNS, rows, empty=f"{level} can read {everything}.")
     if rows and output is RowFormat.TABLE:
@@ -110,6 +113,47 @@ def check(
         raise CliError(f"{level} could not read {_total(found)}")
     if missed:
         raise typer.Exit(FAILED)
+
+
+def _registrations(paths: list[Path], target: MetadataVersion) -> list[str]:
+    """Name the registered nodes that do not support the target, as the newest copy of each cluster's log has them."""
+    from metadata_log.errors import MetadataLogError  # noqa: PLC0415  (not needed for help)
+    from metadata_log.tools.features import registrations_without  # noqa: PLC0415
+    from metadata_log.tools.replicas.hashes import histories_and_problems  # noqa: PLC0415
+
+    newest: dict[str | None, State] = {}
+    for _, history in histories_and_problems(list(map(_or_first_checkpoint, paths)))[0]:
+        try:
+            state, cluster = history.state_at(), _cluster_of(history)
+        except (MetadataLogError, OSError):
+            continue  # the listing of records says what is wrong with it
+        if cluster not in newest or newest[cluster].end < state.end:
+            newest[cluster] = state
+    return [
+        _barring(one, target)
+        for state in newest.values()
+        for one in registrations_without(target.level, state.image, state.quorum.voters)
+    ]
+
+
+def _barring(one: Registered, target: MetadataVersion) -> str:
+    """Say what the registration bars, and what to do about it."""
+    what = f"is registered with metadata.version {one.least} to {one.most}, without {target} ({target.level})"
+    if not one.is_controller:
+        return (
+            f"broker {one.node_id} {what}: upgrade it, or, if it is gone for good, remove its registration: "
+            f"kafka-cluster.sh unregister --bootstrap-controller HOST:PORT --id {one.node_id}"
+        )
+    if one.is_voter:
+        return f"controller {one.node_id}, a voter, {what}: upgrade it first"
+    remove = f"kraft quorum unregister-controller --bootstrap-controller HOST:PORT --controller-id {one.node_id}"
+    who = f"controller {one.node_id}" + (", which does not vote," if one.is_voter is False else "")
+    if one.is_removable:
+        return f"{who} {what}: upgrade it, or, if it is gone for good, remove its registration: {remove}"
+    return (
+        f"{who} {what}: upgrade it. If it is gone for good, it bars nothing once it was silent for "
+        f"broker.session.timeout.ms; from 4.4-IV2 on this removes its registration: {remove}"
+    )
 
 
 class _Found(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from metadata_log.ids import NodeId
 from quorum.controller.tokens import TokenSettings
 
 
@@ -43,6 +44,9 @@ class ControllerConfig(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The static voters of `controller.quorum.voters`: before a feature changes, each of them must be registered."""
     kraft_version: int = 1
     """The finalised `kraft.version`, which stands among the control records and not in the image."""
+    living_controllers: frozenset[NodeId] | None = None
+    """Voters, and the controllers that were heard within the session timeout: each must support a new level of a
+    feature. None: every registered one counts as such."""
     delete_topic_enable: bool = True
     """`delete.topic.enable`."""
     unclean_leader_election_enable: bool = False

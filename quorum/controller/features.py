@@ -31,7 +31,7 @@ _OWN: Final = {each.name: (each.min_supported_version, each.max_supported_versio
 
 def why_not_supported(name: str, level: int, image: MetadataImage, config: ControllerConfig) -> str | None:
     """Who cannot run this level, in words; None where everybody can: this controller, all registered brokers, and, from
-    3.7-IV0 on, all controllers."""
+    3.7-IV0 on, the controllers that vote or were heard. The registration of one that is gone judges nothing."""
     if name not in _OWN:
         return f"Local controller {config.node_id} does not support this feature."
     for who, ranges in _everybody(image, config):
@@ -50,8 +50,9 @@ def _everybody(image: MetadataImage, config: ControllerConfig) -> Iterator[tuple
     for broker_id, broker in sorted(image.cluster.brokers.items()):
         yield f"Broker {broker_id}", _ranges(broker.supported_features)
     if level_of(image) >= CONTROLLER_REGISTRATION_LEVEL:
+        living = config.living_controllers
         for node_id, controller in sorted(image.cluster.controllers.items()):
-            if node_id != config.node_id:
+            if node_id != config.node_id and (living is None or node_id in living):
                 yield f"Controller {node_id}", _ranges(controller.supported_features)
 
 

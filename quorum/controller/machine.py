@@ -15,7 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from metadata_log.errors import InvariantViolation
-from metadata_log.ids import TopicId
+from metadata_log.ids import NodeId, TopicId
 from metadata_log.image import MetadataImage
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.records import MetadataRecord
@@ -138,6 +138,7 @@ class ControllerMachine:
         self._state: SoftState | None = None
         self._epoch = Epoch(-1)
         self._now_ms = 0
+        self._active_since_ms = 0
 
     @property
     def is_active(self) -> bool:
@@ -153,6 +154,15 @@ class ControllerMachine:
         """Use this finalised `kraft.version`; Raft knows it, the image does not."""
         if version != self._config.kraft_version:
             self._config = msgspec.structs.replace(self._config, kraft_version=version)
+
+    def use_heard(self, heard: frozenset[NodeId], now_ms: int) -> None:
+        """Judge changes of features by these nodes, the voters and those that were heard within the session timeout.
+
+        For so long after its activation no node can have been silent: every registered controller counts as heard.
+        """
+        is_new = now_ms - self._active_since_ms < self._config.session_timeout_ms
+        living = None if is_new else heard
+        self._config = msgspec.structs.replace(self._config, living_controllers=living)
 
     def activate(
         self,
@@ -184,7 +194,7 @@ class ControllerMachine:
                 state.sessions.touch(state.sessions.of(broker), clock.monotonic_ms)
         self._state = state
         self._epoch = epoch
-        self._now_ms = clock.monotonic_ms
+        self._now_ms = self._active_since_ms = clock.monotonic_ms
         return ControllerResult(records=records)
 
     def deactivate(self) -> None:

@@ -16,6 +16,7 @@ from quorum.raft.core import Core
 from quorum.raft.dispatch import dispatch
 from quorum.raft.inputs import Clock, Input
 from quorum.raft.ready import Destination, Ready
+from quorum.raft.states import Leader
 from quorum.raft.transfer import is_handing_over
 from quorum.raft.transitions import Role
 
@@ -144,6 +145,13 @@ class RaftMachine:
     def is_remembering_removal(self) -> bool:
         """Whether the log shows that this replica's vote was taken from it, and `quorum-state` does not yet."""
         return self._core.is_remembering_removal
+
+    def heard_since(self, monotonic_ms: int) -> frozenset[NodeId]:
+        """Return the ids of the voters, and of the observers that a leader has answered a Fetch since that moment."""
+        state = self._core.state
+        observers = state.observers.values() if isinstance(state, Leader) else ()
+        heard = (progress.key.node_id for progress in observers if progress.has_fetched_since(monotonic_ms))
+        return frozenset((*self._core.members.latest.node_ids, *heard))
 
     def describe(self) -> str:
         """One line of stable text."""

@@ -21,7 +21,7 @@ from metadata_log.errors import MalformedRecordError
 from metadata_log.ids import TopicId
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.records import MetadataRecord
-from quorum.api import RegisterBroker, RegisterBrokerResponse, RegisterController
+from quorum.api import RegisterBroker, RegisterBrokerResponse, RegisterController, UpdateFeatures
 from quorum.api.calls import ClientAnswer, ClientCall
 from quorum.api.error_codes import Error
 from quorum.controller.config import ControllerConfig
@@ -72,6 +72,7 @@ class ControllerRole:
         self._machine = ControllerMachine(controller)
         self._reader = ImageReader(controller)
         self._config = config
+        self._session_timeout_ms = controller.session_timeout_ms
         self._registration = Registration(executor, registration)
         self._bootstrap_records = bootstrap_records
         self._tail: Tail | None = None
@@ -249,6 +250,9 @@ class ControllerRole:
 
     def _handle_active(self, call: ClientCall, tail: Tail) -> None:
         executor = self._executor
+        if isinstance(call.request, UpdateFeatures):
+            now_ms = executor.clock.monotonic_ms
+            self._machine.use_heard(executor.machine.heard_since(now_ms - self._session_timeout_ms), now_ms)
         result = self._machine.on_request(
             cast("Any", call.request),
             call.context,

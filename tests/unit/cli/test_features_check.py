@@ -138,3 +138,24 @@ def test_records_that_only_software_of_4_4_begins_with_are_named(
     assert run(["features", "check", str(node), "--target", "4.3"]) == 1
     shutil.copy(begun, metadata)
     assert run(["features", "check", str(node), "--target", "4.3"]) == 0
+
+
+def test_registrations_that_lack_the_target_are_named_with_what_removes_them(
+    clusters: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Controller 1 of this cluster has left the voters: its registration stays."""
+    nodes = [str(clusters / "dynamic-voters" / f"node-{node}") for node in (2, 3, 4)]
+    assert run(["features", "check", *nodes, "--target", "4.4"]) == 0
+    said = capsys.readouterr().err.splitlines()
+    gone, *others = (line for line in said if "is registered with" in line)
+    levels = "is registered with metadata.version 7 to 30, without 4.4-IV2 (33): "
+    assert gone.startswith(f"kraft: controller 1, which does not vote, {levels}upgrade it. If it is gone for good, ")
+    assert gone.endswith("kraft quorum unregister-controller --bootstrap-controller HOST:PORT --controller-id 1")
+    assert [line.split(levels)[0] for line in others] == [
+        *(f"kraft: controller {node}, a voter, " for node in (2, 3, 4)),
+        *(f"kraft: broker {node} " for node in (11, 12)),
+    ]
+    assert others[0].endswith("upgrade it first")
+    assert others[-1].endswith("kafka-cluster.sh unregister --bootstrap-controller HOST:PORT --id 12")
+    assert run(["features", "check", *nodes, "--target", "4.3"]) == 0
+    assert "is registered with" not in capsys.readouterr().err

@@ -145,6 +145,22 @@ class TestWhoMustSupportIt:
         assert "Controller 2 only supports 7 to 28" in why(ask(cluster, (MV, 29, UP)))
         done(ask(cluster, (MV, 28, UP)))
 
+    def test_no_controller_that_is_gone(self) -> None:
+        cluster = cluster_at(25)
+        older = FeatureRange(name=MV, min_supported_version=7, max_supported_version=28)
+        for node_id in (2, 3):
+            request = RegisterController(
+                controller_id=node_id, incarnation_id=uuid(node_id), listeners=(), features=(older,)
+            )
+            cluster.ask(request)
+        now_ms = cluster.time.monotonic_ms
+        cluster.machine.use_heard(frozenset({NodeId(1)}), now_ms + 8_999)
+        assert "Controller 2 only supports 7 to 28" in why(ask(cluster, (MV, 29, UP)))
+        cluster.machine.use_heard(frozenset({NodeId(1), NodeId(3)}), now_ms + 9_000)
+        assert "Controller 3 only supports 7 to 28" in why(ask(cluster, (MV, 29, UP)))
+        cluster.machine.use_heard(frozenset({NodeId(1)}), now_ms + 9_000)
+        done(ask(cluster, (MV, 29, UP)))
+
     def test_static_voters_must_have_registered(self) -> None:
         config = ControllerConfig(node_id=1, cluster_id=CLUSTER_ID, quorum_node_ids=frozenset({1, 2}))
         cluster = ControlledCluster(level=25, elr=False, config=config)
