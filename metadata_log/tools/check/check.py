@@ -133,8 +133,8 @@ def _check(sources: Sources) -> CheckReport:
     found = [*judged_ends(found, sources.nodes, view), *_besides(proved, found)]
     image = newest_image(view, odd)
     found += check_identity(sources.nodes, view.voters, image, _progress(view))
-    found += check_partitions(sources.nodes, held, view, odd)
     brokers = list(brokers_among(sources.nodes, held, image, {int(voter.node_id) for voter in view.voters}))
+    found += check_partitions(brokers, held, view, odd)
     found += (*check_strange(sources.nodes, brokers), *check_partition_files(brokers, held))
     found += check_missing(held, view, odd)
     found += _check_files(sources.nodes, view)

@@ -29,6 +29,7 @@ from metadata_log.reconcile import REMOTE_INDEX_CACHE, DirectoryFacts, Kind, Ver
 from metadata_log.tools.partitions.audit_image import AuditError, Judges, NoBrokerError, find_judges
 from metadata_log.tools.partitions.directories import PartitionDirectory
 from metadata_log.tools.partitions.id_mismatch import with_wrong_id
+from metadata_log.tools.partitions.node_roles import is_only_controller
 from metadata_log.tools.read.consistent_read import directory_signature
 from metadata_log.tools.read.manifest import is_export
 from metadata_log.tools.read.sources import LogDirectory, NodeSource, find_sources, require_one_cluster
@@ -177,6 +178,12 @@ def _state(nodes: Sequence[NodeSource], named: Sequence[NodeSource]) -> list[obj
 def _audit_once(nodes: Sequence[NodeSource], named: Sequence[NodeSource], listed: Sequence[_Listed]) -> Audit:
     broker_id = NodeId(nodes[0].node_id or 0)
     judges = find_judges(nodes, named)
+    voter_ids = {int(voter.node_id) for voter in judges.view.voters}
+    if all(is_only_controller(node, judges.image, voter_ids) for node in nodes):
+        raise NoBrokerError(
+            f"{nodes[0].path}: node {broker_id} is a controller and no broker, and holds no partitions: name the log "
+            "directories of a broker"
+        )
     return Audit(
         broker_id=broker_id,
         image_from=judges.holder.source.metadata or judges.holder.source.path,

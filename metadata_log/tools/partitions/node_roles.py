@@ -1,7 +1,7 @@
 """Which nodes are brokers, as far as what is on their disks and in the log tells.
 
-Decides: what makes a node one. Must not know: what is asked of brokers. A partition's directory does not make one of a
-controller: whoever put it there, a controller does not look at it.
+Decides: what makes a node one. Must not know: what is asked of brokers. A directory with a partition's name, such as
+`.Trash-0`, does not make a broker of a controller, which does not look at it.
 """
 
 from __future__ import annotations
@@ -19,13 +19,21 @@ from metadata_log.tools.read.sources import NodeSource
 def brokers_among(
     nodes: Sequence[NodeSource], held: HeldPartitions, image: MetadataImage | None, voter_ids: Collection[int]
 ) -> Iterator[NodeSource]:
-    """Those that are registered as brokers, or left a broker's files; and those with partitions that are not known to
-    be controllers."""
+    """Yield those that are registered as brokers, or left a broker's files; and those with partitions that are not
+    known to be controllers."""
     for node in nodes:
         has_partitions = any(held.get(disk.path) for disk in node.log_directories)
-        may_be_one = has_partitions and not _is_controller(node, image, voter_ids)
-        if may_be_one or _is_registered(node, image) or _has_brokers_files(node):
+        if _is_broker(node, image) or (has_partitions and not _is_controller(node, image, voter_ids)):
             yield node
+
+
+def is_only_controller(node: NodeSource, image: MetadataImage | None, voter_ids: Collection[int]) -> bool:
+    """Return True if it is known as a controller, and as no broker: then it holds no partitions."""
+    return _is_controller(node, image, voter_ids) and not _is_broker(node, image)
+
+
+def _is_broker(node: NodeSource, image: MetadataImage | None) -> bool:
+    return _is_registered(node, image) or _has_brokers_files(node)
 
 
 def _is_registered(node: NodeSource, image: MetadataImage | None) -> bool:

@@ -37,6 +37,26 @@ def test_each_node_by_itself(nodes: list[Path]) -> None:
         assert not check_paths([node]).findings, node
 
 
+FOREIGN = (".Trash-0", "lost+found", ".snapshot", "x.bak")
+"""Directories that a desktop, a file system, a storage system or a person puts there."""
+
+
+def test_no_directory_of_a_controller_is_taken_for_a_partition(
+    nodes: list[Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in FOREIGN:
+        (nodes[0] / "data" / name).mkdir()
+    for paths in (nodes[:1], nodes):
+        assert not check_paths(paths).findings
+    assert run(["storage", "audit", str(nodes[0])]) == 2
+    assert "node 1 is a controller and no broker, and holds no partitions" in capsys.readouterr().err
+
+
+def test_a_broker_sets_aside_what_has_a_partitions_name(nodes: list[Path]) -> None:
+    (nodes[3] / "data" / ".Trash-0").mkdir()
+    assert [found.kind for found in check_paths(nodes).findings] == ["partition_without_id"]
+
+
 def test_a_brokers_directories_are_audited(nodes: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["storage", "audit", str(nodes[3])]) == 0
     said = capsys.readouterr().out
