@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from metadata_log.ids import METADATA_TOPIC_ID, DirectoryId, NodeId, ReplicaKey
+from metadata_log.ids import METADATA_TOPIC_ID, METADATA_TOPIC_NAME, DirectoryId, NodeId, ReplicaKey
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from metadata_log.voters import Endpoint
 from quorum.api.error_codes import Error
@@ -77,6 +77,44 @@ class TestFetch:
         assert (partition.current_leader.leader_id, partition.current_leader.leader_epoch) == (2, 3)
         assert [(at.node_id, at.host, at.port) for at in said.node_endpoints] == [(2, "c2.example", 9093)]
 
+    @pytest.mark.parametrize("version", [12, 13, 14, 15])
+    def test_a_broker_before_3_7_is_answered_in_its_version(self, version: int) -> None:
+        """It knows each voter's place by its configuration: the leader is named to it, also where nothing else is."""
+        node = ScriptedNode()
+        calls = []
+
+        def respond() -> FetchResponse:
+            calls.append(node.peers[1][0])
+            return _answer(
+                high_watermark=Offset(9), log_start_offset=Offset(1), records=b"batches", leader_endpoints=()
+            )
+
+        said = _asked(node, respond, fetch(version))
+        (call,) = calls
+        assert (call.cluster_id, call.topic_id, call.partition) == (CLUSTER_ID, METADATA_TOPIC_ID, 0)
+        assert call.request == FetchRequest(
+            replica=ReplicaKey(node_id=NodeId(11)),
+            current_leader_epoch=Epoch(3),
+            fetch_offset=Offset(5),
+            last_fetched_epoch=Epoch(2),
+            max_bytes=1 << 20,
+            max_wait_ms=500,
+            high_watermark=Offset(-1),
+        )
+        (topic,) = said.responses
+        (partition,) = topic.partitions
+        named = getattr(topic, "topic", None), getattr(topic, "topic_id", None)
+        assert named == ((METADATA_TOPIC_NAME, None) if version == 12 else (None, SENTINEL))
+        assert (partition.error_code.value, partition.records, partition.high_watermark) == (0, b"batches", 9)
+        assert (partition.current_leader.leader_id, partition.current_leader.leader_epoch) == (2, 3)
+
+    def test_another_topic_is_refused_by_its_name(self) -> None:
+        async def main() -> None:
+            async with kafka_door(ScriptedNode()) as door, connected(door.port) as client:
+                assert (await client.ask(fetch(12, topic="orders"))).error_code.value == Error.INVALID_REQUEST
+
+        run(main())
+
     @pytest.mark.parametrize(("told", "known"), [(-1, 0), ((1 << 63) - 1, -1), (7, 7)])
     def test_a_replica_that_knows_no_high_watermark_is_behind_any(self, told: int, known: int) -> None:
         node = ScriptedNode()
@@ -139,6 +177,19 @@ class TestFetch:
 
 
 class TestNobodyLeads:
+    def test_a_fetch_of_a_broker_before_3_7_is_held_too(self) -> None:
+        async def main() -> None:
+            node = ScriptedNode()
+            async with kafka_door(node, Limits(held_s=0.05)) as door, connected(door.port) as client:
+                await client.send(fetch(15))
+                for number in (1, 2):
+                    await until(lambda number=number: number in node.peers, what="the node to be asked")  # type: ignore[misc]
+                    node.answer_peer(number, _answer(Error.NOT_LEADER_OR_FOLLOWER, leader_id=-1))
+                said = (await client.answer(1, 15, 1)).responses[0].partitions[0]
+                assert (said.error_code.value, said.current_leader.leader_id) == (6, -1)
+
+        run(main())
+
     def test_a_fetch_is_held_until_somebody_does(self) -> None:
         async def main() -> None:
             node, watcher = ScriptedNode(), LeaderWatcher()
@@ -272,6 +323,15 @@ class TestFetchSnapshot:
         assert (part.snapshot_id.end_offset, part.snapshot_id.epoch) == (100, 2)
         assert part.current_leader.leader_id == 2
         assert version == 0 or said.node_endpoints[0].port == 9093
+
+    @pytest.mark.parametrize(("version", "named"), [(0, 2), (1, -1)])
+    def test_a_leader_without_a_place_is_named_to_who_knows_it(self, version: int, named: int) -> None:
+        def respond() -> FetchSnapshotResponse:
+            error = Error.NOT_LEADER_OR_FOLLOWER
+            return FetchSnapshotResponse(error=error, leader_id=NodeId(2), leader_epoch=Epoch(3))
+
+        said = _asked(ScriptedNode(), respond, fetch_snapshot(version))
+        assert said.topics[0].partitions[0].current_leader.leader_id == named
 
     def test_a_refusal_names_the_snapshot(self) -> None:
         answer = FetchSnapshotResponse(error=Error.SNAPSHOT_NOT_FOUND, leader_epoch=Epoch(3))

@@ -16,8 +16,8 @@ _NOT_OFFERED: Final = {
     50: "DescribeUserScramCredentials",
 }
 """SASL is not spoken here, and brokers answer the other two themselves."""
-_FIRST: Final = {1: 16}
-"""A Fetch before version 16 does not name the leader's endpoint."""
+_FIRST: Final = {1: 12}
+"""KRaft's brokers have never asked for an older Fetch."""
 _NEVER_FORWARDED: Final = {67}
 """AllocateProducerIds is a broker's own request: no client sends it."""
 

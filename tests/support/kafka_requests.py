@@ -7,6 +7,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any, Final
 
+from metadata_log.ids import METADATA_TOPIC_NAME
 from tests.support.kafka_admin_requests import ADMIN_SAMPLES
 from tests.support.kafka_voter_requests import CLUSTER_ID, ID, VOTER_SAMPLES, only
 from tests.support.kafka_wire import request_bytes, requests_of, written
@@ -27,11 +28,13 @@ def fetch(version: int, **changes: Any) -> Any:
         "replica_directory_id": ID,
         "high_watermark": 5,
         "cluster_id": CLUSTER_ID,
-        "replica_state": module.ReplicaState(replica_id=11),
+        "replica_id": 11,
+        "replica_state": module.ReplicaState(replica_id=11) if hasattr(module, "ReplicaState") else None,
         "max_wait": timedelta(milliseconds=500),
         "min_bytes": 0,
         "max_bytes": 1 << 20,
         "forgotten_topics_data": (),
+        "topic": METADATA_TOPIC_NAME,
         "topic_id": SENTINEL,
         **changes,
     }

@@ -3,13 +3,15 @@
 Decides: that nobody is told "no leader known" at once. A broker that is asks again without any pause, thousands of
 times a second, just when the controllers need their time to elect one. Such a request waits until somebody leads, for a
 second at most: a broker gives up after two. A voter's waits for a tenth of that: one of Kafka's asks for votes on the
-same connection, behind its Fetch. Must not know: the log.
+same connection, behind its Fetch. A broker before 3.7 knows each voter's place by its configuration: to it the leader
+is named without one. Must not know: the log.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import Final, cast
 
 import msgspec
@@ -28,7 +30,7 @@ from quorum.transport.kafka.fetch import (
     snapshot_entity,
     snapshot_refused,
 )
-from quorum.transport.kafka.fetch_frame import fetch_frame
+from quorum.transport.kafka.fetch_frame import PLACED_FROM, fetch_frame, unplaced_fetch_frame
 
 _MAY_CHANGE: Final = (Error.NOT_LEADER_OR_FOLLOWER, Error.FENCED_LEADER_EPOCH, Error.UNKNOWN_LEADER_EPOCH)
 _SPELT: Final = {
@@ -159,13 +161,18 @@ class _Fetch:
             error = _SPELT.get(answer.error, answer.error)
             self._exchange.send(lambda: fetch_refused(answers, error))
             return
-        leader = self._fetches.place_of_leader(answer)
-        if leader is None and self._may_hold and answer.error in _MAY_CHANGE:
+        leader, version = self._fetches.place_of_leader(answer), self._exchange.header.version
+        is_placed = version >= PLACED_FROM
+        is_unknown = leader is None if is_placed else answer.leader_id == NO_LEADER
+        if is_unknown and self._may_hold and answer.error in _MAY_CHANGE:
             left_s = self._left_s()
             if left_s > 0:
                 self._fetches.hold(self, left_s)
                 return
-        if leader is None and answer.error in _MAY_CHANGE:
+        if is_unknown and answer.error in _MAY_CHANGE:
             answer = msgspec.structs.replace(answer, leader_id=NO_LEADER)
         number, topic_id = self._exchange.header.correlation_id, self._call.topic_id
-        self._exchange.send_frame(lambda: fetch_frame(number, answer, topic_id, leader), soon=self._fetches.after_turn)
+        make = partial(fetch_frame, number, answer, topic_id, leader)
+        if not is_placed:
+            make = partial(unplaced_fetch_frame, number, answer, version, topic_id)
+        self._exchange.send_frame(make, soon=self._fetches.after_turn)

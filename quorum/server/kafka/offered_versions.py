@@ -1,7 +1,8 @@
 """Which of Kafka's APIs are answered here, in which versions: exactly what works, and ApiVersions says so.
 
 Source: the versions of Kafka 4.4's controllers (KIP-896 dropped the older ones), at every metadata.version. Of Fetch
-those that tell where the leader is (KIP-853): a broker that is not told ends itself.
+those of KRaft's brokers since 3.3: from 16 on an answer says where the leader is (KIP-853), without which a broker of
+3.9 or newer ends itself, and 12 to 15 are asked by those of 3.3 to 3.6, which know it from controller.quorum.voters.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ class Offered(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 OFFERED: Final[dict[int, Offered]] = {
-    1: Offered(name="fetch", first=16, last=18),
+    1: Offered(name="fetch", first=12, last=18),
     18: Offered(name="api_versions", first=0, last=5),
     19: Offered(name="create_topics", first=2, last=7, is_forwardable=True, first_throttled=6),
     20: Offered(name="delete_topics", first=1, last=6, is_forwardable=True, first_throttled=5),

@@ -1,6 +1,6 @@
 """Fetch and FetchSnapshot of the metadata log, between Kafka's protocol and the core's terms.
 
-Decides: the translation. Kafka names the topic by the sentinel in Fetch, by its name in FetchSnapshot.
+Decides: the translation. Kafka names the topic by the sentinel in Fetch, by its name in FetchSnapshot and in Fetch 12.
 
 Sources: KIP-595, KIP-630, KIP-853 (directory ids, node endpoints), KIP-1166 (the replica's high watermark).
 """
@@ -36,8 +36,12 @@ def fetch_call_from(body: Any, context: RequestContext) -> PeerCall | None:
     if len(body.topics) != 1 or len(body.topics[0].partitions) != 1:
         return None
     topic, partition = body.topics[0], body.topics[0].partitions[0]
+    is_named = hasattr(topic, "topic")
+    if is_named and topic.topic != METADATA_TOPIC_NAME:
+        return None
+    replica_id = body.replica_state.replica_id if hasattr(body, "replica_state") else body.replica_id
     request = fetch_request_of(
-        key_from(body.replica_state.replica_id, getattr(partition, "replica_directory_id", None)),
+        key_from(replica_id, getattr(partition, "replica_directory_id", None)),
         Epoch(partition.current_leader_epoch),
         Offset(partition.fetch_offset),
         Epoch(partition.last_fetched_epoch),
@@ -48,7 +52,7 @@ def fetch_call_from(body: Any, context: RequestContext) -> PeerCall | None:
     return PeerCall(
         request=request,
         cluster_id=body.cluster_id,
-        topic_id=TopicId(bytes_of(topic.topic_id)),
+        topic_id=METADATA_TOPIC_ID if is_named else TopicId(bytes_of(topic.topic_id)),
         partition=partition.partition,
         context=context,
     )
@@ -112,9 +116,13 @@ def snapshot_refused(answers: Answers, error: Error) -> Any:
 
 
 def snapshot_entity(answers: Answers, response: FetchSnapshotResponse, asked: Any, leader: Endpoint | None) -> Any:
-    """The answer; `asked` is the request's entity, whose snapshot is named again."""
+    """The answer; `asked` is the request's entity, whose snapshot is named again.
+
+    Version 0, which has no place for a leader, is asked by who knows each voter's by its configuration.
+    """
     wanted = asked.topics[0].partitions[0]
-    leader_id = response.leader_id if leader is not None else NO_LEADER
+    is_named = leader is not None or not answers.has("NodeEndpoint")
+    leader_id = response.leader_id if is_named else NO_LEADER
     partition = answers.make(
         "PartitionSnapshot",
         index=wanted.partition,

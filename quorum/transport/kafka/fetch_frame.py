@@ -1,7 +1,8 @@
 """The answer to a Fetch, put together by hand: every broker gets several a second, and it may hold a megabyte.
 
-Decides: the bytes of FetchResponse, versions 16 to 18 (they are the same). kio's writer takes ten times as long, beside
-Raft in the same thread; a test compares the two.
+Decides: the bytes of FetchResponse: versions 16 to 18 are the same, 13 to 15 lack the leader's place, and 12 has the
+topic's name instead of its id. kio's writer takes ten times as long, beside Raft in the same thread; a test compares
+the two.
 
 Source: FetchResponse.json of Kafka 4.3; KIP-482 (compact lengths are one more, tags stand in order).
 """
@@ -12,7 +13,7 @@ import struct
 from functools import lru_cache
 from typing import Final
 
-from metadata_log.ids import TopicId
+from metadata_log.ids import METADATA_TOPIC_NAME, TopicId
 from metadata_log.offsets import Epoch, OffsetAndEpoch
 from metadata_log.voters import Endpoint
 from quorum.api.raft_messages import FetchResponse
@@ -34,16 +35,32 @@ _NO_TAGS: Final = b"\x00"
 _NO_OFFSET: Final = -1
 _NO_REPLICA: Final = struct.pack(">i", -1)
 _NO_LEADER: Final = -1
+_TOPIC_ID_FROM: Final = 13
+"""The first version that names the topic by its id."""
+PLACED_FROM: Final = 16
+"""The first version that says where the leader is (KIP-853)."""
 
 
 def fetch_frame(correlation_id: int, response: FetchResponse, topic_id: TopicId, leader: Endpoint | None) -> bytes:
     """The answer with its header, without its length. Without a place the leader is not named."""
     leader_id = _NO_LEADER if leader is None else response.leader_id
+    return _frame(correlation_id, response, topic_id, leader_id, leader)
+
+
+def unplaced_fetch_frame(correlation_id: int, response: FetchResponse, version: int, topic_id: TopicId) -> bytes:
+    """Return the answer of a version before 16, to a replica that knows each voter's place by its configuration."""
+    topic = text_bytes(METADATA_TOPIC_NAME, is_flexible=True) if version < _TOPIC_ID_FROM else topic_id
+    return _frame(correlation_id, response, topic, response.leader_id, None)
+
+
+def _frame(
+    correlation_id: int, response: FetchResponse, topic: bytes, leader_id: int, leader: Endpoint | None
+) -> bytes:
     return b"".join(
         (
             _HEAD.pack(correlation_id, 0, 0, 0),
             _ONE,
-            topic_id,
+            topic,
             _ONE,
             _PARTITION.pack(0, response.error, response.high_watermark, _NO_OFFSET, response.log_start_offset),
             _EMPTY,  # aborted transactions

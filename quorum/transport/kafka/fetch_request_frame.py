@@ -37,6 +37,8 @@ _DIRECTORY, _HIGH_WATERMARK = 0, 1
 """Tags of the partition."""
 _DIRECTORY_FROM, _HIGH_WATERMARK_FROM = 17, 18
 """The versions that know them."""
+_PLAIN_FROM: Final = 15
+"""The first version in this form, which says at its end who asks (KIP-903)."""
 _CLUSTER, _REPLICA_STATE = 0, 1
 """Tags of the request."""
 _MOST_TAGS: Final = 2
@@ -64,6 +66,8 @@ def fetch_request_body(version: int, request: FetchRequest, cluster_id: str | No
 
 def plain_fetch(header: Header, data: bytes) -> PeerCall | None:
     """What a Fetch asks, without who asks; None where it has another form, or none."""
+    if header.version < _PLAIN_FROM:
+        return None
     try:
         return _plain_fetch(header.version, data, header.ends_at)
     except (IndexError, struct.error, UnicodeDecodeError):

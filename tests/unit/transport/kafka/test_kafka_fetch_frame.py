@@ -13,15 +13,16 @@ from kio.schema.errors import ErrorCode
 from kio.serial import entity_writer
 from kio.static.constants import EntityType
 
-from metadata_log.ids import METADATA_TOPIC_ID, NodeId, TopicId
+from metadata_log.ids import METADATA_TOPIC_ID, METADATA_TOPIC_NAME, NodeId, TopicId
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from metadata_log.voters import Endpoint
 from quorum.api.error_codes import Error
 from quorum.api.raft_messages import FetchResponse
 from quorum.transport.kafka.fetch_answer import _behind_records, read_fetch_answer
 from quorum.transport.kafka.fetch_asking import fetch_response_from
-from quorum.transport.kafka.fetch_frame import fetch_frame
+from quorum.transport.kafka.fetch_frame import PLACED_FROM, fetch_frame, unplaced_fetch_frame
 from quorum.transport.kafka.wire import NO_THROTTLE, Questions, questions_of, uuid_to
+from tests.support.kafka_voter_requests import only
 
 EPOCHS = st.integers(0, 2**31 - 1)
 OFFSETS = st.integers(-1, 2**63 - 1)
@@ -72,6 +73,27 @@ def test_it_is_what_kio_writes(
         assert read_fetch_answer(cast("Questions", _Unread(version)), ours) == read
 
 
+@pytest.mark.parametrize("version", [12, 13, 14, 15])
+@given(leader_id=st.integers(-1, 2**31 - 1), positions=st.tuples(POSITIONS, POSITIONS), records=st.binary(max_size=300))
+def test_without_places_it_is_what_kio_writes(
+    version: int,
+    leader_id: int,
+    positions: tuple[OffsetAndEpoch | None, OffsetAndEpoch | None],
+    records: bytes,
+) -> None:
+    response = FetchResponse(
+        leader_id=NodeId(leader_id),
+        leader_epoch=Epoch(4),
+        high_watermark=Offset(9),
+        log_start_offset=Offset(2),
+        diverging=positions[0],
+        snapshot_id=positions[1],
+        records=records,
+    )
+    frame = unplaced_fetch_frame(77, response, version, METADATA_TOPIC_ID)
+    assert frame == (77).to_bytes(4, "big") + b"\0" + _by_kio(version, response, METADATA_TOPIC_ID, None)
+
+
 class _Unread:
     """Questions whose answers kio is not to read again: what stands behind the records is known."""
 
@@ -102,7 +124,7 @@ def _by_kio(version: int, response: FetchResponse, topic_id: TopicId, place: End
         values["snapshot_id"] = module.SnapshotId(
             epoch=response.snapshot_id.epoch, end_offset=response.snapshot_id.offset
         )
-    leader_id = -1 if place is None else response.leader_id
+    leader_id = -1 if place is None and version >= PLACED_FROM else response.leader_id
     partition = module.PartitionData(
         partition_index=0,
         error_code=ErrorCode(int(response.error)),
@@ -113,11 +135,13 @@ def _by_kio(version: int, response: FetchResponse, topic_id: TopicId, place: End
         records=response.records,
         **values,
     )
+    topic = {"topic": METADATA_TOPIC_NAME} if version == 12 else {"topic_id": uuid_to(topic_id)}
     nodes = () if place is None else (module.NodeEndpoint(node_id=leader_id, host=place.host, port=place.port),)
-    entity = module.FetchResponse(
+    entity = only(
+        module.FetchResponse,
         throttle_time=NO_THROTTLE,
         error_code=ErrorCode.none,
-        responses=(module.FetchableTopicResponse(topic_id=uuid_to(topic_id), partitions=(partition,)),),
+        responses=(module.FetchableTopicResponse(**topic, partitions=(partition,)),),
         node_endpoints=nodes,
     )
     buffer = io.BytesIO()

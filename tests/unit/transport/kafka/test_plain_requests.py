@@ -100,7 +100,7 @@ def test_a_block_of_producer_ids_is_asked_as_kio_reads_it(broker_id: int, broker
     assert by_hand == by_kio == r.AllocateProducerIds(broker_id=broker_id, broker_epoch=broker_epoch)
 
 
-@pytest.mark.parametrize("version", [16, 17, 18])
+@pytest.mark.parametrize("version", [15, 16, 17, 18])
 @given(
     numbers=st.tuples(INTS, INTS, INTS, INTS, INTS),
     offset=LONGS,
@@ -127,6 +127,15 @@ def test_a_fetch_is_read_as_kio_reads_it(
     is_plain = (cluster_id is None or len(cluster_id.encode()) < 0x7F) and node_id != -1
     assert by_kio is not None
     assert by_hand == (by_kio if is_plain else None)
+
+
+@pytest.mark.parametrize("version", [12, 13, 14])
+@given(epoch=INTS, offset=LONGS, node_id=INTS)
+def test_a_fetch_before_version_15_is_left_to_kio(version: int, epoch: int, offset: int, node_id: int) -> None:
+    changes = {"current_leader_epoch": epoch, "fetch_offset": offset, "replica_id": node_id}
+    by_hand, by_kio = _read(_frame(samples.fetch(version, **changes)))
+    assert by_hand is None
+    assert by_kio is not None
 
 
 def test_a_count_of_tags_in_several_bytes_is_left_to_kio() -> None:
