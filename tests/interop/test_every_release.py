@@ -125,3 +125,19 @@ def _await_equal_logs(quorum: MixedQuorum) -> None:
     wait_until(
         "all to have the same", lambda: len({quorum.log_bytes(node_id) for node_id in (JAVA, *OURS)}) == 1, timeout_s=60
     )
+
+
+@pytest.mark.parametrize("tools", ["3.5.2"], indirect=True)
+def test_a_broker_that_cannot_be_served_is_named_with_its_release(tools: KafkaTools, tmp_path: Path) -> None:
+    with MixedQuorum(tmp_path, tools, java=(), ours=(1, 2, 3), brokers=(11,), static_voters=True) as quorum:
+        quorum.format(1, 2, 3, release="3.7-IV4")
+        quorum.format(11, release="3.5-IV2")
+        quorum.start(1, 2, 3)
+        quorum.leader()
+        quorum.kafka.launch(11)
+
+        def warned() -> bool:
+            said = "".join(node.log_file.read_text() for node in quorum.ours.values())
+            return "release=Kafka 3.5.2" in said.replace("'", "") and "it knows those up to 3.5-IV2" in said
+
+        wait_until("the warning", warned, timeout_s=90)

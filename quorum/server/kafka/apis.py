@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Final
 
 from quorum.api.error_codes import Error
+from quorum.node.process.refusals import Refusals
 from quorum.server.kafka.admin_apis import ADMIN_HANDLERS
 from quorum.server.kafka.api_versions import on_api_versions, unsupported_version
 from quorum.server.kafka.broker_apis import (
@@ -26,6 +27,7 @@ from quorum.server.kafka.exchange import Exchange, GiveUp, Sink
 from quorum.server.kafka.feature_apis import on_unregister_broker, on_unregister_controller, on_update_features
 from quorum.server.kafka.fetches import Fetches
 from quorum.server.kafka.offered_versions import OFFERED
+from quorum.server.kafka.old_releases import OldReleases
 from quorum.server.kafka.partition_apis import (
     on_alter_partition_reassignments,
     on_elect_leaders,
@@ -47,7 +49,6 @@ Handler = Callable[[Exchange, Node], GiveUp | None]
 
 _HANDLERS: Final[dict[int, Handler]] = {
     **ADMIN_HANDLERS,
-    18: on_api_versions,
     19: on_create_topics,
     20: on_delete_topics,
     37: on_create_partitions,
@@ -71,12 +72,14 @@ _HANDLERS: Final[dict[int, Handler]] = {
 class Apis:
     """Of one listener."""
 
-    def __init__(self, node: Node, listener: str, held_s: float) -> None:
+    def __init__(self, node: Node, listener: str, held_s: float, refusals: Refusals) -> None:
         self._node = node
+        self._old_releases = OldReleases(refusals)
         self._fetches = Fetches(node, listener, held_s)
         self._handlers = {
             **_HANDLERS,
             1: self._fetches.on_fetch,
+            18: self._on_api_versions,
             58: self._on_envelope,
             59: self._fetches.on_fetch_snapshot,
         }
@@ -99,6 +102,10 @@ class Apis:
     def on_leader(self) -> None:
         """Somebody leads."""
         self._fetches.on_leader()
+
+    def _on_api_versions(self, exchange: Exchange, node: Node) -> None:
+        self._old_releases.note(exchange, node)
+        on_api_versions(exchange, node)
 
     def _on_envelope(self, exchange: Exchange, node: Node) -> GiveUp | None:
         return on_envelope(exchange, node, self._exchange, self._handle)

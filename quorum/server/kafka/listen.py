@@ -176,10 +176,9 @@ async def listen_kafka(
 
     load_newest()
     limits = limits or limits_of(DoorLimits(), shares_of_this_process())
-    apis = Apis(node, endpoint.name, limits.held_s)
+    refusals = refusals or Refusals(node_id)
+    apis = Apis(node, endpoint.name, limits.held_s, refusals)
     said = refusal(endpoint.name, node_id, grpc_endpoint)
-    door = KafkaDoor(
-        endpoint, node, said, Bounds(limits), apis, refusals or Refusals(node_id), large or LargeRequests()
-    )
+    door = KafkaDoor(endpoint, node, said, Bounds(limits), apis, refusals, large or LargeRequests())
     await door.start(endpoint)
     return door
