@@ -292,6 +292,12 @@ class VoterHistory(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return self if len(kept) == len(self.entries) else VoterHistory(entries=kept)
 
 
+def kafka_listener_name(voters: Iterable[Voter]) -> str:
+    """Return the name under which voters speak Kafka's protocol: the first that is not GRPC, else CONTROLLER."""
+    names = (at.name for voter in voters for at in voter.endpoints if at.name != GRPC_LISTENER)
+    return next(names, CONTROLLER_LISTENER)
+
+
 def parse_voter(text: str, listener: str = CONTROLLER_LISTENER) -> Voter:
     """A voter written `id@host:port[/grpc-port]:directory-id`; an IPv6 host stands in brackets.
 

@@ -145,7 +145,7 @@ def restore(
     from metadata_log.ids import DirectoryId, NodeId  # noqa: PLC0415  (not needed for help)
     from metadata_log.tools.backup.backup import read_backup  # noqa: PLC0415
     from metadata_log.tools.backup.restore import restore_backup  # noqa: PLC0415
-    from metadata_log.voters import InvalidVoterError, parse_voters  # noqa: PLC0415
+    from metadata_log.voters import InvalidVoterError, VoterSet, kafka_listener_name, parse_voters  # noqa: PLC0415
     from quorum.node.process.system_ports import SystemEntropy  # noqa: PLC0415
 
     backup = read_backup(file)
@@ -155,7 +155,8 @@ def restore(
     if cluster_id is not None:
         check_cluster_id(cluster_id)
     try:
-        members = None if voters is None else parse_voters(voters)
+        before = VoterSet() if backup.checkpoint.voters is None else VoterSet.from_record(backup.checkpoint.voters)
+        members = None if voters is None else parse_voters(voters, kafka_listener_name(before))
     except InvalidVoterError as error:
         raise wrong_use(f"--voters: {error}") from error
     done = restore_backup(

@@ -17,7 +17,7 @@ import msgspec
 
 from metadata_log.files.port import Files
 from metadata_log.ids import DirectoryId, InvalidIdError, NodeId, ReplicaKey, id_text, parse_directory_id
-from metadata_log.voters import CONTROLLER_LISTENER, GRPC_LISTENER, Endpoint, InvalidVoterError, Voter, VoterSet
+from metadata_log.voters import GRPC_LISTENER, Endpoint, InvalidVoterError, Voter, VoterSet, kafka_listener_name
 from quorum.recovery.advice.clones import of_the_clone
 from quorum.recovery.advice.commands import Step, brokers_of, command, contact, is_ours, never_again, rejoin, start_line
 from quorum.recovery.advice.directory_transfer import homes_of, take_home
@@ -105,8 +105,7 @@ def propose_voters(
 
 def _new_set(source: Copy, owned: Sequence[Copy], named: Sequence[NamedVoter]) -> VoterSet:
     before = source.voters or VoterSet()
-    names = [at.name for voter in before for at in voter.endpoints if at.name != GRPC_LISTENER]
-    listener = names[0] if names else CONTROLLER_LISTENER
+    listener = kafka_listener_name(before)
     try:
         voters = VoterSet.of(_voter(before, owned, one, listener) for one in named)
     except InvalidVoterError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,6 +23,7 @@ from metadata_log.voters import (
     VoterHistory,
     VoterSet,
     format_voter,
+    kafka_listener_name,
     parse_voter,
     parse_voters,
 )
@@ -56,6 +58,17 @@ def test_a_voter_is_read_and_written(text: str, host: str, ports: tuple[int, int
     grpc = voter.endpoint("GRPC")
     assert grpc == (None if ports[1] is None else Endpoint(name="GRPC", host=host, port=ports[1]))
     assert format_voter(voter) == str(voter) == text
+
+
+def test_the_listener_for_kafkas_protocol_may_have_another_name() -> None:
+    text = f"1@c1:9093/9094:{ID_1}"
+    voter = parse_voter(text, "CONTROLPLANE-9090")
+    assert [at.name for at in voter.endpoints] == ["CONTROLPLANE-9090", "GRPC"]
+    assert format_voter(voter) == text
+    backwards = msgspec.structs.replace(voter, endpoints=voter.endpoints[::-1])
+    assert format_voter(backwards) == text
+    assert [kafka_listener_name([each]) for each in (voter, backwards)] == ["CONTROLPLANE-9090"] * 2
+    assert kafka_listener_name([]) == "CONTROLLER"
 
 
 @pytest.mark.parametrize(

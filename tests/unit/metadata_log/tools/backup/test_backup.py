@@ -69,6 +69,21 @@ def test_into_another_cluster_with_its_own_voters(tmp_path: Path) -> None:
     assert hash_of(restored) == image_hash(state.image, 1, voters.to_record()).hex
 
 
+def test_new_voters_have_the_listeners_name_of_those_before(tmp_path: Path) -> None:
+    backup, plane, again = tmp_path / "backup", tmp_path / "plane", tmp_path / "again"
+    assert run(["snapshot", "save", str(SOURCE), str(backup)]) == 0
+    restore_backup(
+        OsFiles(), read_backup(backup), plane, cluster_id=NEW_CLUSTER, node_id=NodeId(7), new_directory_id=OWN,
+        now_ms=2, voters=parse_voters("7@localhost:9093/9094:AAAAAAAAAAAAAAAAAAAx6g", "CONTROLPLANE-9090"),
+    )  # fmt: skip
+    assert run(["snapshot", "save", str(plane), f"{backup}-2"]) == 0
+    voters = ("--voters", "8@localhost:9093/9094:AAAAAAAAAAAAAAAAAAAx6Q")
+    assert run(["snapshot", "restore", f"{backup}-2", str(again), "--node-id", "8", *voters]) == 0
+    restored = open_history(again / "__cluster_metadata-0").state_at().quorum.voters
+    assert restored is not None
+    assert [at.name for at in restored.voters[0].endpoints] == ["CONTROLPLANE-9090", "GRPC"]
+
+
 def test_our_own_checks_find_nothing_wrong_with_what_is_restored(tmp_path: Path) -> None:
     backup, target = str(tmp_path / "backup"), str(tmp_path / "data")
     assert run(["snapshot", "save", str(SOURCE), backup]) == 0
