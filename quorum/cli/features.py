@@ -151,9 +151,14 @@ def _barring(one: Registered, target: MetadataVersion) -> str:
     if one.is_removable:
         return f"{who} {what}: upgrade it, or, if it is gone for good, remove its registration: {remove}"
     return (
-        f"{who} {what}: upgrade it. If it is gone for good, it bars nothing once it was silent for "
+        f"{who} {what}: upgrade it. {_gone(one)}, it bars nothing once it was silent for "
         f"broker.session.timeout.ms; from 4.4-IV2 on this removes its registration: {remove}"
     )
+
+
+def _gone(one: Registered) -> str:
+    is_static = "" if one.is_voter is False else ", and is not in controller.quorum.voters"
+    return f"If it is gone for good{is_static}"
 
 
 class _Found(msgspec.Struct, frozen=True, kw_only=True):

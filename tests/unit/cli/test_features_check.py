@@ -159,3 +159,11 @@ def test_registrations_that_lack_the_target_are_named_with_what_removes_them(
     assert others[-1].endswith("kafka-cluster.sh unregister --bootstrap-controller HOST:PORT --id 12")
     assert run(["features", "check", *nodes, "--target", "4.3"]) == 0
     assert "is registered with" not in capsys.readouterr().err
+
+
+def test_where_the_log_names_no_voters_a_static_one_is_not_said_to_be_passed_over(
+    clusters: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["features", "check", str(clusters / "static-3.9" / "node-1"), "--target", "4.3"]) == 0
+    first = capsys.readouterr().err.splitlines()[0]
+    assert "If it is gone for good, and is not in controller.quorum.voters, it bars nothing" in first
