@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 
 from metadata_log.records.declarations.cluster import FeatureLevelRecord
-from metadata_log.records.levels import FEATURE_NAME, metadata_version
+from metadata_log.records.levels import FEATURE_NAME, LATEST_PRODUCTION, metadata_version
 
 
 class FeatureLevel(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -102,3 +102,21 @@ def unsupported_level(name: str, wanted: int, level: int) -> str | None:
     if not highest:
         return f"{metadata_version(level)} has no feature {name}"
     return f"{metadata_version(level)} has {name} up to {highest}"
+
+
+def why_no_first_level(name: str, wanted: int, level: int) -> str | None:
+    """Return why no cluster can be formatted with level `wanted` of another feature at this metadata.version, or None.
+
+    Source: Formatter.calculateEffectiveFeatureLevels and Feature.validateVersion of Kafka 4.4.0.
+    """
+    known = supported_features(LATEST_PRODUCTION)
+    if name not in known:
+        return (
+            f"Kafka {metadata_version(LATEST_PRODUCTION).release} has no such feature, only {', '.join(sorted(known))}"
+        )
+    if not 0 <= wanted <= known[name]:
+        return f"there is no such level, only 0 to {known[name]}"
+    needed = needed_metadata_version(name, wanted)
+    if level < needed:
+        return f"it needs metadata.version {metadata_version(needed)}, and {metadata_version(level)} is lower"
+    return None

@@ -11,7 +11,7 @@ import typer
 
 from metadata_log.files.os_files import OsFiles
 from metadata_log.ids import DirectoryId, NodeId, ReplicaKey, id_text
-from metadata_log.records.feature_levels import unsupported_level
+from metadata_log.records.feature_levels import why_no_first_level
 from metadata_log.records.levels import (
     DEFAULT_LEVEL,
     LATEST_PRODUCTION,
@@ -24,7 +24,7 @@ from metadata_log.storage.formatter import LogDirectory, format_directory
 from metadata_log.voters import CONTROLLER_LISTENER, InvalidVoterError, Voter, VoterSet, parse_voters
 from quorum.cli import audit
 from quorum.cli.errors import FAILED, say, wrong_use
-from quorum.cli.option_values import check_cluster_id
+from quorum.cli.option_values import MAX_INT16, check_cluster_id
 from quorum.cli.output import RowFormat, RowOutput, show_rows
 from quorum.cli.storage_rows import rows_of, rows_of_config
 from quorum.node.config.node_config import NodeConfig, load_config
@@ -39,7 +39,9 @@ app.command("audit", epilog=audit.EPILOG)(audit.run)
 
 _DEFAULT_RELEASE: Final = metadata_version(DEFAULT_LEVEL).name
 _KRAFT_VERSION: Final = "kraft.version"
-_SEGMENT = re.compile(r"\d{20}\.log")
+_NUMBER: Final = re.compile(r"[+-]?\d+")
+_JAVA_SPACES: Final = "".join(map(chr, range(33)))
+"""The characters that Java's `String.trim` removes."""
 
 Config = Annotated[
     Path,
@@ -67,10 +69,11 @@ Joins = Annotated[
     bool, typer.Option("-N", "--no-initial-controllers", help="This controller joins a quorum that exists.")
 ]
 Release = Annotated[
-    str,
+    str | None,
     typer.Option(
         "-r",
         "--release-version",
+        show_default=_DEFAULT_RELEASE,
         help="metadata.version of a new cluster, such as 4.4 or 4.3-IV0. Brokers of older releases need theirs.",
     ),
 ]
@@ -91,7 +94,7 @@ def format_storage(
     initial_controllers: InitialControllers = None,
     standalone: Standalone = False,
     no_initial_controllers: Joins = False,
-    release_version: Release = _DEFAULT_RELEASE,
+    release_version: Release = None,
     feature: Features = None,
     ignore_formatted: IgnoreFormatted = False,
 ) -> None:
@@ -140,26 +143,41 @@ def _all_directories(settings: NodeConfig) -> list[str]:
     return list(dict.fromkeys([*settings.log_dirs, settings.metadata_log_dir]))
 
 
-def _levels(release: str, features: list[str]) -> tuple[int, dict[str, int]]:
-    levels: dict[str, int] = {}
-    for text in features:
-        name, separator, level = text.partition("=")
-        if not separator or not level.isdigit():
-            raise wrong_use(f"--feature {text!r} is not NAME=LEVEL")
-        levels[name] = int(level)
-    given = levels.pop("metadata.version", None)
-    try:
-        level_of_release = given if given is not None else parse_release(release).level
-        metadata_version(level_of_release)
-    except UnknownLevelError as error:
-        raise wrong_use(str(error)) from error
-    if not MINIMUM_LEVEL <= level_of_release <= LATEST_PRODUCTION:
-        raise wrong_use(f"metadata.version {metadata_version(level_of_release)} is not in production yet")
+def _levels(release: str | None, features: list[str]) -> tuple[int, dict[str, int]]:
+    """Return the metadata.version, and the levels of other features; as in Kafka's tool the last of a name counts.
+
+    Raises:
+        CliError: `kafka.tools.StorageTool` of Kafka 4.4.0 refuses one of them, too.
+    """
+    levels = dict(map(_name_and_level, features))
+    level = _metadata_level(release, levels.pop("metadata.version", None))
     for name, wanted in levels.items():
-        why = None if name == _KRAFT_VERSION else unsupported_level(name, wanted, LATEST_PRODUCTION)
+        why = None if name == _KRAFT_VERSION else why_no_first_level(name, wanted, level)
         if why is not None:
             raise wrong_use(f"--feature {name}={wanted}: {why}")
-    return level_of_release, levels
+    return level, levels
+
+
+def _name_and_level(text: str) -> tuple[str, int]:
+    """Return both sides of NAME=LEVEL, read as `StorageTool.parseNameAndLevel` reads them: trimmed, LEVEL an int16."""
+    name, _, level = text.partition("=")
+    number = int(level) if _NUMBER.fullmatch(level.strip(_JAVA_SPACES)) else None
+    if number is None or not -MAX_INT16 <= number <= MAX_INT16:
+        raise wrong_use(f"--feature {text!r} is not NAME=LEVEL: LEVEL is a number up to {MAX_INT16}")
+    return name.strip(_JAVA_SPACES), number
+
+
+def _metadata_level(release: str | None, given: int | None) -> int:
+    if release is not None and given is not None:
+        raise wrong_use(f"--release-version {release} and --feature metadata.version={given}: give one of them")
+    try:
+        level = parse_release(release or _DEFAULT_RELEASE).level if given is None else given
+        metadata_version(level)
+    except UnknownLevelError as error:
+        raise wrong_use(str(error)) from error
+    if not MINIMUM_LEVEL <= level <= LATEST_PRODUCTION:
+        raise wrong_use(f"metadata.version {metadata_version(level)} is not in production yet")
+    return level
 
 
 def _voters(
@@ -215,15 +233,14 @@ def _kraft_version(settings: NodeConfig) -> int | None:
 
 
 def _check_kraft_version(settings: NodeConfig, given: int | None) -> None:
-    """It follows from how the first voters are named; whoever says it too must say the same, as Kafka asks."""
-    is_static = not _kraft_version(settings)
-    if given is None or (given == 0 and is_static) or (given == 1 and not is_static):
+    """Raise CliError if a given kraft.version is not the one that the form of the voters implies, as Kafka does."""
+    if given is None or given == (0 if len(settings.static_voters) else 1):
         return
     if given not in (0, 1):
         raise wrong_use(f"--feature {_KRAFT_VERSION}={given}: there is no such level, only 0 and 1")
     raise wrong_use(
-        f"--feature {_KRAFT_VERSION}={given}: it is 0 with controller.quorum.voters in the file, and 1 with "
-        "--initial-controllers, --standalone or --no-initial-controllers: leave the option out"
+        f"--feature {_KRAFT_VERSION}={given}: it is 0 with controller.quorum.voters in the file, else 1: leave the "
+        "option out"
     )
 
 
