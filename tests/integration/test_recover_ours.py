@@ -74,7 +74,12 @@ def test_a_survivor_of_ours_becomes_the_quorum(cluster: Cluster, capsys: pytest.
     kill(first)
     wait_until("another to lead", lambda: leader_id(cluster) in [node.node_id for node in others])
     assert run(standalone(first, agent)) == 1
-    assert "a leader answers at" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "a leader answers at" in said
+    leads = next(node for node in others if node.node_id == leader_id(cluster))
+    tool = "Use `kraft quorum add-controller` and `kraft quorum remove-controller` with --bootstrap-controller"
+    assert f"{tool} {LOOPBACK}:{leads.ports['GRPC']}; or stop" in said
+    assert "kafka-metadata-quorum" not in said
     kill(*others)
     survivor = max(others, key=lambda node: copy_of(node).rank)
     destroy(*(node for node in cluster.controllers.values() if node is not survivor))

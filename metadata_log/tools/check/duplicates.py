@@ -28,7 +28,7 @@ _KEEPS: Final = (
 _NEW_ID: Final = (
     "while its node is stopped, take the line directory.id out of its meta.properties: at the start the node makes a "
     "new one. A broker's replicas in it are assigned to the new id then; a voter has to be added anew with it "
-    "(kafka-metadata-quorum add-controller), and until then it has no vote"
+    "(kraft quorum add-controller, or Kafka's kafka-metadata-quorum), and until then it has no vote"
 )
 _OWN_ID: Final = (
     "while its node is stopped, write directory.id={own} into its meta.properties: the log has that id for node "

@@ -96,6 +96,7 @@ async def _ask_one_of_ours(address: str, timeout_s: float) -> Answer:
         said=f"node {found.answered_by} of cluster {found.cluster_id}, epoch {found.leader_epoch}",
         node_id=found.answered_by,
         cluster_id=found.cluster_id,
+        speaks_grpc=True,
     )
 
 

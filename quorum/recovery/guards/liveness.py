@@ -11,6 +11,8 @@ from typing import Final
 
 import msgspec
 
+from metadata_log.voters import GRPC_LISTENER, VoterSet
+from quorum.recovery.advice.commands import contact
 from quorum.recovery.journal.errors import RefusedError
 
 
@@ -30,6 +32,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """What was heard at one address. `node_id`, `cluster_id`: as it says itself; None where it does not.
 
     `is_silent`: nobody, and not since the connection was refused: the name is unknown, or nothing came in time.
+    `speaks_grpc`: the answer came by gRPC, from one of this project's controllers.
     """
 
     address: str
@@ -38,6 +41,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     node_id: int | None = None
     cluster_id: str | None = None
     is_silent: bool = False
+    speaks_grpc: bool = False
 
     def __str__(self) -> str:
         return f"{self.address}: {self.heard.value}, {self.said}"
@@ -54,10 +58,20 @@ def silence(answers: Iterable[Answer]) -> tuple[str, ...]:
     )
 
 
-_CHANGE_VOTERS: Final = (
-    "and a repair would split it. Use kafka-metadata-quorum.sh add-controller and remove-controller; or stop every "
-    "controller first"
-)
+def change_voters(answers: Iterable[Answer], voters: VoterSet | None) -> str:
+    """Return the advice to change the voters of the quorum that answers, with the commands of its controllers."""
+    leaders = [answer for answer in answers if answer.heard is Heard.LEADER]
+    at = next((answer.address for answer in leaders if answer.speaks_grpc), None)
+    ids = {answer.node_id for answer in leaders}
+    known = [voter for voter in voters or () if voter.key.node_id in ids and voter.endpoint(GRPC_LISTENER) is not None]
+    if at is None and known:
+        at = contact(known[0].endpoints)
+    tool = "kafka-metadata-quorum.sh add-controller and remove-controller"
+    if at is not None:
+        tool = f"`kraft quorum add-controller` and `kraft quorum remove-controller` with --bootstrap-controller {at}"
+    return f"and a repair would split it. Use {tool}; or stop every controller first"
+
+
 ONE_NODE: Final = (
     "so this node needs no repair of its own: remove it from the voters, format its directory anew, let it fetch the "
     "log, and add it again; or stop every controller first"
@@ -65,9 +79,9 @@ ONE_NODE: Final = (
 
 
 def refuse_live(
-    answers: Iterable[Answer], cluster_id: str | None, not_controllers: frozenset[str], instead: str = _CHANGE_VOTERS
+    answers: Iterable[Answer], cluster_id: str | None, not_controllers: frozenset[str], instead: str
 ) -> None:
-    """Refuse a repair while a controller of the cluster runs.
+    """Refuse a repair while a controller of the cluster runs; `instead`: the advice if a leader answers.
 
     Raises:
         RefusedError: one does, or may.

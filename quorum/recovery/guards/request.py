@@ -23,7 +23,7 @@ from quorum.recovery.evidence.conflicts import LEAST_GAP, common_end
 from quorum.recovery.evidence.electable import unreached
 from quorum.recovery.evidence.lost_records import Excess
 from quorum.recovery.evidence.repair_evidence import Survey
-from quorum.recovery.guards.liveness import ONE_NODE, Answer, refuse_live
+from quorum.recovery.guards.liveness import ONE_NODE, Answer, change_voters, refuse_live
 from quorum.recovery.journal.changes import Rewrite
 from quorum.recovery.journal.errors import RefusedError
 from quorum.recovery.journal.log_directories import Place
@@ -103,8 +103,8 @@ def refuse_unsafe(
             "--bootstrap-controller HOST:PORT,... as in the nodes' configuration"
         )
     answers = tuple(request.ask(list(dict.fromkeys([*endpoints, *writes]))))
-    instead = {"instead": ONE_NODE} if is_one_nodes else {}
-    refuse_live(answers, known.cluster_id, request.not_controllers, **instead)
+    instead = ONE_NODE if is_one_nodes else change_voters(answers, known.told_by.voters)
+    refuse_live(answers, known.cluster_id, request.not_controllers, instead)
     refuse_running(known)
     return answers
 

@@ -14,7 +14,10 @@ import pytest
 
 from metadata_log.directory.lock import DirectoryLock
 from metadata_log.files.os_files import OsFiles
+from metadata_log.ids import DirectoryId, NodeId, ReplicaKey
+from metadata_log.voters import Endpoint, Voter, VoterSet
 from quorum.cli.main import run
+from quorum.recovery.guards.liveness import Answer, Heard, change_voters
 from tests.support.misuses import CLUSTER, NO_WAIT, OTHER_CLUSTER, Bench, contents, from_broker, interrupted
 
 
@@ -81,7 +84,7 @@ def of_cluster(cluster_id: str) -> bytes:
     [
         (
             [described(0, 3), of_cluster(CLUSTER)],
-            r"a leader answers at 127\.0\.0\.1:\d+ \(leader 3 of epoch 7, cluster",
+            r"a leader answers at 127\.0\.0\.1:\d+ \(leader 3 of epoch 7, cluster.*metadata-quorum\.sh add-controller",
         ),
         ([described(6, -1), of_cluster(CLUSTER)], r"a controller runs at .*stop it"),
         ([], r"is not understood .*--not-a-controller 127\.0\.0\.1:\d+"),
@@ -163,3 +166,20 @@ def test_the_old_disk_of_a_reused_id_is_warned_of(
     words = ["recover", "from-broker", "--broker-dir", str(broker), "--dir", str(tmp_path / "new"), "--node-id", "1"]
     assert run([*words, "--endpoint", "CONTROLLER://localhost:1", "--missing", "rest", *NO_WAIT]) == 0
     assert "should the old disk of controller 1 turn up again" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("speaks_grpc", [True, False])
+def test_voters_of_a_living_quorum_are_changed_by_the_tool_of_its_controllers(speaks_grpc: bool) -> None:
+    """Our leader may answer at its CONTROLLER listener alone: then the voter set names its GRPC address."""
+    endpoints = (
+        Endpoint(name="CONTROLLER", host="c3", port=9093),
+        Endpoint(name="GRPC", host="c3", port=9094),
+    )
+    key = ReplicaKey(node_id=NodeId(3), directory_id=DirectoryId(bytes(15) + b"\x03"))
+    at = "c3:9094" if speaks_grpc else "c3:9093"
+    heard = Answer(address=at, heard=Heard.LEADER, said="", node_id=3, speaks_grpc=speaks_grpc)
+    ours = VoterSet.of([Voter(key=key, endpoints=endpoints)])
+    kafkas = VoterSet.of([Voter(key=key, endpoints=endpoints[:1])])
+    assert "`kraft quorum add-controller`" in change_voters([heard], ours)
+    assert "--bootstrap-controller c3:9094;" in change_voters([heard], ours)
+    assert ("kafka-metadata-quorum.sh" in change_voters([heard], kafkas)) is not speaks_grpc
