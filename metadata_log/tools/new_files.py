@@ -22,16 +22,39 @@ class TargetError(WrongUseError):
 
 
 @contextmanager
-def naming(path: Path, hidden: Path | None = None) -> Iterator[None]:
+def naming(path: Path, hidden: Path | None = None, *, is_target: bool = False) -> Iterator[None]:
     """Let an error of the operating system that names no file (a write, a sync do not), or one in `hidden`, a directory
-    that nobody will see, name `path`."""
+    that nobody will see, name `path`.
+
+    Raises:
+        TargetError: `is_target`, and this user may not write there.
+    """
     try:
         yield
     except OSError as error:
         names_one = error.filename is not None and (hidden is None or not _is_within(error.filename, hidden))
         if error.errno is None or names_one:
             raise
+        if is_target and isinstance(error, PermissionError):
+            raise _not_permitted(path, error) from error
         raise OSError(error.errno, os.strerror(error.errno), str(path)) from error
+
+
+@contextmanager
+def writing_to(target: Path) -> Iterator[None]:
+    """Let a missing permission, for the target or for a directory above it, name the target.
+
+    Raises:
+        TargetError: this user may not write there. The user of a node need not either.
+    """
+    try:
+        yield
+    except PermissionError as error:
+        raise _not_permitted(target, error) from error
+
+
+def _not_permitted(target: Path, error: PermissionError) -> TargetError:
+    return TargetError(f"{target} cannot be written: {error.strerror}: name a place where this user may write")
 
 
 def _is_within(name: object, directory: Path) -> bool:
@@ -39,20 +62,23 @@ def _is_within(name: object, directory: Path) -> bool:
 
 
 @contextmanager
-def new_file(path: Path, mode: int | None = None) -> Iterator[BinaryIO]:
+def new_file(path: Path, mode: int | None = None, *, named: Path | None = None) -> Iterator[BinaryIO]:
     """A file to write to that was not there; once the block ends it is durable, and if that fails it is gone.
 
-    With a `mode` it has that one, whatever the umask.
+    With a `mode` it has that one, whatever the umask. `named`: the path in errors, if another.
 
     Raises:
         FileExistsError: there is something of that name, which stays as it is.
+        TargetError: this user may not write there.
         OSError: it cannot be written, and is named.
     """
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666 if mode is None else 0o600)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    with writing_to(named or path):
+        descriptor = os.open(path, flags, 0o666 if mode is None else 0o600)
     try:
         if mode is not None:
             os.fchmod(descriptor, mode)
-        with naming(path), os.fdopen(descriptor, "wb") as file:
+        with naming(named or path, is_target=True), os.fdopen(descriptor, "wb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -80,12 +106,13 @@ def new_directory(target: Path, *, group_readable: bool = False) -> Iterator[Pat
     It is closed to others, and its parents are made. `target` is not there, or an empty directory.
 
     Raises:
-        TargetError: there is something of the hidden name, which stays as it is.
+        TargetError: there is something of the hidden name, which stays as it is, or this user may not write there.
         OSError: it cannot be written; the error names `target`.
     """
     beside = target.with_name(f".{target.name}.unfinished")
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with naming(target, hidden=beside):
+    with writing_to(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+    with naming(target, hidden=beside, is_target=True):
         try:
             beside.mkdir(mode=0o700)
         except FileExistsError:
@@ -94,7 +121,7 @@ def new_directory(target: Path, *, group_readable: bool = False) -> Iterator[Pat
                 "of that, or name another target"
             ) from None
     try:
-        with naming(target, hidden=beside):
+        with naming(target, hidden=beside, is_target=True):
             yield beside
             close_tree(beside, group_readable=group_readable)
             os.rename(beside, target)
@@ -107,10 +134,12 @@ def require_outside_of_logs(target: Path) -> None:
     """Let a target pass that is not within a log directory: a broker refuses to start beside what it does not know.
 
     Raises:
-        TargetError: it is.
+        TargetError: it is, or this user may not look into a directory above it.
     """
     for parent in target.resolve().parents:
-        if (parent / META_PROPERTIES_FILE).exists() or (parent / METADATA_DIRECTORY).is_dir():
+        with writing_to(target):
+            is_of_a_log = (parent / META_PROPERTIES_FILE).exists() or (parent / METADATA_DIRECTORY).is_dir()
+        if is_of_a_log:
             raise TargetError(f"{target} is within the log directory {parent}: name a place outside of it")
 
 
@@ -123,5 +152,7 @@ def require_new_directory(target: Path, why: str) -> None:
     require_outside_of_logs(target)
     if target.exists() and not target.is_dir():
         raise TargetError(f"{target} is there and no directory: {why}")
-    if target.exists() and any(target.iterdir()):
+    with writing_to(target):
+        is_full = target.exists() and any(target.iterdir())
+    if is_full:
         raise TargetError(f"{target} is there and not empty: {why}")

@@ -15,7 +15,7 @@ from typing import Final
 from metadata_log.analysis.findings import CHECKS, KINDS, Finding
 from metadata_log.analysis.report.charts import bars, lanes, legend, progress_chart
 from metadata_log.analysis.report.verdict import Verdict
-from metadata_log.tools.new_files import naming, new_file
+from metadata_log.tools.new_files import naming, new_file, writing_to
 
 _STYLE: Final = Path(__file__).with_name("report.css")
 _FINDINGS_SHOWN: Final = 200
@@ -29,11 +29,13 @@ def write_report(verdict: Verdict, path: Path) -> None:
     """Write the page, replacing one that is there.
 
     Raises:
+        TargetError: this user may not write there.
         OSError: it cannot be written.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    with writing_to(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}.{os.getpid()}.unfinished")
-    with naming(path, hidden=beside), new_file(beside) as file:
+    with naming(path, hidden=beside, is_target=True), new_file(beside, named=path) as file:
         file.write(render(verdict).encode())
     beside.replace(path)
 

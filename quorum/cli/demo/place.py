@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from metadata_log.tools.new_files import writing_to
 from quorum.cli.errors import CliError, wrong_use
 
 MARKER: Final = ".kraft-demo"
@@ -32,12 +33,11 @@ def own_directory(path: Path) -> Iterator[Path]:
     """
     path = path.absolute()
     marker = path / MARKER
-    if path.exists() and not path.is_dir():
-        raise wrong_use(f"{path} is a file: name a directory with --directory")
-    if path.is_dir() and not marker.is_file() and any(path.iterdir()):
-        raise wrong_use(f"{path} was not made by kraft demo, and it is not empty: name another one with --directory")
-    path.mkdir(parents=True, exist_ok=True)
-    with marker.open("a", encoding="utf-8") as held:
+    with writing_to(path):
+        _require_own(path, marker)
+        path.mkdir(parents=True, exist_ok=True)
+        opened = marker.open("a", encoding="utf-8")
+    with opened as held:
         try:
             fcntl.lockf(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
@@ -53,3 +53,10 @@ def own_directory(path: Path) -> Iterator[Path]:
         held.write(_TEXT)
         held.flush()
         yield path
+
+
+def _require_own(path: Path, marker: Path) -> None:
+    if path.exists() and not path.is_dir():
+        raise wrong_use(f"{path} is a file: name a directory with --directory")
+    if path.is_dir() and not marker.is_file() and any(path.iterdir()):
+        raise wrong_use(f"{path} was not made by kraft demo, and it is not empty: name another one with --directory")
