@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import re
+import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -12,12 +15,16 @@ import typer
 
 from quorum.cli.errors import FAILED
 from quorum.cli.output import RowFormat, as_asked, show_json, show_json_line, shown
+from quorum.cli.streams import Terminal
 
 if TYPE_CHECKING:
     from metadata_log.tools.findings.finding import Finding
     from metadata_log.tools.read.sources import NodeSource, Sources
 
 _INDENT: Final = " " * 10
+_SEVERITY: Final = re.compile(r"  (ERROR|WARNING|NOTE)(?= )")
+_COLOURS: Final = {"ERROR": "1;31", "WARNING": "1;33", "NOTE": "36"}
+"""Parameters of ECMA-48's SGR: bold red, bold yellow, cyan."""
 _IF_NOTED: Final = {"BYTES": "how the log ends"}
 """Headings of causes, by their names, where only notes stand below: nothing is damaged then."""
 
@@ -68,9 +75,21 @@ def show_findings(output: FindingFormat, findings: Sequence[Finding], looked_at:
         for found in findings:
             show_json_line(msgspec.to_builtins(found))
     else:
-        for line in finding_lines(findings):
-            print(line)
+        print_findings(finding_lines(findings))
         print(f"{summary(findings)} {looked_at}")
+
+
+def print_findings(lines: Iterable[str]) -> None:
+    """Print lines of `finding_lines`. On a terminal severities have colours, unless NO_COLOR is set."""
+    out = sys.stdout
+    is_plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
+    for line in lines:
+        severity = _SEVERITY.match(line)
+        if severity is None or is_plain or not isinstance(out, Terminal):
+            print(line)
+            continue
+        out.trusted.write(f"  \x1b[{_COLOURS[severity[1]]}m{severity[1]}\x1b[0m")
+        print(line[severity.end() :])
 
 
 def finding_lines(findings: Sequence[Finding]) -> Iterator[str]:

@@ -24,14 +24,17 @@ for words in json.loads(sys.argv[1]):
 HANG_LIMIT_S: Final = 100
 
 
-def on_a_terminal(commands: Sequence[Sequence[str]]) -> list[bytes]:
-    """Run the commands one after the other in one process, and return the output of each, errors included."""
+def on_a_terminal(commands: Sequence[Sequence[str]], **environment: str) -> list[bytes]:
+    """Run the commands one after the other in one process, and return the output of each, errors included.
+
+    NO_COLOR is set, unless `environment` has another value.
+    """
     ours, theirs = pty.openpty()
     tty.setraw(theirs)  # else the system would write a return before each new line
     process = subprocess.Popen(
         [sys.executable, "-c", _DRIVER, json.dumps(commands)],
         stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs,
-        env={**os.environ, "TERM": "xterm", "COLUMNS": "200", "PYTHONUTF8": "1"},
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "200", "PYTHONUTF8": "1", "NO_COLOR": "1", **environment},
     )  # fmt: skip
     os.close(theirs)
     said = bytearray()

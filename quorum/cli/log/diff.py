@@ -12,7 +12,15 @@ import msgspec
 import typer
 
 from quorum.cli.errors import wrong_use
-from quorum.cli.findings_output import check_one_cluster, counted, exit_with, finding_lines, sources_of, summary
+from quorum.cli.findings_output import (
+    check_one_cluster,
+    counted,
+    exit_with,
+    finding_lines,
+    print_findings,
+    sources_of,
+    summary,
+)
 from quorum.cli.output import RowFormat, RowOutput, show_json, show_json_line, table_lines
 
 if TYPE_CHECKING:
@@ -65,8 +73,7 @@ def run(
         for what, parts in _json_parts(report):
             show_json_line({"what": what, **msgspec.to_builtins(parts)})
     else:
-        for line in _lines(report):
-            print(line)
+        print_findings(_lines(report))
     exit_with(report.findings)
 
 

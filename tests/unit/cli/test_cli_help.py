@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from quorum.cli.main import COMMANDS, run
 from tests.support.fixture_files import FIXTURES
+from tests.support.on_a_terminal import on_a_terminal
 
 _COMMANDS = (
     "storage format",
@@ -74,6 +78,19 @@ def test_every_command_explains_itself_by_example(words: str, capsys: pytest.Cap
     assert examples
     assert all(line.startswith("    kraft ") for line in examples)
     assert any(f"kraft {words}" in line for line in examples)
+
+
+def test_severities_have_colours_on_a_terminal_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    node = shutil.copytree(FIXTURES / "basic/node-1", tmp_path / "node-1")
+    log = next(node.rglob("00000000000000000000.log"))
+    log.write_bytes(log.read_bytes()[:-1] + b"\xff")
+    words = ["check", str(node)]
+    (coloured,), (plain,) = on_a_terminal([words], NO_COLOR=""), on_a_terminal([words])
+    assert re.search(rb"^  \x1b\[1;31mERROR\x1b\[0m   \w", coloured, re.MULTILINE)
+    assert re.sub(rb"\x1b\[[0-9;]*m", b"", coloured) == plain
+    assert b"\x1b" not in plain
+    assert run(words) == 1
+    assert capsys.readouterr().out.encode() == plain
 
 
 @pytest.mark.parametrize("group", sorted({words.split()[0] for words in _COMMANDS if " " in words}))
