@@ -9,7 +9,7 @@ import typer
 
 from metadata_log.ids import METADATA_TOPIC_ID, id_text, parse_topic_id
 from metadata_log.tools.times import time_text
-from quorum.cli.connection import DEFAULT_TIMEOUT_S, Timeout
+from quorum.cli.connection import DEFAULT_TIMEOUT_S, timeout_option
 from quorum.cli.errors import wrong_use
 from quorum.cli.output import Output, OutputFormat, print_table, show_json, show_object
 from quorum.cli.running import (
@@ -49,7 +49,7 @@ def start(
 @app.command(epilog="Example:  kraft agent describe --agent localhost:9194")
 def describe(
     agent: Annotated[str, typer.Option("--agent", help="The agent's GRPC address, host:port.")],
-    timeout: Timeout = DEFAULT_TIMEOUT_S,
+    timeout: Annotated[float, timeout_option("for the agent")] = DEFAULT_TIMEOUT_S,
     output: Output = OutputFormat.TABLE,
 ) -> None:
     """Show an agent's state: its registration, how far it has come, and the partition directories it holds."""
@@ -121,7 +121,7 @@ def release(
 @app.command(epilog="Example:  kraft agent verify --agent localhost:9194")
 def verify(
     agent: Annotated[str, typer.Option("--agent", help="The agent's GRPC address, host:port.")],
-    timeout: Timeout = DEFAULT_TIMEOUT_S,
+    timeout: Annotated[float, timeout_option("until the agent has compared all")] = DEFAULT_TIMEOUT_S,
     output: Output = OutputFormat.TABLE,
 ) -> None:
     """Let an agent compare its log directories with the image now, as it does each hour, and act on what it finds.

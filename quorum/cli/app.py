@@ -10,6 +10,7 @@ import gc
 import importlib
 import inspect
 import os
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Final
 
@@ -17,6 +18,7 @@ import typer
 from typer.main import get_command
 
 from quorum import __version__
+from quorum.cli.metavars import name_values
 from quorum.cli.output import begin_answer
 from quorum.cli.streams import ReaderGone
 from quorum.plain_text import plain
@@ -52,6 +54,7 @@ def call(arguments: Sequence[str], commands: Mapping[str, tuple[str, str]]) -> N
     gc.disable()  # what imports and the building of commands make stays: no need to look through it again and again
     command: Any = get_command(build_app(arguments, commands))
     _refuse_repeated(command)
+    name_values(command)
     command.make_context = _in_plain_text(command.make_context)
     command.invoke = _in_plain_text(command.invoke)
     gc.enable()
@@ -109,7 +112,10 @@ def build_app(arguments: Sequence[str], commands: Mapping[str, tuple[str, str]])
         no_args_is_help=True,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
-        context_settings={"help_option_names": ["-h", "--help"]},
+        context_settings={
+            "help_option_names": ["-h", "--help"],
+            "max_content_width": shutil.get_terminal_size().columns,
+        },
     )
 
     @app.callback()

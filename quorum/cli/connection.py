@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Annotated, Final, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 
 import typer
 
@@ -30,9 +30,14 @@ BootstrapController = Annotated[
         show_default=False,
     ),
 ]
-Timeout = Annotated[
-    float, typer.Option("--timeout", help="How long to wait for the controllers, in seconds.", min=0.1, callback=a_time)
-]
+
+
+def timeout_option(what: str) -> Any:
+    """Return the option `--timeout` of a command that waits `what`."""
+    return typer.Option("--timeout", help=f"How long to wait {what}.", min=0.1, callback=a_time)
+
+
+Timeout = Annotated[float, timeout_option("for the controllers")]
 DEFAULT_TIMEOUT_S: Final = 10.0
 
 

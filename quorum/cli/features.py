@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import msgspec
 import typer
 
-from quorum.cli.connection import DEFAULT_TIMEOUT_S, BootstrapController, Timeout, with_client
+from quorum.cli.connection import DEFAULT_TIMEOUT_S, BootstrapController, timeout_option, with_client
 from quorum.cli.errors import FAILED, CliError, say, wrong_use
 from quorum.cli.findings_output import counted
 from quorum.cli.log_history import what_is_lost
@@ -45,7 +45,7 @@ def upgrade(
         str, typer.Option("--feature", help="NAME=LEVEL; kraft.version is the one that can be raised.")
     ] = "",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only ask whether the leader would do it.")] = False,
-    timeout: Timeout = DEFAULT_TIMEOUT_S,
+    timeout: Annotated[float, timeout_option("for the change to commit")] = DEFAULT_TIMEOUT_S,
 ) -> None:
     """Raise kraft.version: from 0 to 1 it moves the static voters out of the configuration into the log, for good.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from quorum.cli import voters
-from quorum.cli.connection import DEFAULT_TIMEOUT_S, BootstrapController, Timeout, with_client
+from quorum.cli.connection import DEFAULT_TIMEOUT_S, BootstrapController, Timeout, timeout_option, with_client
 from quorum.cli.errors import FAILED, CliError, wrong_use
 from quorum.cli.option_values import MAX_INT32, a_time
 from quorum.cli.output import Output, OutputFormat, show_json
@@ -125,7 +125,7 @@ def transfer(
             max=MAX_INT32,
         ),
     ] = None,
-    timeout: Timeout = DEFAULT_TIMEOUT_S,
+    timeout: Annotated[float, timeout_option("for the other voter to lead")] = DEFAULT_TIMEOUT_S,
     output: Output = OutputFormat.TABLE,
 ) -> None:
     """Hand the leadership over to another voter, before its node is stopped for instance.

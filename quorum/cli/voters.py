@@ -13,7 +13,7 @@ import msgspec
 import typer
 
 from metadata_log.ids import ZERO_DIRECTORY_ID, DirectoryId, NodeId, ReplicaKey, id_text
-from quorum.cli.connection import BootstrapController, Timeout, with_client
+from quorum.cli.connection import BootstrapController, timeout_option, with_client
 from quorum.cli.errors import CliError, say, wrong_use
 from quorum.cli.option_values import MAX_INT32, directory_id_of
 from quorum.cli.output import Output, OutputFormat, show_json
@@ -29,6 +29,7 @@ CHANGE_TIMEOUT_S: Final = 30.0
 """A change waits for the one before it, and a new voter until it is caught up."""
 
 _DIRECTORY_HELP = "The directory id of its metadata log; `kraft quorum describe --replication` shows it."
+ChangeTimeout = Annotated[float, timeout_option("for the change to commit")]
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Say what would happen to the majority, and whether the leader would do it.")
 ]
@@ -60,7 +61,7 @@ def add_controller(
     ] = None,
     directory_id: Annotated[str | None, typer.Option("-d", "--controller-directory-id", help=_DIRECTORY_HELP)] = None,
     dry_run: DryRun = False,
-    timeout: Timeout = CHANGE_TIMEOUT_S,
+    timeout: ChangeTimeout = CHANGE_TIMEOUT_S,
     output: Output = OutputFormat.TABLE,
 ) -> None:
     """Make a controller a voter. It has to run, with --no-initial-controllers, and to have caught up with the leader.
@@ -105,7 +106,7 @@ def remove_controller(
     unsafe: Annotated[
         bool, typer.Option("--unsafe", help="Remove it although no majority of live voters would be left.")
     ] = False,
-    timeout: Timeout = CHANGE_TIMEOUT_S,
+    timeout: ChangeTimeout = CHANGE_TIMEOUT_S,
     output: Output = OutputFormat.TABLE,
 ) -> None:
     """Take a controller's vote, so that it may be stopped for good, or its disk replaced.

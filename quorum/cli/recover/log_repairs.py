@@ -6,6 +6,7 @@ Decides: their options. Each one's work is imported when it is called.
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -16,11 +17,10 @@ from quorum.cli.recover.options import (
     DEFAULT_TIMEOUT_S,
     Apply,
     BootstrapControllers,
-    Directories,
-    Directory,
     ProbeTimeout,
     Shared,
     Work,
+    directory_option,
     request_of,
     run_proposed,
     single,
@@ -47,7 +47,7 @@ CLUSTER_ID_EXAMPLES = (
 
 @partial(with_shared_options, without=("accept_lost_vote", "epoch_gap"))
 def truncate(
-    directory: Directory,
+    directory: Annotated[list[Path], directory_option("The log directory whose log is to end earlier")],
     to: Annotated[
         int | None, typer.Option("--to", min=0, help="The offset at which the log is to end (exclusive).")
     ] = None,
@@ -85,7 +85,7 @@ def truncate(
 
 @partial(with_shared_options, without=("accept_data_loss", "accept_lost_vote", "epoch_gap"))
 def drop_snapshot(
-    directory: Directory,
+    directory: Annotated[list[Path], directory_option("The log directory that holds the checkpoint")],
     checkpoint: Annotated[
         str | None,
         typer.Option("--checkpoint", help="Its file's name; default: all damaged ones past the newest whole."),
@@ -109,7 +109,7 @@ def drop_snapshot(
 
 
 def rebuild_indexes(
-    directory: Directory,
+    directory: Annotated[list[Path], directory_option("The log directory whose index files are made again")],
     work: Work = None,
     apply: Apply = False,
     output: Output = OutputFormat.TABLE,
@@ -130,7 +130,7 @@ def rebuild_indexes(
 
 
 def cluster_id(
-    directory: Directories,
+    directory: Annotated[list[Path], directory_option("A log directory that gets the new cluster id; may be repeated")],
     to: Annotated[str, typer.Option("--to", help="The new cluster id: 22 characters, see kraft storage random-uuid.")],
     is_a_clone: Annotated[
         bool, typer.Option("--is-a-clone", help="These are a clone's directories; the old cluster goes on elsewhere.")

@@ -22,10 +22,12 @@ if TYPE_CHECKING:
     from metadata_log.voters import Endpoint
     from quorum.recovery.guards.request import Proposal, Request
 
-Directory = Annotated[list[Path], typer.Option("--dir", help="The log directory to repair; its node is stopped.")]
-Directories = Annotated[
-    list[Path], typer.Option("--dir", help="A log directory to repair; its node is stopped. May be repeated.")
-]
+
+def directory_option(what: str) -> Any:
+    """Return the option `--dir` of a repair; `what`: a noun phrase for the log directory that it names."""
+    return typer.Option("--dir", help=f"{what}; its node is stopped.")
+
+
 Copies = Annotated[
     list[Path] | None,
     typer.Option(
@@ -74,7 +76,10 @@ Work = Annotated[
 ProbeTimeout = Annotated[
     float,
     typer.Option(
-        "--timeout", help="How long to wait for an answer of each known controller, in s.", min=0.1, callback=a_time
+        "--timeout",
+        help="How long each known controller may take to say who leads.",
+        min=0.1,
+        callback=a_time,
     ),
 ]
 Endpoints = Annotated[

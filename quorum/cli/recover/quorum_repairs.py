@@ -15,10 +15,9 @@ import typer
 
 from quorum.cli.errors import wrong_use
 from quorum.cli.recover.options import (
-    Directories,
-    Directory,
     Endpoints,
     Shared,
+    directory_option,
     endpoints_of,
     single,
     text_of,
@@ -59,7 +58,7 @@ STATIC_VOTERS_EXAMPLES = (
 
 @with_shared_options
 def standalone(
-    directory: Directory,
+    directory: Annotated[list[Path], directory_option("The log directory of the survivor, the new only voter")],
     endpoint: Endpoints = None,
     *,
     shared: Shared,
@@ -122,7 +121,7 @@ def from_broker(
 
 @with_shared_options
 def voters(
-    directory: Directories,
+    directory: Annotated[list[Path], directory_option("A log directory that gets the new voter set; may be repeated")],
     members: Annotated[
         list[str],
         typer.Option("--set", help="A voter of the new set: id@host:port[/grpc-port][:directory-id]. Repeat it."),
@@ -148,7 +147,7 @@ def voters(
 
 @with_shared_options
 def static_voters(
-    directory: Directories,
+    directory: Annotated[list[Path], directory_option("A static voter's log directory; may be repeated")],
     members: Annotated[list[str], typer.Option("--set", help="A voter of the new set: id@host:port. Repeat it.")],
     config: Annotated[
         list[Path] | None,
@@ -175,7 +174,11 @@ def static_voters(
 
 
 @partial(with_shared_options, without=("missing", "accept_data_loss", "accept_lost_vote", "epoch_gap"))
-def epoch(directory: Directories, *, shared: Shared) -> None:
+def epoch(
+    directory: Annotated[list[Path], directory_option("A log directory whose quorum-state is reset; may be repeated")],
+    *,
+    shared: Shared,
+) -> None:
     """Reset quorum-state to 1,000 above the greatest epoch in any log, where its epoch left no election possible.
 
     The directories of all voters must be given, stopped: with --dir those to reset, with --copy the others. An

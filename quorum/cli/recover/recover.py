@@ -12,7 +12,7 @@ import typer
 
 from quorum.cli.output import Output, OutputFormat, show_json
 from quorum.cli.recover import log_repairs, quorum_repairs
-from quorum.cli.recover.options import Apply, Directory, Work, run_proposed, single, text_of, texts_of
+from quorum.cli.recover.options import Apply, Work, directory_option, run_proposed, single, text_of, texts_of
 
 if TYPE_CHECKING:
     from metadata_log.files.port import Files
@@ -108,7 +108,7 @@ for _name, _command, _examples in (
 
 @app.command(epilog="Example:  kraft recover undo --dir /var/lib/kafka/data --apply")
 def undo(
-    directory: Directory,
+    directory: Annotated[list[Path], directory_option("The log directory whose latest repair is taken back")],
     work: Work = None,
     apply: Apply = False,
     output: Output = OutputFormat.TABLE,

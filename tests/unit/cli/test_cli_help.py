@@ -80,6 +80,37 @@ def test_every_command_explains_itself_by_example(words: str, capsys: pytest.Cap
     assert any(f"kraft {words}" in line for line in examples)
 
 
+@pytest.mark.parametrize("words", _COMMANDS)
+def test_values_are_named_for_what_they_are(words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*words.split(), "--help"]) == 0
+    said = capsys.readouterr().out
+    assert re.findall(r" <(?:str|int|float|path|int range|float range)>", said) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        ("agent describe", "--timeout <seconds> How long to wait for the agent."),
+        ("quorum add-controller", "--timeout <seconds> How long to wait for the change to commit."),
+        ("quorum transfer", "--timeout <seconds> How long to wait for the other voter to lead."),
+        ("topics list", "--timeout <seconds> How long to wait for the controllers."),
+        ("recover undo", "--dir <directory> The log directory whose latest repair is taken back;"),
+        ("recover cluster-id", "--dir <directory> A log directory that gets the new cluster id;"),
+        ("recover cluster-id", "--to <cluster-id> The new cluster id"),
+        ("log export", "--live <host:port> GRPC address"),
+    ],
+)
+def test_texts_of_options_belong_to_the_command(words: str, text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*words.split(), "--help"]) == 0
+    assert text in " ".join(capsys.readouterr().out.split())
+
+
+def test_help_is_as_wide_as_the_terminal() -> None:
+    narrow, wide = (on_a_terminal([["log", "verify", "--help"]], COLUMNS=columns)[0] for columns in ("60", "150"))
+    assert max(map(len, narrow.partition(b"  Example")[0].splitlines())) <= 60
+    assert 110 < max(map(len, wide.partition(b"  Example")[0].splitlines())) <= 150
+
+
 def test_severities_have_colours_on_a_terminal_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     node = shutil.copytree(FIXTURES / "basic/node-1", tmp_path / "node-1")
     log = next(node.rglob("00000000000000000000.log"))
