@@ -11,6 +11,7 @@ from typing import Final
 import msgspec
 
 from metadata_log.tools.findings.advice import NEWER
+from metadata_log.tools.findings.kinds import KINDS as CHECK_KINDS
 from metadata_log.tools.findings.kinds import NEWER_RELEASE
 
 
@@ -147,6 +148,17 @@ KINDS: Final[dict[str, Kind]] = {
     kind.name: kind for kind in (*_ALL, Kind(name=NEWER_RELEASE, title="Parts of a later release", advice=NEWER))
 }
 """By name, in the order in which a report shows them."""
+
+_OTHER_NAMES: Final = {
+    "malformed_record": "unreadable_record",
+    "change_after_removal": "unknown_topic",
+    "topic_id_null": "topic_id_reserved",
+    "topic_id_sentinel": "topic_id_reserved",
+}
+"""What `kraft check` calls a kind that is found here under another name."""
+
+NOT_JUDGED: Final = tuple(name for name in CHECK_KINDS if _OTHER_NAMES.get(name, name) not in KINDS)
+"""The kinds that `kraft check` finds and no check here does, in its order."""
 
 _ORDER: Final = {severity: number for number, severity in enumerate(Severity)}
 _KIND_ORDER: Final = {name: number for number, name in enumerate(KINDS)}

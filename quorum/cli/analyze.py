@@ -39,9 +39,10 @@ def run(
 ) -> None:
     """Check metadata logs for consistency: checksums, gaps, epochs, leaders, and whether the replicas agree.
 
-    Exit status 0: clean. 1: something was found. 2: there is nothing to check, or no Spark or Java to check it with.
+    Exit status 0: no errors, no warnings. 1: something was found. 2: nothing to check, or no Spark or Java.
     """
     from metadata_log.analysis import AnalysisError, run_analysis  # noqa: PLC0415  (not needed for help)
+    from metadata_log.analysis.findings import NOT_JUDGED  # noqa: PLC0415
 
     try:
         with _ended_with_us(), _progress() as tell:
@@ -55,7 +56,7 @@ def run(
             f"the Python package {error.name} is not installed: pip install 'kraft-quorum[analysis]'"
         ) from error
     if output is OutputFormat.JSON:
-        show_json({"clean": verdict.is_clean, "verdict": verdict.sentence, **msgspec.to_builtins(verdict)})
+        show_json({"verdict": verdict.sentence, "not_judged": NOT_JUDGED, **msgspec.to_builtins(verdict)})
     else:
         _show(verdict)
         if report is not None:

@@ -48,7 +48,7 @@ def test_finds_nothing_in_the_logs_of_real_kafka_clusters(scenario: str) -> None
     verdict = run_analysis([FIXTURES / scenario])
     assert counted(verdict) == []
     assert (verdict.is_clean, verdict.exit_status) == (True, 0)
-    assert verdict.sentence.startswith("Clean: ")
+    assert verdict.sentence.startswith("No errors, no warnings")
     assert sum(replica.records for replica in verdict.replicas) > 0
 
 

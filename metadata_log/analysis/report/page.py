@@ -42,7 +42,7 @@ def write_report(verdict: Verdict, path: Path) -> None:
 
 def render(verdict: Verdict) -> str:
     """The whole page."""
-    word = "clean" if verdict.is_clean else "not clean"
+    word = "no errors" if verdict.is_clean else "not clean"
     body = "".join(
         (
             "<h1>Metadata log analysis</h1>",
@@ -97,10 +97,11 @@ def _findings(verdict: Verdict) -> str:
     more = len(verdict.findings) - len(shown)
     if verdict.is_clean:
         intro = f"None of the {CHECKS} checks found anything wrong, in any of the logs or between them." + (
-            " What follows are notes, which need no action." if shown else ""
+            " What follows are notes." if shown else ""
         )
     else:
         intro = "The gravest first. Look at a replica's files before anything is restarted or repaired."
+    intro += f" {escape(_sentence(verdict.not_judged))}"
     rest = f'<p class="lead">… and {more:,} more.</p>' if more > 0 else ""
     return f'<section><h2>Findings</h2><p class="lead">{intro}</p>{"".join(map(_finding, shown))}{rest}</section>'
 

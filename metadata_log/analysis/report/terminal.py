@@ -24,6 +24,7 @@ def render_verdict(verdict: Verdict, *, limit: int = 50) -> RenderableType:
         parts.append(_findings(verdict, limit))
     colour = "bold green" if verdict.is_clean else "bold red"
     parts.append(Text(verdict.sentence, style=colour))
+    parts.append(Text(verdict.not_judged, style="dim"))
     bound = f"up to offset {verdict.lower}"
     if verdict.upper != verdict.lower:
         bound += f" for certain, perhaps up to {'more' if verdict.upper is None else verdict.upper}"

@@ -1,6 +1,6 @@
 """The outcome of an analysis: what was read, how far it is committed, what was found.
 
-Decides: when a verdict is clean. Must not know: how it is shown.
+Decides: when nothing was found, which kinds were not judged. Must not know: how it is shown.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-from metadata_log.analysis.findings import CHECKS, Finding, Severity
+from metadata_log.analysis.findings import CHECKS, NOT_JUDGED, Finding, Severity
 from metadata_log.tools.findings.kinds import NEWER_RELEASE
 
 CLEAN: Final = 0
@@ -103,10 +103,16 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
         warnings = sum(finding.severity is Severity.WARNING for finding in self.findings)
         if self.is_clean:
             newer = [f"; {found.meaning}" for found in self.findings if found.kind == NEWER_RELEASE]
-            return f"Clean: {logs}, {CHECKS} checks, nothing found{''.join(newer)}."
+            notes = f", {count_of(len(self.findings), 'note')}" if self.findings else ""
+            return f"No errors, no warnings{notes}: {logs}, {CHECKS} checks{''.join(newer)}."
         parts = [count_of(errors, "error")] if errors else []
         parts += [count_of(warnings, "warning")] if warnings else []
         return f"Not clean: {' and '.join(parts)} in {logs}."
+
+    @property
+    def not_judged(self) -> str:
+        """The line that names the kinds of `kraft check` for which there is no check here."""
+        return f"not judged: {', '.join(NOT_JUDGED)} (kraft check judges these)"
 
     def count_of(self, kind: str) -> int:
         """How many findings of one check count."""

@@ -10,6 +10,7 @@ import pytest
 from rich.console import Console
 
 from metadata_log.analysis import CHECKS, KINDS, Finding, Severity, Verdict, finding_rows, replica_rows
+from metadata_log.analysis.findings import NOT_JUDGED
 from metadata_log.analysis.report.page import render
 from metadata_log.analysis.report.terminal import render_verdict
 from metadata_log.analysis.report.verdict import LeaderEpoch, Progress, ReplicaSummary
@@ -122,10 +123,33 @@ def text_of(page: str) -> str:
 
 def test_a_clean_page_says_so_in_words(clean: Verdict) -> None:
     text = text_of(render(clean))
-    assert "Clean" in text
+    assert "No errors, no warnings" in text
+    assert "Clean" not in text
     assert f"None of the {CHECKS} checks found anything wrong" in text
     assert "Every record below offset 95 was committed: a majority holds it" in text
     assert "Up to 98, records may have been" in text
+
+
+def test_a_note_and_the_verdict_do_not_contradict_each_other(clean: Verdict) -> None:
+    verdict = msgspec.structs.replace(clean, findings=(finding("voter_absent", Severity.NOTE, None),))
+
+    assert "nothing found" not in verdict.sentence
+    assert verdict.sentence.startswith("No errors, no warnings, 1 note: ")
+    assert verdict.exit_status == 0
+
+
+def test_kinds_that_only_check_judges_are_named_so_that_nothing_is_called_clean(clean: Verdict) -> None:
+    console = Console(width=120)
+    with console.capture() as captured:
+        console.print(render_verdict(clean))
+    said = " ".join(captured.get().split())
+    page = text_of(render(clean))
+
+    assert {"isr_outside_replicas", "quorum_state_behind", "partition_missing"} <= set(NOT_JUDGED)
+    assert not {"voter_absent", "corrupt_batch", "topic_id_null", "newer_release"} & set(NOT_JUDGED)
+    for text in (said, page):
+        assert f"not judged: {', '.join(NOT_JUDGED)}" in text.replace("Not judged", "not judged")
+        assert "Clean" not in text
 
 
 def test_a_clean_verdict_names_what_was_not_judged(clean: Verdict) -> None:
@@ -144,7 +168,7 @@ def test_a_clean_verdict_names_what_was_not_judged(clean: Verdict) -> None:
     verdict = msgspec.structs.replace(clean, findings=(note,))
 
     assert verdict.exit_status == 0
-    assert verdict.sentence.endswith(f"{CHECKS} checks, nothing found; {meaning}.")
+    assert verdict.sentence.endswith(f"{CHECKS} checks; {meaning}.")
     assert meaning in text_of(render(verdict))
 
 
