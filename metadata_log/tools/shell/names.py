@@ -5,6 +5,7 @@ Decides: which paths there are. Must not know: commands, and where the view come
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
@@ -17,6 +18,8 @@ from metadata_log.tools.shell.view import View
 from metadata_log.voters import VoterSet
 
 LOCAL: Final = "local"
+_WITH_FIELDS: Final = re.compile(r"(?:Partition|Broker|Controller)Registration\((.*)\)", re.DOTALL)
+"""The values that are shown field by field: their fields are named, and parted by commas."""
 
 
 class NoSuchPathError(LookupError):
@@ -161,12 +164,66 @@ def changes_between(before: Mapping[str, str], after: Mapping[str, str]) -> tupl
 
 
 def changed_lines(changes: Iterable[Change]) -> Iterator[str]:
-    """What is gone (-) and what is there instead (+)."""
+    """What is gone (-), what is there instead (+), and of values with fields those that changed (*)."""
     for change in changes:
+        if change.before is not None and change.after is not None:
+            fields = changed_fields(change.before, change.after)
+            if fields is not None:
+                yield f"* {change.path}: {fields}"
+                continue
         if change.before is not None:
-            yield f"- {change.path}: {change.before}"
+            yield f"- {change.path}: {_filled_fields(change.before)}"
         if change.after is not None:
-            yield f"+ {change.path}: {change.after}"
+            yield f"+ {change.path}: {_filled_fields(change.after)}"
+
+
+def changed_fields(before: str, after: str) -> str | None:
+    """Return `leader 11→12, isr [11,12]→[12]` for two values such as `PartitionRegistration(...)`.
+
+    None: they have no fields, or not the same ones.
+    """
+    old, new = _fields(before), _fields(after)
+    if old is None or new is None or old.keys() != new.keys():
+        return None
+    return ", ".join(f"{name} {old[name]}→{new[name]}" for name in old if old[name] != new[name]) or None
+
+
+def _filled_fields(text: str) -> str:
+    """Return the fields of a value that hold something; a text without fields as it is."""
+    fields = _fields(text)
+    return text if fields is None else ", ".join(f"{name} {value}" for name, value in fields.items() if value != "[]")
+
+
+def _fields(text: str) -> dict[str, str] | None:
+    """Return the fields of `Name(field=value, ...)` in order; None where a text is not in that form.
+
+    Commas within brackets or quotes part no fields.
+    """
+    form = _WITH_FIELDS.fullmatch(text)
+    if form is None:
+        return None
+    found: dict[str, str] = {}
+    for part in _parts(form[1]):
+        name, equals, value = part.partition("=")
+        if not equals or not name.isidentifier() or name in found:
+            return None
+        found[name] = value.replace(", ", ",") if value.startswith("[") else value
+    return found
+
+
+def _parts(text: str) -> Iterator[str]:
+    depth, start, quoted = 0, 0, False
+    for at, letter in enumerate(text):
+        if letter == "'":
+            quoted = not quoted
+        elif not quoted and letter in "([{":
+            depth += 1
+        elif not quoted and letter in ")]}":
+            depth -= 1
+        elif letter == "," and depth == 0 and not quoted:
+            yield text[start:at].strip()
+            start = at + 1
+    yield text[start:].strip()
 
 
 def difference(one: View, other: View, version: str) -> tuple[Change, ...]:

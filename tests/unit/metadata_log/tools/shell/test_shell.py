@@ -10,6 +10,7 @@ import pytest
 from metadata_log.image import MetadataImage
 from metadata_log.tools.read.history import HistoryError, open_history
 from metadata_log.tools.shell.globs import expanded
+from metadata_log.tools.shell.names import changed_fields
 from metadata_log.tools.shell.shell import Exit, Shell, ShellError, ShellUseError
 from metadata_log.tools.shell.view import view_at
 from tests.support.image_logs import FIXTURES, log_directories
@@ -108,6 +109,28 @@ def test_diff_and_history_name_what_changed(shell: Shell) -> None:
     assert _say(shell, "diff 60 60") == ["offset 60 (-) and offset 60 (+)"]
     history = _say(shell, "history /topics/by-name/orders-3/id")
     assert [line.rpartition(": ")[2] for line in history if not line.startswith(" ")] == ["created"]
+
+
+def test_a_changed_partition_is_shown_by_its_fields(shell: Shell) -> None:
+    lines = _say(shell, "diff start end") + _say(shell, "history /topics/by-name/orders-3")
+    lines += [line for end in range(20, 120) for line in _say(shell, f"diff {end} {end + 1}")]
+
+    assert not [line for line in lines if "Registration(" in line]
+    changed = [line for line in lines if line.startswith("* /image/topics/")]
+    assert changed
+    assert all("→" in line and "replicas" not in line for line in changed)
+    assert any(line.lstrip().startswith("+ /topics/by-name/orders-3/0: replicas [") for line in lines)
+
+
+def test_fields_are_parted_outside_brackets_and_quotes() -> None:
+    before = "PartitionRegistration(replicas=[11, 12], isr=[11, 12], leader=11)"
+    after = "PartitionRegistration(replicas=[11, 12], isr=[12], leader=12)"
+    assert changed_fields(before, after) == "isr [11,12]→[12], leader 11→12"
+
+    broker = "BrokerRegistration(id=1, listeners=[Endpoint(listenerName='A, b=(', port=1)], fenced={})"
+    assert changed_fields(broker.format("true"), broker.format("false")) == "fenced true→false"
+    assert changed_fields("12", "13") is None
+    assert changed_fields(before, broker) is None
 
 
 def test_a_diff_within_a_batch_is_of_the_whole_batch(shell: Shell) -> None:
