@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Iterable, Iterator
+from typing import Final
 
 import msgspec
 
 from metadata_log.errors import MalformedRecordError, MetadataLogError, UnknownRecordError
 from metadata_log.format.batch import batch_records, batch_values
+from metadata_log.image import MetadataImage
 from metadata_log.image.features import KRAFT_VERSION
 from metadata_log.records import (
     BrokerRegistrationChangeRecord,
@@ -27,6 +29,7 @@ from metadata_log.records import (
     control_or_newer,
     decode_record,
 )
+from metadata_log.records.levels import FEATURE_NAME, level_name
 from metadata_log.records.newer import NewerPart, NewerParts, newer_control, newer_levels, newer_record
 from metadata_log.storage.segment import LocatedBatch
 from metadata_log.voters import VoterSet, format_voter
@@ -44,6 +47,13 @@ class EventKind(enum.StrEnum):
     FEATURE = "feature"
     VOTERS = "voters"
     GAP = "gap"
+    STATE = "state"
+    """What holds where a trimmed log begins, or that it is not known."""
+    WAS_FENCED = "already-fenced"
+    WAS_UNFENCED = "already-unfenced"
+
+
+_OF_STATE: Final = frozenset({EventKind.STATE, EventKind.WAS_FENCED, EventKind.WAS_UNFENCED})
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -69,6 +79,7 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     end_ms: int
     end_offset: int
     events: tuple[Event, ...]
+    start_offset: int = 0
     newer: tuple[NewerPart, ...] = ()
 
     @property
@@ -90,9 +101,10 @@ def timeline_of(
     """
     events, newer = list[Event](), list[NewerPart]()
     start = last = -1
-    end_offset = epoch = 0
+    end_offset = epoch = start_offset = 0
     for batch in batches:
         header = batch.header
+        start_offset = int(header.base_offset) if start < 0 else start_offset
         start = header.base_timestamp if start < 0 else start
         if 0 <= last < header.base_timestamp - gap_ms:
             events.append(_gap(batch, header.base_timestamp - last))
@@ -109,6 +121,7 @@ def timeline_of(
         end_ms=max(last, 0),
         end_offset=end_offset,
         events=tuple(events),
+        start_offset=start_offset,
         newer=tuple(dict.fromkeys(newer)),
     )
 
@@ -118,14 +131,73 @@ def merged(timelines: Iterable[Timeline]) -> Timeline:
     every = [timeline for timeline in timelines if timeline.end_offset > 0]
     if not every:
         return Timeline(start_ms=0, end_ms=0, end_offset=0, events=())
-    events = {event for timeline in every for event in timeline.events}
+    start_offset = min(timeline.start_offset for timeline in every)
+    events = {
+        event
+        for timeline in every
+        for event in timeline.events
+        if event.kind not in _OF_STATE or timeline.start_offset == start_offset
+    }
     return Timeline(
         start_ms=min(timeline.start_ms for timeline in every),
         end_ms=max(timeline.end_ms for timeline in every),
         end_offset=max(timeline.end_offset for timeline in every),
         events=tuple(sorted(events, key=lambda event: (event.offset, event.epoch, event.time_ms, event.text))),
+        start_offset=start_offset,
         newer=tuple(dict.fromkeys(part for timeline in every for part in timeline.newer)),
     )
+
+
+def with_first_state(timeline: Timeline, image: MetadataImage | None, voters: VotersRecord | None = None) -> Timeline:
+    """Return the timeline of a trimmed log with what held where it begins: by its first checkpoint.
+
+    Without one it says that nothing before is known. A log that begins at offset 0 needs neither.
+    """
+    if timeline.start_offset == 0:
+        return timeline
+    known = [_unknown_before(timeline)] if image is None else list(_of_state(image, voters))
+    events = sorted([*known, *timeline.events], key=lambda event: event.offset)
+    return msgspec.structs.replace(timeline, events=tuple(events))
+
+
+def _unknown_before(timeline: Timeline) -> Event:
+    text = "the log begins here without a checkpoint: brokers, leader and levels before it are not known"
+    return Event(time_ms=timeline.start_ms, offset=timeline.start_offset, epoch=0, kind=EventKind.STATE, text=text)
+
+
+def _of_state(image: MetadataImage, voters: VotersRecord | None) -> Iterator[Event]:
+    epoch = int(image.offset_and_epoch.epoch)
+
+    def event(kind: EventKind, node_id: int | None, text: str) -> Event:
+        return Event(
+            time_ms=image.last_contained_timestamp_ms,
+            offset=int(image.offset_and_epoch.offset),
+            epoch=epoch,
+            kind=kind,
+            node_id=node_id,
+            text=text,
+        )
+
+    leader = f"the leader of epoch {epoch} is not known unless its election is in the log"
+    yield event(EventKind.STATE, None, f"a checkpoint ends here, and the log goes on from it; {leader}")
+    if voters is not None:
+        named = ", ".join(map(format_voter, VoterSet.from_record(voters)))
+        yield event(EventKind.STATE, None, f"the voters are {named}")
+    levels = dict(image.features.levels.items())
+    if image.features.metadata_version is not None:
+        levels[FEATURE_NAME] = image.features.metadata_version
+    for name, level in sorted(levels.items()):
+        yield event(EventKind.STATE, None, f"{name} is {_level_text(name, level)}")
+    for broker_id, broker in sorted(image.cluster.brokers.items()):
+        kind = EventKind.WAS_FENCED if broker.fenced else EventKind.WAS_UNFENCED
+        how = "fenced" if broker.fenced else "not fenced"
+        how += ", in controlled shutdown" if broker.in_controlled_shutdown else ""
+        yield event(kind, int(broker_id), f"broker {broker_id} is registered, {how}")
+
+
+def _level_text(name: str, level: int) -> str:
+    """Return `4.3-IV0 (30)` for metadata.version, and the number for other features."""
+    return level_name(level) if name == FEATURE_NAME else str(level)
 
 
 def why_not_one(timeline: Timeline) -> str | None:
@@ -208,7 +280,7 @@ def _judge(record: MetadataRecord) -> Iterator[tuple[EventKind, int | None, str]
         case BrokerRegistrationChangeRecord(broker_id=broker, in_controlled_shutdown=1):
             yield EventKind.SHUTDOWN, int(broker), f"broker {broker} shuts down in order"
         case FeatureLevelRecord(name=name, feature_level=level):
-            yield EventKind.FEATURE, None, f"{name} is {level}"
+            yield EventKind.FEATURE, None, f"{name} is {_level_text(name, level)}"
         case _:
             pass
 

@@ -28,6 +28,8 @@ _COLOURS: Final = {
     EventKind.FENCED: "#c8453b",
     EventKind.REGISTERED: "#e0a83a",
     EventKind.SHUTDOWN: "#8a8f98",
+    EventKind.WAS_UNFENCED: "#3c9a5f",
+    EventKind.WAS_FENCED: "#c8453b",
 }
 _LEGEND: Final = (
     (_LEADER, "leads"),

@@ -187,6 +187,16 @@ class LogHistory(msgspec.Struct, frozen=True, kw_only=True):
         """The earliest state that the files still hold."""
         return self.start(self.start_offset)
 
+    def trimmed_state(self) -> State | None:
+        """Return the state of the first checkpoint that the log goes on from; None where no checkpoint does.
+
+        Raises:
+            MetadataLogError: the checkpoint is not sound, or gone.
+        """
+        first = self.segments[0][0] if self.segments else 0
+        found = next((found for found in self.checkpoints if found[0].offset >= first), None)
+        return None if found is None else state_of_checkpoint(*found, self.files)
+
     def states(self, state: State, end: int | None = None) -> Iterator[State]:
         """The states after each batch from `state` on, up to `end`."""
         for batch in self.batches(int(state.replayer.end.offset)):

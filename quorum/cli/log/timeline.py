@@ -18,7 +18,7 @@ from quorum.cli.output import RowFormat, RowOutput, show_json, show_json_line, t
 
 if TYPE_CHECKING:
     from metadata_log.storage.segment import LocatedBatch
-    from metadata_log.tools.read.history import LogHistory
+    from metadata_log.tools.read.history import LogHistory, State
     from metadata_log.tools.timeline import Timeline
 
 _SUFFIXES: Final = (".svg", ".html", ".png")
@@ -134,7 +134,7 @@ def _timelines(paths: list[Path], gap_ms: int) -> tuple[list[Timeline], list[str
 def _timeline(opened: Callable[[Path], LogHistory], place: Path, gap_ms: int) -> tuple[Timeline, list[str]]:
     """What one log tells, past its damage, and what is damaged."""
     from metadata_log.storage.segment import LocatedBatch  # noqa: PLC0415
-    from metadata_log.tools.timeline import timeline_of  # noqa: PLC0415
+    from metadata_log.tools.timeline import timeline_of, with_first_state  # noqa: PLC0415
 
     history, problems = opened(place), list[str]()
 
@@ -150,7 +150,24 @@ def _timeline(opened: Callable[[Path], LogHistory], place: Path, gap_ms: int) ->
             )
 
     told = timeline_of(sound(), gap_ms, lambda error: problems.append(f"{history.path}: {error}"))
-    return told, problems
+    first = _first_state(history, problems) if told.start_offset else None
+    if first is None:
+        return with_first_state(told, None), problems
+    return with_first_state(told, first.image, first.quorum.voters), problems
+
+
+def _first_state(history: LogHistory, problems: list[str]) -> State | None:
+    """Return the state that a trimmed log begins with; None: no sound checkpoint has it."""
+    from metadata_log.errors import MetadataLogError  # noqa: PLC0415
+    from metadata_log.tools.read.history import RemovedMeanwhileError  # noqa: PLC0415
+
+    try:
+        return history.trimmed_state()
+    except RemovedMeanwhileError:
+        raise
+    except MetadataLogError as error:
+        problems.append(f"{history.path}: the checkpoint that the log goes on from cannot be read: {error}")
+        return None
 
 
 def _check_picture(picture: Path) -> None:

@@ -53,6 +53,46 @@ def test_brokers_come_are_fenced_and_go() -> None:
     assert [event.offset for event in events] == sorted(event.offset for event in events)
 
 
+def _run(capsys: pytest.CaptureFixture[str], *words: str) -> list[dict[str, object]]:
+    assert run(["log", "timeline", *words, "-o", "jsonl"]) == 0
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+def test_a_trimmed_log_begins_with_its_checkpoints_state(capsys: pytest.CaptureFixture[str]) -> None:
+    node = FIXTURES / "failovers" / "node-2" / "data"
+    history = open_history(node / "__cluster_metadata-0")
+    state = history.trimmed_state()
+    assert state is not None
+    assert history.segments[0][0] > 0
+
+    events = _run(capsys, str(node))
+
+    brokers = {one["node_id"]: one["kind"] for one in events if str(one["kind"]).startswith("already-")}
+    assert brokers == {
+        int(node_id): "already-fenced" if broker.fenced else "already-unfenced"
+        for node_id, broker in state.image.cluster.brokers.items()
+    }
+    assert brokers
+    begin = [str(one["text"]) for one in events if one["kind"] == "state"]
+    assert any(f"the leader of epoch {state.image.offset_and_epoch.epoch} is not known" in text for text in begin)
+    assert "metadata.version is 4.3-IV0 (30)" in begin
+
+
+def test_a_segment_alone_says_that_what_was_before_is_not_known(capsys: pytest.CaptureFixture[str]) -> None:
+    segments = open_history(FIXTURES / "failovers" / "node-2" / "data" / "__cluster_metadata-0").segments
+
+    first, *_ = _run(capsys, str(segments[0][1]))
+
+    assert (first["kind"], first["offset"]) == ("state", segments[0][0])
+    assert "are not known" in str(first["text"])
+
+
+def test_a_whole_log_needs_no_state_and_names_its_level() -> None:
+    events = _timeline("basic/node-1").events
+    assert not [event for event in events if event.kind is EventKind.STATE]
+    assert "metadata.version is 4.3-IV0 (30)" in [event.text for event in events]
+
+
 def test_a_pause_is_a_gap_when_it_is_longer_than_asked() -> None:
     gaps = [event for event in _timeline("failovers/node-1", gap_ms=2000).events if event.kind is EventKind.GAP]
     assert gaps
