@@ -22,6 +22,7 @@ from metadata_log.tools.read.scan import scan
 from metadata_log.tools.replicas.committed_bounds import CommittedBounds
 from metadata_log.tools.replicas.divergence import Conflict, compare
 from metadata_log.tools.replicas.judge import Judge, leaders_of
+from metadata_log.tools.replicas.record_differences import differences
 from metadata_log.tools.replicas.replica_set import (
     QuorumView,
     Replica,
@@ -55,6 +56,8 @@ class Parting(msgspec.Struct, frozen=True, kw_only=True):
     offset: int
     batches: int
     sides: tuple[Side, ...]
+    differences: tuple[str, ...] = ()
+    """The fields that differ, at the first offsets where records do."""
 
 
 class ReplicaLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -108,7 +111,12 @@ def diff_and_odd(view: QuorumView, files: Files | None = None) -> tuple[DiffRepo
     judge = Judge(view.views, len(view.voters), view.bounds)
     conflicts = compare(port, [replica.report.segments for replica in view.replicas])
     judged = [one for conflict in conflicts for one in judge.judged(conflict)]
-    found = [one for index, finding in judged for one in _advised(view.replicas[index], finding)]
+    fields = {conflict.offset: _differences(port, view, judge, conflict) for conflict in conflicts}
+    found = [
+        one
+        for index, finding in judged
+        for one in _advised(view.replicas[index], _with_fields(finding, fields.get(finding.offset or 0, ())))
+    ]
     found += _two_leaders(view, judge)
     found += lost_commits(view)
     found += voters_without_log(view)
@@ -126,7 +134,10 @@ def diff_and_odd(view: QuorumView, files: Files | None = None) -> tuple[DiffRepo
         voters=tuple(map(str, view.voters)),
         common_end=min(ends, default=0),
         bounds=_certain(view.bounds, judge, conflicts),
-        partings=tuple(_parting(port, view, judge, conflict) for conflict in conflicts),
+        partings=tuple(
+            msgspec.structs.replace(_parting(port, view, judge, conflict), differences=fields[conflict.offset])
+            for conflict in conflicts
+        ),
         findings=sort_findings(found),
     )
     return report, frozenset(index for index, _ in judged)
@@ -198,6 +209,18 @@ def _two_leaders(view: QuorumView, judge: Judge) -> Iterator[Finding]:
                     offset=offset,
                     epoch=epoch,
                 )
+
+
+def _differences(files: Files, view: QuorumView, judge: Judge, conflict: Conflict) -> tuple[str, ...]:
+    sides = [(judge.names(side.holders), *conflict.places[min(side.holders)]) for side in conflict.sides]
+    return differences(files, sides)
+
+
+def _with_fields(found: Finding, fields: tuple[str, ...]) -> Finding:
+    """Return a finding of other bytes with the first fields that differ; any other as it is."""
+    if found.kind != "log_mismatch" or not fields:
+        return found
+    return msgspec.structs.replace(found, meaning=f"{found.meaning}: {fields[0]}")
 
 
 def _parting(files: Files, view: QuorumView, judge: Judge, conflict: Conflict) -> Parting:

@@ -125,3 +125,5 @@ def _parting_lines(parting: Parting) -> Iterator[str]:
             yield f"    {record}"
         if side.record_count > len(side.records):
             yield f"    ... and {side.record_count - len(side.records)} more"
+    for number, difference in enumerate(parting.differences):
+        yield f"  {'They differ at' if number == 0 else 'and at'} {difference}"

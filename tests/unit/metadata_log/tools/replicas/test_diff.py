@@ -41,6 +41,8 @@ def test_an_uncommitted_tail_is_told_in_records(clusters: Path) -> None:
     lost, kept = parting.sides
     assert (lost.replicas, lost.epoch, lost.is_majority, lost.record_count) == (("node 2",), 8, False, 8)
     assert [text.split('"')[3] for text in lost.records if "TopicRecord" in text] == ["lost-1", "lost-2"]
+    assert "epoch 8 on node 2, 9 on node 1 and node 3" in parting.differences[0]
+    assert "leaderId " in parting.differences[0]
     assert (kept.replicas, kept.epoch, kept.is_majority) == (("node 1", "node 3"), 9, True)
     assert [(found.kind, found.severity.value) for found in report.findings] == [("uncommitted_tail", "note")]
 
@@ -81,6 +83,12 @@ def test_other_bytes_are_charged_to_the_minority(clusters: Path, tmp_path: Path)
 
     (parting,) = report.partings
     assert [side.record_count for side in parting.sides] == [1, 1]
+    assert parting.differences[0].startswith(f"offset {parting.offset}, ")
+    assert 'batch time "2026-' in parting.differences[0]
+    assert "on node 1" in parting.differences[0]
+    assert "on node 2, node 3" in parting.differences[0]
+    assert report.findings[0].meaning.endswith(parting.differences[0])
+    assert report.findings[0] in check_paths([cluster.root]).findings
     assert [(found.kind, found.node_id, found.offset) for found in report.findings] == [
         ("log_mismatch", 1, parting.offset)
     ]

@@ -1,0 +1,90 @@
+"""The differences between records of replicas at one offset, field by field.
+
+Decides: which fields are named, and how many. Must not know: which side is right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final, TypeAlias
+
+from metadata_log.errors import CorruptBatchError, RecordError
+from metadata_log.files.port import Files
+from metadata_log.format.batch import batch_records
+from metadata_log.records import decode_control, decode_versioned
+from metadata_log.records.json_form import JsonValue, data_of, json_text
+from metadata_log.storage.segment import LocatedBatch
+from metadata_log.tools.read.scan import scan
+from metadata_log.tools.times import time_text
+
+OFFSETS_SHOWN: Final = 3
+_VALUE_SHOWN: Final = 60
+_Records: TypeAlias = dict[int, dict[str, JsonValue]]
+"""The fields of the record at each offset, and its type under an empty name."""
+
+
+def differences(files: Files, sides: Sequence[tuple[str, str, int]]) -> tuple[str, ...]:
+    """Return what differs between the batches of two or more sides: (names of the replicas, file, position) of each.
+
+    The first offsets alone. Nothing where a batch cannot be read any more.
+
+    Raises:
+        OSError: a segment cannot be read.
+    """
+    named = [(names, _records(files, file, position)) for names, file, position in sides]
+    offsets = sorted({offset for _, records in named for offset in records})
+    found = (text for offset in offsets if (text := _at(offset, named)))
+    return tuple(text for text, _ in zip(found, range(OFFSETS_SHOWN), strict=False))
+
+
+def _at(offset: int, named: Sequence[tuple[str, _Records]]) -> str:
+    """Return the text of what differs at an offset; empty where nothing does."""
+    fields = dict.fromkeys(name for _, records in named for name in records.get(offset, {}))
+    parts = []
+    for field in fields:
+        values = [(names, records.get(offset, {}).get(field)) for names, records in named]
+        if any(value != values[0][1] for _, value in values):
+            sides = ", ".join(f"{_shown(field, value)} on {names}" for names, value in values)
+            parts.append(f"{field or 'record'} {sides}")
+    types = {str(records[offset][""]) for _, records in named if offset in records}
+    return f"offset {offset}, {' or '.join(sorted(types))}: {'; '.join(parts)}" if parts else ""
+
+
+def _shown(field: str, value: JsonValue) -> str:
+    text = "nothing" if value is None else json_text(value) if field else str(value)
+    return text if len(text) <= _VALUE_SHOWN else text[: _VALUE_SHOWN - 1] + "…"
+
+
+def _records(files: Files, file: str, position: int) -> _Records:
+    try:
+        handle = files.open(file, read_only=True)
+    except FileNotFoundError:
+        return {}  # removed since by a running node
+    try:
+        batch = next(scan(handle, position), None)
+        return dict(_of_batch(batch)) if isinstance(batch, LocatedBatch) else {}
+    finally:
+        handle.close()
+
+
+def _of_batch(batch: LocatedBatch) -> Iterator[tuple[int, dict[str, JsonValue]]]:
+    try:
+        records = batch_records(batch.buffer, batch.header, batch.at)
+    except CorruptBatchError:
+        return
+    own: dict[str, JsonValue] = {
+        "batch epoch": int(batch.header.partition_leader_epoch),
+        "batch time": time_text(batch.header.max_timestamp),
+    }
+    for record in records:
+        key, value = record.key or b"", record.value or b""
+        try:
+            if batch.header.is_control:
+                control = decode_control(key, value)
+                name, data = type(control).__name__, data_of(control, control.version)
+            else:
+                decoded, version = decode_versioned(value)
+                name, data = type(decoded).__name__, data_of(decoded, version)
+        except RecordError as error:
+            name, data = str(error), {"value": value.hex()}
+        yield int(record.offset), {"": name, **data, **own}
