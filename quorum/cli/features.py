@@ -82,6 +82,7 @@ def check(
         list[Path], typer.Argument(help="Nodes' directories, metadata directories, segments, checkpoints, exports.")
     ],
     target: Annotated[str, typer.Option("--target", help="metadata.version, such as 3.9 or 3.9-IV0.")],
+    verbose: Annotated[bool, typer.Option("--verbose", help="List each record below the totals.")] = False,
     output: RowOutput = RowFormat.TABLE,
 ) -> None:
     """List the records that software at the target metadata.version could not read, in segments and checkpoints.
@@ -104,11 +105,13 @@ def check(
     for line in (*missed, *past_removals(lambda: _registrations(paths, level))):
         say(f"kraft: {line}")
     everything = "every record" if not missed else "every record that is seen here, which is not all"
-    show_rows(output, _COLUMNS, rows, empty=f"{level} can read {everything}.")
     if rows and output is RowFormat.TABLE:
-        print()
         for line in table_lines(_SUMMARY, _by_type(found)):
             print(line)
+        if verbose:
+            print()
+    if verbose or not rows or output is not RowFormat.TABLE:
+        show_rows(output, _COLUMNS, rows, empty=f"{level} can read {everything}.")
     if rows:
         raise CliError(f"{level} could not read {_total(found)}")
     if missed:

@@ -26,7 +26,7 @@ def upgraded(clusters: Path) -> Path:
 
 def _summary(out: str) -> dict[tuple[str, str, str], tuple[int, int]]:
     """By type, version and reason: how many in the log, and in checkpoints."""
-    columns, *lines = out.split("\n\n")[1].splitlines()
+    columns, *lines = out.split("\n\n", maxsplit=1)[0].splitlines()
     assert columns.split() == ["type", "version", "records", "in_checkpoints", "first_offset", "reason"]
     found = {}
     for line in lines:

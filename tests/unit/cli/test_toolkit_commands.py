@@ -128,7 +128,11 @@ def test_features_check_sums_up_by_type(capsys: pytest.CaptureFixture[str]) -> N
     assert run([*words, "-o", "jsonl"]) == 1
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert run(words) == 1
-    _, _, summary = capsys.readouterr().out.partition("\n\n")
+    summary = capsys.readouterr().out
+    assert run([*words, "--verbose"]) == 1
+    totals, _, details = capsys.readouterr().out.partition("\n\n")
+    assert totals == summary.rstrip("\n")
+    assert len(details.splitlines()) == 1 + len(rows)
     kinds = {(row["type"], row["version"], row["reason"]) for row in rows}
     assert len(summary.splitlines()) == 1 + len(kinds)
     assert sum(int(line.split()[2]) for line in summary.splitlines()[1:]) == len(rows)
