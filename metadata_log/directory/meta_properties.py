@@ -23,8 +23,11 @@ _VERSION: Final = 1
 _ID_KEYS: Final = {0: "broker.id", _VERSION: "node.id"}
 """Of each version. 0 is ZooKeeper's: a broker that was migrated keeps its file, and Kafka 4 starts from it."""
 _LINE = re.compile(r"(?P<key>(?:[^=: \t\f\\]++|\\.)++)[ \t\f]*[=: \t\f][ \t\f]*(?P<value>.*)")
-_ESCAPE = re.compile(r"\\(.)")
-_ESCAPED = re.compile(r"([\\=:#!])")
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))")
+_ESCAPED = re.compile(r"^ |[\\=:#!]|[^ -~]")
+_LETTERS: Final = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+"""What Java's Properties writes for characters that end or part words."""
+_LETTER_OF: Final = {character: letter for letter, character in _LETTERS.items()}
 
 
 class MetaProperties(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -58,11 +61,20 @@ def format_meta_properties(properties: MetaProperties, written_at_ms: int) -> by
         pairs.append(("directory.id", id_text(properties.directory_id)))
     pairs += [("version", str(properties.version)), ("cluster.id", properties.cluster_id)]
     lines = ["#", f"#{date}", *(f"{key}={_ESCAPED.sub(_backslashed, value)}" for key, value in pairs)]
-    return "".join(f"{line}\n" for line in lines).encode("latin-1", "backslashreplace")
+    return "".join(f"{line}\n" for line in lines).encode("ascii")
 
 
 def _backslashed(match: re.Match[str]) -> str:
-    return "\\" + match[1]
+    character = match[0]
+    if character in _LETTER_OF or " " <= character <= "~":
+        return "\\" + _LETTER_OF.get(character, character)
+    units = character.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at]:02X}{units[at + 1]:02X}" for at in range(0, len(units), 2))
+
+
+def _unescaped(text: str) -> str:
+    chars = _ESCAPE.sub(lambda match: chr(int(match[1], 16)) if match[1] else _LETTERS.get(match[2], match[2]), text)
+    return chars.encode("utf-16-be", "surrogatepass").decode("utf-16-be", "surrogatepass")
 
 
 def parse_meta_properties(data: bytes, path: str) -> MetaProperties:
@@ -80,7 +92,7 @@ def parse_meta_properties(data: bytes, path: str) -> MetaProperties:
         )
     directory = pairs.get("directory.id")
     try:
-        directory_id = None if directory is None else parse_directory_id(directory)
+        directory_id = None if directory is None else parse_directory_id(directory.rstrip(PROPERTY_BLANKS))
     except InvalidIdError as error:
         raise CorruptFileError(path, f"directory.id: {error}") from error
     return MetaProperties(
@@ -103,9 +115,9 @@ def told_node_id(data: bytes, path: str) -> NodeId | None:
 def _pairs(data: bytes) -> dict[str, str]:
     pairs: dict[str, str] = {}
     for line in PROPERTY_LINE_END.split(data.decode("latin-1")):
-        stripped = line.strip(PROPERTY_BLANKS)
+        stripped = line.lstrip(PROPERTY_BLANKS)
         if stripped and stripped[0] not in "#!" and (match := _LINE.fullmatch(stripped)) is not None:
-            pairs[_ESCAPE.sub(r"\1", match["key"])] = _ESCAPE.sub(r"\1", match["value"])
+            pairs[_unescaped(match["key"])] = _unescaped(match["value"])
     return pairs
 
 
@@ -116,7 +128,7 @@ def _text(pairs: Mapping[str, str], key: str, path: str) -> str:
 
 
 def _integer(pairs: Mapping[str, str], key: str, path: str) -> int:
-    text = _text(pairs, key, path)
+    text = _text(pairs, key, path).rstrip(PROPERTY_BLANKS)
     if not re.fullmatch(r"\d{1,10}", text, re.ASCII):
         raise CorruptFileError(path, f"{key} is {text!r}, not a number of 0 or more")
     return int(text)
