@@ -104,14 +104,22 @@ def is_reserved_topic_id(topic_id: TopicId) -> bool:
 def why_no_cluster_id(text: str, said: str) -> str | None:
     """Why a text is no cluster's id, and what to do, with `said` in front; None where it is one.
 
-    The null id and the metadata topic's sentinel stand for something else.
+    Kafka takes any text. The null id and the metadata topic's sentinel stand for something else.
     """
     make = "make one with `kraft storage random-uuid`"
-    try:
-        is_reserved = is_reserved_topic_id(parse_topic_id(text))
-    except InvalidIdError as error:
-        return f"{said}: {error}; {make}"
+    if not text or not text.isprintable():
+        return f"{said}: {text!r} is not an id: it is empty, or has characters that cannot be shown; {make}"
+    is_reserved = text in map(id_text, RESERVED_TOPIC_IDS)
     return f"{said} {text}: this id is reserved, and no cluster's; {make}" if is_reserved else None
+
+
+def doubt_of_cluster_id(text: str, said: str) -> str | None:
+    """Return a warning where a cluster's id is no UUID, which Kafka takes all the same."""
+    try:
+        parse_id(text)
+    except InvalidIdError:
+        return f"{said}: {text!r} is no UUID. Kafka takes it; `kraft storage random-uuid` makes one"
+    return None
 
 
 def is_reserved_directory_id(directory_id: DirectoryId) -> bool:

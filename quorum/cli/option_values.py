@@ -10,8 +10,8 @@ from typing import Annotated, Final
 import typer
 
 from metadata_log.files.os_files import OsFiles
-from metadata_log.ids import DirectoryId, InvalidIdError, parse_directory_id, why_no_cluster_id
-from quorum.cli.errors import wrong_use
+from metadata_log.ids import DirectoryId, InvalidIdError, doubt_of_cluster_id, parse_directory_id, why_no_cluster_id
+from quorum.cli.errors import say, wrong_use
 
 MAX_INT16: Final = (1 << 15) - 1
 MAX_INT32: Final = (1 << 31) - 1
@@ -49,7 +49,7 @@ def a_time(seconds: float) -> float:
 
 
 def check_cluster_id(text: str, option: str = "--cluster-id") -> None:
-    """Refuse what is no cluster's id.
+    """Refuse what is no cluster's id, and warn of one that is no UUID.
 
     Raises:
         CliError: naming the option.
@@ -57,6 +57,9 @@ def check_cluster_id(text: str, option: str = "--cluster-id") -> None:
     why = why_no_cluster_id(text, option)
     if why is not None:
         raise wrong_use(why)
+    doubt = doubt_of_cluster_id(text, option)
+    if doubt is not None:
+        say(f"kraft: {doubt}")
 
 
 def directory_id_of(text: str | None, option: str) -> DirectoryId | None:

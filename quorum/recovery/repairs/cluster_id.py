@@ -14,7 +14,7 @@ import msgspec
 
 from metadata_log.directory import META_PROPERTIES_FILE, MetaProperties, format_meta_properties
 from metadata_log.files.port import Files, parent_of
-from metadata_log.ids import DirectoryId, id_text, why_no_cluster_id
+from metadata_log.ids import DirectoryId, doubt_of_cluster_id, id_text, why_no_cluster_id
 from quorum.recovery.advice.commands import Step, command
 from quorum.recovery.advice.newer_release import not_checked
 from quorum.recovery.copies.copy_reader import read_copy
@@ -46,6 +46,7 @@ def propose_cluster_id(
         OSError: something cannot be read.
     """
     _check_id(new_id)
+    doubt = doubt_of_cluster_id(new_id, "--to")
     places = [find_target(files, path) for path in targets]
     identities = [_identity(files, place) for place in places]
     if len({os.path.realpath(place.log_dir) for place in places}) < len(places):
@@ -66,6 +67,7 @@ def propose_cluster_id(
         ),
         keeps=_KEEPS_RECORDS if own_ids.new_ids else _KEEPS_ALL,
         warnings=(
+            *(() if doubt is None else (doubt,)),
             *own_ids.problems,
             *_changed_again(copies, own_ids),
             *_addresses(copies),

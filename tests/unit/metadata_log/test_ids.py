@@ -6,6 +6,7 @@ import uuid
 
 import pytest
 
+from metadata_log import ids
 from metadata_log.ids import (
     METADATA_TOPIC_ID,
     ZERO_TOPIC_ID,
@@ -59,3 +60,9 @@ def test_the_text_is_url_safe_base64_and_comes_back() -> None:
 def test_another_text_is_no_id(text: str) -> None:
     with pytest.raises(InvalidIdError, match="is not an id"):
         parse_topic_id(text)
+
+
+@pytest.mark.parametrize("text", ["test-cluster-id", "Mk3OEYBSD34fcwNTJENDM2Qk", "one, two"])
+def test_any_text_is_a_clusters_id_with_a_doubt(text: str) -> None:
+    assert ids.why_no_cluster_id(text, "--to") is None
+    assert "is no UUID" in (ids.doubt_of_cluster_id(text, "--to") or "")
