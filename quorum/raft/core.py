@@ -69,6 +69,7 @@ class Core:
         self.now_ms = 0
         self.wall_ms = 0
         self.draws: Draws = NO_DRAWS
+        self.about = ""
         self.is_shutting_down = False
         self.is_shut = False
         self.is_started = False
@@ -176,7 +177,7 @@ class Core:
 
     def refuse(self, node_id: int, what: str) -> None:
         """Tell that a peer's message makes no sense."""
-        self.outbox.add(PeerRefused(node_id=node_id, what=what))
+        self.outbox.add(PeerRefused(node_id=node_id, what=what, request=self.about))
 
     def random_election_timeout_ms(self) -> int:
         """From one election timeout to two."""

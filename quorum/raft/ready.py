@@ -224,6 +224,8 @@ class PeerRefused(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     node_id: int
     what: str
+    request: str
+    """The kind of request that it sent or answered."""
 
 
 class MajorityLost(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -26,7 +26,7 @@ from quorum.node.core.effects import Effects
 from quorum.node.core.executor_config import ExecutorConfig
 from quorum.node.core.fence import Fence
 from quorum.node.core.opened import OpenedReplica
-from quorum.node.core.peers import Peers
+from quorum.node.core.peers import Peers, name_of
 from quorum.node.core.ports import (
     ControllerAnswered,
     DiskDone,
@@ -347,9 +347,8 @@ class Executor:
         self.tell(VotersKnown(voters=effect.voters, offset=offset, kraft_version=version))
 
     def _on_peer_refused(self, effect: PeerRefused) -> None:
-        self.tell(
-            Refused(request="", error=Error.INVALID_REQUEST, why=effect.what, by_us=True, peer=str(effect.node_id))
-        )
+        request, peer = effect.request, name_of(effect.node_id)
+        self.tell(Refused(request=request, error=Error.INVALID_REQUEST, why=effect.what, by_us=True, peer=peer))
 
     def _on_read_barrier(self, effect: ReadBarrierPassed) -> None:
         if self.application is not None:

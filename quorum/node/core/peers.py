@@ -97,7 +97,7 @@ class Peers:
         """Hold beside this peer."""
         if hold.reason is HoldReason.OTHER_TOPIC and event.response.own_ids:  # type: ignore[union-attr]
             self._executor.gate.on_stranger(event.destination_id)
-        self._executor.fence.hold(hold, _name_of(event.destination_id))
+        self._executor.fence.hold(hold, name_of(event.destination_id))
         self._ask_again(event)
 
     def _ask_again(self, event: PeerAnswered) -> None:
@@ -147,7 +147,7 @@ class Peers:
                 error=error,
                 why=self._why_refused(error),
                 by_us=False,
-                peer=_name_of(event.destination_id),
+                peer=name_of(event.destination_id),
                 passes=passes,
             )
         )
@@ -167,8 +167,8 @@ class Peers:
         return "it does not take the topic id that we named: it is asked again under the sentinel"
 
 
-def _name_of(destination_id: int) -> str:
-    """A bootstrap server, whose own id nobody knows, by its place in the configuration."""
+def name_of(destination_id: int) -> str:
+    """Return the id of a peer, or the place of a bootstrap server, whose id is not known, in the configuration."""
     return str(destination_id) if destination_id >= 0 else f"bootstrap server {-1 - destination_id}"
 
 

@@ -14,6 +14,11 @@ from tests.support.scenario import Scenario
 from tests.support.voter_scenario import committed_leader
 
 
+def _requests(scenario: Scenario) -> set[str]:
+    """The kinds of request that it names."""
+    return {effect.request for effect in scenario.seen if isinstance(effect, PeerRefused)}
+
+
 def _told(scenario: Scenario) -> list[str]:
     """What it says of two processes."""
     refused = (effect.what for effect in scenario.seen if isinstance(effect, PeerRefused))
@@ -38,6 +43,7 @@ def test_a_leader_that_is_asked_for_its_log_under_its_own_id(directory: str | No
     scenario.give(RequestReceived(request_id=7, request=request, draw=1))
     assert scenario.reply(7, FetchResponse).error is Error.INVALID_REQUEST
     assert len(_told(scenario)) == is_told
+    assert _requests(scenario) == ({"FetchRequest"} if is_told else set())
 
 
 @pytest.mark.parametrize(
@@ -65,3 +71,4 @@ def test_a_replica_that_hears_of_a_leader_of_its_own_id(node: str, leader_at: in
         )
     )
     assert len(_told(scenario)) == is_told
+    assert _requests(scenario) == ({"FetchRequest"} if is_told else set())
