@@ -151,7 +151,7 @@ class KafkaNetwork:
 
 
 def _named(response: PeerResponse, listener: str) -> PeerResponse:
-    """Return the response with the leader's endpoint under the name of the listener that was asked: none is told."""
+    """Return the response with its leader at the name of the listener that was asked; the protocol carries no name."""
     endpoints = getattr(response, "leader_endpoints", ())
     if all(at.name == listener for at in endpoints):
         return response
