@@ -121,6 +121,9 @@ def _show(found: Audit, moves: Sequence[Move], output: FindingFormat, *, problem
     if output is not FindingFormat.TABLE:
         _show_rows(rows, output)
         return
+    if found.is_controller:
+        print(f"Node {found.broker_id} is a controller and no broker: no directory is judged.")
+        return
     if rows:
         print_table((*_COLUMNS, "moved_to") if moves else _COLUMNS, rows)
         print()

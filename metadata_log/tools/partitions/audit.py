@@ -101,6 +101,7 @@ class Audit(msgspec.Struct, frozen=True, kw_only=True):
     `image_end` and `image_epoch` say up to where the metadata was read that they are judged by; records from
     `certain_end` on may not be committed. `doubts`: why nothing may be moved by it; `notes`: what to know besides.
     `newer`: the sentence that names the work of a later release in that log, by which nothing is moved, or None.
+    `is_controller`: the node is a controller and no broker, so that no directory is judged.
     """
 
     broker_id: int
@@ -111,6 +112,7 @@ class Audit(msgspec.Struct, frozen=True, kw_only=True):
     doubts: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     newer: str | None = None
+    is_controller: bool = False
     directories: tuple[Audited, ...]
 
 
@@ -179,11 +181,7 @@ def _audit_once(nodes: Sequence[NodeSource], named: Sequence[NodeSource], listed
     broker_id = NodeId(nodes[0].node_id or 0)
     judges = find_judges(nodes, named)
     voter_ids = {int(voter.node_id) for voter in judges.view.voters}
-    if all(is_only_controller(node, judges.image, voter_ids) for node in nodes):
-        raise NoBrokerError(
-            f"{nodes[0].path}: node {broker_id} is a controller and no broker, and holds no partitions: name the log "
-            "directories of a broker"
-        )
+    is_controller = all(is_only_controller(node, judges.image, voter_ids) for node in nodes)
     return Audit(
         broker_id=broker_id,
         image_from=judges.holder.source.metadata or judges.holder.source.path,
@@ -193,7 +191,8 @@ def _audit_once(nodes: Sequence[NodeSource], named: Sequence[NodeSource], listed
         doubts=judges.doubts,
         notes=judges.notes,
         newer=judges.newer,
-        directories=tuple(_audited(one, broker_id, judges) for one in listed),
+        is_controller=is_controller,
+        directories=() if is_controller else tuple(_audited(one, broker_id, judges) for one in listed),
     )
 
 
