@@ -26,12 +26,16 @@ _Records: TypeAlias = dict[int, dict[str, JsonValue]]
 def differences(files: Files, sides: Sequence[tuple[str, str, int]]) -> tuple[str, ...]:
     """Return what differs between the batches of two or more sides: (names of the replicas, file, position) of each.
 
-    The first offsets alone. Nothing where a batch cannot be read any more.
+    The first offsets alone. Where the records of a side cannot be read, that is all.
 
     Raises:
         OSError: a segment cannot be read.
     """
-    named = [(names, _records(files, file, position)) for names, file, position in sides]
+    read = [(names, _records(files, file, position)) for names, file, position in sides]
+    named = [(names, records) for names, records in read if records is not None]
+    if len(named) < len(read):
+        unread = ", ".join(names for names, records in read if records is None)
+        return (f"the records on {unread} cannot be read",)
     offsets = sorted({offset for _, records in named for offset in records})
     found = (text for offset in offsets if (text := _at(offset, named)))
     return tuple(text for text, _ in zip(found, range(OFFSETS_SHOWN), strict=False))
@@ -55,23 +59,23 @@ def _shown(field: str, value: JsonValue) -> str:
     return text if len(text) <= _VALUE_SHOWN else text[: _VALUE_SHOWN - 1] + "…"
 
 
-def _records(files: Files, file: str, position: int) -> _Records:
+def _records(files: Files, file: str, position: int) -> _Records | None:
+    """Return the records of a batch; None where they cannot be read, or a running node has removed the file."""
     try:
         handle = files.open(file, read_only=True)
     except FileNotFoundError:
-        return {}  # removed since by a running node
+        return None
     try:
         batch = next(scan(handle, position), None)
-        return dict(_of_batch(batch)) if isinstance(batch, LocatedBatch) else {}
+        return dict(_of_batch(batch)) if isinstance(batch, LocatedBatch) else None
+    except CorruptBatchError:
+        return None
     finally:
         handle.close()
 
 
 def _of_batch(batch: LocatedBatch) -> Iterator[tuple[int, dict[str, JsonValue]]]:
-    try:
-        records = batch_records(batch.buffer, batch.header, batch.at)
-    except CorruptBatchError:
-        return
+    records = batch_records(batch.buffer, batch.header, batch.at)
     own: dict[str, JsonValue] = {
         "batch epoch": int(batch.header.partition_leader_epoch),
         "batch time": time_text(batch.header.max_timestamp),
