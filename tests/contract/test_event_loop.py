@@ -95,7 +95,7 @@ def test_no_bytes_are_left_after_a_pass(loop: Callable[[], _Watched], piles_up: 
 
 
 def test_a_reader_that_fails_at_an_event_is_called_for_those_behind_it() -> None:
-    """As gRPC's does at an event of a loop that is closed: no byte but its own is gone."""
+    """gRPC's does so at an event of a loop that is closed: only its own byte is gone."""
 
     class Queue:
         def __init__(self) -> None:

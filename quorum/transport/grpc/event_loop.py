@@ -31,8 +31,8 @@ _GRPCS_READER: Final = "_handle_events"
 def _for_each_byte(descriptor: int, reader: Callable[[*Ts], Any]) -> Callable[[*Ts], None]:
     """Return a reader that calls gRPC's once for each byte that waits.
 
-    The first call takes all events. A byte is never taken from gRPC: where its reader fails at an event, as at one of a
-    loop that is closed, the bytes of the events behind that are left to call it again.
+    The first call takes all events. No byte is taken from gRPC. Its reader may fail at an event, as at one of a loop
+    that is closed; the bytes of the events behind it then call the reader again.
     """
 
     def read(*arguments: *Ts) -> None:

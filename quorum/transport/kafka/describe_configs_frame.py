@@ -1,8 +1,9 @@
-"""The answer to DescribeConfigs, put together by hand: whoever asks about all topics is answered with three dozen
-configs of each, which are mostly the same for all.
+"""The answer to DescribeConfigs, put together by hand.
 
-Decides: the bytes of DescribeConfigsResponse, versions 1 to 4. Made and written as entities, each topic's would take
-more than a millisecond, for which all else would wait; a test compares them with kio's.
+A client that asks about all topics gets three dozen configs of each, and most are the same for all topics.
+
+Decides: the bytes of DescribeConfigsResponse, versions 1 to 4. As entities, each topic's would take more than a
+millisecond, and everything else would wait. A test compares the bytes with kio's.
 
 Source: DescribeConfigsResponse.json of Kafka 4.3; KIP-482 (compact lengths are one more), KIP-569 (types).
 """
