@@ -14,7 +14,7 @@ _COMMANDS: Final = {
     "agent": "describe release start verify",
     "topics": "create delete describe list",
     "configs": "alter describe",
-    "quorum": "add-controller describe remove-controller transfer unregister-controller",
+    "quorum": "add-controller describe health remove-controller transfer unregister-controller",
     "check": "",
     "log": "diff dump export hash timeline verify",
     "shell": "",

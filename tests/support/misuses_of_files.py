@@ -74,7 +74,7 @@ FILES_MISUSES: Final = (
     Case("indexes that are right", lambda b: ["rebuild-indexes", "--dir", b.node("basic", 1)], r"already"),
     Case(
         "a cluster id that is none",
-        lambda b: ["cluster-id", "--dir", b.node("basic", 1), "--to", "mine"],
+        lambda b: ["cluster-id", "--dir", b.node("basic", 1), "--to", "A" * 22],
         r"kraft storage random-uuid",
     ),
     Case(

@@ -103,7 +103,7 @@ def refuse_unsafe(
             "--bootstrap-controller HOST:PORT,... as in the nodes' configuration"
         )
     answers = tuple(request.ask(list(dict.fromkeys([*endpoints, *writes]))))
-    instead = ONE_NODE if is_one_nodes else change_voters(answers, known.told_by.voters)
+    instead = ONE_NODE if is_one_nodes else change_voters(answers, known.told_by.voters if known.copies else None)
     refuse_live(answers, known.cluster_id, request.not_controllers, instead)
     refuse_running(known)
     return answers

@@ -214,7 +214,7 @@ def test_a_directory_that_is_named_twice_is_not_said_to_be_in_use(
         ("voters", "--dir", "NODE", "--set", "1@host1:0", "--missing", "rest"),
         ("from-broker", "--broker-dir", "NODE", "--dir", "NEW", "--node-id", "1", "--endpoint", "host1:9093"),
         ("from-broker", "--broker-dir", "NODE", "--dir", "NEW", "--node-id", "1", "--endpoint", "CONTROLLER://0.0.0.0:1"),
-        ("cluster-id", "--dir", "NODE", "--to", "short"),
+        ("cluster-id", "--dir", "NODE", "--to", "AAAAAAAAAAAAAAAAAAAAAA"),
         ("truncate", "--dir", "NODE", "--missing", "rest"),
         ("truncate", "--dir", "NODE", "--to", "9", "--before", "9", "--missing", "rest"),
         ("undo", "--dir", "NONE"),
