@@ -13,6 +13,7 @@ import typer
 from quorum.cli.errors import FAILED, CliError, say, wrong_use
 from quorum.cli.findings_output import FindingFormat, FindingOutput
 from quorum.cli.output import print_table, show_json, show_json_line
+from quorum.cli.tables import print_wrapped
 
 if TYPE_CHECKING:
     from metadata_log.tools.partitions.audit import Audit, Audited
@@ -128,18 +129,18 @@ def _show(found: Audit, moves: Sequence[Move], output: FindingFormat, *, problem
         print_table((*_COLUMNS, "moved_to") if moves else _COLUMNS, rows)
         print()
     wrong = sum(audited.is_wrong for audited in found.directories)
-    print(
+    print_wrapped(
         f"Broker {found.broker_id}: {_counted(len(ranked), 'directory', 'directories')}, "
         f"{wrong} of which {'does' if wrong == 1 else 'do'} not belong"
         f"{f', {len(moves)} moved' if moves else ''}. Judged by {found.image_from}, up to offset {found.image_end} of "
         f"epoch {found.image_epoch}{_doubt(found)}."
     )
     for line in _others(found):
-        print(line)
+        print_wrapped(line)
     staged = sum(audited.is_agents for audited in found.directories)
     if staged:
         are, them = ("is", "it") if staged == 1 else ("are", "them")
-        print(
+        print_wrapped(
             f"{staged} under deleting/ {are} an agent's of ours, which removes {them} itself; Apache Kafka would "
             f"refuse to start beside {them}."
         )

@@ -11,7 +11,7 @@ import typer
 
 from quorum.cli.errors import wrong_use
 from quorum.cli.findings_output import FindingFormat, FindingOutput, counted, exit_with, show_findings
-from quorum.cli.output import table_lines
+from quorum.cli.tables import table_lines
 
 if TYPE_CHECKING:
     from metadata_log.tools.check.check import CheckReport

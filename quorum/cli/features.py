@@ -13,7 +13,8 @@ from quorum.cli.connection import DEFAULT_TIMEOUT_S, BootstrapController, timeou
 from quorum.cli.errors import FAILED, CliError, say, wrong_use
 from quorum.cli.findings_output import counted
 from quorum.cli.log_history import what_is_lost
-from quorum.cli.output import RowFormat, RowOutput, show_rows, table_lines
+from quorum.cli.output import RowFormat, RowOutput, show_rows
+from quorum.cli.tables import table_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,6 +7,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -16,6 +17,7 @@ import typer
 from quorum.cli.errors import FAILED
 from quorum.cli.output import RowFormat, as_asked, show_json, show_json_line, shown
 from quorum.cli.streams import Terminal
+from quorum.cli.tables import print_wrapped, wrapped
 
 if TYPE_CHECKING:
     from metadata_log.tools.findings.finding import Finding
@@ -76,14 +78,14 @@ def show_findings(output: FindingFormat, findings: Sequence[Finding], looked_at:
             show_json_line(msgspec.to_builtins(found))
     else:
         print_findings(finding_lines(findings))
-        print(f"{summary(findings)} {looked_at}")
+        print_wrapped(f"{summary(findings)} {looked_at}")
 
 
 def print_findings(lines: Iterable[str]) -> None:
     """Print lines of `finding_lines`. On a terminal severities have colours, unless NO_COLOR is set."""
     out = sys.stdout
     is_plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
-    for line in lines:
+    for line in chain.from_iterable(map(wrapped, lines)):
         severity = _SEVERITY.match(line)
         if severity is None or is_plain or not isinstance(out, Terminal):
             print(line)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TextIO, TypeVar, cast
 import typer
 
 from quorum.cli.streams import Terminal
+from quorum.cli.tables import table_lines, text_of
 from quorum.plain_text import for_terminal, on_one_line
 
 if TYPE_CHECKING:
@@ -143,17 +144,6 @@ def _json(value: object, indent: int | None = None) -> str:
     return json.dumps(value, indent=indent, ensure_ascii=False).encode("utf-8", "backslashreplace").decode()
 
 
-def text_of(value: object) -> str:
-    """A cell's text: nothing is a dash, a list is its items."""
-    if value is None:
-        return "-"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, list | tuple):
-        return ",".join(map(text_of, value)) or "-"
-    return str(value)
-
-
 def shown(text: str) -> str:
     """On one line, and without what a terminal would obey: a control character is escaped, as in `\\x1b`."""
     return on_one_line(text)
@@ -187,17 +177,3 @@ def print_table(columns: Sequence[str], rows: Sequence[Mapping[str, object]]) ->
     """Print rows under their columns, numbers to the right."""
     for line in table_lines(columns, rows):
         print(line)
-
-
-def table_lines(columns: Sequence[str], rows: Sequence[Mapping[str, object]]) -> list[str]:
-    """The lines of a table: the columns' names, then one line a row, numbers to the right."""
-    cells = [[shown(text_of(row.get(column))) for column in columns] for row in rows]
-    numeric = [all(isinstance(row.get(column), int | None) for row in rows) for column in columns]
-    widths = [max(len(line[i]) for line in [list(columns), *cells]) for i in range(len(columns))]
-    return [
-        "  ".join(
-            cell.rjust(width) if right else cell.ljust(width)
-            for cell, width, right in zip(line, widths, numeric, strict=True)
-        ).rstrip()
-        for line in [list(columns), *cells]
-    ]

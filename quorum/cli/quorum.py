@@ -12,6 +12,7 @@ from quorum.cli.errors import FAILED, CliError, wrong_use
 from quorum.cli.option_values import MAX_INT32, a_time
 from quorum.cli.output import Output, OutputFormat, show_json
 from quorum.cli.quorum_output import Parts, as_json, lines_of, problem_of
+from quorum.cli.tables import print_wrapped
 
 if TYPE_CHECKING:
     from quorum.client.quorum_status import QuorumStatus
@@ -72,7 +73,7 @@ def describe(
             raise CliError(problem)
     else:
         for line in lines_of(found, parts):
-            print(line)
+            print_wrapped(line)
     if not found.is_led:
         raise typer.Exit(FAILED)
 

@@ -12,7 +12,8 @@ from metadata_log.tools.findings.advice import EPOCHS_ENDED, EPOCHS_IN_LOG
 from metadata_log.tools.findings.last_epochs import elections_left
 from metadata_log.tools.times import time_text
 from metadata_log.voters import GRPC_LISTENER
-from quorum.cli.output import object_lines, table_lines
+from quorum.cli.output import object_lines
+from quorum.cli.tables import table_lines
 
 if TYPE_CHECKING:
     from metadata_log.voters import Endpoint

@@ -10,11 +10,13 @@ import asyncio
 import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from quorum.cli.connection import with_client
 from quorum.cli.output import OutputFormat, show_json_line, terminal_console
 from quorum.cli.quorum_output import Parts, as_json, lines_of
+from quorum.cli.tables import wrapped
 from quorum.client.errors import UnavailableError, UnresolvableError
 
 if TYPE_CHECKING:
@@ -77,7 +79,7 @@ def _show_block(answer: QuorumStatus | UnavailableError, parts: Parts) -> None:
 def _block(answer: QuorumStatus | UnavailableError, parts: Parts) -> list[str]:
     """The time, and what was answered then."""
     lines = [str(answer)] if isinstance(answer, UnavailableError) else lines_of(answer, parts)
-    return [_now(), *lines]
+    return [_now(), *chain.from_iterable(map(wrapped, lines))]
 
 
 def _show_json(answer: QuorumStatus | UnavailableError, parts: Parts) -> None:

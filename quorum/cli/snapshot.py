@@ -12,7 +12,8 @@ import typer
 from quorum.cli.errors import CliError, say, wrong_use
 from quorum.cli.log_history import an_earlier_offset_may_help, only_history, what_is_lost
 from quorum.cli.option_values import GroupReadable, Redact, check_cluster_id
-from quorum.cli.output import Output, OutputFormat, show_object, shown, text_of
+from quorum.cli.output import Output, OutputFormat, show_object, shown
+from quorum.cli.tables import text_of
 
 if TYPE_CHECKING:
     from metadata_log.tools.backup.backup import BackupManifest

@@ -14,7 +14,8 @@ from rich.console import Console, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from quorum.cli.output import plain_lines, table_lines, terminal_console
+from quorum.cli.output import plain_lines, terminal_console
+from quorum.cli.tables import table_lines
 
 _INDENT: Final = 2
 
@@ -64,7 +65,8 @@ class Story:
 
     def table(self, columns: Sequence[str], rows: Sequence[Mapping[str, object]]) -> None:
         """Rows under their columns."""
-        for line in table_lines(columns, rows):
+        width = self.console.width - _INDENT if self._is_terminal else None
+        for line in table_lines(columns, rows, width):
             self._line(line, "", wrap=False)
 
     def show(self, what: RenderableType) -> None:

@@ -21,7 +21,8 @@ from quorum.cli.findings_output import (
     sources_of,
     summary,
 )
-from quorum.cli.output import RowFormat, RowOutput, show_json, show_json_line, table_lines
+from quorum.cli.output import RowFormat, RowOutput, show_json, show_json_line
+from quorum.cli.tables import table_lines
 
 if TYPE_CHECKING:
     from metadata_log.tools.replicas.diff import DiffReport, Parting

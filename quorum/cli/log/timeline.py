@@ -14,7 +14,8 @@ from quorum.cli.errors import FAILED, needs_analysis, say, wrong_use
 from quorum.cli.findings_output import check_one_cluster, sources_of
 from quorum.cli.log_history import say_what_is_lost
 from quorum.cli.option_values import a_time
-from quorum.cli.output import RowFormat, RowOutput, show_json, show_json_line, table_lines
+from quorum.cli.output import RowFormat, RowOutput, show_json, show_json_line
+from quorum.cli.tables import table_lines
 
 if TYPE_CHECKING:
     from metadata_log.storage.segment import LocatedBatch

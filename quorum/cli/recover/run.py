@@ -31,6 +31,7 @@ from quorum.cli.recover.places import (
     work_root,
 )
 from quorum.cli.recover.show import file_lines, step_lines
+from quorum.cli.tables import print_wrapped
 from quorum.recovery.advice.commands import undo_line, verify_line
 from quorum.recovery.guards.request import Proposal
 from quorum.recovery.journal.carry_out import carry_out, clear_away, remedy
@@ -151,7 +152,7 @@ def _show_done(
         show_json({**_data(proposal, applied=True), "records": [*map(msgspec.to_builtins, (*finished, *records))]})
         return
     for line in (*_lines(proposal, applied=True), *changes):
-        print(line)
+        print_wrapped(line)
     _show_records(output, records, "Done")
     for line in step_lines(proposal.steps, "Next:"):
         print(line)
@@ -244,7 +245,7 @@ def show_proposal(output: OutputFormat, proposal: Proposal, changes: Sequence[st
         show_json(_data(proposal, applied=False))
         return
     for line in (*_lines(proposal, applied=False), *changes):
-        print(line)
+        print_wrapped(line)
     for line in step_lines(proposal.steps if proposal.is_a_part else (), "Next:"):
         print(line)
     print()

@@ -17,6 +17,7 @@ from metadata_log.tools.findings.finding import Finding
 from metadata_log.tools.times import time_text
 from metadata_log.voters import VoterSet
 from quorum.cli.output import OutputFormat, print_table, show_json
+from quorum.cli.tables import print_wrapped, wrapped
 from quorum.recovery.advice.commands import Step
 from quorum.recovery.advice.discarded_records import gone
 from quorum.recovery.advice.faults import end_note, fault_among
@@ -35,7 +36,7 @@ from quorum.recovery.verification import Verification
 
 _COLUMNS = (
     "node", "role", "end_offset", "epoch", "vote", "start_offset", "checkpoint", "written", "kraft.version",
-    "cluster_id", "fault", "path",
+    "cluster_id", "path", "fault",
 )  # fmt: skip
 
 
@@ -44,11 +45,11 @@ def show_inspection(found: Inspection) -> None:
     known = found.survey
     print_table(_COLUMNS, [_row(known, copy) for copy in known.copies])
     print()
-    print(f"Cluster {known.cluster_id or 'unknown'}, best copy first. {_voters_text(known)}")
+    print_wrapped(f"Cluster {known.cluster_id or 'unknown'}, best copy first. {_voters_text(known)}")
     if known.bounds.lower and not known.conflicts:  # of copies that contradict each other nothing is certain
         where = " of the repaired log" if any(repair_beside(known.copies, copy) for copy in known.copies) else ""
         upper = "" if known.bounds.upper is None else f"; none from offset {known.bounds.upper} on{where}"
-        print(f"Committed: all before offset {known.bounds.lower} ({known.bounds.because}){upper}.")
+        print_wrapped(f"Committed: all before offset {known.bounds.lower} ({known.bounds.because}){upper}.")
     for line in (
         *([f"NOTE: {known.newer.text()}."] if known.newer else []),
         *(f"NOTE: {copy.label}: {note}." for copy in known.copies if (note := end_note(known, copy)) is not None),
@@ -56,33 +57,39 @@ def show_inspection(found: Inspection) -> None:
         *(f"NOT KNOWN: {said}." for copy in known.copies for said in copy.audited.unread),
         *(f"NOT COUNTED: {one}." for one in known.silent),
     ):
-        print(line)
+        print_wrapped(line)
     for copy in known.in_use:
-        print(f"{copy.label}: {use_of(copy)}; its log reached offset {copy.end.offset} so far.")
+        print_wrapped(f"{copy.label}: {use_of(copy)}; its log reached offset {copy.end.offset} so far.")
     for conflict in known.conflicts:
-        print(f"CONFLICT: {conflict}: {conflict.cause}.")
+        print_wrapped(f"CONFLICT: {conflict}: {conflict.cause}.")
     for pair in known.uncompared:
-        print(f"NOT COMPARED: {pair}. Nothing that is said here of one holds for the other.")
+        print_wrapped(f"NOT COMPARED: {pair}. Nothing that is said here of one holds for the other.")
     if known.undecided is not None:
-        print(f"NOT DECIDED: {known.undecided}.")
+        print_wrapped(f"NOT DECIDED: {known.undecided}.")
     for disk in other_disks(known):
-        print(f"NO VOTE: {disk}.")
+        print_wrapped(f"NO VOTE: {disk}.")
     absent = [*not_here(known), *(f"broker {node}" for node in known.absent_brokers)]
     if absent:
-        print(f"No copy here: {', '.join(absent)}.")
+        print_wrapped(f"No copy here: {', '.join(absent)}.")
     for line in (
         *(f"NOT LISTED: {said}." for said in unlisted(known)),
         *(f"DAMAGED: {said}." for said in beside_whole(known)),
         *(f"LEFT OUT: {left_out.problem}." for left_out in found.unjudged),
     ):
-        print(line)
+        print_wrapped(line)
     print()
-    for line in _plan_lines(found.plan, {copy.label for copy in known.copies if copy.newer_voters is not None}):
+    newer = {copy.label for copy in known.copies if copy.newer_voters is not None}
+    for line in _repair_lines(found.plan, newer):
+        print_wrapped(line)
+    for line in step_lines(found.plan.steps):
         print(line)
 
 
-def _plan_lines(plan: Plan, newer: Collection[str]) -> Iterator[str]:
-    """Yield the plan. `newer`: copies that only the release that wrote them, or its tools, can go on from."""
+def _repair_lines(plan: Plan, newer: Collection[str]) -> Iterator[str]:
+    """Yield the situation and the repairs.
+
+    `newer`: copies that only the release that wrote them, or its tools, can go on from.
+    """
     yield plan.situation
     yield ""
     if plan.repairs:
@@ -103,7 +110,6 @@ def _plan_lines(plan: Plan, newer: Collection[str]) -> Iterator[str]:
             yield f"      cannot follow: {left}"
     if plan.repairs:
         yield ""
-    yield from step_lines(plan.steps)
 
 
 def step_lines(steps: Sequence[Step], title: str = "Recommended:") -> Iterator[str]:
@@ -112,7 +118,7 @@ def step_lines(steps: Sequence[Step], title: str = "Recommended:") -> Iterator[s
         return
     yield title
     for number, step in enumerate(steps, 1):
-        yield f"{number:3}. {step.text}:" if step.commands else f"{number:3}. {step.text}."
+        yield from wrapped(f"{number:3}. {step.text}:" if step.commands else f"{number:3}. {step.text}.")
         for command in step.commands:
             yield f"         {command}"
 
@@ -244,13 +250,13 @@ def show_verification(output: OutputFormat, found: Verification, checked: Sequen
     problems += [f"{one.path}: {problem}" for one in found.directories for problem in one.problems]
     problems += [*found.problems, *(f"{one.file or ''}: {one.meaning}. {one.advice}" for one in checked)]
     for problem in problems:
-        print(f"WRONG: {problem}.")
+        print_wrapped(f"WRONG: {problem}.")
     if not problems:
         print("Nothing is wrong: a controller starts from what is here.")
     for warning in found.warnings:
-        print(f"WARNING: {warning}.")
+        print_wrapped(f"WARNING: {warning}.")
     for note in found.notes:
-        print(f"NOTE: {note}.")
+        print_wrapped(f"NOTE: {note}.")
     for line in step_lines(found.steps, "Next:"):
         print(line)
 

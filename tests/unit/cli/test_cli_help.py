@@ -116,7 +116,8 @@ def test_severities_have_colours_on_a_terminal_alone(tmp_path: Path, capsys: pyt
     log = next(node.rglob("00000000000000000000.log"))
     log.write_bytes(log.read_bytes()[:-1] + b"\xff")
     words = ["check", str(node)]
-    (coloured,), (plain,) = on_a_terminal([words], NO_COLOR=""), on_a_terminal([words])
+    (coloured,) = on_a_terminal([words], COLUMNS="9999", NO_COLOR="")
+    (plain,) = on_a_terminal([words], COLUMNS="9999")
     assert re.search(rb"^  \x1b\[1;31mERROR\x1b\[0m   \w", coloured, re.MULTILINE)
     assert re.sub(rb"\x1b\[[0-9;]*m", b"", coloured) == plain
     assert b"\x1b" not in plain

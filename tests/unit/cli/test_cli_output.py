@@ -7,7 +7,8 @@ import json
 import pytest
 from rich.table import Table
 
-from quorum.cli.output import OutputFormat, plain_lines, show_object, show_rows, table_lines, text_of
+from quorum.cli.output import OutputFormat, plain_lines, show_object, show_rows
+from quorum.cli.tables import table_lines, text_of
 
 
 @pytest.mark.parametrize(
