@@ -1,5 +1,4 @@
-"""Texts as Java reads them: numbers (Integer.parseInt and Long.parseLong, Double.parseDouble), durations, and the lines
-of a .properties file.
+"""Texts as Java reads them: numbers (Integer.parseInt and Long.parseLong, Double.parseDouble) and durations.
 
 Decides by the text alone, in time that grows with its length. What Python's own `int` and `float` take is another
 language: blanks, underscores; and it raises at more than 4,300 digits, which is no number of Java's either.
@@ -13,10 +12,6 @@ from typing import Final
 
 BLANKS: Final = "".join(map(chr, range(ord(" ") + 1)))
 """What String.trim takes off both ends."""
-PROPERTY_LINE_END: Final = re.compile(r"\r\n|\r|\n")
-"""The end of a line of Java properties: other ends that Python knows are text there."""
-PROPERTY_BLANKS: Final = " \t\f"
-"""The blanks of Java properties: other blanks that Python knows are text there."""
 _LAST_OF_ONE_CHAR: Final = "\uffff"
 """Digits beyond it are two of Java's chars, neither of which is one."""
 _MOST_DIGITS: Final = 19

@@ -16,14 +16,12 @@ import msgspec
 from metadata_log.errors import CorruptFileError, ForeignDirectoryError, NewerFileError, NotFormattedError
 from metadata_log.files.port import Files, read_small_file, replace_file
 from metadata_log.ids import DirectoryId, InvalidIdError, NodeId, id_text, parse_directory_id
-from metadata_log.java_text import PROPERTY_BLANKS, PROPERTY_LINE_END
+from metadata_log.java_properties import PROPERTY_BLANKS, MalformedEscapeError, properties_in
 
 META_PROPERTIES_FILE: Final = "meta.properties"
 _VERSION: Final = 1
 _ID_KEYS: Final = {0: "broker.id", _VERSION: "node.id"}
 """Of each version. 0 is ZooKeeper's: a broker that was migrated keeps its file, and Kafka 4 starts from it."""
-_LINE = re.compile(r"(?P<key>(?:[^=: \t\f\\]++|\\.)++)[ \t\f]*[=: \t\f][ \t\f]*(?P<value>.*)")
-_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))")
 _ESCAPED = re.compile(r"^ |[\\=:#!]|[^ -~]")
 _LETTERS: Final = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 """What Java's Properties writes for characters that end or part words."""
@@ -72,11 +70,6 @@ def _backslashed(match: re.Match[str]) -> str:
     return "".join(f"\\u{units[at]:02X}{units[at + 1]:02X}" for at in range(0, len(units), 2))
 
 
-def _unescaped(text: str) -> str:
-    chars = _ESCAPE.sub(lambda match: chr(int(match[1], 16)) if match[1] else _LETTERS.get(match[2], match[2]), text)
-    return chars.encode("utf-16-be", "surrogatepass").decode("utf-16-be", "surrogatepass")
-
-
 def parse_meta_properties(data: bytes, path: str) -> MetaProperties:
     """What the file's bytes say.
 
@@ -84,7 +77,7 @@ def parse_meta_properties(data: bytes, path: str) -> MetaProperties:
         CorruptFileError: a key is missing, or its value cannot be.
         NewerFileError: it is of a version that we do not know.
     """
-    pairs = _pairs(data)
+    pairs = _pairs(data, path)
     version = _integer(pairs, "version", path)
     if version > _VERSION:
         raise NewerFileError(
@@ -105,20 +98,18 @@ def parse_meta_properties(data: bytes, path: str) -> MetaProperties:
 
 def told_node_id(data: bytes, path: str) -> NodeId | None:
     """The node id that a file tells which may be broken elsewhere; None where it tells none."""
-    pairs = _pairs(data)
     try:
+        pairs = _pairs(data, path)
         return NodeId(_integer(pairs, next((key for key in _ID_KEYS.values() if key in pairs), ""), path))
     except CorruptFileError:
         return None
 
 
-def _pairs(data: bytes) -> dict[str, str]:
-    pairs: dict[str, str] = {}
-    for line in PROPERTY_LINE_END.split(data.decode("latin-1")):
-        stripped = line.lstrip(PROPERTY_BLANKS)
-        if stripped and stripped[0] not in "#!" and (match := _LINE.fullmatch(stripped)) is not None:
-            pairs[_unescaped(match["key"])] = _unescaped(match["value"])
-    return pairs
+def _pairs(data: bytes, path: str) -> dict[str, str]:
+    try:
+        return {found.key: found.value for found in properties_in(data.decode("latin-1"))}
+    except MalformedEscapeError as error:
+        raise CorruptFileError(path, str(error)) from error
 
 
 def _text(pairs: Mapping[str, str], key: str, path: str) -> str:

@@ -116,6 +116,17 @@ def test_a_cluster_id_is_escaped_as_javas_properties_escape_it() -> None:
     assert parse_meta_properties(format_meta_properties(mine, 0), "there") == mine
 
 
+def test_meta_properties_go_on_after_a_backslash_at_a_lines_end() -> None:
+    data = b"version=1\nnode.\\\n    id=1\ncluster.id=one \\\r\n\ttwo\n"
+
+    assert parse_meta_properties(data, "there").cluster_id == "one two"
+
+
+def test_a_broken_escape_in_meta_properties_is_named() -> None:
+    with pytest.raises(CorruptFileError, match=r"^there: line 2: \\u needs four hexadecimal digits"):
+        parse_meta_properties(b"version=1\ncluster.id=\\u00\n", "there")
+
+
 def test_blanks_at_the_end_belong_to_a_cluster_id_alone() -> None:
     data = b"version=1 \t\f\nnode.id=1 \ncluster.id=c \t\f\n"
 
