@@ -173,8 +173,14 @@ class Node:
 
         self.cluster.later(delay_ms, deliver)
 
-    def call(self, request: object, respond: Callable[[ClientAnswer], None], at_least_offset: int = -1) -> None:
-        deadline = self.cluster.now_ms + 10_000
+    def call(
+        self,
+        request: object,
+        respond: Callable[[ClientAnswer], None],
+        at_least_offset: int = -1,
+        deadline_ms: int | None = None,
+    ) -> None:
+        deadline = self.cluster.now_ms + 10_000 if deadline_ms is None else deadline_ms
         self.turn(
             [
                 ClientCall(

@@ -144,6 +144,7 @@ class ControllerRole:
         epoch, appended_end, self._tail = self._tail.epoch, self._tail.appended_end_offset, None
         self._machine.deactivate()
         unknown = 0
+        self._executor.changes.drop_staged(appended_end)
         for answer in self._commits.take_all():
             is_unknown = answer.writes_from is not None and answer.writes_from < appended_end
             unknown += is_unknown
@@ -191,10 +192,8 @@ class ControllerRole:
 
     def _maybe_activate(self) -> None:
         executor = self._executor
-        start, replayer = executor.epoch_start_offset, executor.replayer
-        if start is None or not executor.machine.is_leader or replayer.end.offset <= start:
-            return
-        if replayer.end.offset != executor.machine.log_end_offset:
+        start, replayer, log_end = executor.epoch_start_offset, executor.replayer, executor.machine.log_end_offset
+        if start is None or not executor.machine.is_leader or not start < replayer.end.offset == log_end:
             return
         epoch = executor.machine.epoch
         self._tail = Tail(
@@ -286,6 +285,7 @@ class ControllerRole:
 
     def _answer_after(self, call: ClientCall, result: ControllerResult, offset: Offset) -> None:
         """Answer once everything up to `offset` is committed, and that commit, or a barrier, has proven who leads."""
+        self._executor.changes.add(call, result.response, result.records, Offset(offset - 1))
         needs_proof = not result.records and type(call.request) not in PROVE_NOTHING
         answer = WaitingAnswer(
             call=call,
@@ -323,6 +323,8 @@ class ControllerRole:
         result = self._machine.on_elapsed(tail.image, tail.next_offset, self._executor.clock)
         if not self._write(tail, result):
             self.on_lost_leadership()
+        elif result.records:
+            self._executor.changes.add_own(result.records, Offset(tail.next_offset - 1))
 
     def _may_append(self, tail: Tail) -> bool:
         """Whether what is staged may go now; if not, it does in the turn in which the high watermark moves, or in which

@@ -21,6 +21,7 @@ from metadata_log.offsets import Epoch, Offset
 from quorum.api.calls import ClientAnswer, ClientCall
 from quorum.api.error_codes import Error
 from quorum.node.core.application import Application
+from quorum.node.core.changes import Changes
 from quorum.node.core.checkpoint_jobs import CheckpointJobDone
 from quorum.node.core.effects import Effects
 from quorum.node.core.executor_config import ExecutorConfig
@@ -113,6 +114,7 @@ class Executor:
         self._watcher = watcher
         self._effects = self.effects_type(opened.log, ports, self.gate, self._on_effect)
         self.fence = Fence(self, opened, self._effects, keeps=config.keeps_committed)
+        self.changes = Changes(self.tell)
         self.peers = Peers(self, self._effects, self._feed)
         self._published = Published(opened.replayer, self._read_for_replay, self._on_published)
         self.snapshots = Snapshots(self, opened, config.snapshots, self._effects, self._feed, self._published.reset)
@@ -322,6 +324,7 @@ class Executor:
 
     def _on_high_watermark(self, effect: HighWatermarkAdvanced) -> None:
         self._published.advance(effect.offset)
+        self.changes.on_committed(effect.offset)
 
     def _on_became_leader(self, effect: BecameLeader) -> None:
         self.epoch_start_offset = effect.epoch_start_offset
@@ -332,6 +335,7 @@ class Executor:
         self.gate.on_lost_leadership()
         if self.application is not None:
             self.application.on_lost_leadership()
+        self.changes.on_lost_leadership()
 
     def _on_log_truncated(self, effect: LogTruncated) -> None:
         if effect.end_offset < self._published.end_offset:
@@ -372,10 +376,7 @@ class Executor:
             self.application.on_published()
 
     def _read_for_replay(self, offset: Offset, max_bytes: int) -> bytes | None:
-        return self._effects.read(offset, max_bytes, self._take_read)
-
-    def _take_read(self, data: bytes | None) -> None:
-        self._published.on_read(data or b"")
+        return self._effects.read(offset, max_bytes, lambda data: self._published.on_read(data or b""))
 
     def _on_role(self, state: tuple[Epoch, str, int | None], cause: str) -> None:
         if state[0] != self._state[0]:

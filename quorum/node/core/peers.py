@@ -55,7 +55,7 @@ class Peers:
             self._refuse(event, refusal)
             return
         named = event.call.request.committed_batch if isinstance(event.call.request, FetchRequest) else None
-        self._effects.expect_answer(event.request_id, event.respond, named)
+        self._effects.expect_answer(event.request_id, executor.changes.watch(event), named)
         draw = executor.ports.entropy.draw()
         self._feed(RequestReceived(request_id=event.request_id, request=event.call.request, draw=draw))
 

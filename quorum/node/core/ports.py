@@ -34,6 +34,8 @@ from quorum.raft.ready import Destination, MajorityLost
 
 if TYPE_CHECKING:
     from metadata_log.image import ImageChanges, MetadataImage
+    from metadata_log.records import MetadataRecord
+    from quorum.api.context import RequestContext
 
 
 # --- between replicas
@@ -342,8 +344,26 @@ class HoldChanged(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Whose answer it was."""
 
 
+class MetadataChanged(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A request has changed the metadata: its records are committed, or a leader was lost with them appended.
+
+    It holds secrets, such as passwords in configs: a watcher shows names only.
+    """
+
+    request: object
+    response: object
+    context: RequestContext
+    offset: Offset
+    """Of the last record."""
+    records: tuple[MetadataRecord, ...] = ()
+    """Those that say what neither request nor response does."""
+    is_committed: bool = True
+    """False: another leader decides whether the change holds."""
+
+
 NodeEvent = (
     HoldChanged
+    | MetadataChanged
     | RoleChanged
     | ImagePublished
     | ControllerActivated

@@ -8,6 +8,7 @@ from metadata_log.ids import ReplicaKey
 from metadata_log.image import MetadataImage
 from metadata_log.offsets import Offset, OffsetAndEpoch
 from metadata_log.storage.file_log import FileLog
+from quorum.node.core.changes import Changes
 from quorum.node.core.log_fence import Hold
 from quorum.node.core.ports import NodeEvent, PeerAnswered, Ports
 from quorum.node.core.topic_id_fencing import Gate
@@ -51,6 +52,9 @@ class ReplicaContext(Protocol):
 
     @property
     def gate(self) -> Gate: ...
+
+    @property
+    def changes(self) -> Changes: ...
 
     @property
     def fence(self) -> FenceState: ...

@@ -28,12 +28,14 @@ from quorum.node.core.ports import (
     ControllerActivated,
     ControllerDeactivated,
     HoldChanged,
+    MetadataChanged,
     NodeEvent,
     Refused,
     RoleChanged,
     VotersKnown,
     Watcher,
 )
+from quorum.node.process.change_lines import ChangeLines
 from quorum.node.process.listeners import is_loopback
 from quorum.node.process.refusals import Refusals, call_later
 from quorum.raft.ready import MajorityLost
@@ -141,6 +143,7 @@ class LogWatcher:
         self._log = structlog.get_logger().bind(node_id=node_id)
         self._now_s = now_s
         self._later = later
+        self._changes = ChangeLines(self._log, now_s, later)
         self._budget = refusals or Refusals(node_id, now_s, later)
         self._left_out: RoleChanged | None = None
         self._settles_at_s = 0.0
@@ -152,7 +155,9 @@ class LogWatcher:
 
     def on_event(self, event: NodeEvent) -> None:
         """See `ports.Watcher`. The image's moves are counted by the metrics, not logged."""
-        if isinstance(event, RoleChanged):
+        if isinstance(event, MetadataChanged):
+            self._changes.write(event)
+        elif isinstance(event, RoleChanged):
             self._on_role(event)
         elif isinstance(event, Refused):
             self._on_refused(event)

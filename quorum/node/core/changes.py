@@ -1,0 +1,126 @@
+"""Accepted changes of the metadata: each is reported once its last record is committed.
+
+Decides: when a change counts as accepted, and which records are kept until then. Must not know: how a change is written
+to the log, or which changes an operator wants to see.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import msgspec
+
+from metadata_log.offsets import Offset
+from metadata_log.records import (
+    BrokerRegistrationChangeRecord,
+    DelegationTokenRecord,
+    MetadataRecord,
+    RemoveDelegationTokenRecord,
+)
+from quorum.api import BrokerHeartbeat, CreateDelegationToken, ExpireDelegationToken, RenewDelegationToken
+from quorum.api.calls import NO_CALLER, ClientCall, PeerCall, PeerResponse
+from quorum.api.error_codes import Error
+from quorum.api.voter_messages import (
+    NOTHING_APPENDED,
+    AddRaftVoterRequest,
+    AddRaftVoterResponse,
+    RemoveRaftVoterRequest,
+    RemoveRaftVoterResponse,
+    UpdateRaftVoterRequest,
+    UpdateRaftVoterResponse,
+    UpgradeKRaftVersionRequest,
+    UpgradeKRaftVersionResponse,
+)
+from quorum.node.core.ports import MetadataChanged, NodeEvent, PeerRequested
+
+MOST_PENDING: Final = 20_000
+"""A leader without a majority resigns within seconds, so fewer wait."""
+
+_BY_RECORDS: Final = (BrokerHeartbeat, CreateDelegationToken, RenewDelegationToken, ExpireDelegationToken)
+"""Neither these requests nor their responses name all that changed."""
+_NAMED: Final = (BrokerRegistrationChangeRecord, DelegationTokenRecord, RemoveDelegationTokenRecord)
+_OF_VOTERS: Final = (AddRaftVoterRequest, RemoveRaftVoterRequest, UpdateRaftVoterRequest, UpgradeKRaftVersionRequest)
+AnsweredChange = AddRaftVoterResponse | RemoveRaftVoterResponse | UpdateRaftVoterResponse | UpgradeKRaftVersionResponse
+
+
+class SessionTimeout(msgspec.Struct, frozen=True):
+    """A request that the controller makes of itself: it fences a silent broker."""
+
+
+SESSION_TIMEOUT: Final = SessionTimeout()
+
+
+class Changes:
+    """The changes that this leader has staged or appended, in the order of their offsets."""
+
+    def __init__(self, tell: Callable[[NodeEvent], None]) -> None:
+        self._tell = tell
+        self._committed_end = Offset(0)
+        self._pending: deque[MetadataChanged] = deque()
+
+    def add(self, call: ClientCall, response: object, records: Sequence[MetadataRecord], last_offset: Offset) -> None:
+        """Keep a request that takes records, until its outcome is known."""
+        if not records:
+            return
+        if len(self._pending) >= MOST_PENDING:
+            self._tell_unknown(self._pending.popleft())
+        request = call.request
+        named = tuple(record for record in records if type(record) in _NAMED) if type(request) in _BY_RECORDS else ()
+        self._pending.append(
+            MetadataChanged(request=request, response=response, context=call.context, offset=last_offset, records=named)
+        )
+
+    def add_own(self, records: Sequence[MetadataRecord], last_offset: Offset) -> None:
+        """Keep what the controller did by itself, if it changed the registration of a broker."""
+        named = tuple(record for record in records if isinstance(record, BrokerRegistrationChangeRecord))
+        if named:
+            self._pending.append(
+                MetadataChanged(
+                    request=SESSION_TIMEOUT, response=None, context=NO_CALLER, offset=last_offset, records=named
+                )
+            )
+
+    def watch(self, event: PeerRequested) -> Callable[[PeerResponse], None]:
+        """Return how to answer that request, so that a change of voters is kept as well."""
+        call, respond = event.call, event.respond
+        if not isinstance(call.request, _OF_VOTERS):
+            return respond
+
+        def watched(response: PeerResponse) -> None:
+            if isinstance(response, AnsweredChange) and response.voters_offset > NOTHING_APPENDED:
+                self._on_voters_changed(call, response)
+            respond(response)
+
+        return watched
+
+    def _on_voters_changed(self, call: PeerCall, response: AnsweredChange) -> None:
+        change = MetadataChanged(
+            request=call.request, response=response, context=call.context, offset=response.voters_offset
+        )
+        if response.error is not Error.NONE:
+            self._tell_unknown(change)
+        elif change.offset < self._committed_end:
+            self._tell(change)
+        else:
+            self._pending.append(change)
+
+    def on_committed(self, end: Offset) -> None:
+        """Report the changes below this offset."""
+        pending, self._committed_end = self._pending, end
+        while pending and pending[0].offset < end:
+            self._tell(pending.popleft())
+
+    def drop_staged(self, end: Offset) -> None:
+        """Forget the changes from this offset on: they were not appended, and their offsets are free again."""
+        while self._pending and self._pending[-1].offset >= end:
+            self._pending.pop()
+
+    def on_lost_leadership(self) -> None:
+        """Report the appended changes: another leader decides whether they hold."""
+        while self._pending:
+            self._tell_unknown(self._pending.popleft())
+
+    def _tell_unknown(self, change: MetadataChanged) -> None:
+        self._tell(msgspec.structs.replace(change, is_committed=False))

@@ -1,0 +1,69 @@
+"""Lines of the log about accepted changes of the metadata.
+
+Decides: how many of them are written. No second has more than a hundred. Then a second passes without any, and one line
+counts what it left out.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any, Final
+
+from metadata_log.offsets import Offset
+from quorum.node.core.ports import MetadataChanged
+from quorum.node.process.change_words import is_told, request_name, resources, short
+
+LINES_A_SECOND: Final = 100
+_SECOND_S: Final = 1.0
+
+
+class ChangeLines:
+    """The lines of one node, and the changes that were left out since the last of them."""
+
+    def __init__(
+        self, log: Any, now_s: Callable[[], float], later: Callable[[float, Callable[[], object]], object]
+    ) -> None:
+        self._log = log
+        self._now_s = now_s
+        self._later = later
+        self._written_at_s: deque[float] = deque(maxlen=LINES_A_SECOND)
+        self._more = 0
+        self._first = self._last = Offset(-1)
+
+    def write(self, change: MetadataChanged) -> None:
+        """Write one line, or count the change for a later one."""
+        if not is_told(change):
+            return
+        now_s, written = self._now_s(), self._written_at_s
+        if self._more or (len(written) == LINES_A_SECOND and now_s - written[0] < _SECOND_S):
+            self._leave_out(change)
+            return
+        written.append(now_s)
+        context = change.context
+        self._log.info(
+            "change" if change.is_committed else "change of unknown outcome",
+            principal=short(context.principal),
+            client=context.client_host or "this node",
+            forwarded_by=context.forwarded_by,
+            request=request_name(change.request),
+            resource=resources(change),
+            offset=change.offset,
+        )
+
+    def _leave_out(self, change: MetadataChanged) -> None:
+        if not self._more:
+            self._first = change.offset
+            self._later(_SECOND_S, self._write_more)
+        self._more += 1
+        self._last = change.offset
+
+    def _write_more(self) -> None:
+        more, self._more = self._more, 0
+        self._written_at_s.append(self._now_s())
+        self._log.info(
+            "changes not written",
+            more=more,
+            offsets=f"{self._first} to {self._last}",
+            what="kraft log dump shows the records at these offsets",
+        )

@@ -1,0 +1,73 @@
+"""Accepted changes are reported by the active controller, once each, when they are committed."""
+
+from __future__ import annotations
+
+from quorum.api import CreateTopics, RegisterBroker
+from quorum.api.calls import ClientAnswer
+from quorum.api.error_codes import Error
+from quorum.node.core.ports import MetadataChanged
+from tests.support.node_cluster import Cluster
+from tests.support.node_requests import create_request
+from tests.support.simulated_node import Node
+
+
+def _changes(node: Node, *requests: type) -> list[MetadataChanged]:
+    return [each for each in node.events if isinstance(each, MetadataChanged) and type(each.request) in requests]
+
+
+def _cluster() -> tuple[Cluster, Node]:
+    cluster = Cluster()
+    cluster.start()
+    cluster.add_broker()
+    leader = cluster.leader
+    assert leader is not None
+    cluster.run_for(100)
+    return cluster, leader
+
+
+def test_the_active_controller_reports_each_change_once_with_the_offset_of_its_last_record() -> None:
+    cluster, leader = _cluster()
+    cluster.create_each("orders", "users")
+    cluster.create_each("orders")
+    cluster.run_for(1_000)
+    found = _changes(leader, CreateTopics)
+    assert [each.request for each in found] == [create_request("orders"), create_request("users")]
+    assert all(each.is_committed for each in found)
+    end = leader.executor.image.offset_and_epoch.offset
+    assert found[0].offset < found[1].offset < end
+    assert _changes(leader, RegisterBroker) != []
+    assert [node.node_id for node in cluster.nodes if _changes(node, CreateTopics)] == [leader.node_id]
+
+
+def test_nothing_is_reported_before_the_commit_and_all_of_it_after_the_asker_has_given_up() -> None:
+    cluster, leader = _cluster()
+    for node in cluster.nodes:
+        node.disk_latency_ms = 400
+    answers: list[ClientAnswer] = []
+    asked_ms = cluster.now_ms
+    leader.call(create_request("orders"), answers.append, deadline_ms=asked_ms + 200)
+    cluster.run_until(lambda: bool(answers))
+    assert answers[0].error is Error.REQUEST_TIMED_OUT
+    assert _changes(leader, CreateTopics) == []
+    cluster.run_until(lambda: bool(_changes(leader, CreateTopics)))
+    (found,) = _changes(leader, CreateTopics)
+    assert found.is_committed
+    assert found.offset < leader.executor.high_watermark
+
+
+def test_a_leader_that_is_deposed_says_of_what_it_appended_that_it_does_not_know() -> None:
+    cluster, leader = _cluster()
+    others = [node.node_id for node in cluster.nodes if node is not leader]
+    cluster.cut |= {(leader.node_id, each) for each in others} | {(each, leader.node_id) for each in others}
+    first, second = cluster.create(leader, "orders"), cluster.create(leader, "users")
+    cluster.run_until(lambda: bool(first and second))
+    assert first[0].error is Error.REQUEST_TIMED_OUT
+    assert second[0].error is Error.NOT_CONTROLLER
+    (found,) = _changes(leader, CreateTopics)
+    assert (found.request, found.is_committed) == (create_request("orders"), False)
+    cluster.cut.clear()
+    cluster.create_each("users")
+    cluster.run_for(5_000)
+    assert [each.request for each in _changes(leader, CreateTopics) if not each.is_committed] == [found.request]
+    active = cluster.elect()
+    assert [each.request for each in _changes(active, CreateTopics) if each.is_committed] == [create_request("users")]
