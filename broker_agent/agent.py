@@ -179,12 +179,19 @@ class Agent:
                 await self._controllers.register(self.lifecycle, sent, self.driver.now_ms)
             else:
                 await self._controllers.heartbeat(self.lifecycle, sent, self.driver.now_ms)
-            self._tell(*before)
+            self._tell(type(sent).__name__.removeprefix("Send"), *before)
 
-    def _tell(self, phase: Phase, refusal: object) -> None:
+    def _tell(self, asked: str, phase: Phase, refusal: object) -> None:
         life = self.lifecycle
         if life.last_refusal is not None and life.last_refusal is not refusal:
-            log.warning("the controller refuses this broker", phase=life.phase.value, error=life.last_refusal.name)
+            log.warning(
+                "the controller refuses this broker",
+                node_id=self.broker_id,
+                phase=life.phase.value,
+                request="RegisterBroker" if asked == "Registration" else "BrokerHeartbeat",
+                error=life.last_refusal.name,
+                why=life.refusal_text,
+            )
         if life.phase is not phase:
             log.info("broker", phase=life.phase.value, broker_epoch=life.broker_epoch, fenced=life.is_fenced)
         if self.driver.now_ms() >= self._tell_leaving_at_ms:

@@ -26,6 +26,9 @@ _RETRY_MS: Final = 100
 """Before a refused or failed registration or heartbeat is sent again."""
 _DUPLICATE_RETRY_MS: Final = 1_000
 """While the last incarnation still counts as alive."""
+_LONGEST_RETRY_MS: Final = 30_000
+_RETRY_SHARE: Final = 8
+"""A refused registration waits for an eighth of the time since the first refusal."""
 LEAVE_WITHIN_MS: Final = 10_000
 """A broker that no controller has answered for so long leaves all the same: it is fenced when its session ends."""
 
@@ -76,6 +79,7 @@ class Lifecycle:
         self._due_ms = 0
         self._in_flight = False
         self._is_answer_void = False
+        self._refused_since_ms: int | None = None
 
     def leaves_in_ms(self, now_ms: int) -> int | None:
         """While it is leaving: after how long it goes if no controller answers; a request under way is waited for."""
@@ -109,10 +113,17 @@ class Lifecycle:
             return
         self._answered(now_ms, error, text)
         if error is not Error.NONE:
-            self._due_ms = now_ms + (_DUPLICATE_RETRY_MS if error is Error.DUPLICATE_BROKER_REGISTRATION else _RETRY_MS)
+            self._due_ms = now_ms + self._wait_after_refusal_ms(now_ms, error)
             return
+        self._refused_since_ms = None
         self.broker_epoch = broker_epoch
         self.phase = Phase.CATCHING_UP if self._leave_by_ms is None else Phase.LEAVING
+
+    def _wait_after_refusal_ms(self, now_ms: int, error: Error) -> int:
+        if self._refused_since_ms is None:
+            self._refused_since_ms = now_ms
+        least = _DUPLICATE_RETRY_MS if error is Error.DUPLICATE_BROKER_REGISTRATION else _RETRY_MS
+        return min(max(least, (now_ms - self._refused_since_ms) // _RETRY_SHARE), _LONGEST_RETRY_MS)
 
     def on_heartbeat(
         self,

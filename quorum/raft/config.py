@@ -31,6 +31,8 @@ class RaftConfig(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The wait before a failed request is sent again."""
     retry_backoff_max_ms: int = 500
     """The longest wait of a replica whose Fetches nobody answers with records, once the short ones have not helped."""
+    id_taken_backoff_max_ms: int = 30_000
+    """The longest wait of a replica whose node id the leader has: an operator has to act first."""
     suspicion_backoff_min_ms: int = 5
     """While the leader is suspected to be dead, a refused prospective asks again after so long, at random up to ..."""
     suspicion_backoff_max_ms: int = 20

@@ -87,7 +87,8 @@ def retry_failed_fetch(core: Core, loop: FetchLoop) -> None:
     config = core.config
     doublings = min(max(0, loop.failures - QUICK_ATTEMPTS), 16)
     loop.failures += 1
-    longest = max(config.retry_backoff_ms, config.retry_backoff_max_ms)
+    longest = config.id_taken_backoff_max_ms if loop.is_id_taken else config.retry_backoff_max_ms
+    longest = max(config.retry_backoff_ms, longest)
     retry_fetch(core, loop, min(config.retry_backoff_ms << doublings, longest))
 
 

@@ -120,6 +120,9 @@ def _tell_of_namesake(core: Core, destination_id: int, response: Response) -> No
     has_led = epoch == core.epoch and core.standing.leader_id == core.me.node_id
     own = {(at.host, at.port) for at in core.endpoints}
     if where and not has_led and own.isdisjoint((at.host, at.port) for at in where):
+        loop = fetch_loop_of(core)
+        if loop is not None:
+            loop.is_id_taken = True
         core.refuse(
             destination_id,
             f"it says that {core.me.node_id} leads epoch {epoch} at {', '.join(map(str, where))}, which is another "

@@ -63,6 +63,8 @@ class FetchLoop(msgspec.Struct, kw_only=True, gc=False):
     """Which of the other voters and bootstrap servers is asked next, while looking for the leader."""
     failures: int = 0
     """Fetches in a row that a leader did not serve."""
+    is_id_taken: bool = False
+    """Another process leads under this replica's id: no Fetch can be served before that has changed."""
 
 
 class Unattached(msgspec.Struct, kw_only=True, gc=False):

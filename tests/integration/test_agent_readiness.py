@@ -53,6 +53,10 @@ def test_a_second_agent_of_one_id_is_not_ready_until_the_first_is_gone(tmp_path:
         wait_until("a refusal", lambda: "DUPLICATE_BROKER_REGISTRATION" in (_failing(second, "registered") or ""))
         assert why
         assert not _is_serving(second)
+        line = "the controller refuses this broker node_id=11 phase=starting request=RegisterBroker"
+        (told,) = [each for each in second.log_file.read_text().splitlines() if line in each]
+        assert f"GRPC://{first.grpc_address}" in told
+        assert "stop the wrong one, or give it another node.id" in told
         first.kill()
         wait_until("the second to heal by itself", lambda: _checks(second)["ok"])
         wait_until("its health to follow", lambda: _is_serving(second))

@@ -121,13 +121,22 @@ def _validate(request: RegisterBroker, turn: Turn) -> RegisterBrokerResponse | N
     ):
         return _refusal(
             Error.DUPLICATE_BROKER_REGISTRATION,
-            f"Another process is registered as broker {request.broker_id} and was heard of within the session timeout.",
+            _taken_id(existing, turn.config.session_timeout_ms),
         )
     return (
         _validate_log_dirs(request, turn)
         or _validate_listeners(request)
         or _validate_features(request, turn)
         or _validate_size(request, turn)
+    )
+
+
+def _taken_id(other: BrokerRegistration, timeout_ms: int) -> str:
+    where = next((f" at {at.name}://{at.host}:{at.port}" for at in other.listeners), "")
+    return (
+        f"Two processes have node.id {other.broker_id}, unless this broker was just restarted: stop the wrong one, or "
+        f"give it another node.id. The other is incarnation {id_text(other.incarnation_id)}{where}, and counts "
+        f"until {timeout_ms} ms after its last heartbeat."
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from metadata_log.ids import Uuid
+from metadata_log.ids import Uuid, id_text
 from metadata_log.image import ClusterImage, ControllerRegistration
 from metadata_log.records.levels import CONTROLLER_REGISTRATION_LEVEL
 from metadata_log.voters import Endpoint
@@ -84,8 +84,8 @@ class Registration:
         if self._times_taken == _TOLD_AT:
             where = ", ".join(f"{at.name}://{at.host}:{at.port}" for at in other.listeners)
             why = (
-                f"another process has registered itself as controller {other.controller_id} since, at {where}: two "
-                "processes have that node.id. Stop the wrong one, or give it a node.id of its own"
+                "two processes have that node.id: stop the wrong one, or give it another node.id. Another process "
+                f"has registered itself since: incarnation {id_text(other.incarnation_id)} at {where}"
             )
             peer = f"controller {other.controller_id}"
             error = Error.DUPLICATE_BROKER_REGISTRATION

@@ -18,7 +18,7 @@ LINES_AT_ONCE: Final = 10
 LINES_A_SECOND: Final = 3.0
 """Half a megabyte in ten minutes, whatever strangers do."""
 _MORE_AFTER_S: Final = 1.0
-_LONGEST_TEXT: Final = 200
+_LONGEST_TEXT: Final = 300
 """Characters of one field: names and reasons may come from outside."""
 
 

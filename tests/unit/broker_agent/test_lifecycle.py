@@ -64,6 +64,30 @@ def test_a_refused_registration_is_sent_again(error: Error, again_ms: int) -> No
     assert (life.phase, life.next_due_ms(), life.last_refusal) == (Phase.STARTING, again_ms, error)
 
 
+@pytest.mark.parametrize("error", [Error.DUPLICATE_BROKER_REGISTRATION, Error.INVALID_REGISTRATION])
+def test_a_broker_that_stays_refused_asks_ever_more_rarely(error: Error) -> None:
+    life = Lifecycle(heartbeat_interval_ms=2_000)
+    waits, now_ms = [], 0
+    for _ in range(120):
+        assert life.next_send(now_ms, -1) is not None
+        life.on_registered(now_ms, error, -1)
+        due_ms = life.next_due_ms()
+        assert due_ms is not None
+        waits.append(due_ms - now_ms)
+        now_ms = due_ms
+    assert waits == sorted(waits)
+    assert waits[-1] == 30_000
+    assert sum(wait for wait in waits if wait == waits[0]) <= 9 * waits[0], "the short waits are over soon"
+    assert life.next_send(now_ms, -1) is not None
+    life.on_registered(now_ms, Error.NONE, 7)
+    _beat(life, now_ms, fenced=True)
+    assert life.next_send(now_ms + 20, 9) is not None
+    life.on_heartbeat(now_ms + 20, Error.STALE_BROKER_EPOCH, is_caught_up=False, is_fenced=True, should_shut_down=False)
+    assert life.next_send(now_ms + 20, 9) is not None
+    life.on_registered(now_ms + 20, error, -1)
+    assert life.next_due_ms() == now_ms + 20 + waits[0], "a new refusal begins with the short wait"
+
+
 def test_no_answer_repeats_the_same() -> None:
     life = _running()
     assert life.next_send(2_020, 9) is not None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from metadata_log.offsets import Epoch, Offset
@@ -72,3 +74,32 @@ def test_a_replica_that_hears_of_a_leader_of_its_own_id(node: str, leader_at: in
     )
     assert len(_told(scenario)) == is_told
     assert _requests(scenario) == ({"FetchRequest"} if is_told else set())
+
+
+def _send_times(rounds: int, leader_id: int) -> list[int]:
+    """Return when a new replica 1 sends its Fetches, if every server names this leader elsewhere."""
+    scenario = Scenario("node me=1 voters= bootstrap=2,3", "start")
+    times = []
+    for _ in range(rounds):
+        times.append(scenario.now_ms)
+        correlation = max(scenario.asked)
+        answer = FetchResponse(
+            error=Error.NOT_LEADER_OR_FOLLOWER,
+            leader_id=key_of(leader_id).node_id,
+            leader_epoch=Epoch(5),
+            leader_endpoints=endpoints_of(9) if leader_id == 1 else (),
+        )
+        destination_id = scenario.asked[correlation].destination.node_id
+        scenario.give(ResponseReceived(destination_id=destination_id, correlation=correlation, response=answer, draw=1))
+        while max(scenario.asked) == correlation:
+            scenario.tell("wait")
+    return times
+
+
+@pytest.mark.parametrize(("leader_id", "longest_ms"), [(1, 30_000), (4, 500)], ids=["its own id", "another id"])
+def test_a_replica_whose_id_the_leader_has_asks_ever_more_rarely(leader_id: int, longest_ms: int) -> None:
+    times = _send_times(60, leader_id)
+    waits = [after - before for before, after in pairwise(times)]
+    assert waits == sorted(waits)
+    assert waits[-1] == longest_ms
+    assert all(after <= 2 * before for before, after in pairwise(waits[1:]))

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from metadata_log.ids import DirectoryId
+from metadata_log.ids import DirectoryId, id_text
 from metadata_log.records import PartitionChangeRecord, RegisterBrokerRecord, RegisterControllerRecord
 from quorum.api import (
     FeatureRange,
@@ -134,7 +134,10 @@ def test_after_registering_again_it_has_to_catch_up_again(cluster: ControlledClu
 
 def test_another_process_has_to_wait_until_the_first_is_stale(cluster: ControlledCluster) -> None:
     cluster.start(11)
-    assert cluster.register(11, incarnation=99).error is Error.DUPLICATE_BROKER_REGISTRATION
+    refused = cluster.register(11, incarnation=99)
+    assert refused.error is Error.DUPLICATE_BROKER_REGISTRATION
+    for part in ("node.id 11", id_text(uuid(11)), "PLAINTEXT://127.0.0.1:9011", "stop the wrong one", "9000 ms"):
+        assert part in (refused.error_message or "")
     cluster.elapse(9_000)
     assert cluster.register(11, incarnation=99).error is Error.DUPLICATE_BROKER_REGISTRATION
     cluster.elapse(1)
