@@ -45,6 +45,18 @@ def _partitions(count: int) -> tuple[r.DescribedPartition, ...]:
     )  # fmt: skip
 
 
+def test_numbers_that_are_left_out_are_sent_as_minus_one() -> None:
+    async def main() -> None:
+        async with scripted_nodes(1) as (nodes, addresses), Client(addresses) as client:
+            nodes[0].at_once = active
+            await client.create_topic("t")
+            (asked,) = [call.request for call in nodes[0].calls]
+            assert isinstance(asked, r.CreateTopics)
+            assert [(topic.num_partitions, topic.replication_factor) for topic in asked.topics] == [(-1, -1)]
+
+    run(main())
+
+
 class TestFinding:
     def test_the_leader_that_an_answer_names_is_asked_next(self) -> None:
         async def main() -> None:
