@@ -11,7 +11,7 @@ from metadata_log.image.errors import ImpossibleRecordError
 from metadata_log.image.features import KRAFT_VERSION, METADATA_VERSION, FeaturesImage
 from metadata_log.image.sharing import share
 from metadata_log.records import ConfigRecord, FeatureLevelRecord
-from metadata_log.records.levels import LATEST_PRODUCTION, MINIMUM_LEVEL
+from metadata_log.records.levels import LATEST_PRODUCTION, MINIMUM_LEVEL, level_name
 
 
 class FeaturesBuilder:
@@ -39,8 +39,8 @@ class FeaturesBuilder:
             return
         if name == METADATA_VERSION:
             if level < MINIMUM_LEVEL:
-                why = f"metadata.version has no level {level}: known are {MINIMUM_LEVEL} to {LATEST_PRODUCTION}"
-                raise ImpossibleRecordError(why)
+                known = f"{level_name(MINIMUM_LEVEL)} to {level_name(LATEST_PRODUCTION)}"
+                raise ImpossibleRecordError(f"metadata.version has no level {level}: known are {known}")
             self._metadata_version = level
         elif level != 0:
             self._levels = self._levels.set(name, level)

@@ -79,6 +79,9 @@ LATEST_PRODUCTION: Final = 33
 DEFAULT_LEVEL: Final = LATEST_PRODUCTION
 """The level of a new cluster, unless another is asked for."""
 
+_BEFORE: Final = {1: "3.0-IV1", 2: "3.1-IV0", 3: "3.2-IV0", 4: "3.3-IV0", 5: "3.3-IV1", 6: "3.3-IV2"}
+"""Names of levels below the minimum, from which brokers of Kafka before 4.0 say that they know them."""
+
 _BY_LEVEL: Final = {version.level: version for version in METADATA_VERSIONS}
 _BY_NAME: Final = {version.name: version for version in METADATA_VERSIONS}
 _BY_RELEASE: Final = {version.release: version for version in METADATA_VERSIONS if version.level <= LATEST_PRODUCTION}
@@ -141,15 +144,21 @@ def metadata_version(level: int) -> MetadataVersion:
     version = _BY_LEVEL.get(level)
     if version is None:
         raise UnknownLevelError(
-            f"metadata.version has no level {level}: known are {MINIMUM_LEVEL} to {METADATA_VERSIONS[-1].level}"
+            f"metadata.version has no level {level}: known are {level_name(MINIMUM_LEVEL)} to "
+            f"{level_name(METADATA_VERSIONS[-1].level)}"
         )
     return version
 
 
 def level_name(level: int) -> str:
     """Return the level with its name, "4.5-IV0 (34)"; the number alone where it is not known."""
-    version = _BY_LEVEL.get(level)
-    return str(level) if version is None else f"{version} ({level})"
+    name = _BEFORE.get(level) or _BY_LEVEL.get(level)
+    return str(level) if name is None else f"{name} ({level})"
+
+
+def level_text(feature: str, level: int) -> str:
+    """Return a feature's level as people read it: `4.3-IV0 (30)` of metadata.version, the number of another."""
+    return level_name(level) if feature == FEATURE_NAME else str(level)
 
 
 def parse_metadata_version(text: str) -> MetadataVersion:
@@ -179,8 +188,8 @@ def write_version(record_type: type[MetadataRecord], metadata_version_level: int
         if metadata_version_level >= since[version]:
             return version
     raise InvariantViolation(
-        f"{record_type.__name__} may not be written at {metadata_version(metadata_version_level)}, "
-        f"only from {metadata_version(since[0])} on"
+        f"{record_type.__name__} may not be written at {level_name(metadata_version_level)}, "
+        f"only from {level_name(since[0])} on"
     )
 
 

@@ -34,7 +34,7 @@ from metadata_log.records.levels import (
     BOOTSTRAP_IN_CHECKPOINT_LEVEL,
     FEATURE_NAME,
     UNREGISTER_CONTROLLER_LEVEL,
-    UnknownLevelError,
+    level_name,
     metadata_version,
 )
 from metadata_log.records.newer import LATEST_RELEASE
@@ -162,13 +162,5 @@ def _reason(record: MetadataRecord, version: int, level: int) -> str | None:
     if not isinstance(record, FeatureLevelRecord):
         return None
     if record.name == FEATURE_NAME and record.feature_level > level:
-        return f"it finalises {_named(record.feature_level)}, above {name}"
+        return f"it finalises metadata.version {level_name(record.feature_level)}, above {name}"
     return unsupported_feature(record, level)
-
-
-def _named(level: int) -> str:
-    """A level of metadata.version by its name, and its number, which the record has."""
-    try:
-        return f"metadata.version {metadata_version(level)} (level {level})"
-    except UnknownLevelError:
-        return f"metadata.version level {level}"

@@ -29,7 +29,7 @@ from metadata_log.records import (
     control_or_newer,
     decode_record,
 )
-from metadata_log.records.levels import FEATURE_NAME, level_name
+from metadata_log.records.levels import FEATURE_NAME, level_text
 from metadata_log.records.newer import NewerPart, NewerParts, newer_control, newer_levels, newer_record
 from metadata_log.storage.segment import LocatedBatch
 from metadata_log.voters import VoterSet, format_voter
@@ -187,17 +187,12 @@ def _of_state(image: MetadataImage, voters: VotersRecord | None) -> Iterator[Eve
     if image.features.metadata_version is not None:
         levels[FEATURE_NAME] = image.features.metadata_version
     for name, level in sorted(levels.items()):
-        yield event(EventKind.STATE, None, f"{name} is {_level_text(name, level)}")
+        yield event(EventKind.STATE, None, f"{name} is {level_text(name, level)}")
     for broker_id, broker in sorted(image.cluster.brokers.items()):
         kind = EventKind.WAS_FENCED if broker.fenced else EventKind.WAS_UNFENCED
         how = "fenced" if broker.fenced else "not fenced"
         how += ", in controlled shutdown" if broker.in_controlled_shutdown else ""
         yield event(kind, int(broker_id), f"broker {broker_id} is registered, {how}")
-
-
-def _level_text(name: str, level: int) -> str:
-    """Return `4.3-IV0 (30)` for metadata.version, and the number for other features."""
-    return level_name(level) if name == FEATURE_NAME else str(level)
 
 
 def why_not_one(timeline: Timeline) -> str | None:
@@ -280,7 +275,7 @@ def _judge(record: MetadataRecord) -> Iterator[tuple[EventKind, int | None, str]
         case BrokerRegistrationChangeRecord(broker_id=broker, in_controlled_shutdown=1):
             yield EventKind.SHUTDOWN, int(broker), f"broker {broker} shuts down in order"
         case FeatureLevelRecord(name=name, feature_level=level):
-            yield EventKind.FEATURE, None, f"{name} is {_level_text(name, level)}"
+            yield EventKind.FEATURE, None, f"{name} is {level_text(name, level)}"
         case _:
             pass
 

@@ -12,7 +12,13 @@ from metadata_log.image import MetadataImage
 from metadata_log.image.cluster import SupportedFeature
 from metadata_log.image.features import METADATA_VERSION
 from metadata_log.records.feature_levels import needed_metadata_version, supported_features
-from metadata_log.records.levels import CONTROLLER_REGISTRATION_LEVEL, LATEST_PRODUCTION, MINIMUM_LEVEL
+from metadata_log.records.levels import (
+    CONTROLLER_REGISTRATION_LEVEL,
+    LATEST_PRODUCTION,
+    MINIMUM_LEVEL,
+    level_name,
+    level_text,
+)
 from quorum.api import FeatureRange
 from quorum.controller.config import ControllerConfig
 from quorum.controller.metadata_levels import level_of
@@ -37,7 +43,8 @@ def why_not_supported(name: str, level: int, image: MetadataImage, config: Contr
     for who, ranges in _everybody(image, config):
         least, most = ranges.get(name, (0, 0))
         if not least <= level <= most:
-            return f"{who} does not support this feature." if most == 0 else f"{who} only supports {least} to {most}."
+            known = f"{level_text(name, least)} to {level_text(name, most)}"
+            return f"{who} does not support this feature." if most == 0 else f"{who} only supports {known}."
     if level_of(image) >= CONTROLLER_REGISTRATION_LEVEL:
         for node_id in sorted(config.quorum_node_ids - {config.node_id}):
             if node_id not in image.cluster.controllers:
@@ -64,5 +71,5 @@ def why_not_on_its_own(name: str, level: int, levels: Mapping[str, int]) -> str 
     """What this level lacks among the levels of the other features, in words; None where it lacks nothing."""
     least = needed_metadata_version(name, level)
     if levels.get(METADATA_VERSION, 0) < least:
-        return f"{name} could not be set to {level} because it depends on {METADATA_VERSION} level {least}"
+        return f"{name} could not be set to {level} because it depends on {METADATA_VERSION} {level_name(least)}"
     return None

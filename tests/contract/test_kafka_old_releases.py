@@ -33,9 +33,9 @@ def _at(level: int) -> MetadataImage:
             "3.5.2",
             19,
             0,
-            "metadata.version is 3.7-IV4, and it knows those up to 3.5-IV2: upgrade the broker, or format",
+            "metadata.version is 3.7-IV4 (19), and it knows those up to 3.5-IV2 (11): upgrade the broker, or format",
         ),
-        ("4.3.0", 33, 1, "metadata.version is 4.4-IV2, and it knows those up to 4.3-IV0"),
+        ("4.3.0", 33, 1, "metadata.version is 4.4-IV2 (33), and it knows those up to 4.3-IV0 (30)"),
     ],
 )
 def test_the_reason_is_what_the_release_lacks(release: str, level: int, kraft_version: int, words: str) -> None:

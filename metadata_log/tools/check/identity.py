@@ -22,6 +22,7 @@ from metadata_log.files.os_files import OsFiles
 from metadata_log.ids import ZERO_DIRECTORY_ID, DirectoryId, NodeId, ReplicaKey, id_text, is_reserved_directory_id
 from metadata_log.image import MetadataImage
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
+from metadata_log.records.levels import level_name
 from metadata_log.storage.checkpoint import checkpoint_name
 from metadata_log.tools.check.duplicates import Holder, check_duplicates
 from metadata_log.tools.findings.advice import LOST_PROPERTIES, VOTERS_ID
@@ -162,7 +163,7 @@ def _without_id(
             what = f"it has no directory.id; the log has node {identity.node_id} as a voter with one"
             what += f", {id_text(voter.directory_id)}"
         elif level is not None and level >= _WITH_DIRECTORY_IDS:
-            what = f"it has no directory.id, and at metadata.version {level} each log directory has one"
+            what = f"it has no directory.id, and at metadata.version {level_name(level)} each log directory has one"
         else:
             continue
         yield finding("missing_directory_id", what, node_id=node.node_id, file=_file(disk))

@@ -10,7 +10,7 @@ from typing import Final
 
 from metadata_log.errors import InvariantViolation
 from metadata_log.records import LATEST_PRODUCTION, FeatureLevelRecord, MetadataRecord, decode_versioned, write_version
-from metadata_log.records.levels import FEATURE_NAME
+from metadata_log.records.levels import FEATURE_NAME, level_name
 from metadata_log.tools.findings.sink import FindingSink
 from metadata_log.tools.rules.place import Place
 
@@ -58,10 +58,10 @@ class LevelRules:
             self._highest[type(record)] = highest
         version = _version_of(value)
         if version > highest:
-            name = type(record).__name__
+            name, level = type(record).__name__, level_name(self._level)
             meaning = (
-                f"the {name} at offset {offset} is of version {version}, but at metadata.version {self._level} none "
-                f"above {highest} may be written"
+                f"the {name} at offset {offset} is of version {version}, but at metadata.version {level} none above "
+                f"{highest} may be written"
             )
             self._add(meaning, offset, place)
 

@@ -21,7 +21,7 @@ from metadata_log.records import (
     encode_record,
     write_version,
 )
-from metadata_log.records.levels import DIRECTORIES_LEVEL
+from metadata_log.records.levels import DIRECTORIES_LEVEL, level_text
 from metadata_log.voters import LARGEST_PORT
 from quorum.api import RegisterBroker, RegisterBrokerResponse
 from quorum.api.context import CLUSTER, Operation, authorize
@@ -203,8 +203,9 @@ def _validate_features(request: RegisterBroker, turn: Turn) -> RegisterBrokerRes
         if not feature.min_supported_version <= level <= feature.max_supported_version:
             return _refusal(
                 Error.UNSUPPORTED_VERSION,
-                f"Unable to register because the broker does not support finalized version {level} of {name}. It"
-                f" supports {feature.min_supported_version} to {feature.max_supported_version}.",
+                f"Unable to register because the broker does not support finalized version {level_text(name, level)} of"
+                f" {name}. It supports {level_text(name, feature.min_supported_version)} to"
+                f" {level_text(name, feature.max_supported_version)}.",
             )
     if METADATA_VERSION not in supported:
         return _refusal(Error.INVALID_REGISTRATION, f"Request features do not contain '{METADATA_VERSION}'")
@@ -212,8 +213,8 @@ def _validate_features(request: RegisterBroker, turn: Turn) -> RegisterBrokerRes
         if level != 0 and name not in supported:
             return _refusal(
                 Error.UNSUPPORTED_VERSION,
-                f"Unable to register because the broker does not support finalized version {level} of {name}: it does"
-                " not name that feature.",
+                f"Unable to register because the broker does not support finalized version {level_text(name, level)} of"
+                f" {name}: it does not name that feature.",
             )
     return None
 

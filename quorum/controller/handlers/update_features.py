@@ -21,7 +21,7 @@ from metadata_log.records import (
     MetadataRecord,
     PartitionChangeRecord,
 )
-from metadata_log.records.levels import METADATA_VERSIONS
+from metadata_log.records.levels import METADATA_VERSIONS, level_name, level_text
 from quorum.api import FeatureUpdate, UpdateFeatures, UpdateFeaturesResponse, UpgradeType
 from quorum.api.context import CLUSTER, Operation, authorize
 from quorum.api.error_codes import Error
@@ -95,7 +95,9 @@ def _why_refused(update: FeatureUpdate, levels: dict[str, int], turn: Turn) -> s
     why = _why_invalid(update, levels, turn)
     if why is None and update.name == METADATA_VERSION:
         return _why_unreadable(update, turn)
-    return None if why is None else f"Invalid update version {update.level} for feature {update.name}. {why}"
+    if why is None:
+        return None
+    return f"Invalid update version {level_text(update.name, update.level)} for feature {update.name}. {why}"
 
 
 def _why_invalid(update: FeatureUpdate, levels: dict[str, int], turn: Turn) -> str | None:
@@ -127,7 +129,7 @@ def _why_unreadable(update: FeatureUpdate, turn: Turn) -> str | None:
         why = "Unsafe metadata downgrade is not supported in this version."
     else:
         why = "Refusing to perform the requested downgrade because it might delete metadata information."
-    return f"Unsupported metadata.version downgrade from {current} to {update.level}. {why}"
+    return f"Unsupported metadata.version downgrade from {level_name(current)} to {level_name(update.level)}. {why}"
 
 
 def _one_minimum(turn: Turn) -> list[MetadataRecord]:

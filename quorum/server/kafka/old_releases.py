@@ -12,7 +12,7 @@ import re
 from typing import Final
 
 from metadata_log.image import MetadataImage
-from metadata_log.records.levels import METADATA_VERSIONS, MetadataVersion, metadata_version
+from metadata_log.records.levels import METADATA_VERSIONS, MetadataVersion, level_name
 from quorum.node.process.refusals import Refusals
 from quorum.server.kafka.exchange import Exchange
 from quorum.server.node import Node
@@ -72,8 +72,8 @@ def why_not_served(release: str, image: MetadataImage, kraft_version: int) -> st
     if highest is None or level <= highest.level:
         return None
     return (
-        f"metadata.version is {metadata_version(level)}, and it knows those up to {highest}: upgrade the broker, or "
-        f"format a new cluster with --release-version {highest}"
+        f"metadata.version is {level_name(level)}, and it knows those up to {level_name(highest.level)}: upgrade the "
+        f"broker, or format a new cluster with --release-version {highest}"
     )
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from metadata_log.ids import NodeId
 from metadata_log.records import ClearElrRecord, ConfigRecord, FeatureLevelRecord, PartitionChangeRecord
+from metadata_log.records.levels import level_name
 from quorum.api import (
     FeatureRange,
     FeatureUpdate,
@@ -74,12 +75,13 @@ class TestMetadataVersion:
     def test_never_over_a_change_of_records(self, above: int, below: int, kind: int, words: str) -> None:
         cluster = cluster_at(above)
         said = why(ask(cluster, (MV, below, kind)))
-        assert f"Unsupported metadata.version downgrade from {above} to {below}" in said
+        assert f"Unsupported metadata.version downgrade from {level_name(above)} to {level_name(below)}. " in said
         assert words in said
 
     @pytest.mark.parametrize("level", [6, 34, 0])
     def test_a_level_that_is_not_known_here(self, level: int) -> None:
-        assert "Local controller 1 only supports 7 to 33" in why(ask(cluster_at(25), (MV, level, SAFE)))
+        said = why(ask(cluster_at(25), (MV, level, SAFE)))
+        assert "Local controller 1 only supports 3.3-IV3 (7) to 4.4-IV2 (33)" in said
 
     def test_records_of_the_next_batch_are_of_the_new_level(self) -> None:
         cluster = cluster_at(16)
@@ -142,7 +144,7 @@ class TestWhoMustSupportIt:
         older = FeatureRange(name=MV, min_supported_version=7, max_supported_version=28)
         request = RegisterController(controller_id=2, incarnation_id=uuid(7), listeners=(), features=(older,))
         cluster.ask(request)
-        assert "Controller 2 only supports 7 to 28" in why(ask(cluster, (MV, 29, UP)))
+        assert "Controller 2 only supports 3.3-IV3 (7) to 4.2-IV0 (28)" in why(ask(cluster, (MV, 29, UP)))
         done(ask(cluster, (MV, 28, UP)))
 
     def test_no_controller_that_is_gone(self) -> None:
@@ -155,9 +157,9 @@ class TestWhoMustSupportIt:
             cluster.ask(request)
         now_ms = cluster.time.monotonic_ms
         cluster.machine.use_heard(frozenset({NodeId(1)}), now_ms + 8_999)
-        assert "Controller 2 only supports 7 to 28" in why(ask(cluster, (MV, 29, UP)))
+        assert "Controller 2 only supports 3.3-IV3 (7) to 4.2-IV0 (28)" in why(ask(cluster, (MV, 29, UP)))
         cluster.machine.use_heard(frozenset({NodeId(1), NodeId(3)}), now_ms + 9_000)
-        assert "Controller 3 only supports 7 to 28" in why(ask(cluster, (MV, 29, UP)))
+        assert "Controller 3 only supports 3.3-IV3 (7) to 4.2-IV0 (28)" in why(ask(cluster, (MV, 29, UP)))
         cluster.machine.use_heard(frozenset({NodeId(1)}), now_ms + 9_000)
         done(ask(cluster, (MV, 29, UP)))
 
@@ -177,7 +179,7 @@ class TestWhoMustSupportIt:
 class TestEligibleLeaderReplicas:
     def test_it_needs_a_level_that_can_write_them(self) -> None:
         cluster = cluster_at(22)
-        assert f"depends on {MV} level 23" in why(ask(cluster, (ELR, 1, UP)))
+        assert f"depends on {MV} 4.0-IV1 (23)" in why(ask(cluster, (ELR, 1, UP)))
         done(ask(cluster, (ELR, 1, UP), (MV, 23, UP)))
         assert cluster.image.features.elr_enabled
 

@@ -30,6 +30,7 @@ from metadata_log.records import (
     parse_metadata_version,
     write_version,
 )
+from metadata_log.records.levels import level_text
 from tests.support.fixture_files import FIXTURES, records_in
 
 
@@ -45,6 +46,19 @@ def test_levels_are_kafkas() -> None:
     assert (MINIMUM_LEVEL, LATEST_PRODUCTION) == (7, 33)
     changing = [version.level for version in METADATA_VERSIONS if version.changes_records]
     assert changing == [7, 8, 11, 13, 14, 15, 17, 23, 30, 32, 33]
+
+
+@pytest.mark.parametrize(
+    ("feature", "level", "text"),
+    [
+        ("metadata.version", 30, "4.3-IV0 (30)"),
+        ("metadata.version", 1, "3.0-IV1 (1)"),
+        ("metadata.version", 99, "99"),
+        ("kraft.version", 1, "1"),
+    ],
+)
+def test_a_level_is_printed_with_its_name(feature: str, level: int, text: str) -> None:
+    assert level_text(feature, level) == text
 
 
 @pytest.mark.parametrize(

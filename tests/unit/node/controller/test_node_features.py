@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from metadata_log.ids import NodeId, Uuid
 from metadata_log.image.features import METADATA_VERSION
-from metadata_log.records.levels import CONTROLLER_REGISTRATION_LEVEL
+from metadata_log.records.levels import CONTROLLER_REGISTRATION_LEVEL, level_name
 from quorum.api import FeatureRange, FeatureUpdate, RegisterController, UpdateFeatures, UpdateFeaturesResponse
 from quorum.api.calls import ClientAnswer
 from quorum.api.error_codes import Error
@@ -46,7 +46,7 @@ def test_a_controller_bars_a_level_until_it_was_silent_for_the_session_timeout()
     cluster.run_for(2 * SESSION_MS)
     said = _update(cluster, leader)
     assert said.error is Error.INVALID_UPDATE_VERSION
-    assert f"Controller {observer_id} only supports 1 to {OLD}" in (said.error_message or "")
+    assert f"Controller {observer_id} only supports 3.0-IV1 (1) to {level_name(OLD)}" in (said.error_message or "")
     observer.crash()
     cluster.run_for(SESSION_MS + 1)
     assert leader is cluster.leader

@@ -101,7 +101,7 @@ def test_why_a_broker_is_not_let_in_is_told_to_the_log() -> None:
     assert answers[0].response.error is Error.UNSUPPORTED_VERSION
     (told,) = (event for event in leader.events if isinstance(event, Refused) and event.request == "RegisterBroker")
     assert (told.error, told.by_us, told.peer) == (Error.UNSUPPORTED_VERSION, True, "broker 7")
-    assert "does not support finalized version 30 of metadata.version. It supports 1 to 21." in told.why
+    assert "finalized version 4.3-IV0 (30) of metadata.version. It supports 3.0-IV1 (1) to 3.9-IV0 (21)." in told.why
 
 
 @pytest.mark.parametrize("call", ["fdatasync", "pwrite"])

@@ -93,6 +93,7 @@ def test_one_wrong_level_is_one_finding(clusters: Path, tmp_path: Path) -> None:
 
     (one,) = found
     assert _is(one, planted)
+    assert "may not be written at 3.3-IV3 (7), only from 3.6-IV1 (13) on" in one.meaning
     assert re.search(
         r"the level is from \S+ at offset \d+\) \(and \d\d more, at offsets \d+, \d+,.*\.\.\.\)", one.meaning
     )
