@@ -83,8 +83,8 @@ def timeline_html(timeline: Timeline, title: str) -> str:
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title><style>'
         "body{font-family:sans-serif;margin:1em}svg{max-width:100%;height:auto}table{border-collapse:collapse}"
         "td,th{padding:.2em .8em;text-align:left;border-bottom:1px solid #ddd;font-size:13px}</style></head><body>\n"
-        f"{timeline_svg(timeline, title)}<table><thead><tr><th>time</th><th>offset</th><th>epoch</th><th>event</th>"
-        f"<th>what</th></tr></thead><tbody>\n{rows}\n</tbody></table></body></html>\n"
+        f"{timeline_svg(timeline, title)}<table><thead><tr><th>Time</th><th>Offset</th><th>Epoch</th><th>Kind</th>"
+        f"<th>What</th></tr></thead><tbody>\n{rows}\n</tbody></table></body></html>\n"
     )
 
 

@@ -11,7 +11,7 @@ from metadata_log.ids import METADATA_TOPIC_ID, id_text, parse_topic_id
 from metadata_log.tools.times import time_text
 from quorum.cli.connection import DEFAULT_TIMEOUT_S, timeout_option
 from quorum.cli.errors import wrong_use
-from quorum.cli.output import Output, OutputFormat, print_table, show_json, show_object
+from quorum.cli.output import Output, OutputFormat, print_table, show_json, show_object, with_times
 from quorum.cli.running import (
     Config,
     LogFormat,
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True, epilog="Example:  kraft agent start -c agent.properties")
 
-_PARTITION_COLUMNS: Final = ("Directory", "TopicId", "Leader", "LeaderEpoch")
-_STAGED_COLUMNS: Final = ("Staged", "RemovedAt")
+_PARTITION_COLUMNS: Final = ("directory", "topic_id", "leader", "leader_epoch")
+_STAGED_COLUMNS: Final = ("staged", "removed_at")
 
 
 @app.command(epilog="Example:  kraft agent start --config /etc/kraft/agent.properties")
@@ -69,13 +69,13 @@ def describe(
     show_object(
         OutputFormat.TABLE,
         {
-            "BrokerId": found.broker_id,
-            "ClusterId": found.cluster_id,
-            "Phase": found.phase + (", fenced" if found.is_fenced else ""),
-            "BrokerEpoch": found.broker_epoch,
-            "Image": f"offset {found.image.offset}, epoch {found.image.epoch}; high watermark {found.high_watermark}",
-            "FetchesBy": id_text(found.metadata_topic_id) + (" (the sentinel)" if is_sentinel else ""),
-            "Leader": f"node {found.leader_id}, epoch {found.leader_epoch}" if found.leader_id >= 0 else "none known",
+            "broker_id": found.broker_id,
+            "cluster_id": found.cluster_id,
+            "phase": found.phase + (", fenced" if found.is_fenced else ""),
+            "broker_epoch": found.broker_epoch,
+            "image": f"offset {found.image.offset}, epoch {found.image.epoch}; high watermark {found.high_watermark}",
+            "fetches_by": id_text(found.metadata_topic_id) + (" (the sentinel)" if is_sentinel else ""),
+            "leader": f"node {found.leader_id}, epoch {found.leader_epoch}" if found.leader_id >= 0 else "none known",
         },
     )
     for log_dir in found.log_dirs:
@@ -143,10 +143,10 @@ def verify(
     else:
         print(f"{found.directories} partition directories in use")
         kinds = ("gone", "appeared", "made", "staged", "quarantined")
-        rows = [{"What": kind, "Path": path} for kind in kinds for path in getattr(found, kind)]
-        rows += [{"What": f"offline: {why}", "Path": path} for path, why in found.offline]
+        rows = [{"what": kind, "path": path} for kind in kinds for path in getattr(found, kind)]
+        rows += [{"what": f"offline: {why}", "path": path} for path, why in found.offline]
         if rows:
-            print_table(("What", "Path"), rows)
+            print_table(("what", "path"), rows)
     if found.gone or found.offline:
         raise typer.Exit(1)
 
@@ -160,10 +160,10 @@ def _show_log_dir(log_dir: AgentLogDir) -> None:
             _PARTITION_COLUMNS,
             [
                 {
-                    "Directory": each.name,
-                    "TopicId": None if each.topic_id is None else id_text(each.topic_id),
-                    "Leader": "none" if each.leader_id < 0 else each.leader_id,
-                    "LeaderEpoch": each.leader_epoch,
+                    "directory": each.name,
+                    "topic_id": None if each.topic_id is None else id_text(each.topic_id),
+                    "leader": "none" if each.leader_id < 0 else each.leader_id,
+                    "leader_epoch": each.leader_epoch,
                 }
                 for each in log_dir.partitions
             ],
@@ -173,8 +173,8 @@ def _show_log_dir(log_dir: AgentLogDir) -> None:
             _STAGED_COLUMNS,
             [
                 {
-                    "Staged": f"deleting/{each.name}",
-                    "RemovedAt": time_text(each.remove_at_ms),
+                    "staged": f"deleting/{each.name}",
+                    "removed_at": time_text(each.remove_at_ms),
                 }
                 for each in log_dir.staged
             ],
@@ -208,7 +208,8 @@ def _as_json(found: AgentStatus) -> dict[str, object]:
                     {**msgspec.structs.asdict(each), "topic_id": text(each.topic_id)} for each in log_dir.partitions
                 ],
                 "staged": [
-                    {**msgspec.structs.asdict(each), "topic_id": text(each.topic_id)} for each in log_dir.staged
+                    with_times({**msgspec.structs.asdict(each), "topic_id": text(each.topic_id)}, "remove_at_ms")
+                    for each in log_dir.staged
                 ],
                 "quarantined": log_dir.quarantined,
             }

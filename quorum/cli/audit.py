@@ -197,7 +197,7 @@ def _row(audited: Audited, targets: dict[str, str]) -> dict[str, object]:
 
 def _show_rows(rows: Sequence[dict[str, object]], output: FindingFormat) -> None:
     if output is FindingFormat.JSON:
-        show_json(list(rows))
+        show_json({"directories": list(rows)})
         return
     for row in rows:
         show_json_line(row)

@@ -11,6 +11,7 @@ import typer
 
 from quorum.cli.errors import wrong_use
 from quorum.cli.findings_output import FindingFormat, FindingOutput, counted, exit_with, show_findings
+from quorum.cli.output import OF_A_LOG
 from quorum.cli.tables import table_lines
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 EPILOG: Final = (
     "Examples:  kraft check /var/lib/kraft    kraft check backup/node-* -o json | "
-    "jq '.[] | select(.severity==\"error\")'"
+    "jq '.findings[] | select(.severity==\"error\")'"
 )
 
 
@@ -61,7 +62,8 @@ def _lines(report: CheckReport) -> Iterator[str]:
     if not report.nodes:
         return
     columns = ("node", "voter", "start_offset", "end_offset", "last_epoch", "records", "partitions", "path")
-    yield from table_lines(columns, [{**msgspec.to_builtins(node), "voter": node.is_voter} for node in report.nodes])
+    rows = [{**msgspec.to_builtins(node), "voter": node.is_voter} for node in report.nodes]
+    yield from table_lines(columns, rows, OF_A_LOG)
     yield ""
 
 

@@ -109,10 +109,8 @@ def describe(
         for resource, entries in found
         for config in (entries if all_configs else set_configs(entries, entity_type))
     ]
-    if output is OutputFormat.JSON:
-        show_json(rows)
-    else:
-        show_rows(output, _COLUMNS, [_for_people(row) for row in rows], empty="Nothing is set.")
+    shown = rows if output is OutputFormat.JSON else [_for_people(row) for row in rows]
+    show_rows(output, _COLUMNS, shown, name="configs", empty="Nothing is set.")
 
 
 @app.command(

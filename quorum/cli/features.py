@@ -112,7 +112,7 @@ def check(
         if verbose:
             print()
     if verbose or not rows or output is not RowFormat.TABLE:
-        show_rows(output, _COLUMNS, rows, empty=f"{level} can read {everything}.")
+        show_rows(output, _COLUMNS, rows, name="records", empty=f"{level} can read {everything}.")
     if rows:
         raise CliError(f"{level} could not read {_total(found)}")
     if missed:
@@ -142,7 +142,10 @@ def _registrations(paths: list[Path], target: MetadataVersion) -> list[str]:
 
 def _barring(one: Registered, target: MetadataVersion) -> str:
     """Say what the registration bars, and what to do about it."""
-    what = f"is registered with metadata.version {one.least} to {one.most}, without {target} ({target.level})"
+    from metadata_log.records.levels import level_name  # noqa: PLC0415  (not needed for help)
+
+    known = f"{level_name(one.least)} to {level_name(one.most)}"
+    what = f"is registered with metadata.version {known}, without {target} ({target.level})"
     if not one.is_controller:
         return (
             f"broker {one.node_id} {what}: upgrade it, or, if it is gone for good, remove its registration: "

@@ -39,7 +39,7 @@ FindingOutput = Annotated[
     typer.Option(
         "-o",
         "--output",
-        help="table for people; json: one list; jsonl: a finding a line.",
+        help="table for people; json: one object; jsonl: a finding a line.",
         case_sensitive=False,
         callback=as_asked,
     ),
@@ -72,7 +72,7 @@ def check_one_cluster(nodes: Sequence[NodeSource]) -> None:
 def show_findings(output: FindingFormat, findings: Sequence[Finding], looked_at: str) -> None:
     """Print them. `looked_at` says in the table what was checked."""
     if output is FindingFormat.JSON:
-        show_json([msgspec.to_builtins(found) for found in findings])
+        show_json({"findings": [msgspec.to_builtins(found) for found in findings]})
     elif output is FindingFormat.JSONL:
         for found in findings:
             show_json_line(msgspec.to_builtins(found))

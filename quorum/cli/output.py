@@ -1,4 +1,8 @@
-"""How answers are shown: a table for people, JSON for programs."""
+"""How answers are shown: a table for people, JSON for programs.
+
+Decides: the form of every command's JSON (an object that begins with its `schema_version`), and headings of tables.
+docs/output.md is the reference for both.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TextIO, TypeVar, cast
 
 import typer
 
+from metadata_log.tools.times import time_text
+from metadata_log.tools.words import heading_of
 from quorum.cli.streams import Terminal
 from quorum.cli.tables import table_lines, text_of
 from quorum.plain_text import for_terminal, on_one_line
@@ -21,6 +27,15 @@ if TYPE_CHECKING:
 
 _PIPE_WIDTH: Final = 140
 """In a pipe there is no width to ask for, and a folded table is hard to search in."""
+
+
+SCHEMA_VERSION: Final = 1
+"""The version of the JSON of all commands; docs/output.md says when it rises."""
+OF_A_LOG: Final = {"start_offset": "LogStartOffset", "end_offset": "LogEndOffset"}
+"""Kafka's headings of a log's offsets; elsewhere these keys are of other things, such as a snapshot's end."""
+OF_TOPICS: Final = {"partitions": "PartitionCount"}
+"""Kafka's heading of the number of a topic's partitions."""
+_AS_KEYS: Final[Mapping[str, str]] = {}
 
 
 class _Answer:
@@ -70,7 +85,7 @@ RowOutput = Annotated[
     typer.Option(
         "-o",
         "--output",
-        help="table for people; json: one value; jsonl: one a line.",
+        help="table for people; json: one object; jsonl: an object a line.",
         case_sensitive=False,
         callback=as_asked,
     ),
@@ -82,11 +97,13 @@ def show_rows(
     columns: Sequence[str],
     rows: Sequence[Mapping[str, object]],
     *,
+    name: str,
     empty: str = "nothing",
+    headings: Mapping[str, str] = _AS_KEYS,
 ) -> None:
-    """Print one row a line. `columns` are keys of the rows, in order; JSON holds the whole rows."""
+    """Print one row a line. `columns` are keys of the rows, in order; JSON holds the whole rows, under `name`."""
     if output == RowFormat.JSON:
-        show_json(list(rows))
+        show_json({name: list(rows)})
         return
     if output == RowFormat.JSONL:
         for row in rows:
@@ -95,32 +112,48 @@ def show_rows(
     if not rows:
         print(empty)
         return
-    print_table(columns, rows)
+    print_table(columns, rows, headings)
 
 
-def show_object(output: OutputFormat, fields: Mapping[str, object]) -> None:
-    """Print one thing: `Name: value` lines, or a JSON object."""
+def show_object(output: OutputFormat, fields: Mapping[str, object], headings: Mapping[str, str] = _AS_KEYS) -> None:
+    """Print one thing: `Heading: value` lines, or a JSON object."""
     if output is OutputFormat.JSON:
         show_json(fields)
         return
-    for line in object_lines(fields):
+    for line in object_lines(fields, headings):
         print(line)
 
 
-def object_lines(fields: Mapping[str, object]) -> list[str]:
-    """The `Name: value` lines of one thing, values under each other, also where one has several lines."""
-    width = max(len(key) for key in fields) + 2
+def object_lines(fields: Mapping[str, object], headings: Mapping[str, str] = _AS_KEYS) -> list[str]:
+    """The `Heading: value` lines of one thing, values under each other, also where one has several lines."""
+    titles = {key: headings.get(key) or heading_of(key) for key in fields}
+    width = max(map(len, titles.values())) + 2
     return [
         f"{name:<{width}}{line}"
         for key, value in fields.items()
-        for name, line in zip_longest((f"{key}:",), text_of(value).split("\n"), fillvalue="")
+        for name, line in zip_longest((f"{titles[key]}:",), text_of(value).split("\n"), fillvalue="")
     ]
 
 
-def show_json(value: object) -> None:
-    """Print `value` as JSON: indented on a terminal, on one line in a pipe."""
+def document(fields: Mapping[str, object]) -> dict[str, object]:
+    """Return the fields as a command's JSON has them: after its `schema_version`."""
+    return {"schema_version": SCHEMA_VERSION, **fields}
+
+
+def with_times(fields: Mapping[str, object], *keys: str) -> dict[str, object]:
+    """Return the fields; behind each of these, which end in `_ms`, its time in ISO 8601 under the key without that."""
+    shown: dict[str, object] = {}
+    for key, value in fields.items():
+        shown[key] = value
+        if key in keys:
+            shown[key.removesuffix("_ms")] = time_text(value) if isinstance(value, int) and value >= 0 else None
+    return shown
+
+
+def show_json(fields: Mapping[str, object]) -> None:
+    """Print a command's JSON: indented on a terminal, on one line in a pipe."""
     _answer.is_begun = True
-    print(_json(value, indent=2 if sys.stdout.isatty() else None))
+    print(_json(document(fields), indent=2 if sys.stdout.isatty() else None))
 
 
 def begin_answer() -> None:
@@ -134,12 +167,12 @@ def show_failure(sentence: str) -> None:
         show_json({"error": sentence})
 
 
-def show_json_line(value: object) -> None:
-    """Print `value` as JSON on one line."""
-    print(_json(value))
+def show_json_line(fields: Mapping[str, object]) -> None:
+    """Print one object of a stream of them, on one line."""
+    print(_json(document(fields)))
 
 
-def _json(value: object, indent: int | None = None) -> str:
+def _json(value: Mapping[str, object], indent: int | None = None) -> str:
     """Its JSON. Bytes of a name that is no UTF-8 are escaped as Python reads them again: `\\udcff` is the byte 0xff."""
     return json.dumps(value, indent=indent, ensure_ascii=False).encode("utf-8", "backslashreplace").decode()
 
@@ -173,7 +206,9 @@ def plain_lines(what: RenderableType) -> list[str]:
     return [line.rstrip() for line in captured.get().splitlines()]
 
 
-def print_table(columns: Sequence[str], rows: Sequence[Mapping[str, object]]) -> None:
+def print_table(
+    columns: Sequence[str], rows: Sequence[Mapping[str, object]], headings: Mapping[str, str] = _AS_KEYS
+) -> None:
     """Print rows under their columns, numbers to the right."""
-    for line in table_lines(columns, rows):
+    for line in table_lines(columns, rows, headings):
         print(line)

@@ -10,9 +10,8 @@ from metadata_log.ids import METADATA_TOPIC_ID, ZERO_DIRECTORY_ID, id_text
 from metadata_log.offsets import LARGEST_EPOCH, is_near_last_epoch
 from metadata_log.tools.findings.advice import EPOCHS_ENDED, EPOCHS_IN_LOG
 from metadata_log.tools.findings.last_epochs import elections_left
-from metadata_log.tools.times import time_text
 from metadata_log.voters import GRPC_LISTENER
-from quorum.cli.output import object_lines
+from quorum.cli.output import object_lines, with_times
 from quorum.cli.tables import table_lines
 
 if TYPE_CHECKING:
@@ -21,12 +20,12 @@ if TYPE_CHECKING:
 
 
 REPLICATION_COLUMNS: Final = (
-    "NodeId", "DirectoryId", "LogEndOffset", "Lag", "LastFetchTimestamp", "LastCaughtUpTimestamp", "Status",
+    "node_id", "directory_id", "log_end_offset", "lag", "last_fetch_timestamp", "last_caught_up_timestamp", "status",
 )  # fmt: skip
 
 
 _LOOK: Final = "Are a majority of the voters running, and do they reach each other?"
-_TIMES: Final = ("LastFetchTimestamp", "LastCaughtUpTimestamp")
+_TIMES: Final = ("last_fetch_timestamp_ms", "last_caught_up_timestamp_ms")
 
 
 class Parts(NamedTuple):
@@ -55,7 +54,7 @@ def lines_of(found: QuorumStatus, parts: Parts) -> list[str]:
     if parts.status and parts.replication:
         lines.append("")
     if parts.replication:
-        rows = [_known_or_not(found, with_times_as_text(row)) for row in replication_of(found)]
+        rows = [_known_or_not(found, row) for row in replication_of(found)]
         lines += table_lines(REPLICATION_COLUMNS, rows)
     if problem is not None:
         return lines
@@ -102,26 +101,26 @@ def _ended(found: QuorumStatus) -> str:
 
 
 def status_of(found: QuorumStatus) -> dict[str, object]:
-    """The summary, by the names that kafka-metadata-quorum prints."""
+    """The summary, in the words of kafka-metadata-quorum."""
     lags = [lag for voter in found.voters if (lag := _lag(found, voter)) is not None]
     behind = [_behind_ms(found, voter) for voter in found.voters] if found.is_from_leader else []
     return {
-        "ClusterId": found.cluster_id,
-        "MetadataTopicId": id_text(found.topic_id),
-        "LeaderId": found.leader_id,
-        "LeaderEpoch": found.leader_epoch,
-        "HighWatermark": found.high_watermark,
-        "MaxFollowerLag": max(lags, default=None),
-        "MaxFollowerLagTimeMs": max((value for value in behind if value is not None), default=None),
-        "CurrentVoters": [_member(found, voter) for voter in _by_id(found.voters)],
-        "CurrentObservers": [_member(found, observer) for observer in _by_id(found.observers)],
+        "cluster_id": found.cluster_id,
+        "metadata_topic_id": id_text(found.topic_id),
+        "leader_id": found.leader_id,
+        "leader_epoch": found.leader_epoch,
+        "high_watermark": found.high_watermark,
+        "max_follower_lag": max(lags, default=None),
+        "max_follower_lag_time_ms": max((value for value in behind if value is not None), default=None),
+        "current_voters": [_member(found, voter) for voter in _by_id(found.voters)],
+        "current_observers": [_member(found, observer) for observer in _by_id(found.observers)],
     }
 
 
 def replication_of(found: QuorumStatus) -> list[dict[str, object]]:
-    """One row a replica, by the names that kafka-metadata-quorum prints; the leader first.
+    """One row a replica, in the words of kafka-metadata-quorum; the leader first.
 
-    `Status` is None where nobody who could know has said: only a leader knows that the others follow it.
+    `status` is None where nobody who could know has said: only a leader knows that the others follow it.
     """
     voters = sorted(found.voters, key=lambda each: (each.replica.node_id != found.leader_id, each.replica))
     rows = [_row(found, each, _status_of_voter(found, each.replica.node_id)) for each in voters]
@@ -135,22 +134,17 @@ def _status_of_voter(found: QuorumStatus, node_id: int) -> str | None:
     return "Follower" if knows else None
 
 
-def with_times_as_text(row: dict[str, object]) -> dict[str, object]:
-    """A row of the replication table, for people."""
-    return {key: time_text(value) if key in _TIMES and isinstance(value, int) else value for key, value in row.items()}
-
-
 def _members(found: QuorumStatus) -> dict[str, object]:
     return {
-        "LeaderId": _leader_text(found),
-        "MetadataTopicId": id_text(found.topic_id)
+        "leader_id": _leader_text(found),
+        "metadata_topic_id": id_text(found.topic_id)
         + (
             f" (the sentinel: node {found.answered_by} knows no other yet)"
             if found.topic_id == METADATA_TOPIC_ID
             else ""
         ),
-        "CurrentVoters": _written(found, found.voters),
-        "CurrentObservers": _written(found, found.observers),
+        "current_voters": _written(found, found.voters),
+        "current_observers": _written(found, found.observers),
     }
 
 
@@ -185,22 +179,23 @@ def _listeners(found: QuorumStatus, member: ReplicaStatus) -> tuple[Endpoint, ..
 
 def _member(found: QuorumStatus, member: ReplicaStatus) -> dict[str, object]:
     return {
-        "id": member.replica.node_id,
-        "directoryId": id_text(member.replica.directory_id),
+        "node_id": member.replica.node_id,
+        "directory_id": id_text(member.replica.directory_id),
         "endpoints": [str(at) for at in _listeners(found, member)],
     }
 
 
 def _row(found: QuorumStatus, each: ReplicaStatus, status: str | None) -> dict[str, object]:
-    return {
-        "NodeId": each.replica.node_id,
-        "DirectoryId": id_text(each.replica.directory_id),
-        "LogEndOffset": _known(each.log_end_offset),
-        "Lag": _lag(found, each),
-        "LastFetchTimestamp": _known(each.last_fetch_timestamp_ms),
-        "LastCaughtUpTimestamp": _known(each.last_caught_up_timestamp_ms),
-        "Status": status,
+    fields = {
+        "node_id": each.replica.node_id,
+        "directory_id": id_text(each.replica.directory_id),
+        "log_end_offset": _known(each.log_end_offset),
+        "lag": _lag(found, each),
+        "last_fetch_timestamp_ms": _known(each.last_fetch_timestamp_ms),
+        "last_caught_up_timestamp_ms": _known(each.last_caught_up_timestamp_ms),
+        "status": status,
     }
+    return with_times(fields, *_TIMES)
 
 
 def _known(value: int) -> int | None:

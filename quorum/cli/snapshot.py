@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import msgspec
 import typer
@@ -12,7 +12,7 @@ import typer
 from quorum.cli.errors import CliError, say, wrong_use
 from quorum.cli.log_history import an_earlier_offset_may_help, only_history, what_is_lost
 from quorum.cli.option_values import GroupReadable, Redact, check_cluster_id
-from quorum.cli.output import Output, OutputFormat, show_object, shown
+from quorum.cli.output import Output, OutputFormat, show_object, shown, with_times
 from quorum.cli.tables import text_of
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True, epilog="Example:  kraft snapshot save /var/lib/kafka/data cluster.backup")
 
+_TIMES: Final = ("last_contained_timestamp_ms", "created_ms")
 _File = Annotated[Path, typer.Argument(help="The backup.")]
 
 
@@ -203,10 +204,13 @@ def _say_who_holds(done: Restored) -> None:
 
 
 def _show(output: OutputFormat, file: Path, manifest: BackupManifest) -> None:
-    fields = msgspec.to_builtins(manifest)
+    fields = with_times(msgspec.to_builtins(manifest), *_TIMES)
     if output is OutputFormat.TABLE:
-        fields["features"] = [f"{name}={level}" for name, level in manifest.features.items()]
-        fields = {name: shown(text_of(value)) for name, value in fields.items()}
+        from metadata_log.records.levels import level_name, level_text  # noqa: PLC0415  (not needed for help)
+
+        fields["metadata_version"] = level_name(manifest.metadata_version)
+        fields["features"] = [f"{name}={level_text(name, level)}" for name, level in manifest.features.items()]
+        fields = {name: shown(text_of(value)) for name, value in fields.items() if name not in _TIMES}
     show_object(output, {"file": str(file), **fields})
 
 

@@ -268,7 +268,10 @@ def info(
         raise wrong_use("give log directories, or --config with a node's .properties file")
     rows = rows_of_config(config) if config is not None else rows_of(directories or [])
     show_rows(
-        output, ("directory", "cluster_id", "node_id", "directory_id", "log", "epoch", "checkpoint", "problem"), rows
+        output,
+        ("directory", "cluster_id", "node_id", "directory_id", "log", "epoch", "checkpoint", "problem"),
+        rows,
+        name="directories",
     )
     for row in rows:
         for said in (row[key] for key in ("not_shown", "note") if key in row):

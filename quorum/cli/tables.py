@@ -13,11 +13,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Final
 
+from metadata_log.tools.words import heading_of
 from quorum.plain_text import on_one_line
 
 _GAP: Final = "  "
 _READABLE: Final = 30
 """No column is made narrower for the others than this, in characters."""
+_AS_KEYS: Final[Mapping[str, str]] = {}
 _INDENT: Final = "      "
 _MARKER: Final = re.compile(r" *(?:→ |\d+\. |(?:ERROR|WARNING|NOTE) +)")
 """The start of a line below whose text the line's other parts go."""
@@ -75,15 +77,22 @@ def text_of(value: object) -> str:
     return str(value)
 
 
-def table_lines(columns: Sequence[str], rows: Sequence[Mapping[str, object]], width: int | None = None) -> list[str]:
-    """Return the lines of a table: the columns' names, then the rows, numbers to the right.
+def table_lines(
+    columns: Sequence[str],
+    rows: Sequence[Mapping[str, object]],
+    headings: Mapping[str, str] = _AS_KEYS,
+    width: int | None = None,
+) -> list[str]:
+    """Return the lines of a table: the columns' headings, then the rows, numbers to the right.
 
-    A table that is wider than `width`, by default the terminal, has the cells of its longest texts wrapped. Where
-    that is not enough, the last columns go below each row, as `name: value`, without those that have no value.
+    A heading is the key in CamelCase, unless `headings` has another. A table that is wider than `width`, by default
+    the terminal, has the cells of its longest texts wrapped. Where that is not enough, the last columns go below each
+    row, as `Heading: value`, without those that have no value.
     """
     width = terminal_width() if width is None else width
     cells = [[on_one_line(text_of(row.get(column))) for column in columns] for row in rows]
-    table = [list(columns), *cells]
+    titles = [headings.get(column) or heading_of(column) for column in columns]
+    table = [titles, *cells]
     numeric = [all(isinstance(row.get(column), int | None) for row in rows) for column in columns]
     natural = [max(len(line[i]) for line in table) for i in range(len(columns))]
     widths = natural if width is None else _narrowed(table, numeric, natural, width)

@@ -22,7 +22,7 @@ from quorum.cli.connection import (
 )
 from quorum.cli.errors import FAILED, say, wrong_use
 from quorum.cli.option_values import MAX_INT16, MAX_INT32
-from quorum.cli.output import Output, OutputFormat, print_table, show_json, show_object, show_rows
+from quorum.cli.output import OF_TOPICS, Output, OutputFormat, print_table, show_json, show_object, show_rows
 from quorum.cli.topic_options import existing_text, parse_assignments, parse_configs, topic_pattern
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True, epilog="Example:  kraft topics list --bootstrap-controller localhost:9094")
 
-_PARTITION_COLUMNS: Final = ("Partition", "Leader", "Replicas", "Isr", "Elr", "LastKnownElr", "Offline")
+_PARTITION_COLUMNS: Final = ("partition", "leader", "replicas", "isr", "elr", "last_known_elr", "offline")
 _NO_SUCH: Final = "There are no such topics."
 _NONE_YET: Final = "There are no topics yet."
 _EVERY: Final = re.compile("")
@@ -113,7 +113,7 @@ def _show_created(
     if output is OutputFormat.TABLE:
         done = f"Topic {created.name} could be created." if validate_only else f"Created topic {created.name}."
         print(existing_text(created, asked) if is_there else done)
-    show_object(output, fields)
+    show_object(output, fields, OF_TOPICS)
 
 
 @app.command(epilog="Example:  kraft topics delete --bootstrap-controller localhost:9094 --topic orders")
@@ -154,7 +154,7 @@ def delete(
         elif output is OutputFormat.TABLE:
             print(f"Topic {asked} is not there." if is_absent else f"Deleted topic {result.name or asked}.")
     if output is OutputFormat.JSON:
-        show_json(rows)
+        show_json({"topics": rows})
     if any(row["error"] is not None for row in rows):
         raise typer.Exit(FAILED)
 
@@ -188,7 +188,7 @@ def list_topics(
         if _is_meant(each, pattern) and not (exclude_internal and each.is_internal)
     ]
     columns = ("topic", "topic_id", "partitions", "replication_factor")
-    show_rows(output, columns, rows, empty=_NO_SUCH if found else _NONE_YET)
+    show_rows(output, columns, rows, name="topics", empty=_NO_SUCH if found else _NONE_YET, headings=OF_TOPICS)
 
 
 @app.command(epilog="Example:  kraft topics describe --bootstrap-controller localhost:9094 --topic orders -o json")
@@ -231,7 +231,7 @@ def describe(
 
 def _show_described(output: OutputFormat, found: Sequence[DescribedTopic], configs: TopicsConfigs, empty: str) -> None:
     if output is OutputFormat.JSON:
-        show_json([_as_json(each, configs.get(each.name or "")) for each in found])
+        show_json({"topics": [_as_json(each, configs.get(each.name or "")) for each in found]})
         return
     if not found:
         print(empty)
@@ -297,13 +297,13 @@ def _configs_text(configs: Mapping[str, str | None] | None) -> str:
 
 def _cells(partition: DescribedPartition) -> dict[str, object]:
     return {
-        "Partition": partition.partition_index,
-        "Leader": "none" if partition.leader_id < 0 else partition.leader_id,
-        "Replicas": partition.replicas,
-        "Isr": partition.isr,
-        "Elr": partition.eligible_leader_replicas,
-        "LastKnownElr": partition.last_known_elr,
-        "Offline": partition.offline_replicas,
+        "partition": partition.partition_index,
+        "leader": "none" if partition.leader_id < 0 else partition.leader_id,
+        "replicas": partition.replicas,
+        "isr": partition.isr,
+        "elr": partition.eligible_leader_replicas,
+        "last_known_elr": partition.last_known_elr,
+        "offline": partition.offline_replicas,
     }
 
 

@@ -93,7 +93,7 @@ class Scene:
 
     def leader(self) -> HostedNode:
         """Return the node that leads."""
-        return self.cluster.controllers[self.described()["status"]["LeaderId"]]
+        return self.cluster.controllers[self.described()["status"]["leader_id"]]
 
     def write(self) -> None:
         """Have a change acknowledged."""
@@ -174,7 +174,7 @@ def _one_move(scene: Scene) -> Move:
 
 
 def _epoch(scene: Scene) -> int:
-    epoch: int = scene.described()["status"]["LeaderEpoch"]
+    epoch: int = scene.described()["status"]["leader_epoch"]
     return epoch
 
 

@@ -130,6 +130,6 @@ def test_the_command_waits_for_an_election(capsys: pytest.CaptureFixture[str]) -
             words = ("quorum", "describe", "--bootstrap-controller", address, "-o", "json")
             assert await asyncio.to_thread(kraft, words) == 0
         said = json.loads(capsys.readouterr().out)
-        assert (said["answered_by"], said["status"]["LeaderId"], said["status"]["LeaderEpoch"]) == (7, 7, 4)
+        assert (said["answered_by"], said["status"]["leader_id"], said["status"]["leader_epoch"]) == (7, 7, 4)
 
     run(main())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import subprocess
 import urllib.request
@@ -12,12 +11,13 @@ from typing import Any
 from metadata_log.directory import PARTITION_METADATA_FILE
 from quorum.cli.demo.cluster import Cluster, Node, wait_until
 from tests.integration.test_agent_readiness import _checks
+from tests.support.command_json import document
 
 
 def _verified(cluster: Cluster) -> tuple[int, Any]:
     words = ["agent", "verify", "--agent", cluster.agents[11].grpc_address, "-o", "json"]
     done = subprocess.run([*cluster.kraft, *words], capture_output=True, text=True, check=False)
-    return done.returncode, json.loads(done.stdout)
+    return done.returncode, document(done.stdout)
 
 
 def _metric(node: Node, name: str) -> float:

@@ -12,6 +12,7 @@ from metadata_log.ids import NodeId, ReplicaKey, parse_directory_id
 from quorum.api.voter_messages import RemoveRaftVoterRequest
 from quorum.cli.demo.cluster import LOOPBACK, wait_until
 from quorum.client import Client, RefusedError
+from tests.support.command_json import document
 from tests.support.voter_processes import BEFORE_REGISTRATION, VERSION_0, Controllers, kraft
 
 
@@ -33,7 +34,7 @@ def test_a_quorum_grows_loses_its_leader_and_gets_a_new_disk(tmp_path: Path) -> 
         status, out, err = controllers.quorum("add-controller", "--controller-id", "2", "--timeout", "3")
         assert (status, "knows no observer 2" in err) == (1, True), out + err
         controllers.start(2, 3, 4)
-        wait_until("observers", lambda: len(controllers.describe().get("CurrentObservers", [])) == 3, timeout_s=60)
+        wait_until("observers", lambda: len(controllers.describe().get("current_observers", [])) == 3, timeout_s=60)
         config = str(controllers.nodes[2].config_file)
 
         def would_be_added() -> bool:
@@ -41,7 +42,7 @@ def test_a_quorum_grows_loses_its_leader_and_gets_a_new_disk(tmp_path: Path) -> 
             return status == 0 and "Nothing was changed" in out
 
         wait_until("controller 2 to have caught up", would_be_added, timeout_s=60, every_s=0.2)
-        assert [voter["id"] for voter in controllers.wait_for_status()["CurrentVoters"]] == [1]
+        assert [voter["node_id"] for voter in controllers.wait_for_status()["current_voters"]] == [1]
         status, out, err = controllers.quorum("add-controller", "--command-config", config)
         assert (status, "committed" in out) == (0, True), out + err
         status, out, err = controllers.quorum("add-controller", "--command-config", config)
@@ -53,11 +54,11 @@ def test_a_quorum_grows_loses_its_leader_and_gets_a_new_disk(tmp_path: Path) -> 
                 timeout_s=60,
             )
         described = controllers.wait_for_voters(1, 2, 3, 4)
-        assert {len(voter["endpoints"]) for voter in described["CurrentVoters"]} == {2}
+        assert {len(voter["endpoints"]) for voter in described["current_voters"]} == {2}
         leader = controllers.wait_for_leader()
         status, out, err = controllers.quorum("remove-controller", "-i", str(leader), "-o", "json")
         assert status == 0, out + err
-        assert json.loads(out)["after"] == [n for n in (1, 2, 3, 4) if n != leader]
+        assert document(out)["after"] == [n for n in (1, 2, 3, 4) if n != leader]
         rest = [n for n in (1, 2, 3, 4) if n != leader]
         controllers.wait_for_leader(other_than=leader)
         controllers.wait_for_voters(*rest)
@@ -69,15 +70,15 @@ def test_a_quorum_grows_loses_its_leader_and_gets_a_new_disk(tmp_path: Path) -> 
 def _replace_a_disk(controllers: Controllers, voters: list[int]) -> None:
     leader = controllers.wait_for_leader()
     victim = next(node_id for node_id in voters if node_id != leader)
-    old = next(voter for voter in controllers.wait_for_status()["CurrentVoters"] if voter["id"] == victim)
+    old = next(voter for voter in controllers.wait_for_status()["current_voters"] if voter["node_id"] == victim)
     controllers.nodes[victim].kill()
     controllers.replace_disk(victim)
     controllers.set(victim, controller_quorum_auto_join_enable="true")
     controllers.start(victim)
 
     def has_joined() -> bool:
-        now = {voter["id"]: voter["directoryId"] for voter in controllers.describe().get("CurrentVoters", [])}
-        return now.get(victim) not in (None, old["directoryId"])
+        now = {voter["node_id"]: voter["directory_id"] for voter in controllers.describe().get("current_voters", [])}
+        return now.get(victim) not in (None, old["directory_id"])
 
     wait_until("the new disk to vote", has_joined, timeout_s=90, every_s=0.2)
     controllers.wait_for_voters(*voters)
@@ -101,8 +102,8 @@ def _refuse_to_lose_the_majority(controllers: Controllers, voters: list[int]) ->
 
 def _let_the_leader_refuse(controllers: Controllers, alive: int) -> None:
     """As one whose plan is older than the change before it."""
-    voter = next(voter for voter in controllers.wait_for_status()["CurrentVoters"] if voter["id"] == alive)
-    key = ReplicaKey(node_id=NodeId(alive), directory_id=parse_directory_id(voter["directoryId"]))
+    voter = next(voter for voter in controllers.wait_for_status()["current_voters"] if voter["node_id"] == alive)
+    key = ReplicaKey(node_id=NodeId(alive), directory_id=parse_directory_id(voter["directory_id"]))
 
     async def remove() -> None:
         async with Client(controllers.addresses) as client:
@@ -131,13 +132,13 @@ def test_controllers_join_by_themselves_until_they_are_removed(tmp_path: Path) -
 def test_a_second_process_with_the_node_id_of_a_voter_does_not_take_its_vote(tmp_path: Path) -> None:
     with _standalone(tmp_path, 3, controller_quorum_auto_join_enable="true") as controllers:
         controllers.start(1, 2)
-        voters = controllers.wait_for_voters(1, 2)["CurrentVoters"]
+        voters = controllers.wait_for_voters(1, 2)["current_voters"]
         controllers.set(3, node_id="2")
         controllers.replace_disk(3)
         controllers.start(3)
         log = controllers.nodes[3].log_file
         wait_until("the refusal", lambda: "two processes have that node.id" in log.read_text(), timeout_s=60)
-        assert controllers.wait_for_status()["CurrentVoters"] == voters
+        assert controllers.wait_for_status()["current_voters"] == voters
 
 
 def test_a_second_process_with_the_leaders_node_id_is_told_of_in_both_logs(tmp_path: Path) -> None:

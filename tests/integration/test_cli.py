@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import subprocess
 import sys
@@ -18,6 +17,7 @@ from metadata_log.tools.read.manifest import read_manifest
 from quorum.cli.connection import VARIABLE
 from quorum.cli.demo.cluster import LOOPBACK, Cluster, wait_until
 from quorum.cli.main import run
+from tests.support.command_json import document
 
 Kraft = Callable[..., tuple[int, str, str]]
 
@@ -55,7 +55,7 @@ def kraft(
 def _json(answer: tuple[int, str, str]) -> Any:
     status, out, err = answer
     assert (status, err) == (0, "")
-    return json.loads(out)
+    return document(out)
 
 
 def test_a_topic_from_its_creation_to_its_end(kraft: Kraft) -> None:
@@ -67,7 +67,7 @@ def test_a_topic_from_its_creation_to_its_end(kraft: Kraft) -> None:
         "partitions": 3,
         "replication_factor": 1,
     }
-    (described,) = _json(kraft("topics", "describe", "--topic", "orders", "-o", "json"))
+    (described,) = _json(kraft("topics", "describe", "--topic", "orders", "-o", "json"))["topics"]
     assert described["topic_id"] == created["topic_id"]
     assert [each["replicas"] for each in described["partitions"]] == [[11]] * 3
     status, out, _ = kraft("topics", "describe", "--topic-id", created["topic_id"])
@@ -81,7 +81,7 @@ def test_a_topic_from_its_creation_to_its_end(kraft: Kraft) -> None:
     status, out, _ = kraft("topics", "list", "--topic", "ord.*")
     assert (status, out.splitlines()[1].split()) == (0, ["orders", created["topic_id"], "3", "1"])
     assert kraft("topics", "delete", "--topic-id", created["topic_id"]) == (0, "Deleted topic orders.\n", "")
-    assert _json(kraft("topics", "list", "--topic", "orders", "-o", "json")) == []
+    assert _json(kraft("topics", "list", "--topic", "orders", "-o", "json")) == {"topics": []}
 
 
 def test_placement_and_configs_are_handed_over(kraft: Kraft) -> None:
@@ -121,7 +121,7 @@ def test_nothing_is_called_deleted_that_was_not_there(kraft: Kraft) -> None:
     kraft("topics", "create", "--topic", "there")
     words = ("topics", "delete", "--topic", "there", "--topic", "none", "--if-exists")
     assert kraft(*words) == (0, "Deleted topic there.\nTopic none is not there.\n", "")
-    assert _json(kraft("topics", "delete", "--topic", "none", "--if-exists", "-o", "json")) == [
+    assert _json(kraft("topics", "delete", "--topic", "none", "--if-exists", "-o", "json"))["topics"] == [
         {"topic": "none", "deleted": False, "error": None}
     ]
     absent = f"Topic {'B' * 21}A is not there.\n"
@@ -132,17 +132,17 @@ def test_describing_several_ids_says_which_were_there(kraft: Kraft) -> None:
     topic_id = _json(kraft("topics", "create", "--topic", "known", "-o", "json"))["topic_id"]
     words = ("topics", "describe", "--topic-id", topic_id, "--topic-id", "B" * 21 + "A", "-o", "json")
     status, out, err = kraft(*words)
-    assert (status, [each["topic"] for each in json.loads(out)]) == (1, ["known"])
+    assert (status, [each["topic"] for each in document(out)["topics"]]) == (1, ["known"])
     assert "BBBBBBBBBBBBBBBBBBBBBA" in err
     assert "UNKNOWN_TOPIC_ID" in err
-    assert _json(kraft(*words, "--if-exists"))[0]["topic_id"] == topic_id
+    assert _json(kraft(*words, "--if-exists"))["topics"][0]["topic_id"] == topic_id
 
 
 def test_deleting_several_says_which_were_there(kraft: Kraft) -> None:
     kraft("topics", "create", "--topic", "one")
     status, out, err = kraft("topics", "delete", "--topic", "one", "--topic", "none", "-o", "json")
     assert status == 1
-    assert [(row["topic"], row["deleted"]) for row in json.loads(out)] == [("one", True), ("none", False)]
+    assert [(row["topic"], row["deleted"]) for row in document(out)["topics"]] == [("one", True), ("none", False)]
     assert "UNKNOWN_TOPIC_OR_PARTITION" in err
 
 
@@ -150,7 +150,7 @@ def test_what_is_only_checked_is_not_made(kraft: Kraft) -> None:
     status, out, _ = kraft("topics", "create", "--topic", "checked", "--validate-only")
     assert status == 0
     assert "Topic checked could be created." in out
-    assert _json(kraft("topics", "list", "--topic", "checked", "-o", "json")) == []
+    assert _json(kraft("topics", "list", "--topic", "checked", "-o", "json")) == {"topics": []}
     status, _, err = kraft("topics", "create", "--topic", "checked", "--replication-factor", "2", "--validate-only")
     assert status == 1
     assert "INVALID_REPLICATION_FACTOR" in err
@@ -160,19 +160,19 @@ def test_the_quorum_is_described(kraft: Kraft, cluster: Cluster) -> None:
     found = _json(kraft("quorum", "describe", "-o", "json"))
     assert found["answered_by"] == 1
     status, (leader, observer) = found["status"], found["replication"]
-    assert status["ClusterId"] == cluster.cluster_id
-    assert parse_topic_id(status["MetadataTopicId"]) != METADATA_TOPIC_ID
-    assert (status["LeaderId"], status["MaxFollowerLag"]) == (1, 0)
-    assert status["CurrentVoters"] == [
+    assert status["cluster_id"] == cluster.cluster_id
+    assert parse_topic_id(status["metadata_topic_id"]) != METADATA_TOPIC_ID
+    assert (status["leader_id"], status["max_follower_lag"]) == (1, 0)
+    assert status["current_voters"] == [
         {
-            "id": 1,
-            "directoryId": id_text(cluster.directory_ids[1]),
+            "node_id": 1,
+            "directory_id": id_text(cluster.directory_ids[1]),
             "endpoints": [
                 f"{name}://{LOOPBACK}:{cluster.controllers[1].ports[name]}" for name in ("CONTROLLER", "GRPC")
             ],
         }
     ]
-    assert [(each["NodeId"], each["Status"]) for each in (leader, observer)] == [(1, "Leader"), (11, "Observer")]
+    assert [(each["node_id"], each["status"]) for each in (leader, observer)] == [(1, "Leader"), (11, "Observer")]
     assert set(_json(kraft("quorum", "describe", "--status", "-o", "json"))) == {"answered_by", "status"}
     code, out, _ = kraft("quorum", "describe", "--replication")
     assert code == 0
@@ -230,11 +230,11 @@ def test_the_quorum_is_watched_until_ctrl_c(cluster: Cluster) -> None:
         text=True,
     )
     assert process.stdout is not None
-    seen = [json.loads(process.stdout.readline()) for _ in range(3)]
+    seen = [document(process.stdout.readline()) for _ in range(3)]
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert (process.returncode, err) == (130, "")
-    assert [each["status"]["LeaderId"] for each in seen] == [1, 1, 1]
+    assert [each["status"]["leader_id"] for each in seen] == [1, 1, 1]
     assert [each["time"] for each in seen] == sorted({each["time"] for each in seen})
 
 
@@ -257,9 +257,8 @@ def test_watched_in_a_pipe_it_is_one_block_after_the_other(cluster: Cluster) -> 
 def test_reads_say_how_current_they_are_to_be(kraft: Kraft) -> None:
     kraft("topics", "create", "--topic", "current", "--if-not-exists")
     for words in ((), ("--consistency", "linearizable"), ("--consistency", "at-least", "--at-least-offset", "1")):
-        assert [row["topic"] for row in _json(kraft("topics", "list", "--topic", "current", *words, "-o", "json"))] == [
-            "current"
-        ]
+        found = _json(kraft("topics", "list", "--topic", "current", *words, "-o", "json"))
+        assert [row["topic"] for row in found["topics"]] == ["current"]
     status, _, err = kraft("topics", "describe", "--topic", "current", "--at-least-offset", "1")
     assert status == 2
     assert "--consistency at-least" in err

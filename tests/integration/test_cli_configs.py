@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -12,6 +11,7 @@ import pytest
 from quorum.cli.connection import VARIABLE
 from quorum.cli.demo.cluster import Cluster, wait_until
 from quorum.cli.main import run
+from tests.support.command_json import document
 
 Kraft = Callable[..., tuple[int, str, str]]
 OF_TOPICS = ("--entity-type", "topics")
@@ -45,7 +45,7 @@ def kraft(cluster: Cluster, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
 def data(answer: tuple[int, str, str]) -> Any:
     status, out, err = answer
     assert (status, err) == (0, "")
-    return json.loads(out)
+    return document(out)
 
 
 def test_a_topics_configs_are_set_shown_and_removed(kraft: Kraft) -> None:
@@ -54,13 +54,13 @@ def test_a_topics_configs_are_set_shown_and_removed(kraft: Kraft) -> None:
     assert kraft("configs", "alter", *of_orders, "--add-config", wanted) == (
         0, "The configs of topics orders are changed.\n", "",
     )  # fmt: skip
-    rows = data(kraft("configs", "describe", *of_orders, "-o", "json"))
+    rows = data(kraft("configs", "describe", *of_orders, "-o", "json"))["configs"]
     assert [(row["config"], row["value"], row["source"]) for row in rows] == [
         ("cleanup.policy", "compact,delete", "DYNAMIC_TOPIC_CONFIG"),
         ("retention.ms", "3600000", "DYNAMIC_TOPIC_CONFIG"),
     ]
     assert [each["value"] for each in rows[1]["synonyms"]] == ["3600000"]
-    (described,) = data(kraft("topics", "describe", "--topic", "orders", "-o", "json"))
+    (described,) = data(kraft("topics", "describe", "--topic", "orders", "-o", "json"))["topics"]
     assert described["configs"] == {"cleanup.policy": "compact,delete", "retention.ms": "3600000"}
     _, out, _ = kraft("topics", "describe", "--topic", "orders")
     assert out.splitlines()[0].endswith("  Configs: cleanup.policy=compact,delete,retention.ms=3600000")
@@ -73,12 +73,13 @@ def test_a_topics_configs_are_set_shown_and_removed(kraft: Kraft) -> None:
 
 
 def test_all_configs_are_shown_with_who_set_them(kraft: Kraft) -> None:
-    rows = data(kraft("configs", "describe", *OF_TOPICS, "--all", "-o", "json"))
+    rows = data(kraft("configs", "describe", *OF_TOPICS, "--all", "-o", "json"))["configs"]
     assert {row["entity_name"] for row in rows} == {"orders", "bills"}
     told = {(row["config"], row["value"], row["source"]) for row in rows}
     assert ("retention.ms", "604800000", "DEFAULT_CONFIG") in told
     assert ("min.insync.replicas", "1", "DYNAMIC_DEFAULT_BROKER_CONFIG") in told, "as eligible leader replicas want it"
-    own = data(kraft("configs", "describe", "--entity-type", "brokers", "--entity-name", "1", "--all", "-o", "json"))
+    words = ("configs", "describe", "--entity-type", "brokers", "--entity-name", "1", "--all", "-o", "json")
+    own = data(kraft(*words))["configs"]
     assert ("node.id", "1", "STATIC_BROKER_CONFIG") in [(row["config"], row["value"], row["source"]) for row in own]
 
 

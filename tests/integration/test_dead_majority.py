@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from pathlib import Path
 
 import pytest
 
 from quorum.cli.main import run as kraft
+from tests.support.command_json import document
 from tests.support.grpc_controllers import three_controllers
 from tests.support.loop import run
 
@@ -36,7 +36,7 @@ def test_a_follower_that_is_left_alone_shows_no_leader(tmp_path: Path, capsys: p
             assert shown.startswith("No leader ")
             assert shown.split("CurrentObservers:")[1].split()[0] == "unknown"
             status, shown = await said("health", "-o", "json")
-            verdict = json.loads(shown)
+            verdict = document(shown)
             assert (status, verdict["healthy"], verdict["leader_id"]) == (1, False, None)
             assert verdict["answered_by"] == left.config.node_id
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import pytest
 from quorum.cli.demo.cluster import Cluster, Node, wait_until
 from quorum.client.client import Client
 from quorum.client.requests import CreatableReplicaAssignment
+from tests.support.command_json import document
 from tests.support.standalone import create, leader_of
 
 pytestmark = [pytest.mark.campaign, pytest.mark.timeout(180)]
@@ -102,4 +102,4 @@ def test_the_quorum_is_described_by_its_leader_with_these_observers(cluster: Clu
 
 def _is_unfenced(cluster: Cluster, broker: int) -> bool:
     said = cluster.run("agent", "describe", "--agent", cluster.agents[broker].grpc_address, "-o", "json")
-    return json.loads(said)["is_fenced"] is False
+    return document(said)["is_fenced"] is False

@@ -16,6 +16,7 @@ from metadata_log.directory.partition_metadata import read_partition_metadata
 from metadata_log.files.os_files import OsFiles
 from metadata_log.ids import METADATA_TOPIC_NAME, TopicId
 from metadata_log.voters import CONTROLLER_LISTENER, GRPC_LISTENER
+from tests.support.command_json import rows_of_either
 from tests.support.fresh_seed import fresh_seed
 from tests.support.log_history import History, read_history
 from tests.support.release_roll import run_roll
@@ -167,5 +168,4 @@ def findings_of(release: Release, command: str, paths: list[Path]) -> list[objec
     """Return the findings of a command of `release` that reads `paths`, which ends with status 0."""
     done = release.run(*command.split(), *map(str, paths), "-o", "json")
     assert done.returncode == 0, done.stdout + done.stderr
-    findings: list[object] = json.loads(done.stdout)
-    return findings
+    return rows_of_either(done.stdout, "findings")

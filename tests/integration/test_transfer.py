@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ import pytest
 from quorum.api.error_codes import Error
 from quorum.cli.main import run as kraft
 from quorum.client import Client, RefusedError, UnavailableError
+from tests.support.command_json import document
 from tests.support.grpc_controllers import three_controllers
 from tests.support.loop import run, until
 
@@ -96,7 +96,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
             to = str(controllers.standby().config.node_id)
             old = leader.config.node_id
             assert await asyncio.to_thread(kraft, ("quorum", "transfer", *words, "--to", to, "-o", "json")) == 0
-            done = json.loads(_said(capsys))
+            done = document(_said(capsys))
             assert (done["old_leader_id"], str(done["leader_id"])) == (old, to)
             assert await asyncio.to_thread(kraft, ("quorum", "transfer", *words, "--to", to)) == 0
             assert _said(capsys) == f"Node {to} leads epoch {done['leader_epoch']} already."

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from pathlib import Path
 
 from metadata_log.ids import NodeId
 from quorum.cli.demo.cluster import LOOPBACK, wait_until
 from quorum.client import Admin
+from tests.support.command_json import document
 from tests.support.kafka_requests import api_versions
 from tests.support.kafka_wire import connected_to, requests_of
 from tests.support.log_history import read_history
@@ -81,7 +81,7 @@ def test_a_controller_that_is_gone_is_unregistered_and_a_running_one_comes_back(
         _await_both(controllers)
         controllers.nodes[JOINED].kill()
         status, out, err = _unregister(controllers, JOINED, "-o", "json")
-        assert (status, json.loads(out)) == (0, {"controller_id": JOINED, "registered": False}), err
+        assert (status, document(out)) == (0, {"controller_id": JOINED, "registered": False}), err
         assert _registered(controllers) == {LEADER}
 
 

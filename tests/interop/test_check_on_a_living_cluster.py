@@ -41,7 +41,7 @@ def _check(nodes: list[KafkaNode]) -> tuple[int, list[dict[str, object]]]:
         [sys.executable, "-m", "quorum.cli.main", *words], capture_output=True, text=True, check=False
     )
     assert done.stderr == ""
-    found: list[dict[str, object]] = json.loads(done.stdout)
+    found: list[dict[str, object]] = json.loads(done.stdout)["findings"]
     return done.returncode, found
 
 
@@ -52,12 +52,12 @@ def _serious(found: list[dict[str, object]]) -> list[dict[str, object]]:
 def test_stopped_and_crashed_nodes(kafka_life: KafkaLife, capsys: pytest.CaptureFixture[str]) -> None:
     before = _content(kafka_life.log_dirs)
     assert run(["check", *map(str, kafka_life.log_dirs), "-o", "json"]) in (0, 1)
-    found = json.loads(capsys.readouterr().out)
+    found = json.loads(capsys.readouterr().out)["findings"]
     # The broker that was away still has directories of what was deleted; nothing else may be said.
     assert {(one["kind"], one["node_id"]) for one in _serious(found)} <= {("partition_stale", BROKER_KILLED)}
     assert _content(kafka_life.log_dirs) == before, "a check only reads"
     assert run(["check", str(kafka_life.crashed), "-o", "json"]) in (0, 1)
-    assert {one["kind"] for one in json.loads(capsys.readouterr().out)} <= _AFTER_A_KILL
+    assert {one["kind"] for one in json.loads(capsys.readouterr().out)["findings"]} <= _AFTER_A_KILL
 
 
 def test_it_is_silent_at_every_moment(living: KafkaCluster) -> None:

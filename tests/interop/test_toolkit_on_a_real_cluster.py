@@ -56,7 +56,7 @@ def test_no_tool_finds_anything_wrong_with_the_metadata(kafka_life: KafkaLife, w
 
 def test_storage_info_finds_nothing_wrong(kafka_life: KafkaLife, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["storage", "info", str(kafka_life.cluster.root), "-o", "json"]) == 0
-    rows = json.loads(capsys.readouterr().out)
+    rows = json.loads(capsys.readouterr().out)["directories"]
     assert {row["node_id"] for row in rows} == set(kafka_life.cluster.nodes)
 
 
@@ -117,7 +117,7 @@ def test_the_dump_follows_a_live_log_and_ends_at_once(revived: KafkaCluster) -> 
 def _audit(broker: KafkaNode, cluster: KafkaCluster, capsys: pytest.CaptureFixture[str]) -> dict[str, dict[str, str]]:
     images = [word for node in cluster.controllers for word in ("--image", str(node.log_dir))]
     status = run(["storage", "audit", str(broker.log_dir), *images, "-o", "json"])
-    rows = {Path(row["directory"]).name: row for row in json.loads(capsys.readouterr().out)}
+    rows = {Path(row["directory"]).name: row for row in json.loads(capsys.readouterr().out)["directories"]}
     assert status == 1
     return rows
 

@@ -6,7 +6,6 @@ Decides: which node is restarted, killed or made the leader, and when. Must not 
 from __future__ import annotations
 
 import enum
-import json
 import random
 import shutil
 import signal
@@ -27,6 +26,7 @@ from quorum.client.client import Client
 from quorum.client.errors import ClientError
 from quorum.client.quorum_status import QuorumStatus
 from quorum.node.config.node_config import INTER_CONTROLLER
+from tests.support.command_json import rows_of_either
 from tests.support.releases import Release, imported_by
 from tests.support.resolved_writer import TASKS, ResolvedWriter
 from tests.support.roll_run import AGENTS, CONTROLLERS, Kill, Read, RollRun, Served, Start
@@ -132,7 +132,7 @@ class _Roll:
         command = ("topics", "describe", "--bootstrap-controller", ",".join(self._cluster.bootstrap), "-o", "json")
         done = release.run(*command)
         assert done.returncode == 0, done.stdout + done.stderr
-        topics = {topic["topic"]: topic["topic_id"] for topic in json.loads(done.stdout)}
+        topics = {topic["topic"]: topic["topic_id"] for topic in rows_of_either(done.stdout, "topics")}
         kept = before.items() & self.run.writer.present.items()
         expected = {name: id_text(topic_id) for name, topic_id in kept}
         self.run.reads.append(Read(direction=self._direction, topics=topics, expected=expected))

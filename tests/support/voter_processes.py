@@ -84,7 +84,7 @@ class Controllers:
         """The status as the leader tells it; empty where none does."""
         status, out, _ = self.quorum("describe", "-o", "json", "--timeout", "5")
         found: dict[str, Any] = json.loads(out) if status == 0 else {}
-        is_from_leader = bool(found) and found["answered_by"] == found["status"]["LeaderId"]
+        is_from_leader = bool(found) and found["answered_by"] == found["status"]["leader_id"]
         return found["status"] if is_from_leader else {}
 
     def wait_for_voters(self, *node_ids: int) -> dict[str, Any]:
@@ -92,7 +92,7 @@ class Controllers:
 
         def status() -> dict[str, Any] | None:
             found = self.describe()
-            voters = sorted(voter["id"] for voter in found.get("CurrentVoters", []))
+            voters = sorted(voter["node_id"] for voter in found.get("current_voters", []))
             return found if voters == sorted(node_ids) else None
 
         return wait_until(f"the voters {node_ids}", status, timeout_s=90, every_s=0.2)
@@ -105,7 +105,7 @@ class Controllers:
         """Until somebody (else) leads; its node id."""
 
         def leader() -> int | None:
-            found = self.describe().get("LeaderId", -1)
+            found = self.describe().get("leader_id", -1)
             return found if found not in (-1, other_than) else None
 
         return wait_until("a leader", leader, timeout_s=90, every_s=0.2)

@@ -182,7 +182,10 @@ def _outcome(verdict: Verdict, kind: str) -> str:
 
 
 def _replicas(verdict: Verdict) -> str:
-    heads = ("Replica", "Role", "Start", "End", "Epoch", "Checkpoint", "High watermark", "Batches", "Records", "Bytes")
+    heads = (
+        "Replica", "Role", "LogStartOffset", "LogEndOffset", "LastEpoch", "Checkpoint", "HighWatermark", "Batches",
+        "Records", "Bytes",
+    )  # fmt: skip
     rows = "".join(
         "<tr>"
         + _cells(

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from metadata_log.analysis.findings import Severity
 from metadata_log.analysis.report.verdict import Verdict
+from metadata_log.tools.words import heading_of
 
 _COLOURS: Final = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
 
@@ -35,9 +36,9 @@ def render_verdict(verdict: Verdict, *, limit: int = 50) -> RenderableType:
 def _replicas(verdict: Verdict) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim")
     for name in ("replica", "role"):
-        table.add_column(name, overflow="fold")
-    for name in ("start", "end", "epoch", "checkpoint", "batches", "records", "bytes"):
-        table.add_column(name, justify="right")
+        table.add_column(heading_of(name), overflow="fold")
+    for name in ("log_start_offset", "log_end_offset", "last_epoch", "checkpoint", "batches", "records", "bytes"):
+        table.add_column(heading_of(name), justify="right")
     for replica in verdict.replicas:
         table.add_row(
             Text(replica.label),
@@ -62,9 +63,9 @@ def _findings(verdict: Verdict, limit: int) -> Table:
     left = len(verdict.findings) - limit
     table = Table(box=None, pad_edge=False, header_style="dim", caption=f"and {left} more" if left > 0 else None)
     for name in ("severity", "check", "replica"):
-        table.add_column(name, overflow="fold")
-    table.add_column("offset", justify="right")
-    table.add_column("what", overflow="fold", ratio=1)
+        table.add_column(heading_of(name), overflow="fold")
+    table.add_column("Offset", justify="right")
+    table.add_column("What", overflow="fold", ratio=1)
     for finding in verdict.findings[:limit]:
         table.add_row(
             Text(str(finding.severity), style=_COLOURS[finding.severity]),

@@ -68,10 +68,10 @@ def text_rows(piece: Piece, selection: Selection, *, sealed: bool = False) -> It
 
 
 def show_json_lines(
-    piece: Piece, file: str, selection: Selection, separator: str = "\n", *, sealed: bool = False
+    piece: Piece, file: str, selection: Selection, separator: str = "\n", *, begin: str = "", sealed: bool = False
 ) -> Shown:
-    """A JSON object for each record of a piece, each followed by `separator`."""
-    head = f'{{"file":{json.dumps(file)},"position":'
+    """A JSON object for each record of a piece, each followed by `separator`. `begin`: fields that each begins with."""
+    head = f'{{{begin}"file":{json.dumps(file)},"position":'
     return show_rows(piece, selection, lambda row: f"{head}{_json_rest(row)}{separator}", sealed=sealed)
 
 

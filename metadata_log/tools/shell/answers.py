@@ -12,10 +12,11 @@ import msgspec
 
 from metadata_log.tools.shell.image_tree import Node
 from metadata_log.tools.shell.shell import Shell, ShellUseError
+from metadata_log.tools.times import time_text
 
 
-def answer(shell: Shell, words: list[str]) -> object:
-    """What a command answers, of lists, objects with names, and texts.
+def answer(shell: Shell, words: list[str]) -> dict[str, object]:
+    """What a command answers, of lists, objects with names, and texts; a list has a name.
 
     Raises:
         ShellError: it cannot be carried out, or changes the session alone.
@@ -31,23 +32,27 @@ def _newer(key: str, text: str | None) -> dict[str, object]:
     return {} if text is None else {key: text}
 
 
-def _at(shell: Shell, words: list[str]) -> object:
+def _time(time_ms: int) -> dict[str, object]:
+    return {"time_ms": time_ms, "time": time_text(time_ms) if time_ms >= 0 else None}
+
+
+def _at(shell: Shell, words: list[str]) -> dict[str, object]:
     lines = list(shell.call(["at", *words]))
     end = shell.here().image.offset_and_epoch
     return {
         "end_offset": int(end.offset),
         "epoch": int(end.epoch),
-        "time_ms": shell.here().image.last_contained_timestamp_ms,
+        **_time(shell.here().image.last_contained_timestamp_ms),
         "note": lines[0] if len(lines) > 1 else None,
     } | _newer("not_shown", shell.not_shown)
 
 
-def _cat(shell: Shell, words: list[str]) -> object:
+def _cat(shell: Shell, words: list[str]) -> dict[str, object]:
     texts = list(shell.call(["cat", *words]))
-    return [{"path": path, "text": text} for path, text in zip(shell.paths(words), texts, strict=True)]
+    return {"texts": [{"path": path, "text": text} for path, text in zip(shell.paths(words), texts, strict=True)]}
 
 
-def _diff(shell: Shell, words: list[str]) -> object:
+def _diff(shell: Shell, words: list[str]) -> dict[str, object]:
     found = shell.difference(words)
     return {
         "from_offset": found.from_end,
@@ -56,38 +61,38 @@ def _diff(shell: Shell, words: list[str]) -> object:
     } | _newer("not_shown", found.not_shown)
 
 
-def _find(shell: Shell, words: list[str]) -> object:
-    return list(shell.call(["find", *words]))
+def _find(shell: Shell, words: list[str]) -> dict[str, object]:
+    return {"paths": list(shell.call(["find", *words]))}
 
 
-def _hash(shell: Shell, words: list[str]) -> object:
+def _hash(shell: Shell, words: list[str]) -> dict[str, object]:
     (line,) = shell.call(["hash", *words])
     newer = shell.here().newer
     not_hashed = newer.text("not hashed in full") if newer else None
     return {"hash": line.split()[0], "end_offset": shell.end} | _newer("not_hashed", not_hashed)
 
 
-def _history(shell: Shell, words: list[str]) -> object:
-    return [msgspec.to_builtins(moment) for moment in shell.moments(words)]
+def _history(shell: Shell, words: list[str]) -> dict[str, object]:
+    return {"moments": [msgspec.to_builtins(each) | _time(each.time_ms) for each in shell.moments(words)]}
 
 
-def _ls(shell: Shell, words: list[str]) -> object:
+def _ls(shell: Shell, words: list[str]) -> dict[str, object]:
     found = []
     for path in shell.paths(words or ["."]):
         node = shell.node(path)
         found.append({"path": path, "names": None if isinstance(node, str) else sorted(node)})
-    return found
+    return {"directories": found}
 
 
-def _tree(shell: Shell, words: list[str]) -> object:
-    return [{"path": path, "tree": _plain(shell.node(path))} for path in shell.paths(words or ["."])]
+def _tree(shell: Shell, words: list[str]) -> dict[str, object]:
+    return {"trees": [{"path": path, "tree": _plain(shell.node(path))} for path in shell.paths(words or ["."])]}
 
 
 def _plain(node: Node) -> object:
     return node if isinstance(node, str) else {name: _plain(node[name]) for name in node}
 
 
-_ANSWERS: Final[Mapping[str, Callable[[Shell, list[str]], object]]] = {
+_ANSWERS: Final[Mapping[str, Callable[[Shell, list[str]], dict[str, object]]]] = {
     "at": _at,
     "cat": _cat,
     "diff": _diff,

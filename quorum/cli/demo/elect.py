@@ -11,7 +11,7 @@ from quorum.cli.demo.place import as_written
 from quorum.cli.demo.replica_files import FoundTopic, ReplicaFiles
 from quorum.cli.demo.stage import Stage
 from quorum.cli.demo.story import check
-from quorum.cli.quorum_output import REPLICATION_COLUMNS, replication_of, with_times_as_text
+from quorum.cli.quorum_output import REPLICATION_COLUMNS, replication_of
 from quorum.client.agent_status import RUNNING
 from quorum.client.quorum_status import QuorumStatus
 
@@ -44,7 +44,7 @@ def run(stage: Stage) -> None:
     with story.working("waiting for the agents to be let in"):
         status = wait_until("both agents to be registered and to fetch the log by its own id", lambda: _all_in(stage))
     check(len(status.voters) == len(cluster.controllers), f"there are {len(status.voters)} voters, not three")
-    story.table(REPLICATION_COLUMNS, [with_times_as_text(row) for row in replication_of(status)])
+    story.table(REPLICATION_COLUMNS, replication_of(status))
     story.proved("One leader, two followers, and two observers that fetch the log as brokers do.")
 
 

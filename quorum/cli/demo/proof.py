@@ -14,7 +14,7 @@ from quorum.cli.demo.story import check
 
 HEADING = "Everything stops; each replica's own files must hold what was promised"
 
-_COLUMNS: Final = ("replica", "log_end", "epoch", "topics", "acknowledged", "found", "ids_twice")
+_COLUMNS: Final = ("replica", "log_end_offset", "epoch", "topics", "acknowledged", "found", "ids_twice")
 
 
 def run(stage: Stage) -> None:
@@ -49,7 +49,7 @@ def run(stage: Stage) -> None:
 def _row(stage: Stage, node: Node, log: ReplicaFiles, image: MetadataImage) -> dict[str, object]:
     return {
         "replica": node.name,
-        "log_end": log.end_offset,
+        "log_end_offset": log.end_offset,
         "epoch": log.last_epoch,
         "topics": sum(name != METADATA_TOPIC_NAME for name in image.topics.by_name),
         "acknowledged": len(stage.acknowledged),

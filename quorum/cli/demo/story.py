@@ -66,7 +66,7 @@ class Story:
     def table(self, columns: Sequence[str], rows: Sequence[Mapping[str, object]]) -> None:
         """Rows under their columns."""
         width = self.console.width - _INDENT if self._is_terminal else None
-        for line in table_lines(columns, rows, width):
+        for line in table_lines(columns, rows, width=width):
             self._line(line, "", wrap=False)
 
     def show(self, what: RenderableType) -> None:

@@ -28,9 +28,14 @@ def run(stage: Stage) -> None:
         created = stage.ask(stage.client.create_topic(name, num_partitions=partitions, replication_factor=replicas))
         stage.acknowledged[name] = created.topic_id
         rows.append(
-            {"topic": name, "topic_id": id_text(created.topic_id), "partitions": partitions, "replicas": replicas}
+            {
+                "topic": name,
+                "topic_id": id_text(created.topic_id),
+                "partition_count": partitions,
+                "replication_factor": replicas,
+            }
         )
-    story.table(("topic", "topic_id", "partitions", "replicas"), rows)
+    story.table(("topic", "topic_id", "partition_count", "replication_factor"), rows)
     story.say("Nobody sends LeaderAndIsr or UpdateMetadata: each agent fetches the log by topic id and acts on it.")
     expected = _expected(stage)
     with story.working("waiting for the agents"):

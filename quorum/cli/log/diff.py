@@ -21,7 +21,7 @@ from quorum.cli.findings_output import (
     sources_of,
     summary,
 )
-from quorum.cli.output import RowFormat, RowOutput, show_json, show_json_line
+from quorum.cli.output import OF_A_LOG, RowFormat, RowOutput, show_json, show_json_line
 from quorum.cli.tables import table_lines
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def _json_parts(report: DiffReport) -> Iterator[tuple[str, msgspec.Struct]]:
 def _lines(report: DiffReport) -> Iterator[str]:
     columns = ("replica", "voter", "start_offset", "end_offset", "last_epoch", "snapshot_end", "path")
     rows = [{**msgspec.to_builtins(line), "voter": line.is_voter} for line in report.replicas]
-    yield from table_lines(columns, rows)
+    yield from table_lines(columns, rows, OF_A_LOG)
     yield ""
     bounds = report.bounds
     upper = "unknown, too few voters are here" if bounds.upper is None else f"offset {bounds.upper}"

@@ -28,7 +28,7 @@ Form: TypeAlias = Annotated[
     typer.Option(
         "-o",
         "--output",
-        help="text: as kafka-dump-log prints it; table for people; json (one array), jsonl (a line a record), csv, "
+        help="text: as kafka-dump-log prints it; table for people; json (one object), jsonl (a line a record), csv, "
         "parquet, arrow (a stream) for programs.",
     ),
 ]

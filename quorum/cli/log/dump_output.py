@@ -62,6 +62,7 @@ class Renderer:
         self.files = files
         self._style = style
         self._selection = selection
+        self._begin = _version() if form is DumpFormat.JSONL else ""
 
     def head(self) -> str:
         """Before the first file."""
@@ -69,14 +70,14 @@ class Renderer:
             from metadata_log.tools.dump.rows import CSV_HEAD  # noqa: PLC0415  (not needed for text)
 
             return CSV_HEAD
-        return "[" if self.form is DumpFormat.JSON else ""
+        return f'{{{_version()}"records":[' if self.form is DumpFormat.JSON else ""
 
     def title(self, path: str) -> str:
         """Before a file's first batch."""
         if self.form is DumpFormat.TEXT:
             return joined(list(title_lines(path)))
         if self.form is DumpFormat.TABLE:
-            return f"{path}:\n" + _TABLE.format("offset", "epoch", "time", "type", "version", "data")
+            return f"{path}:\n" + _TABLE.format("Offset", "Epoch", "Time", "Type", "Version", "Data")
         return ""
 
     def show(self, piece: Piece, path: str, *, sealed: bool = False) -> Shown:
@@ -89,8 +90,9 @@ class Renderer:
             return show_rows(piece, self._selection, _table_line, sealed=sealed)
         if self.form is DumpFormat.CSV:
             return show_csv(piece, path, self._selection, sealed=sealed)
-        separator = _SEPARATOR if self.form is DumpFormat.JSON else "\n"
-        return show_json_lines(piece, path, self._selection, separator, sealed=sealed)
+        if self.form is DumpFormat.JSON:
+            return show_json_lines(piece, path, self._selection, _SEPARATOR, sealed=sealed)
+        return show_json_lines(piece, path, self._selection, begin=self._begin, sealed=sealed)
 
     def text(self, piece: Piece, path: str, *, sealed: bool = False) -> str:
         """The same, or its error.
@@ -108,19 +110,27 @@ class Renderer:
         return joined(list(tail_lines(path, size))) if self.form is DumpFormat.TEXT else ""
 
 
+def _version() -> str:
+    """Return the field that a command's JSON begins with."""
+    from quorum.cli.output import SCHEMA_VERSION  # noqa: PLC0415  (not needed for text)
+
+    return f'"schema_version":{SCHEMA_VERSION},'
+
+
 def _bytes_of(text: str) -> bytes:
     """As it is written: the name of a file that is no UTF-8 with the bytes that it has."""
     return text.encode("utf-8", "surrogateescape")
 
 
 class Writer:
-    """Standard output; for a JSON array it holds back the last comma."""
+    """Standard output; in a JSON array it holds back the last comma."""
 
     def __init__(self, renderer: Renderer) -> None:
         self._renderer = renderer
         self._terminal = sys.stdout if sys.stdout.isatty() else None
         self._out: BinaryIO = sys.stdout.buffer
         self._held = ""
+        self._is_begun = False
         sys.stdout.flush()
         self.write(renderer.head())
 
@@ -129,7 +139,8 @@ class Writer:
         if self._renderer.form is DumpFormat.JSON:
             if not text:
                 return
-            text, self._held = self._held + text.removesuffix(_SEPARATOR), _SEPARATOR if text != "[" else ""
+            text, self._held = self._held + text.removesuffix(_SEPARATOR), _SEPARATOR if self._is_begun else ""
+            self._is_begun = True
         if self._terminal is not None:  # which escapes what it would obey
             self._terminal.write(text)
         else:
@@ -139,7 +150,7 @@ class Writer:
         """After the last file."""
         self.flush()
         if self._renderer.form is DumpFormat.JSON:
-            self._out.write(b"]\n")
+            self._out.write(b"]}\n")
         self._out.flush()
 
     def flush(self) -> None:

@@ -48,7 +48,7 @@ def run(
         lost = [say_what_is_lost(history) for _, history in histories_and_problems(paths)[0]] if at is None else []
         with an_earlier_offset_may_help():
             lines = hash_logs(paths, at)
-    show_rows(output, _COLUMNS, [_row(line) for line in lines])
+    show_rows(output, _COLUMNS, [_row(line) for line in lines], name="hashes")
     problems = [line.problem for line in lines if line.problem is not None]
     hashed = [line for line in lines if line.problem is None]
     for text, sources in _not_hashed(hashed).items():
@@ -96,7 +96,7 @@ def _told_as_data(paths: Sequence[Path], output: RowFormat) -> Iterator[None]:
         if output is not RowFormat.TABLE:
             path = paths[0]
             line = HashLine(source=path.name, path=str(path), problem=str(error))
-            show_rows(output, _COLUMNS, [_row(line)])
+            show_rows(output, _COLUMNS, [_row(line)], name="hashes")
         raise
 
 

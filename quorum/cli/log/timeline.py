@@ -14,13 +14,13 @@ from quorum.cli.errors import FAILED, needs_analysis, say, wrong_use
 from quorum.cli.findings_output import check_one_cluster, sources_of
 from quorum.cli.log_history import say_what_is_lost
 from quorum.cli.option_values import a_time
-from quorum.cli.output import RowFormat, RowOutput, show_json, show_json_line
+from quorum.cli.output import RowFormat, RowOutput, show_json, show_json_line, with_times
 from quorum.cli.tables import table_lines
 
 if TYPE_CHECKING:
     from metadata_log.storage.segment import LocatedBatch
     from metadata_log.tools.read.history import LogHistory, State
-    from metadata_log.tools.timeline import Timeline
+    from metadata_log.tools.timeline import Event, Timeline
 
 _SUFFIXES: Final = (".svg", ".html", ".png")
 EPILOG: Final = (
@@ -69,7 +69,7 @@ def run(
         show_json(_as_data(found))
     elif output is RowFormat.JSONL:
         for event in found.events:
-            show_json_line(msgspec.to_builtins(event))
+            show_json_line(_event(event))
     else:
         rows = [
             {**msgspec.to_builtins(event), "time": time_text(event.time_ms), "what": event.text}
@@ -83,10 +83,15 @@ def run(
 
 def _as_data(timeline: Timeline) -> dict[str, object]:
     """Return the timeline as data, with `not_shown` only where a later release has written something."""
-    data: dict[str, object] = msgspec.to_builtins(timeline)
+    data = with_times(msgspec.to_builtins(timeline), "start_ms", "end_ms")
+    data["events"] = list(map(_event, timeline.events))
     if data.pop("newer", None) is not None:
         data["not_shown"] = timeline.not_shown
     return data
+
+
+def _event(event: Event) -> dict[str, object]:
+    return with_times(msgspec.to_builtins(event), "time_ms")
 
 
 def _timelines(paths: list[Path], gap_ms: int) -> tuple[list[Timeline], list[str], bool]:

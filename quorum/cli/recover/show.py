@@ -16,7 +16,7 @@ from metadata_log.ids import id_text
 from metadata_log.tools.findings.finding import Finding
 from metadata_log.tools.times import time_text
 from metadata_log.voters import VoterSet
-from quorum.cli.output import OutputFormat, print_table, show_json
+from quorum.cli.output import OF_A_LOG, OutputFormat, print_table, show_json, with_times
 from quorum.cli.tables import print_wrapped, wrapped
 from quorum.recovery.advice.commands import Step
 from quorum.recovery.advice.discarded_records import gone
@@ -35,7 +35,7 @@ from quorum.recovery.repairs.drop_snapshot import beside_whole
 from quorum.recovery.verification import Verification
 
 _COLUMNS = (
-    "node", "role", "end_offset", "epoch", "vote", "start_offset", "checkpoint", "written", "kraft.version",
+    "node_id", "role", "end_offset", "epoch", "vote", "start_offset", "checkpoint", "written", "kraft_version",
     "cluster_id", "path", "fault",
 )  # fmt: skip
 
@@ -43,7 +43,7 @@ _COLUMNS = (
 def show_inspection(found: Inspection) -> None:
     """For people."""
     known = found.survey
-    print_table(_COLUMNS, [_row(known, copy) for copy in known.copies])
+    print_table(_COLUMNS, [_row(known, copy) for copy in known.copies], OF_A_LOG)
     print()
     print_wrapped(f"Cluster {known.cluster_id or 'unknown'}, best copy first. {_voters_text(known)}")
     if known.bounds.lower and not known.conflicts:  # of copies that contradict each other nothing is certain
@@ -141,7 +141,7 @@ def _row(known: Survey, copy: Copy) -> dict[str, object]:
     if state is not None and state.voted_key is not None:
         vote = f"{vote} for {state.voted_key.node_id}"
     return {
-        "node": copy.node_id,
+        "node_id": copy.node_id,
         "role": role_of(known, copy),
         "end_offset": int(copy.end.offset),
         "epoch": int(copy.end.epoch),
@@ -149,7 +149,7 @@ def _row(known: Survey, copy: Copy) -> dict[str, object]:
         "start_offset": copy.start_offset,
         "checkpoint": None if copy.origin is None else str(copy.origin.end),
         "written": time_text(copy.last_timestamp_ms),
-        "kraft.version": None if copy.state is None else copy.kraft_version,
+        "kraft_version": None if copy.state is None else copy.kraft_version,
         "cluster_id": None if copy.place.identity is None else copy.place.identity.cluster_id,
         "fault": fault_among(known, copy) or ("torn tail, cut at the next start" if copy.stop is not None else None),
         "path": copy.place.log_dir,
@@ -209,6 +209,10 @@ def _voters_data(known: Survey) -> list[dict[str, object]]:
 
 
 def _copy_data(known: Survey, copy: Copy) -> dict[str, object]:
+    return with_times(_copy_fields(known, copy), "last_timestamp_ms")
+
+
+def _copy_fields(known: Survey, copy: Copy) -> dict[str, object]:
     identity, state = copy.place.identity, copy.quorum_state
     directory_id = None if identity is None else identity.directory_id
     return {
@@ -244,7 +248,8 @@ def show_verification(output: OutputFormat, found: Verification, checked: Sequen
         show_json({**msgspec.to_builtins(found), "findings": [msgspec.to_builtins(one) for one in checked]})
         return
     columns = ("node_id", "end_offset", "epoch", "voters", "hash", "path")
-    print_table(columns, [{**msgspec.to_builtins(one), "hash": (one.hash or "-")[:16]} for one in found.directories])
+    rows = [{**msgspec.to_builtins(one), "hash": (one.hash or "-")[:16]} for one in found.directories]
+    print_table(columns, rows, OF_A_LOG)
     print()
     problems = [f"{one.path}: left out: {one.problem}" for one in found.left_out]
     problems += [f"{one.path}: {problem}" for one in found.directories for problem in one.problems]

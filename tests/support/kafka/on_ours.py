@@ -81,7 +81,7 @@ class KafkaOnOurs:
         at = ",".join(node.grpc_address for node in self.ours.controllers.values() if node.is_running)
         status, out, _ = kraft("quorum", "describe", "--bootstrap-controller", at, "-o", "json", "--timeout", "5")
         found = json.loads(out) if status == 0 else {}
-        return int(found["answered_by"]) if found and found["answered_by"] == found["status"]["LeaderId"] else -1
+        return int(found["answered_by"]) if found and found["answered_by"] == found["status"]["leader_id"] else -1
 
     def leader(self, *, other_than: int = -1) -> Node:
         """The controller that leads, once one (else) does."""

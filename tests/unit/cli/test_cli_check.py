@@ -52,7 +52,7 @@ def test_damage_is_shown_under_its_cause(damaged: Cluster, capsys: pytest.Captur
 @pytest.mark.parametrize("words", [["check"], ["log", "verify"]])
 def test_json_is_a_list_of_findings(words: list[str], damaged: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
     assert run([*words, str(damaged.root), "-o", "json"]) == 1
-    (found,) = json.loads(capsys.readouterr().out)
+    (found,) = json.loads(capsys.readouterr().out)["findings"]
     assert set(found) == _FIELDS
     assert (found["kind"], found["severity"], found["node_id"]) == ("corrupt_batch", "error", 2)
     assert found["file"] == str(damaged.segment(2))
@@ -68,7 +68,7 @@ def test_jsonl_is_a_finding_a_line(clusters: Path, damaged: Cluster, capsys: pyt
 
 def test_nothing_found_is_an_empty_list(clusters: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["check", str(clusters / "basic/node-1"), "-o", "json"]) == 0
-    assert json.loads(capsys.readouterr().out) == []
+    assert json.loads(capsys.readouterr().out)["findings"] == []
 
 
 def test_single_files_are_verified(clusters: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -96,7 +96,7 @@ def test_diff_shows_both_sides(clusters: Path, capsys: pytest.CaptureFixture[str
 def test_diff_is_whole_in_json(clusters: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["log", "diff", str(clusters / "basic"), "-o", "json"]) == 0
     report = json.loads(capsys.readouterr().out)
-    assert set(report) == {"replicas", "voters", "common_end", "bounds", "partings", "findings"}
+    assert set(report) == {"schema_version", "replicas", "voters", "common_end", "bounds", "partings", "findings"}
     assert report["common_end"] == 83
 
 
@@ -108,7 +108,7 @@ def test_diff_as_lines_has_the_same_parts(clusters: Path, capsys: pytest.Capture
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     parts = [("replica", one) for one in whole["replicas"]] + [("bounds", whole["bounds"])]
     parts += [("parting", one) for one in whole["partings"]] + [("finding", one) for one in whole["findings"]]
-    assert lines == [{"what": what, **part} for what, part in parts]
+    assert lines == [{"schema_version": whole["schema_version"], "what": what, **part} for what, part in parts]
 
 
 def test_diff_says_that_a_log_is_damaged_by_itself(damaged: Cluster, capsys: pytest.CaptureFixture[str]) -> None:

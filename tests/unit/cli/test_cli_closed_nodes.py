@@ -85,7 +85,7 @@ def test_a_closed_node_hides_no_other(command: str, each: bool, cluster: Path, c
     if command == "log timeline":
         assert [event["kind"] for event in shown["events"]].count("election") == 1
     elif command == "log hash":
-        assert [line["source"] for line in shown if line["hash"]] == ["node 1", "node 3"]
+        assert [line["source"] for line in shown["hashes"] if line["hash"]] == ["node 1", "node 3"]
     elif command == "storage info":
-        assert len(shown) == 3
-        assert [row["node_id"] for row in shown if not row["problem"]] == [1, 3]
+        assert len(shown["directories"]) == 3
+        assert [row["node_id"] for row in shown["directories"] if not row["problem"]] == [1, 3]

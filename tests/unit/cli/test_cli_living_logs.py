@@ -80,7 +80,7 @@ def test_a_dump_of_a_topic_finds_its_id_in_the_segments_that_are_left(
     cluster: Cluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(["log", "dump", str(cluster.metadata(BROKER)), "--type", "topic", "-o", "json"]) == 0
-    topic = json.loads(capsys.readouterr().out)[-1]["data"]["name"]
+    topic = json.loads(capsys.readouterr().out)["records"][-1]["data"]["name"]
 
     with vanishing(_oldest(cluster), stays=0):
         assert run(["log", "dump", str(cluster.metadata(BROKER)), "--topic", topic, "-o", "jsonl"]) == 1

@@ -82,7 +82,7 @@ def test_the_shell_shows_what_it_knows(command: str, newer: Planted, capsys: pyt
 def test_a_hash_says_what_it_does_not_cover(newer: Planted, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["log", "hash", *newer.controllers, "-o", "json"]) == 0
     said = capsys.readouterr()
-    rows = json.loads(said.out)
+    rows = json.loads(said.out)["hashes"]
     assert len({row["hash"] for row in rows}) == 1
     assert _is_named(newer, said.err, not_in=_BESIDE_THE_STATE)
     for row in rows:
@@ -191,7 +191,7 @@ def test_storage_info_shows_what_it_knows(newer: Planted, capsys: pytest.Capture
 
 def test_directories_are_not_judged_without_the_metadata(newer: Planted, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["check", *newer.controllers, str(newer.broker), "-o", "json"]) == 0
-    found = {one["kind"] for one in json.loads(capsys.readouterr().out)}
+    found = {one["kind"] for one in json.loads(capsys.readouterr().out)["findings"]}
     assert ("partitions_not_judged" in found) == newer.case.hides_metadata
     assert "newer_release" in found
 
@@ -210,7 +210,7 @@ def test_no_image_of_a_shorter_log_judges_directories(
     (made / "partition.metadata").write_text(f"version: 0\ntopic_id: {id_text(NEW_ID)}")
 
     assert run(["check", *(str(cluster.node(node_id)) for node_id in (1, 2, 3, 11)), "-o", "json"]) == 0
-    kinds = [one["kind"] for one in json.loads(capsys.readouterr().out)]
+    kinds = [one["kind"] for one in json.loads(capsys.readouterr().out)["findings"]]
     assert "partitions_not_judged" in kinds
     assert not [kind for kind in kinds if kind.startswith("partition_")]
     assert run(["storage", "audit", str(cluster.node(11)), "--image", str(cluster.node(2))]) == 1

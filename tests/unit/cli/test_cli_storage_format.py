@@ -91,7 +91,7 @@ def test_log_dir_is_formatted_where_there_is_no_log_dirs(tmp_path: Path, capsys:
     out = capsys.readouterr().out
     assert [line.split()[1] for line in out.splitlines()] == [f"{tmp_path}/a", f"{tmp_path}/b"]
     assert run(["storage", "info", "-c", str(tmp_path / "c1.properties"), "-o", "json"]) == 0
-    rows = json.loads(capsys.readouterr().out)
+    rows = json.loads(capsys.readouterr().out)["directories"]
     assert [(row["directory"], row["node_id"]) for row in rows] == [(f"{tmp_path}/a", 1), (f"{tmp_path}/b", 1)]
 
 

@@ -30,7 +30,7 @@ def disk(tmp_path: Path) -> Path:
 
 def _info(capsys: Capture, *words: str | Path) -> dict[str, Any]:
     assert run(["storage", "info", *map(str, words), "-o", "json"]) == 1
-    (row,) = json.loads(capsys.readouterr().out)
+    (row,) = json.loads(capsys.readouterr().out)["directories"]
     return dict(row)
 
 
@@ -90,7 +90,7 @@ def test_a_log_in_another_directory_is_said_as_a_start_says_it(roles: str, tmp_p
     )
 
     assert run(["storage", "info", "--config", str(config), "-o", "json"]) == 1
-    rows = {row["directory"]: row["problem"] for row in json.loads(capsys.readouterr().out)}
+    rows = {row["directory"]: row["problem"] for row in json.loads(capsys.readouterr().out)["directories"]}
     with pytest.raises(MisplacedLogError) as caught:
         open_replica(OsFiles(), load_config(config))
 
@@ -139,7 +139,7 @@ def test_a_metadata_directory_is_no_log_directory(
 def test_a_metadata_directory_in_its_place_is_its_log_directorys(tmp_path: Path, capsys: Capture) -> None:
     assert run(["storage", "info", str(FIXTURES / "basic/node-1/data" / METADATA_DIRECTORY), "-o", "json"]) == 0
 
-    (row,) = json.loads(capsys.readouterr().out)
+    (row,) = json.loads(capsys.readouterr().out)["directories"]
     assert (row["node_id"], row["problem"]) == (1, None)
 
 

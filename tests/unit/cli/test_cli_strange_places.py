@@ -135,7 +135,7 @@ def test_the_rest_is_judged_where_one_node_may_not_be_read(unreadable: Path, cap
 
     assert run(["check", str(unreadable.parent), "-o", "json"]) == 1
 
-    (found,) = json.loads(capfd.readouterr().out)
+    (found,) = json.loads(capfd.readouterr().out)["findings"]
     assert (found["kind"], found["node_id"], found["file"]) == ("unreadable_file", 1, str(unreadable))
     assert "Permission denied" in found["meaning"]
     assert "all else is judged without it" in found["meaning"]
@@ -155,7 +155,7 @@ def test_what_may_not_be_read_is_not_called_empty(hidden: str, capfd: pytest.Cap
         os.seteuid(NOBODY)
     try:
         assert run(["check", str(root), "-o", "json"]) == 1
-        found = json.loads(capfd.readouterr().out)
+        found = json.loads(capfd.readouterr().out)["findings"]
         assert run(["check", str(root)]) == 1
     finally:
         os.seteuid(user)
@@ -215,10 +215,10 @@ def test_a_closed_meta_properties_is_a_matter_of_permissions(
     path = closed_identity / "data" / "meta.properties"
 
     assert run(["check", str(closed_identity), "-o", "json"]) == 1
-    (found,) = json.loads(capfd.readouterr().out)
+    (found,) = json.loads(capfd.readouterr().out)["findings"]
     assert (found["kind"], found["file"]) == ("unreadable_file", str(path))
     assert found["advice"].startswith("look at its permissions")
 
     assert run(["storage", "info", str(closed_identity), "-o", "json"]) == 1
-    (row,) = json.loads(capfd.readouterr().out)
+    (row,) = json.loads(capfd.readouterr().out)["directories"]
     assert row["problem"] == f"{path}: Permission denied: run this as the user that the node runs as"

@@ -71,7 +71,7 @@ _CELLS: Final = st.none() | st.integers(0, 10**6) | st.text("abc /", max_size=80
 @given(st.lists(st.lists(_CELLS, min_size=4, max_size=4), min_size=1, max_size=4), st.integers(1, 200))
 def test_no_word_is_lost_or_cut_at_any_width(cells: list[list[object]], width: int) -> None:
     names = ("w", "x", "y", "z")
-    lines = table_lines(names, [dict(zip(names, row, strict=True)) for row in cells], width)
+    lines = table_lines(names, [dict(zip(names, row, strict=True)) for row in cells], width=width)
     words = sorted(word for row in cells for cell in row if cell is not None for word in str(cell).split())
     shown = sorted(word for line in lines[1:] for word in line.split() if word not in ("-", *(f"{n}:" for n in names)))
     assert shown == words

@@ -48,7 +48,7 @@ def test_of_the_only_log_that_is_damaged(form: str, tmp_path: Path, capsys: pyte
 
     captured = capsys.readouterr()
     told = json.loads(captured.out)
-    (line,) = told if form == "json" else [told]
+    (line,) = told["hashes"] if form == "json" else [told]
     assert (line["path"], line["hash"]) == (str(node), None)
     assert "--at" in line["problem"]
     assert captured.err == f"kraft: {line['problem']}\n"
@@ -57,7 +57,7 @@ def test_of_the_only_log_that_is_damaged(form: str, tmp_path: Path, capsys: pyte
 def test_of_an_offset_that_the_log_does_not_have(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["log", "hash", str(NODE), "--at", "9999", "-o", "json"]) == 1
 
-    (line,) = json.loads(capsys.readouterr().out)
+    (line,) = json.loads(capsys.readouterr().out)["hashes"]
     assert "has no state at offset 9999" in line["problem"]
 
 
@@ -87,5 +87,5 @@ def test_no_second_value_comes_behind_an_answer(
     monkeypatch.setattr(findings, "show_json", show_and_fail)
     assert run(["log", "verify", str(NODE), "-o", "json"]) == 1
     captured = capsys.readouterr()
-    assert json.loads(captured.out) == []
+    assert json.loads(captured.out)["findings"] == []
     assert captured.err == "kraft: too late\n"

@@ -27,7 +27,7 @@ def upgraded(clusters: Path) -> Path:
 def _summary(out: str) -> dict[tuple[str, str, str], tuple[int, int]]:
     """By type, version and reason: how many in the log, and in checkpoints."""
     columns, *lines = out.split("\n\n", maxsplit=1)[0].splitlines()
-    assert columns.split() == ["type", "version", "records", "in_checkpoints", "first_offset", "reason"]
+    assert columns.split() == ["Type", "Version", "Records", "InCheckpoints", "FirstOffset", "Reason"]
     found = {}
     for line in lines:
         kind, version, records, in_checkpoints, offset, _, _, reason = line.split(maxsplit=7)
@@ -113,9 +113,9 @@ def test_a_level_has_its_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 
     assert run(["features", "check", _log(tmp_path, *values), "--target", "3.9", "-o", "json"]) == 1
 
-    assert [row["reason"] for row in json.loads(capsys.readouterr().out)] == [
-        "it finalises metadata.version 4.0-IV3 (level 25), above 3.9-IV0",
-        "it finalises metadata.version level 99, above 3.9-IV0",
+    assert [row["reason"] for row in json.loads(capsys.readouterr().out)["records"]] == [
+        "it finalises metadata.version 4.0-IV3 (25), above 3.9-IV0",
+        "it finalises metadata.version 99, above 3.9-IV0",
     ]
 
 
@@ -148,7 +148,7 @@ def test_registrations_that_lack_the_target_are_named_with_what_removes_them(
     assert run(["features", "check", *nodes, "--target", "4.4"]) == 0
     said = capsys.readouterr().err.splitlines()
     gone, *others = (line for line in said if "is registered with" in line)
-    levels = "is registered with metadata.version 7 to 30, without 4.4-IV2 (33): "
+    levels = "is registered with metadata.version 3.3-IV3 (7) to 4.3-IV0 (30), without 4.4-IV2 (33): "
     assert gone.startswith(f"kraft: controller 1, which does not vote, {levels}upgrade it. If it is gone for good, ")
     assert gone.endswith("kraft quorum unregister-controller --bootstrap-controller HOST:PORT --controller-id 1")
     assert [line.split(levels)[0] for line in others] == [

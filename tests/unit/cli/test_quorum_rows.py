@@ -12,7 +12,7 @@ from metadata_log.ids import METADATA_TOPIC_ID, ZERO_DIRECTORY_ID, DirectoryId, 
 from metadata_log.offsets import LAST_EPOCH, Epoch, Offset
 from metadata_log.voters import Endpoint
 from quorum.cli.main import run as kraft
-from quorum.cli.quorum_output import Parts, lines_of, problem_of, replication_of, status_of, with_times_as_text
+from quorum.cli.quorum_output import Parts, lines_of, problem_of, replication_of, status_of
 from quorum.client.quorum_status import NodeListeners, QuorumStatus, ReplicaStatus
 from tests.support.loop import run
 from tests.support.scripted_node import ScriptedNode, served
@@ -89,22 +89,26 @@ def _ends(known: bool) -> list[tuple[int, int]]:
 
 def test_the_leader_tells_the_lag_of_everybody() -> None:
     status = status_of(_status(answered_by=2))
-    assert status["MaxFollowerLag"] == 10
-    assert isinstance(status["MaxFollowerLagTimeMs"], int)
-    assert status["MaxFollowerLagTimeMs"] > 0
-    assert status["CurrentVoters"] == [
-        {"id": 1, "directoryId": id_text(_directory(1)), "endpoints": ["CONTROLLER://[::1]:9093", "GRPC://c1:9094"]},
-        {"id": 2, "directoryId": id_text(_directory(2)), "endpoints": []},
-        {"id": 3, "directoryId": id_text(_directory(3)), "endpoints": []},
+    assert status["max_follower_lag"] == 10
+    assert isinstance(status["max_follower_lag_time_ms"], int)
+    assert status["max_follower_lag_time_ms"] > 0
+    assert status["current_voters"] == [
+        {
+            "node_id": 1,
+            "directory_id": id_text(_directory(1)),
+            "endpoints": ["CONTROLLER://[::1]:9093", "GRPC://c1:9094"],
+        },
+        {"node_id": 2, "directory_id": id_text(_directory(2)), "endpoints": []},
+        {"node_id": 3, "directory_id": id_text(_directory(3)), "endpoints": []},
     ]
     rows = replication_of(_status(answered_by=2))
-    assert [(row["NodeId"], row["Status"], row["Lag"]) for row in rows] == [
+    assert [(row["node_id"], row["status"], row["lag"]) for row in rows] == [
         (2, "Leader", 0),
         (1, "Follower", 10),
         (3, "Follower", 0),
         (11, "Observer", 20),
     ]
-    assert with_times_as_text(rows[0])["LastFetchTimestamp"] == "2023-11-14T22:13:20.123Z"
+    assert rows[0]["last_fetch_timestamp"] == "2023-11-14T22:13:20.123Z"
 
 
 def test_members_are_written_for_people_as_the_options_take_them() -> None:
@@ -113,7 +117,7 @@ def test_members_are_written_for_people_as_the_options_take_them() -> None:
     assert first == f"CurrentVoters:        1@[::1]:9093/9094:{id_text(_directory(1))}"
     assert [line.partition(":")[0].strip() for line in others] == ["2", "3", "CurrentObservers", "12"]
     assert [line[22:] for line in others] == [f"{each}:{id_text(_directory(each))}" for each in (2, 3, 11, 12)]
-    assert [each["id"] for each in status_of(found)["CurrentObservers"]] == [11, 12]  # type: ignore[attr-defined]
+    assert [each["node_id"] for each in status_of(found)["current_observers"]] == [11, 12]  # type: ignore[attr-defined]
 
 
 def test_static_voters_are_written_as_their_key_has_them() -> None:
@@ -131,16 +135,16 @@ def test_static_voters_are_written_as_their_key_has_them() -> None:
 
 def test_without_the_leader_nothing_is_made_up() -> None:
     status = status_of(_status(answered_by=1, known=False))
-    assert (status["MaxFollowerLag"], status["MaxFollowerLagTimeMs"]) == (None, None)
+    assert (status["max_follower_lag"], status["max_follower_lag_time_ms"]) == (None, None)
     for row in replication_of(_status(answered_by=1, known=False)):
-        assert (row["LogEndOffset"], row["Lag"], row["LastFetchTimestamp"]) == (None, None, None)
+        assert (row["log_end_offset"], row["lag"], row["last_fetch_timestamp_ms"]) == (None, None, None)
     rows = replication_of(_status(answered_by=1, known=False))
-    assert [(row["NodeId"], row["Status"]) for row in rows] == [(2, "Leader"), (1, "Follower"), (3, None)]
+    assert [(row["node_id"], row["status"]) for row in rows] == [(2, "Leader"), (1, "Follower"), (3, None)]
 
 
 def test_where_no_leader_is_known_nobody_is_said_to_follow() -> None:
     nobody = msgspec.structs.replace(_status(answered_by=1, known=False), leader_id=-1)
-    assert [row["Status"] for row in replication_of(nobody)] == [None, None, None]
+    assert [row["status"] for row in replication_of(nobody)] == [None, None, None]
     lines = lines_of(nobody, Parts(status=True, replication=True))
     assert lines[0].startswith("No leader is known: node 1, which answered, knows none in epoch 7.")
     assert "LeaderId:             none known" in lines
@@ -187,7 +191,7 @@ def test_without_a_leader_the_command_fails(capsys: pytest.CaptureFixture[str]) 
             assert shown.out.startswith(complaint.replace("no", "No", 1))
             assert await asyncio.to_thread(kraft, (*words, "-o", "json")) == 1
             shown = capsys.readouterr()
-            assert json.loads(shown.out)["status"]["LeaderId"] == -1
+            assert json.loads(shown.out)["status"]["leader_id"] == -1
             assert shown.err.startswith(f"kraft: {complaint}")
             assert await asyncio.to_thread(kraft, ("quorum", "health", *words[2:])) == 1
             assert capsys.readouterr().out.startswith(f"Not healthy: {complaint}")

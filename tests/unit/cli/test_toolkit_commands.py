@@ -24,7 +24,7 @@ BASIC_HASH = "23504d9cb341af939c1ac75c8855ffd081dcc40836a8be6ef941639492b5a3ea"
 
 def test_hash_of_several_replicas(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["log", "hash", str(BASIC), "--at", "83", "-o", "json"]) == 0
-    lines = json.loads(capsys.readouterr().out)
+    lines = json.loads(capsys.readouterr().out)["hashes"]
     assert {(line["source"], line["end_offset"], line["hash"]) for line in lines} == {
         (f"node {node}", 83, BASIC_HASH) for node in (1, 2, 3)
     }
@@ -61,7 +61,7 @@ def test_a_restored_directory_is_in_its_checkpoints_epoch(tmp_path: Path, capsys
 
 def test_hash_at_the_last_common_offset(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["log", "hash", str(BASIC), "-o", "json"]) == 0
-    assert len({(line["end_offset"], line["hash"]) for line in json.loads(capsys.readouterr().out)}) == 1
+    assert len({(line["end_offset"], line["hash"]) for line in json.loads(capsys.readouterr().out)["hashes"]}) == 1
 
 
 def test_hash_refuses_an_offset_that_is_no_bound(capsys: pytest.CaptureFixture[str]) -> None:
@@ -75,7 +75,7 @@ def test_hash_of_a_divergent_replica_differs(capsys: pytest.CaptureFixture[str])
     ends = []
     for path in (before, after):
         assert run(["log", "hash", str(path), "-o", "json"]) == 0
-        ends += [(line["end_offset"], line["hash"]) for line in json.loads(capsys.readouterr().out)]
+        ends += [(line["end_offset"], line["hash"]) for line in json.loads(capsys.readouterr().out)["hashes"]]
     assert len(set(ends)) == 2
 
 
@@ -116,7 +116,7 @@ def test_features_check(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["features", "check", str(BASIC / "node-1"), "--target", "4.3"]) == 0
     capsys.readouterr()
     assert run(["features", "check", str(BASIC / "node-1"), "--target", "3.9", "-o", "json"]) == 1
-    rows = json.loads(capsys.readouterr().out)
+    rows = json.loads(capsys.readouterr().out)["records"]
     assert {"RegisterBrokerRecord", "PartitionRecord"} <= {row["type"] for row in rows}
     assert all(row["version"] > 1 for row in rows if row["type"] == "PartitionRecord")
     assert run(["features", "check", str(FIXTURES / "static-3.9" / "node-1"), "--target", "3.9"]) == 0
@@ -144,7 +144,8 @@ def test_rows_as_lines_are_those_of_the_whole(command: str, capsys: pytest.Captu
     whole = json.loads(capsys.readouterr().out)
     assert run(["log", command, str(BASIC), "-o", "jsonl"]) == 0
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert lines == (whole if command == "hash" else whole["events"])
+    rows = whole["hashes" if command == "hash" else "events"]
+    assert lines == [{"schema_version": whole["schema_version"], **row} for row in rows]
 
 
 @pytest.mark.parametrize(
@@ -241,7 +242,7 @@ def test_storage_info_takes_kafkas_own_file(
     node = FIXTURES / "static-3.9" / "node-1"
     monkeypatch.chdir(node)
     assert run(["storage", "info", "--config", "server.properties", "-o", "json"]) == 0
-    [row] = json.loads(capsys.readouterr().out)
+    [row] = json.loads(capsys.readouterr().out)["directories"]
     assert (row["directory"], row["node_id"], row["problem"]) == ("data", 1, None)
     other = tmp_path / "other.properties"
     other.write_text(f"node.id=7\nlog.dirs={node / 'data'}\nnum.io.threads=8\n")
@@ -271,16 +272,16 @@ def test_the_shell_answers_as_data(capsys: pytest.CaptureFixture[str]) -> None:
         assert run(["shell", str(BASIC / "node-3"), *words, "-o", "json"]) == 0
         return json.loads(capsys.readouterr().out)
 
-    (listed,) = asked("ls", "/image/topics/byName")
+    (listed,) = asked("ls", "/image/topics/byName")["directories"]
     assert listed["path"] == "/image/topics/byName"
     name = listed["names"][0]
-    (told,) = asked("cat", f"/image/topics/byName/{name}/id")
+    (told,) = asked("cat", f"/image/topics/byName/{name}/id")["texts"]
     assert told == {"path": f"/image/topics/byName/{name}/id", "text": told["text"]}
-    (grown,) = asked("tree", f"/image/topics/byName/{name}")
+    (grown,) = asked("tree", f"/image/topics/byName/{name}")["trees"]
     assert grown["tree"]["id"] == told["text"]
-    assert f"/image/topics/byName/{name}/id" in asked("find", "/image/topics/byName")
+    assert f"/image/topics/byName/{name}/id" in asked("find", "/image/topics/byName")["paths"]
     assert asked("hash")["end_offset"] == asked("-c", "at")["end_offset"] == 96
-    moments = asked("history", f"/topics/by-name/{name}")
+    moments = asked("history", f"/topics/by-name/{name}")["moments"]
     assert moments[0]["what"] == "created"
     assert moments[0]["changes"][0]["before"] is None
     parted = asked("diff", str(moments[0]["end_offset"] - 1), str(moments[0]["end_offset"]))
@@ -294,7 +295,7 @@ def test_what_the_shell_has_no_data_for_is_wrong_use(
 ) -> None:
     assert run(["shell", str(BASIC / "node-3"), *words, "-o", "json"]) == 2
 
-    assert set(json.loads(capsys.readouterr().out)) == {"error"}
+    assert set(json.loads(capsys.readouterr().out)) == {"schema_version", "error"}
 
 
 def test_the_shell_answers_one_command(capsys: pytest.CaptureFixture[str]) -> None:

@@ -118,7 +118,7 @@ def test_the_table_tells_cluster_and_kraft_version_of_each(
     shutil.copytree(metadata(bench.node("basic", 11)), nameless)
     header, first, *_ = rows = inspected(capsys, bench.node("basic", 1), nameless).splitlines()
     columns = header.split()
-    assert (columns[8], columns[9]) == ("kraft.version", "cluster_id")
+    assert (columns[8], columns[9]) == ("KraftVersion", "ClusterId")
     assert first.split()[8:10] == ["1", CLUSTER]
     assert rows[2].split()[8:10] == ["1", "-"]
     static = clusters / "static-3.9" / "node-2" / "data"

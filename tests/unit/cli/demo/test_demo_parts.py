@@ -145,7 +145,7 @@ def test_a_story_in_a_pipe_is_plain_lines() -> None:
         "",
         "[1/2] First",
         "  a line that is longer than twenty columns [not markup]",
-        "  a  b",
+        "  A  B",
         "  1  x",
     ]
     assert last in ("  ok: true", "  ✓ true")

@@ -63,12 +63,14 @@ def test_the_process_ends_with_all_that_it_had_to_say(tmp_path: Path) -> None:
     assert done.stderr.startswith(b"kraft: ")
 
 
-def test_json_is_an_array_and_jsonl_is_lines(capfd: pytest.CaptureFixture[str]) -> None:
-    rows = json.loads(shown(capfd, DIRECTORY, "-o", "json"))
-    assert rows == [json.loads(line) for line in shown(capfd, DIRECTORY, "-o", "jsonl").splitlines()]
+def test_json_is_an_object_and_jsonl_is_lines(capfd: pytest.CaptureFixture[str]) -> None:
+    whole = json.loads(shown(capfd, DIRECTORY, "-o", "json"))
+    version, rows = whole["schema_version"], whole["records"]
+    lines = [json.loads(line) for line in shown(capfd, DIRECTORY, "-o", "jsonl").splitlines()]
+    assert lines == [{"schema_version": version, **row} for row in rows]
     expected = [row.data for file in FILES for row in dump_rows(file.read_bytes())]
     assert [row["data"] for row in rows] == expected
-    assert json.loads(shown(capfd, DIRECTORY, "-o", "json", "--epoch", "999")) == []
+    assert json.loads(shown(capfd, DIRECTORY, "-o", "json", "--epoch", "999"))["records"] == []
 
 
 def test_csv_and_table_have_a_row_a_record(capfd: pytest.CaptureFixture[str]) -> None:

@@ -48,7 +48,7 @@ def test_the_others_are_hashed(
 
     said = capsys.readouterr()
     assert said.err.startswith(f"kraft: {fault}")
-    lines = {line["source"]: line for line in json.loads(said.out)}
+    lines = {line["source"]: line for line in json.loads(said.out)["hashes"]}
     assert lines[f"node {_HIT}"]["hash"] is None
     assert lines[f"node {_HIT}"]["problem"].startswith(fault)
     others = {lines[f"node {node_id}"]["hash"] for node_id in (1, 3, 11, 12)}

@@ -63,7 +63,7 @@ def test_the_command_that_is_advised_mends_it(
     node = Bench(clusters, tmp_path).node("every-record", 1)
     damage(node)
     assert run(["check", str(node), "-o", "json"]) != 0
-    findings = [one for one in json.loads(capsys.readouterr().out) if one["severity"] != "note"]
+    findings = [one for one in json.loads(capsys.readouterr().out)["findings"] if one["severity"] != "note"]
     assert findings
     assert all(f"kraft recover {command}" in one["advice"] for one in findings)
     assert f"kraft recover {command} " in (RUNBOOKS / "corrupt-log.md").read_text(encoding="utf-8")
@@ -80,6 +80,6 @@ def test_a_checkpoint_of_the_formatting_is_restored_not_dropped(
     node = Bench(clusters, tmp_path).node("every-record", 1)
     flipped(node / "bootstrap.checkpoint", 100)
     assert run(["check", str(node), "-o", "json"]) != 0
-    for one in json.loads(capsys.readouterr().out):
+    for one in json.loads(capsys.readouterr().out)["findings"]:
         assert "drop-snapshot" not in one["advice"]
         assert "restore this one file" in one["advice"]

@@ -299,7 +299,8 @@ def test_a_backup_of_a_later_release_is_shown_and_not_restored(
 
     assert run(["snapshot", "status", str(file)]) == 0
     said = capsys.readouterr()
-    assert "metadata_version:            35" in said.out
+    assert "MetadataVersion:        35\n" in said.out
+    assert "Created:                1970-01-01T00:00:01.000Z\n" in said.out
     assert "not judged, nor the hash: metadata.version 35" in said.err
 
     target = tmp_path / "new"

@@ -74,4 +74,4 @@ def test_the_command_says_which_nodes_will_hold(
     told = capsys.readouterr()
     assert said in told.err
     assert "kraft_held" in told.err
-    assert "metadata_topic_id" in told.out
+    assert "MetadataTopicId" in told.out

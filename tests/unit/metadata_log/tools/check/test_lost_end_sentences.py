@@ -64,7 +64,7 @@ def test_storage_info_says_what_a_start_says(nodes: Path, capsys: pytest.Capture
     state = CommittedState(high_watermark=Offset(NODE_1))
     write_committed_state(OsFiles(), str(metadata_of(nodes / "node-1")), state)
     assert run(["storage", "info", str(disk), "-o", "json"]) == 1
-    (row,) = json.loads(capsys.readouterr().out)
+    (row,) = json.loads(capsys.readouterr().out)["directories"]
     assert row["problem"].startswith(said)
     assert run(["storage", "info", str(nodes / "node-3" / "data")]) == 0
     assert capsys.readouterr().err == ""

@@ -321,7 +321,7 @@ def test_logs_that_contradict_each_other_judge_nothing(clusters: Path, tmp_path:
 def test_the_command_finds_moves_and_undoes(disk: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["storage", "audit", str(disk), "--image", str(IMAGE)]
     assert run([*words, "-o", "json"]) == 1
-    rows = json.loads(capsys.readouterr().out)
+    rows = json.loads(capsys.readouterr().out)["directories"]
     assert {row["directory"].rpartition("/")[2] for row in rows} == set(BEFORE)
     assert run([*words, "--quarantine"]) == 0
     assert "13 moved" in capsys.readouterr().out
@@ -336,9 +336,9 @@ def test_the_command_finds_moves_and_undoes(disk: Path, capsys: pytest.CaptureFi
 def test_what_does_not_belong_comes_first(disk: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["storage", "audit", str(disk), "--image", str(IMAGE), "-o", "json"]
     assert run(words) == 1
-    verdicts = [row["verdict"] for row in json.loads(capsys.readouterr().out)]
+    verdicts = [row["verdict"] for row in json.loads(capsys.readouterr().out)["directories"]]
     assert run([*words, "--problems"]) == 1
-    problems = [row["verdict"] for row in json.loads(capsys.readouterr().out)]
+    problems = [row["verdict"] for row in json.loads(capsys.readouterr().out)["directories"]]
 
     assert "keep" in verdicts
     assert verdicts == [*problems, *["keep"] * (len(verdicts) - len(problems))]
