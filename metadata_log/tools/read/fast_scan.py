@@ -19,15 +19,13 @@ from metadata_log.errors import CorruptBatchError, UnsupportedBatchError
 from metadata_log.files.port import FileHandle
 from metadata_log.format.batch import CRC_COVERS_FROM, HEADER_SIZE, LOG_OVERHEAD, MAGIC, check_batch
 from metadata_log.format.crc import crc32c
+from metadata_log.storage.no_ops import NO_OP_BYTES, NO_OP_RECORD
 from metadata_log.storage.segment import CheckBudget, LocatedBatch
 from metadata_log.tools.read.scan import Damage, scan
 
 _CHUNK_BYTES: Final = 1 << 20
 
-_NOOP_RECORD: Final = b"\x14\x00\x00\x00\x01\x08\x01\x14\x00\x00\x00"
-"""Length, attributes, deltas, no key, a value of 4 bytes (frame 1, type 20, version 0, no tags), no headers."""
-_NOOP_BYTES: Final = HEADER_SIZE + len(_NOOP_RECORD)
-_NOOP_LENGTH: Final = _NOOP_BYTES - LOG_OVERHEAD
+_NOOP_LENGTH: Final = NO_OP_BYTES - LOG_OVERHEAD
 _NO_PRODUCER: Final = b"\xff" * 14
 _NOOP: Final = struct.Struct(">qiibIhiqq14si11s")
 """Base offset, length, epoch, magic, checksum, attributes, last offset delta, first and greatest timestamp, producer
@@ -131,7 +129,7 @@ def _run(buffer: bytes, at: int, shift: int, expected: int, epoch: int, time_ms:
     stop_offset = _next(marks.offsets, expected)
     start, base = at, expected
     max_timestamp = -1
-    last = min(len(buffer) - _NOOP_BYTES, stop - 1)
+    last = min(len(buffer) - NO_OP_BYTES, stop - 1)
     unpack = _NOOP.unpack_from
     view = memoryview(buffer)
     while at <= last and expected < stop_offset:
@@ -141,8 +139,8 @@ def _run(buffer: bytes, at: int, shift: int, expected: int, epoch: int, time_ms:
         if (
             length != _NOOP_LENGTH
             or found != expected
-            or record != _NOOP_RECORD
-            or crc32c(view[at + CRC_COVERS_FROM : at + _NOOP_BYTES]) != crc
+            or record != NO_OP_RECORD
+            or crc32c(view[at + CRC_COVERS_FROM : at + NO_OP_BYTES]) != crc
             or found_epoch != epoch
             or magic != MAGIC
             or attributes
@@ -157,7 +155,7 @@ def _run(buffer: bytes, at: int, shift: int, expected: int, epoch: int, time_ms:
         elif timestamp < max_timestamp - CLOCK_STEP_MS:
             break
         expected += 1
-        at += _NOOP_BYTES
+        at += NO_OP_BYTES
     if at == start:
         return None
     return Quiet(
@@ -167,7 +165,7 @@ def _run(buffer: bytes, at: int, shift: int, expected: int, epoch: int, time_ms:
         end_offset=expected,
         epoch=epoch,
         max_timestamp=max_timestamp,
-        last_timestamp=unpack(buffer, at - _NOOP_BYTES)[8],
+        last_timestamp=unpack(buffer, at - NO_OP_BYTES)[8],
     )
 
 

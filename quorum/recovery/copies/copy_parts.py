@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
-from typing import Final
 
 import msgspec
 
 from metadata_log.errors import MetadataLogError, UnknownRecordError
-from metadata_log.format.batch import HEADER_SIZE, batch_records
+from metadata_log.format.batch import batch_records
 from metadata_log.offsets import OffsetAndEpoch
 from metadata_log.records import ControlRecord, LeaderChangeMessage, VotersRecord, control_or_newer
 from metadata_log.storage.checkpoint import checkpoint_name
@@ -20,14 +19,6 @@ from metadata_log.storage.epoch_starts import leads, unled_epoch
 from metadata_log.storage.segment import LocatedBatch, segment_file
 from metadata_log.tools.read.control_facts import Election
 from quorum.recovery.copies.own_epochs import OwnEpochs
-
-_NOOP: Final = b"\x14\x00\x00\x00\x01\x08\x01\x14\x00\x00\x00"
-"""The one record of an idle leader's batch: no key, a value of 4 bytes (frame 1, NoOp, version 0), no headers."""
-
-
-def is_noop(batch: LocatedBatch) -> bool:
-    """Whether it is an idle leader's."""
-    return batch.buffer[batch.at + HEADER_SIZE : batch.at + batch.header.size_in_bytes] == _NOOP
 
 
 def control_records(batch: LocatedBatch) -> list[ControlRecord | UnknownRecordError]:

@@ -23,6 +23,7 @@ from metadata_log.format.epochs import EpochStart
 from metadata_log.image import MetadataImage, Replayer, ReplayError
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from metadata_log.storage.checkpoint import checkpoint_name, parse_checkpoint_name
+from metadata_log.storage.no_ops import is_no_op
 from metadata_log.storage.segment import LocatedBatch, segment_bases, segment_file
 from metadata_log.tools.read.consistent_read import OneMoment, read_at_one_moment
 from metadata_log.tools.read.contents import EpochSpan
@@ -38,7 +39,6 @@ from quorum.recovery.copies.copy_parts import (
     PassedOver,
     SegmentPart,
     Stop,
-    is_noop,
     opens_repair,
     stop_before,
 )
@@ -269,7 +269,7 @@ class _Reader:
         if state is None or header.base_offset < state.replayer.end.offset:
             return
         due = state.replayer.end.offset if self._quiet is None else self._quiet.next_offset
-        if header.base_offset == due and not header.is_control and is_noop(batch):
+        if header.base_offset == due and is_no_op(batch.buffer, batch.at, header):
             self._quiet = header
             return
         self._pass_quiet()
