@@ -18,6 +18,7 @@ from metadata_log.format.batch import iter_batches
 from metadata_log.ids import METADATA_TOPIC_ID, NodeId
 from metadata_log.offsets import Offset, OffsetAndEpoch
 from metadata_log.storage.file_log import FileLog
+from metadata_log.storage.no_ops import count_no_ops
 from metadata_log.storage.write_ops import WriteOp
 from quorum.api.calls import PeerResponse
 from quorum.api.error_codes import Error
@@ -75,7 +76,7 @@ class Effects:
         self._read_id = 0
         self._truncations = 0
         self._quorum_state_version = 0
-        self._appended: deque[tuple[Offset, int]] = deque()
+        self._appended: deque[tuple[Offset, int, int]] = deque()
         self._by_own_id: dict[int, OutgoingRequest] = {}
         self._asked: dict[int, CommittedBatch] = {}
         self.named: NamedBatch = LastBatch()
@@ -148,12 +149,14 @@ class Effects:
         self._jobs.append(LogWrite(sequence=self._sequence, op=op))
         self._outstanding.append(_Outstanding(sequence=self._sequence, token=None, completion=None))
 
-    def take_appended_bytes(self, end_offset: Offset) -> int:
-        """How many bytes of the log before `end_offset` were appended since this was asked last."""
-        total = 0
+    def take_appended(self, end_offset: Offset) -> tuple[int, int]:
+        """Return how many bytes before `end_offset` were appended since the last call, and the NoOps in them."""
+        total = no_ops = 0
         while self._appended and self._appended[0][0] <= end_offset:
-            total += self._appended.popleft()[1]
-        return total
+            _, size, count = self._appended.popleft()
+            total += size
+            no_ops += count
+        return total, no_ops
 
     def read(self, offset: Offset, max_bytes: int, take: Callable[[bytes | None], None]) -> bytes | None:
         """Whole batches from memory, or None: then `take` gets them when the disk has read them."""
@@ -209,8 +212,8 @@ class Effects:
             return cut
         if write.base_offset != self._log.log_end_offset:
             raise InvariantViolation(f"append at {write.base_offset}, but the log ends at {self._log.log_end_offset}")
-        self._appended.append((write.end_offset, len(write.data)))
         headers = [header for _, header in iter_batches(write.data)]
+        self._appended.append((write.end_offset, len(write.data), count_no_ops(write.data, headers)))
         self.named.on_appended(headers[-1])
         return self._log.stage_append(write.data, headers)
 

@@ -46,6 +46,8 @@ class OpenedReplica(msgspec.Struct, frozen=True, kw_only=True):
     locks: tuple[HeldLock, ...]
     committed: CommittedState | None = None
     """What an agent's earlier run knew to be committed; None where it has not said."""
+    no_ops: int = 0
+    """How many batches after the newest checkpoint hold one NoOp and nothing else."""
     named: NamedBatch
     """The batch by which its Fetches name its log."""
 

@@ -13,6 +13,8 @@ import msgspec
 from metadata_log.offsets import Offset
 from metadata_log.storage.loaded_checkpoint import HeldCheckpoint
 
+RETENTION_BYTES: Final = 100 * 1024 * 1024
+"""Kafka's default for `metadata.max.retention.bytes`."""
 CLEAN_INTERVAL_MS: Final = 60_000
 """Retention is looked at so often, and after each snapshot: Kafka's interval."""
 
@@ -21,20 +23,31 @@ class SnapshotConfig(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Sizes in bytes, times in ms; Kafka's keys and defaults. A negative retention keeps everything."""
 
     max_new_record_bytes: int = 20 * 1024 * 1024
-    """A snapshot is due once so much of the log has been replayed since the last
+    """A snapshot is due once so much of the log, but for NoOps, has been replayed since the last
     (`metadata.log.max.record.bytes.between.snapshots`)."""
     or_as_the_newest: bool = False
     """And no earlier than so much as the newest snapshot has bytes. Where nobody has chosen a number: no more is then
     written in snapshots than to the log, however large the image is."""
     max_interval_ms: int = 3_600_000
-    """Or once there is anything new and so much time has passed (`metadata.log.max.snapshot.interval.ms`); 0: never."""
-    retention_bytes: int = 100 * 1024 * 1024
+    """Or once there is anything new but NoOps, and so much time has passed (`metadata.log.max.snapshot.interval.ms`).
+    0: never."""
+    retention_bytes: int = RETENTION_BYTES
     """Of the log and all snapshots together (`metadata.max.retention.bytes`). One snapshot always stays."""
     retention_ms: int = 7 * 24 * 3_600_000
     """A snapshot whose last record is older goes, where a newer one is there (`metadata.max.retention.ms`)."""
     settle_ms: int = 5_000
     """A node that is behind with it at its start takes none for so long: others wait for the node then, and in a
     cluster that starts anew each controller would write all that it has just read."""
+
+
+def bytes_with_no_ops(config: SnapshotConfig, held: Sequence[HeldCheckpoint]) -> int:
+    """Return how much of the log may follow the newest of `held`, if the NoOps in it are counted, too.
+
+    An idle quorum needs no snapshot. But the log loses its beginning only after a new one, and a start replays all
+    that follows the newest. A quarter of the retention is two days of NoOps by Kafka's defaults.
+    """
+    most = config.retention_bytes if config.retention_bytes >= 0 else RETENTION_BYTES
+    return max(bytes_between(config, held), most // 4)
 
 
 def bytes_between(config: SnapshotConfig, held: Sequence[HeldCheckpoint]) -> int:

@@ -34,6 +34,7 @@ from metadata_log.storage.checkpoint_ops import (
     WritePiece,
 )
 from metadata_log.storage.loaded_checkpoint import HeldCheckpoint, LoadedSnapshot
+from metadata_log.storage.no_ops import NO_OP_BYTES
 from metadata_log.storage.write_ops import AdoptCheckpoint, WriteOp
 from quorum.api.error_codes import Error
 from quorum.api.raft_messages import FetchSnapshotResponse
@@ -47,7 +48,13 @@ from quorum.node.core.checkpoint_jobs import (
 from quorum.node.core.effects import Effects
 from quorum.node.core.opened import OpenedReplica
 from quorum.node.core.replica_context import ReplicaContext
-from quorum.node.core.retention import CLEAN_INTERVAL_MS, SnapshotConfig, bytes_between, choose_start
+from quorum.node.core.retention import (
+    CLEAN_INTERVAL_MS,
+    SnapshotConfig,
+    bytes_between,
+    bytes_with_no_ops,
+    choose_start,
+)
 from quorum.raft.config import Snapshot
 from quorum.raft.inputs import ChunkStored, Input, LogTrimmed, SnapshotChecked, SnapshotTaken
 from quorum.raft.ready import CheckSnapshot, SendSnapshotChunk, SnapshotInstalled, StoreChunk
@@ -101,9 +108,10 @@ class Snapshots:
         self._job_id = 0
         self._turns_waited = 0
         self._bytes_since = opened.log.size_from(self._newest.offset) if self.held else opened.log.size_in_bytes
+        self._no_op_bytes = opened.no_ops * NO_OP_BYTES
+        """Of `_bytes_since`, how much are NoOps."""
         self._last_ms = self._clean_ms = executor.clock.monotonic_ms
-        is_overdue = self._bytes_since >= bytes_between(config, self.held)
-        self._not_before_ms = executor.clock.monotonic_ms + (config.settle_ms if is_overdue else 0)
+        self._not_before_ms = executor.clock.monotonic_ms + (config.settle_ms if self._is_large else 0)
         self.is_forced = False
         """One is taken as soon as there is anything new, whatever its size."""
 
@@ -118,9 +126,20 @@ class Snapshots:
 
     # --- when
 
-    def on_published(self, image: MetadataImage) -> None:
-        """The committed image moved."""
-        self._bytes_since += self._effects.take_appended_bytes(image.offset_and_epoch.offset)
+    def on_published(self, image: MetadataImage) -> int:
+        """The committed image moved. Return how many of the records between are known to be NoOps."""
+        size, no_ops = self._effects.take_appended(image.offset_and_epoch.offset)
+        self._bytes_since += size
+        self._no_op_bytes += no_ops * NO_OP_BYTES
+        return no_ops
+
+    @property
+    def _is_large(self) -> bool:
+        """Return True if so much was replayed since the newest that the next is due."""
+        changed = self._bytes_since - self._no_op_bytes
+        return changed >= bytes_between(self._config, self.held) or (
+            self._bytes_since >= bytes_with_no_ops(self._config, self.held)
+        )
 
     def next_deadline_ms(self, *, must_hurry: bool) -> int | None:
         """When `step` has something to do; in the past when it has now."""
@@ -142,9 +161,11 @@ class Snapshots:
             return None  # it would stand for what showed the removal
         if self.is_forced:
             return self._executor.clock.monotonic_ms
-        if self._bytes_since >= bytes_between(self._config, self.held):
+        if self._is_large:
             return max(self._executor.clock.monotonic_ms, self._not_before_ms)
-        return self._last_ms + self._config.max_interval_ms if self._config.max_interval_ms else None
+        if not self._config.max_interval_ms or self._bytes_since <= self._no_op_bytes:
+            return None
+        return self._last_ms + self._config.max_interval_ms
 
     def step(self, *, must_hurry: bool) -> None:
         """A turn's share: begin one, or go on by one slice; look at retention now and then."""
@@ -169,7 +190,8 @@ class Snapshots:
         if end.offset > executor.high_watermark:
             raise InvariantViolation(f"a snapshot of {end}, past the high watermark {executor.high_watermark}")
         self.is_forced = False
-        self._bytes_since, self._last_ms = 0, clock.monotonic_ms
+        self._bytes_since = self._no_op_bytes = 0
+        self._last_ms = clock.monotonic_ms
         writer = CheckpointWriter(self._files, self._path(end))
         generation = _Generation(end, image.last_contained_timestamp_ms, writer)
         voters = executor.machine.voters_at(end.offset)
@@ -314,7 +336,8 @@ class Snapshots:
             self._work(RemoveCheckpoint(files=self._files, writer=generation.writer), _ignore)
         self._generation = None
         self.held, self._rotten = (loaded.held,), frozenset()
-        self._bytes_since, self._last_ms = 0, self._executor.clock.monotonic_ms
+        self._bytes_since = self._no_op_bytes = 0
+        self._last_ms = self._executor.clock.monotonic_ms
         self._executor.tell(SnapshotLoaded(end=loaded.end, size=loaded.held.size))
         self._publish(loaded.image)
 

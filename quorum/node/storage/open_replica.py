@@ -33,6 +33,7 @@ from metadata_log.records import (
     FeatureLevelRecord,
     KRaftVersionRecord,
     MetadataRecord,
+    NoOpRecord,
     VotersRecord,
     decode_control,
     decode_record,
@@ -42,6 +43,7 @@ from metadata_log.records.levels import FEATURE_NAME
 from metadata_log.storage.checkpoint import BOOTSTRAP_CHECKPOINT, read_checkpoint
 from metadata_log.storage.file_log import FileLog
 from metadata_log.storage.loaded_checkpoint import LoadedSnapshot
+from metadata_log.storage.no_ops import is_no_op
 from metadata_log.storage.other_logs import check_log_in_place, check_vote_kept
 from metadata_log.voters import VoterHistory, VoterSet
 from quorum.node.config.node_config import NodeConfig
@@ -53,6 +55,7 @@ from quorum.raft.config import Snapshot, StorageState
 from quorum.raft.ready import QuorumStateData
 
 _READ_BYTES = 1 << 20
+_NO_OP = NoOpRecord()
 _FEATURE_FRAME = bytes((1, FeatureLevelRecord.API_KEY, 0))
 
 
@@ -110,7 +113,7 @@ def _open_locked(files: Files, config: NodeConfig, meta: MetaProperties, locks: 
         check_known_levels(snapshot.image.features)
         check_known_kraft_version(snapshot.kraft_version)
     bootstrap_records = _bootstrap_records(files, config.metadata_log_dir, snapshot)
-    voters = _voters(log, snapshot, config.static_voters)
+    no_ops, voters = _voters(log, snapshot, config.static_voters)
     if starting.end.offset == 0:
         if config.is_controller and len(voters.latest) and not bootstrap_records:
             raise _nothing_to_begin_with(config)
@@ -139,6 +142,7 @@ def _open_locked(files: Files, config: NodeConfig, meta: MetaProperties, locks: 
         checkpoints=starting.held,
         locks=tuple(locks),
         committed=committed,
+        no_ops=no_ops,
         named=named_batch_of(log, storage.high_watermark, is_agents=not config.is_controller),
     )
 
@@ -191,9 +195,10 @@ def _state_of(state: QuorumState) -> QuorumStateData:
     )
 
 
-def _voters(log: FileLog, snapshot: LoadedSnapshot | None, static: VoterSet) -> VoterHistory:
-    """Voter sets by offset. One from the checkpoint at offset 0 was in no record yet: the first leader writes it.
+def _voters(log: FileLog, snapshot: LoadedSnapshot | None, static: VoterSet) -> tuple[int, VoterHistory]:
+    """Return how many NoOps follow the checkpoint, and voter sets by offset.
 
+    A set from the checkpoint at offset 0 was in no record yet: the first leader writes it.
     Those of the configuration count until a record is met, and again if that record is truncated.
 
     Raises:
@@ -203,21 +208,24 @@ def _voters(log: FileLog, snapshot: LoadedSnapshot | None, static: VoterSet) -> 
     if snapshot is not None:
         begin, history = snapshot.end.offset, snapshot.voter_history(history)
     levels: list[MetadataRecord] = []
+    no_ops = 0
     for offset, record in _records_of_the_quorum(log, begin):
-        if isinstance(record, VotersRecord):
+        if isinstance(record, NoOpRecord):
+            no_ops += 1
+        elif isinstance(record, VotersRecord):
             history = history.append(offset, VoterSet.from_record(record))
         elif isinstance(record, KRaftVersionRecord):
             check_known_kraft_version(record.kraft_version)
         else:
             levels = [record]
     check_known_records(levels)
-    return history
+    return no_ops, history
 
 
 def _records_of_the_quorum(
     log: FileLog, begin: Offset
-) -> Iterator[tuple[Offset, VotersRecord | KRaftVersionRecord | FeatureLevelRecord]]:
-    """Yield the records from `begin` on that name voters, a kraft.version or a metadata.version.
+) -> Iterator[tuple[Offset, VotersRecord | KRaftVersionRecord | FeatureLevelRecord | NoOpRecord]]:
+    """Yield the records from `begin` on that name voters, a kraft.version or a metadata.version, and lone NoOps.
 
     Raises:
         UnknownRecordError: one of the log is of a type or version that is not known; it names the offset.
@@ -229,13 +237,21 @@ def _records_of_the_quorum(
             offset = header.next_offset
             if header.next_offset <= begin:
                 continue
-            if not header.is_control:
+            if is_no_op(data, position, header):
+                yield header.base_offset, _NO_OP
+            elif header.is_control:
+                yield from _controls(data, header, position)
+            else:
                 yield from _levels(data, header, position)
-                continue
-            for record in batch_records(data, header, position):
-                control = decode_control(record.key or b"", record.value or b"")
-                if isinstance(control, VotersRecord | KRaftVersionRecord):
-                    yield record.offset, control
+
+
+def _controls(
+    data: bytes, header: BatchHeader, position: int
+) -> Iterator[tuple[Offset, VotersRecord | KRaftVersionRecord]]:
+    for record in batch_records(data, header, position):
+        control = decode_control(record.key or b"", record.value or b"")
+        if isinstance(control, VotersRecord | KRaftVersionRecord):
+            yield record.offset, control
 
 
 def _levels(data: bytes, header: BatchHeader, position: int) -> Iterator[tuple[Offset, FeatureLevelRecord]]:
