@@ -370,7 +370,7 @@ class Executor:
 
     def _on_published(self, event: ImagePublished) -> None:
         self.gate.on_committed(event.after)
-        self.snapshots.on_published(event.after)
+        self.fence.on_published(event.after, self.snapshots.on_published(event.after))
         self.tell(event)
         if self.application is not None:
             self.application.on_published()

@@ -26,6 +26,8 @@ from quorum.node.core.replica_context import ReplicaContext
 _HELD: Final = "it held before this start, and the leader has not shown since that it has this log's committed records"
 KEEP_EVERY_MS: Final = 1000
 """What is committed is written down no more often, but with each checkpoint."""
+KEEP_IDLE_EVERY_MS: Final = 60_000
+"""The same, where nothing but NoOps was committed since: each time costs a sync."""
 
 
 class Fence:
@@ -46,6 +48,9 @@ class Fence:
             self.held = Hold(reason=HoldReason(self._kept.held), what=_HELD, own_id=self._kept.topic_id, other_id=None)
             self._is_told = False
         self._kept_ms = executor.clock.monotonic_ms
+        self._is_idle = False
+        """Whether nothing but NoOps is committed beyond what is kept."""
+        self._seen_end = opened.replayer.end.offset
         self._kept_checkpoint = opened.checkpoints[-1].end if opened.checkpoints else None
         self._later: list[tuple[Offset, tuple[TopicId | None, ...]]] = []
         self._refused_snapshot: OffsetAndEpoch | None = None
@@ -199,9 +204,19 @@ class Fence:
 
     # --- what is kept
 
+    def on_published(self, image: MetadataImage, no_ops: int) -> None:
+        """Take note that the image moved; so many of the records between are known to be NoOps."""
+        end = image.offset_and_epoch.offset
+        self._is_idle = self._is_idle and end - self._seen_end <= no_ops
+        self._seen_end = end
+
     def next_deadline_ms(self) -> int | None:
         """When `step` has something to write; None as long as nothing is new."""
-        return self._kept_ms + KEEP_EVERY_MS if self._is_news else None
+        return self._kept_ms + self._keep_every_ms if self._is_news else None
+
+    @property
+    def _keep_every_ms(self) -> int:
+        return KEEP_IDLE_EVERY_MS if self._is_idle else KEEP_EVERY_MS
 
     def step(self, newest_checkpoint: OffsetAndEpoch | None) -> None:
         """A turn's end: write down what is committed, if it is time. A leader follows no other log: it never holds."""
@@ -210,7 +225,7 @@ class Fence:
         if not self._is_news:
             return
         now_ms, has_checkpoint = self._executor.clock.monotonic_ms, newest_checkpoint != self._kept_checkpoint
-        if has_checkpoint or now_ms >= self._kept_ms + KEEP_EVERY_MS:
+        if has_checkpoint or now_ms >= self._kept_ms + self._keep_every_ms:
             self._kept_ms, self._kept_checkpoint = now_ms, newest_checkpoint
             self._keep()
 
@@ -233,6 +248,7 @@ class Fence:
             topic_id=next(iter(self._executor.gate.own_ids), self._kept.topic_id),
             **changes,
         )
+        self._is_idle = True
         self._effects.keep_committed(self._kept)
 
     @property
