@@ -97,7 +97,7 @@ class Agent:
             self._on_hold()
         if isinstance(event, SnapshotLoaded):
             self._received_end = event.end.offset
-        if not isinstance(event, ImagePublished):
+        if not isinstance(event, ImagePublished) or not event.changes_metadata:
             return
         self._changes = joined(self._changes, event)
         own = event.after.cluster.brokers.get(self.broker_id)

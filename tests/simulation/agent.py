@@ -154,7 +154,7 @@ class AgentNode(Node):
             self.has_lost_proof = True
         if type(event) is HoldChanged and event.hold is not None:
             self.world.note("an agent holds")
-        if type(event) is not ImagePublished:
+        if type(event) is not ImagePublished or not event.changes_metadata:
             return
         self._changes = joined(self._changes, event)
         own = event.after.cluster.brokers.get(NodeId(self.node_id))

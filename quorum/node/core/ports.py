@@ -15,6 +15,7 @@ import msgspec
 
 from metadata_log.directory import CommittedState, QuorumState
 from metadata_log.ids import TopicId
+from metadata_log.image.image import NO_CHANGES
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.storage.cold_read import ColdRead
 from metadata_log.storage.write_ops import WriteOp
@@ -296,6 +297,11 @@ class ImagePublished(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     changes: tuple[ImageChanges, ...]
     is_from_snapshot: bool = False
     """A received snapshot took the log's place. No record was replayed for what `after` lacks."""
+
+    @property
+    def changes_metadata(self) -> bool:
+        """Return False if NoOps and control records alone moved the image: only its end is another."""
+        return any(each != NO_CHANGES for each in self.changes)
 
 
 class ControllerActivated(msgspec.Struct, frozen=True, kw_only=True, gc=False):
