@@ -86,6 +86,8 @@ _BY_LEVEL: Final = {version.level: version for version in METADATA_VERSIONS}
 _BY_NAME: Final = {version.name: version for version in METADATA_VERSIONS}
 _BY_RELEASE: Final = {version.release: version for version in METADATA_VERSIONS if version.level <= LATEST_PRODUCTION}
 
+NO_OP_LEVEL: Final = 5
+"""3.3-IV1: from here on an idle controller may write NoOps (KIP-835)."""
 ZK_MIGRATION_LEVEL: Final = 8
 """3.4-IV0: the state of a migration from ZooKeeper (KIP-866)."""
 SCRAM_LEVEL: Final = 11

@@ -56,6 +56,8 @@ class ControllerConfig(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     leader_imbalance_check_interval_ms: int | None = 300_000
     """`leader.imbalance.check.interval.seconds`: how often leaders go back to the first replica; None: never
     (`auto.leader.rebalance.enable=false`)."""
+    max_idle_interval_ms: int | None = 500
+    """`metadata.max.idle.interval.ms`: a NoOp follows when nothing was appended for so long (KIP-835); None: never."""
     mutation_burst_s: int = 11
     """`controller.quota.window.num` times `controller.quota.window.size.seconds`: of how many seconds a client may use
     up its `controller_mutation_rate` at once."""

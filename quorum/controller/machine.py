@@ -18,7 +18,8 @@ from metadata_log.errors import InvariantViolation
 from metadata_log.ids import NodeId, TopicId
 from metadata_log.image import MetadataImage
 from metadata_log.offsets import Epoch, Offset
-from metadata_log.records import MetadataRecord
+from metadata_log.records import MetadataRecord, NoOpRecord
+from metadata_log.records.levels import NO_OP_LEVEL
 from quorum.api import (
     AllocateProducerIds,
     AlterClientQuotas,
@@ -89,6 +90,7 @@ from quorum.controller.handlers.unregister_broker import handle_unregister_broke
 from quorum.controller.handlers.unregister_controller import handle_unregister_controller
 from quorum.controller.handlers.update_features import handle_update_features
 from quorum.controller.leader_changes import continue_clean_ups, continue_elections, continue_losses
+from quorum.controller.metadata_levels import level_of
 from quorum.controller.result import NOTHING, ControllerResult
 from quorum.controller.token_sweep import continue_token_sweep
 from quorum.controller.turn import Clock, SoftState, Turn
@@ -128,6 +130,7 @@ _HANDLERS: Final[dict[type[Request], Callable[[Any, Turn], ControllerResult]]] =
 }
 
 _NO_ONE: Final = RequestContext()
+_IDLE: Final = ControllerResult(records=(NoOpRecord(),))
 
 
 class ControllerMachine:
@@ -245,12 +248,20 @@ class ControllerMachine:
         if handler is None:
             raise InvariantViolation(f"no handler for {type(request).__name__}")
         result = handler(request, turn)
-        state.observe(result.records, image)
+        state.observe(result.records, image, now_ms)
         return result
 
-    def on_elapsed(self, image: MetadataImage, next_offset: Offset, clock: Clock) -> ControllerResult:
+    def on_control_batch(self, clock: Clock) -> None:
+        """Take note of a batch that Raft has appended by itself: the log was not idle."""
+        if self._state is not None:
+            self._state.rounds.on_append(clock.monotonic_ms)
+
+    def on_elapsed(
+        self, image: MetadataImage, next_offset: Offset, clock: Clock, *, all_committed: bool = True
+    ) -> ControllerResult:
         """Do what is due, a step of it: fence a stale broker, else go on with what was put off.
 
+        An idle controller writes a NoOp instead, if all before `next_offset` is committed (`all_committed`).
         Call it again with the image that its records make for as long as `next_deadline_ms` is not in the future.
         """
         state = self._state
@@ -284,10 +295,12 @@ class ControllerMachine:
             result = ControllerResult(records=tuple(continue_balancing(turn)), is_atomic=False)
         if not result.records:
             result = ControllerResult(records=tuple(continue_token_sweep(turn)), is_atomic=False)
+        if not result.records and state.rounds.take_idle(turn.now_ms, all_committed=all_committed):
+            result = _IDLE if level_of(image) >= NO_OP_LEVEL else NOTHING
         return self._noted(result, turn)
 
     def _noted(self, result: ControllerResult, turn: Turn) -> ControllerResult:
-        turn.state.observe(result.records, turn.image)
+        turn.state.observe(result.records, turn.image, turn.now_ms)
         return result
 
     def next_deadline_ms(self) -> int | None:

@@ -1,4 +1,7 @@
-"""When the active controller looks again at what nobody asks it to: soft state, counted from its activation."""
+"""When the active controller looks again at what nobody asks it to: soft state, counted from its activation.
+
+Decides: when each task is due, and when the controller has been idle for so long that a NoOp is due.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,16 @@ class Due(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class Rounds:
     """The next moment of each."""
 
-    __slots__ = ("_balance_at_ms", "_balance_ms", "_leaderless_at_ms", "_leaderless_ms", "_tokens_at_ms", "_tokens_ms")
+    __slots__ = (
+        "_balance_at_ms",
+        "_balance_ms",
+        "_idle_at_ms",
+        "_idle_ms",
+        "_leaderless_at_ms",
+        "_leaderless_ms",
+        "_tokens_at_ms",
+        "_tokens_ms",
+    )
 
     def __init__(self, config: ControllerConfig, now_ms: int) -> None:
         self._balance_ms = config.leader_imbalance_check_interval_ms
@@ -30,6 +42,23 @@ class Rounds:
         self._leaderless_at_ms = now_ms + self._leaderless_ms
         self._tokens_ms = None if config.tokens is None else config.tokens.expiry_check_interval_ms
         self._tokens_at_ms = None if self._tokens_ms is None else now_ms + self._tokens_ms
+        self._idle_ms = config.max_idle_interval_ms
+        self._idle_at_ms: int | None = None
+        self.on_append(now_ms)
+
+    def on_append(self, now_ms: int) -> None:
+        """Count idleness from now on."""
+        self._idle_at_ms = None if self._idle_ms is None else now_ms + self._idle_ms
+
+    def take_idle(self, now_ms: int, *, all_committed: bool) -> bool:
+        """Return True if nothing was appended for the interval, and everything before is committed.
+
+        While commits are stuck more NoOps would only make the log longer. The next look is an interval away.
+        """
+        if self._idle_at_ms is None or now_ms < self._idle_at_ms:
+            return False
+        self.on_append(now_ms)
+        return all_committed
 
     def take_due(self, now_ms: int) -> Due:
         """What is due; the next round of it is counted from now."""
@@ -46,5 +75,5 @@ class Rounds:
 
     def next_deadline_ms(self) -> int:
         """When something is due."""
-        moments = (self._leaderless_at_ms, self._balance_at_ms, self._tokens_at_ms)
+        moments = (self._leaderless_at_ms, self._balance_at_ms, self._tokens_at_ms, self._idle_at_ms)
         return min(at_ms for at_ms in moments if at_ms is not None)

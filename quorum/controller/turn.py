@@ -6,7 +6,7 @@ through its own methods.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 from typing import Protocol
 
 import msgspec
@@ -68,8 +68,10 @@ class SoftState:
         self._brokers: Brokers | None = None
         self._new_partitions: NewPartitions | None = None
 
-    def observe(self, records: Iterable[MetadataRecord], image: MetadataImage) -> None:
+    def observe(self, records: Collection[MetadataRecord], image: MetadataImage, now_ms: int) -> None:
         """Take note of records that are about to be appended to the log that `image` stands for."""
+        if records:
+            self.rounds.on_append(now_ms)
         self.index.observe(records, image, {*self.departures, *self.clean_ups, *self.losses, *self.unregistrations})
 
     @property

@@ -129,6 +129,7 @@ def make_driver(opened: OpenedReplica, config: NodeConfig, network: PeerNetwork,
         leader_imbalance_check_interval_ms=(
             config.leader_imbalance_check_interval_s * 1000 if config.auto_leader_rebalance_enable else None
         ),
+        max_idle_interval_ms=config.max_idle_interval_ms or None,
         mutation_burst_s=config.quota_window_num * config.quota_window_size_s,
         min_insync_replicas=config.min_insync_replicas,
         settings=config.settings,

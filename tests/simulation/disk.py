@@ -39,6 +39,7 @@ class NodeDisk:
     def write(self, jobs: Sequence[DiskJob]) -> None:
         """See the port."""
         self._node.burn()
+        self._node.cluster.checkers.on_write(self._node, jobs)
         self._jobs += jobs
         if not self._is_busy:
             self._is_busy = True

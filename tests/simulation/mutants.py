@@ -143,6 +143,12 @@ _EXECUTOR: Final = (
         becomes="staged[-1]\n",
     ),
     Mutant(
+        name="a NoOp is written while commits are stuck",
+        module="quorum.controller.periodic_tasks",
+        was="        return all_committed\n",
+        becomes="        return True\n",
+    ),
+    Mutant(
         name="a read is answered below the offset it asks for",
         module="quorum.node.controller.role",
         was="        if is_at_least and call.at_least_offset <= self._executor.image.offset_and_epoch.offset:\n",

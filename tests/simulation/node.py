@@ -197,6 +197,7 @@ class Node:
                 node_id=self.node_id,
                 cluster_id=self.cluster.cluster_id,
                 session_timeout_ms=setup.session_timeout_ms,
+                max_idle_interval_ms=setup.max_idle_interval_ms,
             ),
             RoleConfig(max_batches_in_flight=setup.batches_in_flight),
             registration_of(self.node_id, incarnation, self.endpoints),

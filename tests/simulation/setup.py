@@ -30,6 +30,7 @@ _CHANGES: Final = ("add voter", *VOTER_FAULTS)
 CALM_MS: Final = 400
 """Before the first fault."""
 _FOREIGN: Final = 0xF02_001
+_IDLE: Final = 0x1D_1E
 _STATIC: Final = 0x57A_79B
 """By this no red seed, and none at which the table of planted bugs says that one is caught, has lost its story."""
 
@@ -94,6 +95,8 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Those that ask for all but topics: configs, moves, elections, rights, and so on."""
     patience_ms: int = 3_000
     """How long a client waits for an answer."""
+    max_idle_interval_ms: int | None = 500
+    """After so long without a record an active controller writes a NoOp; None: never."""
 
 
 def story_of(seed: int) -> Setup:
@@ -106,6 +109,7 @@ def story_of(seed: int) -> Setup:
     setup = _with_administrators(setup, random.Random(seed ^ 0xAD_41_157))
     setup = _with_one_plan(setup, random.Random(seed ^ 0xF0C_05))
     setup = _with_static_voters(setup, random.Random(seed ^ _STATIC))
+    setup = _with_idleness(setup, random.Random(seed ^ _IDLE))
     return _with_another_quorum(setup, random.Random(seed ^ _FOREIGN))
 
 
@@ -199,6 +203,11 @@ def _with_waits(setup: Setup, chance: random.Random) -> Setup:
         spare_fetch_wait_ms=chance.choice((0, 2, 5, 5, 80)),
     )
     return msgspec.structs.replace(setup, raft=raft, private_clients=chance.choice((0, 0, min(1, setup.clients - 1))))
+
+
+def _with_idleness(setup: Setup, chance: random.Random) -> Setup:
+    """Controllers are idle for moments only, in most stories: some write NoOps far more often than by default."""
+    return msgspec.structs.replace(setup, max_idle_interval_ms=chance.choice((None, 20, 100, 500, 500)))
 
 
 def _sorted(steps: Iterable[Step]) -> tuple[Step, ...]:

@@ -91,7 +91,7 @@ class ControlledCluster:
     """One active controller, its image and its log."""
 
     def __init__(self, *, level: int = LEVEL, elr: bool = True, config: ControllerConfig | None = None) -> None:
-        self.config = config or ControllerConfig(node_id=1, cluster_id=CLUSTER_ID)
+        self.config = config or ControllerConfig(node_id=1, cluster_id=CLUSTER_ID, max_idle_interval_ms=None)
         self.time = Time()
         self.image = MetadataImage.empty()
         self.log: list[MetadataRecord] = []

@@ -57,6 +57,8 @@ class Cluster:
         """(from, to) pairs between which nothing passes; the sender sees a timeout."""
         self.session_timeout_ms = 1 << 30
         self.max_records_per_sweep = 500
+        self.max_idle_interval_ms: int | None = None
+        """None: nothing is appended unless a test asks for it, so that each byte and effect is the test's own."""
         self.effects = 0
         self.crash_at: int | None = None
         self.promises = Promises(self)

@@ -110,6 +110,7 @@ class Node:
             cluster_id=CLUSTER_ID,
             session_timeout_ms=self.cluster.session_timeout_ms,
             max_records_per_sweep=self.cluster.max_records_per_sweep,
+            max_idle_interval_ms=self.cluster.max_idle_interval_ms,
         )
         incarnation = Uuid(self.node_id.to_bytes(8, "big") + self.boot.to_bytes(8, "big"))
         return ControllerRole(

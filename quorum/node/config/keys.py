@@ -79,6 +79,7 @@ KEYS: Final[Mapping[str, Key]] = {
     "metadata.log.max.snapshot.interval.ms": Key(
         field="max_interval_ms", parse=integer(0, _LARGEST_MS), default=str(3600 * 1000)
     ),
+    "metadata.max.idle.interval.ms": _milliseconds("max_idle_interval_ms", 500, least=0),
     "metadata.max.retention.bytes": Key(
         field="retention_bytes", parse=integer(-1, _LARGEST_MS), default=str(100 << 20)
     ),

@@ -85,6 +85,8 @@ class NodeConfig(msgspec.Struct, frozen=True, kw_only=True):
     raft: RaftConfig
     log: LogConfig
     snapshots: SnapshotConfig
+    max_idle_interval_ms: int
+    """0: an idle controller writes no NoOps."""
     session_timeout_ms: int
     heartbeat_interval_ms: int
     initial_registration_timeout_ms: int

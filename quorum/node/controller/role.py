@@ -124,6 +124,7 @@ class ControllerRole:
         """See `executor.Application`."""
         if self._tail is not None:
             self._tail.on_control_batch(batch)
+            self._machine.on_control_batch(self._executor.clock)
 
     def on_published(self) -> None:
         """See `executor.Application`."""
@@ -320,7 +321,8 @@ class ControllerRole:
         due = self._machine.next_deadline_ms()
         if due is None or due > self._executor.clock.monotonic_ms:
             return
-        result = self._machine.on_elapsed(tail.image, tail.next_offset, self._executor.clock)
+        done = self._executor.high_watermark >= tail.next_offset
+        result = self._machine.on_elapsed(tail.image, tail.next_offset, self._executor.clock, all_committed=done)
         if not self._write(tail, result):
             self.on_lost_leadership()
         elif result.records:

@@ -17,7 +17,15 @@ from quorum.api.error_codes import Error
 from quorum.api.raft_messages import EndQuorumEpochRequest, FetchRequest, Request, VoteRequest, VoteResponse
 from quorum.api.voter_messages import UpgradeKRaftVersionRequest
 from quorum.node.core.checkpoint_jobs import SnapshotGenerated, SnapshotLoaded
-from quorum.node.core.ports import ImagePublished, NodeEvent, OutgoingRequest, Refused, RoleChanged, VotersKnown
+from quorum.node.core.ports import (
+    DiskJob,
+    ImagePublished,
+    NodeEvent,
+    OutgoingRequest,
+    Refused,
+    RoleChanged,
+    VotersKnown,
+)
 from tests.simulation.checkers.broken import Broken
 from tests.simulation.checkers.committed import Committed
 from tests.simulation.checkers.directories import check_plan
@@ -26,6 +34,7 @@ from tests.simulation.checkers.high_watermark import check_high_watermark
 from tests.simulation.checkers.history import History
 from tests.simulation.checkers.image_equality import check_image
 from tests.simulation.checkers.log_matching import LogMatching
+from tests.simulation.checkers.no_ops import check_no_ops
 from tests.simulation.checkers.one_leader import OneLeader
 from tests.simulation.checkers.own_errors import check_failure
 from tests.simulation.checkers.own_ids import check_refusal
@@ -111,6 +120,10 @@ class Checkers:
         check_high_watermark(node, before, after)
         self.voters.on_high_watermark(node)
         self.committed.on_high_watermark(node, after)
+
+    def on_write(self, node: Node, jobs: Sequence[DiskJob]) -> None:
+        """A turn hands its writes to the disk."""
+        check_no_ops(node, jobs)
 
     def on_durable(self, node: Node) -> None:
         """What is durable on a node's disk has changed."""

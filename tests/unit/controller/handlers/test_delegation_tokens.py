@@ -29,7 +29,8 @@ OK = Error.NONE
 
 
 def with_tokens(level: int = 30, **changes: Any) -> ControlledCluster:
-    config = ControllerConfig(node_id=1, cluster_id=CLUSTER_ID, tokens=msgspec.structs.replace(SETTINGS, **changes))
+    tokens = msgspec.structs.replace(SETTINGS, **changes)
+    config = ControllerConfig(node_id=1, cluster_id=CLUSTER_ID, tokens=tokens, max_idle_interval_ms=None)
     return ControlledCluster(level=level, elr=level >= 30, config=config)
 
 

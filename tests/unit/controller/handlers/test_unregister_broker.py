@@ -94,7 +94,7 @@ def test_the_last_in_sync_leaves_the_partition_without_a_leader(cluster: Control
 @pytest.fixture
 def crowded() -> ControlledCluster:
     """Thirty topics with broker 11, two of which a turn may change."""
-    config = ControllerConfig(node_id=1, cluster_id=CLUSTER_ID, max_records_per_sweep=2)
+    config = ControllerConfig(node_id=1, cluster_id=CLUSTER_ID, max_records_per_sweep=2, max_idle_interval_ms=None)
     cluster = ControlledCluster(config=config)
     cluster.start(11, 12)
     for number in range(30):

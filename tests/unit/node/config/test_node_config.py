@@ -40,6 +40,8 @@ def test_defaults_are_kafkas() -> None:
     assert (config.session_timeout_ms, config.heartbeat_interval_ms) == (9000, 2000)
     assert config.log.segment_bytes == 1 << 30
     assert config.delete_topic_delay_ms == 14_400_000
+    assert config.max_idle_interval_ms == 500
+    assert controller(metadata_max_idle_interval_ms="0").max_idle_interval_ms == 0
     assert config.metadata_log_dir == "/data"
     assert config.advertised_listeners == config.listeners
     assert config.controller_listener_names == ("CONTROLLER", "GRPC")
@@ -142,6 +144,8 @@ WRONG = [
     ("broker.heartbeat.interval.ms", "9000", r"must be below broker\.session\.timeout\.ms=9000"),
     ("delete.topic.enable", "yes", r"write true or false"),
     ("num.partitions", "0", r"out of bounds"),
+    ("metadata.max.idle.interval.ms", "-1", r"out of bounds: write a number from 0 to 2147483647"),
+    ("metadata.max.idle.interval.ms", "2147483648", r"out of bounds"),
     ("default.replication.factor", "40000", r"out of bounds"),
     ("authorizer.class.name", "AclAuthorizer", r"only org\.apache\.kafka\.metadata\.authorizer\.StandardAuthorizer"),
     ("super.users", "User:a;bob", r"'bob' is no principal: write Type:name"),
