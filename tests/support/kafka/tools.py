@@ -27,6 +27,7 @@ MAINS: Mapping[str, tuple[str, ...]] = {
     "delegation-tokens": (f"{_TOOLS}.DelegationTokenCommand", "kafka.admin.DelegationTokenCommand"),
     "dump-log": (f"{_TOOLS}.DumpLogSegments", "kafka.tools.DumpLogSegments"),
     "features": (f"{_TOOLS}.FeatureCommand", "kafka.admin.FeatureCommand"),
+    "jmx": (f"{_TOOLS}.JmxTool",),
     "leader-election": (f"{_TOOLS}.LeaderElectionCommand", "kafka.admin.LeaderElectionCommand"),
     "metadata-quorum": (f"{_TOOLS}.MetadataQuorumCommand", "kafka.admin.MetadataQuorumCommand"),
     "metadata-shell": ("org.apache.kafka.shell.MetadataShell",),
