@@ -1,4 +1,4 @@
-"""A stock Kafka broker on three idle controllers of ours: by its own metrics it is up to date."""
+"""A stock Kafka broker on our three idle controllers: by its own metrics it is up to date."""
 
 from __future__ import annotations
 

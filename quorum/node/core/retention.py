@@ -13,8 +13,6 @@ import msgspec
 from metadata_log.offsets import Offset
 from metadata_log.storage.loaded_checkpoint import HeldCheckpoint
 
-RETENTION_BYTES: Final = 100 * 1024 * 1024
-"""Kafka's default for `metadata.max.retention.bytes`."""
 CLEAN_INTERVAL_MS: Final = 60_000
 """Retention is looked at so often, and after each snapshot: Kafka's interval."""
 
@@ -31,23 +29,16 @@ class SnapshotConfig(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     max_interval_ms: int = 3_600_000
     """Or once there is anything new but NoOps, and so much time has passed (`metadata.log.max.snapshot.interval.ms`).
     0: never."""
-    retention_bytes: int = RETENTION_BYTES
+    max_no_op_bytes: int = 25 * 1024 * 1024
+    """Or once NoOps alone have so many bytes, which is every two days of an idle quorum. The log loses its beginning
+    only after a newer snapshot, and a start replays everything after the newest."""
+    retention_bytes: int = 100 * 1024 * 1024
     """Of the log and all snapshots together (`metadata.max.retention.bytes`). One snapshot always stays."""
     retention_ms: int = 7 * 24 * 3_600_000
     """A snapshot whose last record is older goes, where a newer one is there (`metadata.max.retention.ms`)."""
     settle_ms: int = 5_000
     """A node that is behind with it at its start takes none for so long: others wait for the node then, and in a
     cluster that starts anew each controller would write all that it has just read."""
-
-
-def bytes_with_no_ops(config: SnapshotConfig, held: Sequence[HeldCheckpoint]) -> int:
-    """Return how much of the log may follow the newest of `held`, if the NoOps in it are counted, too.
-
-    An idle quorum needs no snapshot. But the log loses its beginning only after a new one, and a start replays all
-    that follows the newest. A quarter of the retention is two days of NoOps by Kafka's defaults.
-    """
-    most = config.retention_bytes if config.retention_bytes >= 0 else RETENTION_BYTES
-    return max(bytes_between(config, held), most // 4)
 
 
 def bytes_between(config: SnapshotConfig, held: Sequence[HeldCheckpoint]) -> int:

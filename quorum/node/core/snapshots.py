@@ -52,7 +52,6 @@ from quorum.node.core.retention import (
     CLEAN_INTERVAL_MS,
     SnapshotConfig,
     bytes_between,
-    bytes_with_no_ops,
     choose_start,
 )
 from quorum.raft.config import Snapshot
@@ -136,10 +135,8 @@ class Snapshots:
     @property
     def _is_large(self) -> bool:
         """Return True if so much was replayed since the newest that the next is due."""
-        changed = self._bytes_since - self._no_op_bytes
-        return changed >= bytes_between(self._config, self.held) or (
-            self._bytes_since >= bytes_with_no_ops(self._config, self.held)
-        )
+        config, changed = self._config, self._bytes_since - self._no_op_bytes
+        return changed >= bytes_between(config, self.held) or self._no_op_bytes >= config.max_no_op_bytes
 
     def next_deadline_ms(self, *, must_hurry: bool) -> int | None:
         """When `step` has something to do; in the past when it has now."""

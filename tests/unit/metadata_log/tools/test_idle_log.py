@@ -1,4 +1,4 @@
-"""The log of an idle quorum of ours through the tools: NoOps are no gap, no event, no change and no difference."""
+"""Our idle quorum's log through the tools: NoOps are no gap, no event, no change and no difference."""
 
 from __future__ import annotations
 
