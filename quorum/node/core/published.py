@@ -17,6 +17,7 @@ from metadata_log.image import ImageChanges, MetadataImage, changes_between
 from metadata_log.image.newer_release import check_known_levels
 from metadata_log.image.replayer import Replayer
 from metadata_log.offsets import Offset
+from metadata_log.storage.no_ops import is_no_op
 from quorum.node.core.ports import ImagePublished
 
 READ_BYTES = 1 << 20
@@ -128,7 +129,8 @@ class Published:
 
     def _replay_batch(self) -> int:
         header = check_batch(self._buffer, self._position)
-        values = [] if header.is_control else batch_values(self._buffer, header, self._position)
+        is_empty = header.is_control or is_no_op(self._buffer, self._position, header)
+        values = [] if is_empty else batch_values(self._buffer, header, self._position)
         if header.next_offset > self.replayer.end.offset:
             before = self.replayer.image.features
             self.replayer = self.replayer.on_batch(header, values)
