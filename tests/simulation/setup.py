@@ -30,9 +30,9 @@ _CHANGES: Final = ("add voter", *VOTER_FAULTS)
 CALM_MS: Final = 400
 """Before the first fault."""
 _FOREIGN: Final = 0xF02_001
-_IDLE: Final = 0x1D_1E
+_IDLE: Final = 0x1D1_FAC0
 _STATIC: Final = 0x57A_79B
-"""By this no red seed, and none at which the table of planted bugs says that one is caught, has lost its story."""
+"""By these two no red seed, and none at which the table of planted bugs says that one is caught, has lost its story."""
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -95,7 +95,7 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Those that ask for all but topics: configs, moves, elections, rights, and so on."""
     patience_ms: int = 3_000
     """How long a client waits for an answer."""
-    max_idle_interval_ms: int | None = 500
+    max_idle_interval_ms: int | None = None
     """After so long without a record an active controller writes a NoOp; None: never."""
 
 
@@ -206,8 +206,10 @@ def _with_waits(setup: Setup, chance: random.Random) -> Setup:
 
 
 def _with_idleness(setup: Setup, chance: random.Random) -> Setup:
-    """Controllers are idle for moments only, in most stories: some write NoOps far more often than by default."""
-    return msgspec.structs.replace(setup, max_idle_interval_ms=chance.choice((None, 20, 100, 500, 500)))
+    """In one story in five an idle controller writes NoOps, most of them far more often than by default."""
+    if chance.randrange(5):
+        return setup
+    return msgspec.structs.replace(setup, max_idle_interval_ms=chance.choice((20, 100, 500)))
 
 
 def _sorted(steps: Iterable[Step]) -> tuple[Step, ...]:
