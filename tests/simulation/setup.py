@@ -206,7 +206,7 @@ def _with_waits(setup: Setup, chance: random.Random) -> Setup:
 
 
 def _with_idleness(setup: Setup, chance: random.Random) -> Setup:
-    """In one story in five an idle controller writes NoOps, most of them far more often than by default."""
+    """Let idle controllers write NoOps in one story in five, mostly far more often than by default."""
     if chance.randrange(5):
         return setup
     return msgspec.structs.replace(setup, max_idle_interval_ms=chance.choice((20, 100, 500)))
