@@ -45,8 +45,7 @@ from quorum.raft.deadlines import earliest
 
 
 class RoleConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """Bounds: of one batch, of those on their way at once, and of the answers that may wait at once; and how long one
-    waits that names no deadline."""
+    """Bounds of a batch, of batches in flight and of waiting answers; and the wait of an answer without a deadline."""
 
     max_batches_in_flight: int = 1
     """While as many are appended and not committed, requests gather for the next: under load a few large batches, for
@@ -321,16 +320,15 @@ class ControllerRole:
         due = self._machine.next_deadline_ms()
         if due is None or due > self._executor.clock.monotonic_ms:
             return
-        done = self._executor.high_watermark >= tail.next_offset
-        result = self._machine.on_elapsed(tail.image, tail.next_offset, self._executor.clock, all_committed=done)
+        clock, done = self._executor.clock, self._executor.high_watermark >= tail.next_offset
+        result = self._machine.on_elapsed(tail.image, tail.next_offset, clock, all_committed=done)
         if not self._write(tail, result):
             self.on_lost_leadership()
         elif result.records:
             self._executor.changes.add_own(result.records, Offset(tail.next_offset - 1))
 
     def _may_append(self, tail: Tail) -> bool:
-        """Whether what is staged may go now; if not, it does in the turn in which the high watermark moves, or in which
-        a handover of the leadership has come to nothing."""
+        """Return True if the staged records may go now; else they go once the watermark moves, or a handover fails."""
         return (
             not self._executor.machine.is_handing_over
             and tail.in_flight(self._executor.high_watermark) < self._config.max_batches_in_flight

@@ -22,8 +22,8 @@ _ROWS: Final = (
 
 
 def test_a_long_cell_is_wrapped_in_its_column() -> None:
-    assert table_lines(_COLUMNS, _ROWS, 70) == [
-        "node  path      fault                                            epoch",
+    assert table_lines(_COLUMNS, _ROWS, width=70) == [
+        "Node  Path      Fault                                            Epoch",
         "   1  a/node-1  the log ends at offset 104, but a file beside        7",
         "                it proves that it reached 107 and that all was",
         "                committed",
@@ -32,22 +32,22 @@ def test_a_long_cell_is_wrapped_in_its_column() -> None:
 
 
 def test_columns_without_room_go_below_their_row() -> None:
-    assert table_lines(_COLUMNS, _ROWS, 40) == [
-        "node  path",
+    assert table_lines(_COLUMNS, _ROWS, width=40) == [
+        "Node  Path",
         "   1  a/node-1",
-        "      fault: the log ends at offset 104,",
+        "      Fault: the log ends at offset 104,",
         "        but a file beside it proves that",
         "        it reached 107 and that all was",
         "        committed",
-        "      epoch: 7",
+        "      Epoch: 7",
         "   2  a/node-2",
-        "      epoch: 7",
+        "      Epoch: 7",
     ]
 
 
 def test_a_table_with_room_is_one_line_a_row() -> None:
-    assert table_lines(_COLUMNS, _ROWS, 400) == table_lines(_COLUMNS, _ROWS)
-    assert [len(line.splitlines()) for line in table_lines(_COLUMNS, _ROWS, 400)] == [1, 1, 1]
+    assert table_lines(_COLUMNS, _ROWS, width=400) == table_lines(_COLUMNS, _ROWS)
+    assert [len(line.splitlines()) for line in table_lines(_COLUMNS, _ROWS, width=400)] == [1, 1, 1]
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,12 @@ def test_no_word_is_lost_or_cut_at_any_width(cells: list[list[object]], width: i
     names = ("w", "x", "y", "z")
     lines = table_lines(names, [dict(zip(names, row, strict=True)) for row in cells], width=width)
     words = sorted(word for row in cells for cell in row if cell is not None for word in str(cell).split())
-    shown = sorted(word for line in lines[1:] for word in line.split() if word not in ("-", *(f"{n}:" for n in names)))
+    shown = sorted(
+        word
+        for line in lines[1:]
+        for word in line.split()
+        if word not in ("-", *(f"{name.upper()}:" for name in names))
+    )
     assert shown == words
     longest = max(map(len, words), default=0)
     assert all(len(line) <= max(width, longest + len("        z: ")) for line in lines)
