@@ -21,11 +21,14 @@ HEARD_MS: Final = 10_000
 def health_of(found: QuorumStatus, *, every_voter: bool) -> dict[str, object]:
     """Return the verdict as fields: `healthy`, `problem` (None: healthy), and what it rests on; None: not known.
 
+    `healthy` is not known of every voter where the leader does not answer here, as a Java controller.
+
     `every_voter`: a voter that does not follow is a problem, also beside a majority.
     """
     following = _following(found) if found.is_from_leader else None
+    problem = _problem(found, following, every_voter=every_voter)
     return {
-        "healthy": (problem := _problem(found, following, every_voter=every_voter)) is None,
+        "healthy": None if problem is not None and _is_unknown(found) else problem is None,
         "problem": problem,
         "leader_id": found.leader_id if found.is_led else None,
         "leader_epoch": found.leader_epoch,
@@ -39,7 +42,7 @@ def health_of(found: QuorumStatus, *, every_voter: bool) -> dict[str, object]:
 def line_of(found: QuorumStatus, verdict: dict[str, object]) -> str:
     """Return the verdict as one line."""
     if verdict["problem"] is not None:
-        return f"Not healthy: {verdict['problem']}"
+        return f"{'Unknown' if verdict['healthy'] is None else 'Not healthy'}: {verdict['problem']}"
     leads = f"Healthy: node {found.leader_id} leads epoch {found.leader_epoch}"
     if not found.is_from_leader:
         return f"{leads}, which node {found.answered_by} follows; the leader itself does not answer here."
@@ -48,11 +51,16 @@ def line_of(found: QuorumStatus, verdict: dict[str, object]) -> str:
     return f"{leads}; {verdict['voters_following']} of {verdict['voters']} voters follow{behind}."
 
 
+def _is_unknown(found: QuorumStatus) -> bool:
+    return found.is_led and not found.is_from_leader
+
+
 def _problem(found: QuorumStatus, following: list[ReplicaStatus] | None, *, every_voter: bool) -> str | None:
     if (problem := problem_of(found)) is not None:
         return problem
     if following is None:
-        return "the leader does not answer here, and it alone knows of every voter." if every_voter else None
+        alone = f"the leader, node {found.leader_id}, does not answer here, and it alone knows of every voter."
+        return alone if every_voter else None
     silent = [each for each in found.voters if each not in following]
     names = ", ".join(str(each.replica.node_id) for each in silent)
     if len(following) < majority_of(len(found.voters)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from metadata_log.ids import METADATA_TOPIC_ID, ZERO_DIRECTORY_ID, id_text
@@ -50,11 +50,11 @@ def lines_of(found: QuorumStatus, parts: Parts) -> list[str]:
     problem = problem_of(found)
     lines = [] if problem is None else [problem[:1].upper() + problem[1:], ""]
     if parts.status:
-        lines += object_lines(_known_or_not(found, {**status_of(found), **_members(found)}))
+        lines += object_lines(_known_or_not({**status_of(found), **_members(found)}))
     if parts.status and parts.replication:
         lines.append("")
     if parts.replication:
-        rows = [_known_or_not(found, row) for row in replication_of(found)]
+        rows = [_known_or_not(row) for row in replication_of(found)]
         lines += table_lines(REPLICATION_COLUMNS, rows)
     if problem is not None:
         return lines
@@ -66,9 +66,7 @@ def lines_of(found: QuorumStatus, parts: Parts) -> list[str]:
     return lines
 
 
-def _known_or_not(found: QuorumStatus, fields: dict[str, object]) -> dict[str, object]:
-    if found.is_from_leader:
-        return fields
+def _known_or_not(fields: dict[str, object]) -> dict[str, object]:
     return {key: "unknown" if value is None else value for key, value in fields.items()}
 
 
@@ -101,8 +99,11 @@ def _ended(found: QuorumStatus) -> str:
 
 
 def status_of(found: QuorumStatus) -> dict[str, object]:
-    """The summary, in the words of kafka-metadata-quorum."""
-    lags = [lag for voter in found.voters if (lag := _lag(found, voter)) is not None]
+    """Return the summary, by the names that kafka-metadata-quorum prints; None: not known.
+
+    A voter that has not fetched from this leader may lack any number of records.
+    """
+    lags = [_lag(found, voter) for voter in found.voters]
     behind = [_behind_ms(found, voter) for voter in found.voters] if found.is_from_leader else []
     return {
         "cluster_id": found.cluster_id,
@@ -110,10 +111,12 @@ def status_of(found: QuorumStatus) -> dict[str, object]:
         "leader_id": found.leader_id,
         "leader_epoch": found.leader_epoch,
         "high_watermark": found.high_watermark,
-        "max_follower_lag": max(lags, default=None),
-        "max_follower_lag_time_ms": max((value for value in behind if value is not None), default=None),
+        "max_follower_lag": _most(lags),
+        "max_follower_lag_time_ms": _most(behind),
         "current_voters": [_member(found, voter) for voter in _by_id(found.voters)],
-        "current_observers": [_member(found, observer) for observer in _by_id(found.observers)],
+        "current_observers": (
+            [_member(found, observer) for observer in _by_id(found.observers)] if found.is_from_leader else None
+        ),
     }
 
 
@@ -127,11 +130,17 @@ def replication_of(found: QuorumStatus) -> list[dict[str, object]]:
     return rows + [_row(found, each, "Observer") for each in _by_id(found.observers)]
 
 
+def _most(values: Sequence[int | None]) -> int | None:
+    known = [value for value in values if value is not None]
+    return max(known) if known and len(known) == len(values) else None
+
+
 def _status_of_voter(found: QuorumStatus, node_id: int) -> str | None:
+    if not (found.is_led or found.is_from_leader):
+        return None
     if node_id == found.leader_id:
         return "Leader"
-    knows = found.is_from_leader or (node_id == found.answered_by and found.leader_id >= 0)
-    return "Follower" if knows else None
+    return "Follower" if found.is_from_leader or node_id == found.answered_by else None
 
 
 def _members(found: QuorumStatus) -> dict[str, object]:
@@ -144,7 +153,7 @@ def _members(found: QuorumStatus) -> dict[str, object]:
             else ""
         ),
         "current_voters": _written(found, found.voters),
-        "current_observers": _written(found, found.observers),
+        "current_observers": _written(found, found.observers) or ("-" if found.is_from_leader else None),
     }
 
 

@@ -34,7 +34,7 @@ def test_a_quorum_grows_loses_its_leader_and_gets_a_new_disk(tmp_path: Path) -> 
         status, out, err = controllers.quorum("add-controller", "--controller-id", "2", "--timeout", "3")
         assert (status, "knows no observer 2" in err) == (1, True), out + err
         controllers.start(2, 3, 4)
-        wait_until("observers", lambda: len(controllers.describe().get("current_observers", [])) == 3, timeout_s=60)
+        wait_until("observers", lambda: len(controllers.describe().get("current_observers") or []) == 3, timeout_s=60)
         config = str(controllers.nodes[2].config_file)
 
         def would_be_added() -> bool:

@@ -136,9 +136,11 @@ def test_static_voters_are_written_as_their_key_has_them() -> None:
 def test_without_the_leader_nothing_is_made_up() -> None:
     status = status_of(_status(answered_by=1, known=False))
     assert (status["max_follower_lag"], status["max_follower_lag_time_ms"]) == (None, None)
+    assert status["current_observers"] is None
     for row in replication_of(_status(answered_by=1, known=False)):
         assert (row["log_end_offset"], row["lag"], row["last_fetch_timestamp_ms"]) == (None, None, None)
-    rows = replication_of(_status(answered_by=1, known=False))
+    heard = msgspec.structs.replace(_status(answered_by=1, known=False), heard_age_ms=400)
+    rows = replication_of(heard)
     assert [(row["node_id"], row["status"]) for row in rows] == [(2, "Leader"), (1, "Follower"), (3, None)]
 
 
@@ -161,6 +163,16 @@ def test_a_leader_that_does_not_answer_is_no_leader() -> None:
     )
     assert "LeaderId:             2 (does not answer)" in lines
     assert "MaxFollowerLag:       unknown" in lines
+    assert [row["status"] for row in replication_of(found)] == [None, None, None]
+
+
+def test_a_voter_that_never_fetched_is_not_called_up_to_date() -> None:
+    found = _status(answered_by=2)
+    found = msgspec.structs.replace(found, voters=(*found.voters[:2], _replica(3, -1, -1)))
+    assert (status_of(found)["max_follower_lag"], status_of(found)["max_follower_lag_time_ms"]) == (None, None)
+    lines = lines_of(found, Parts(status=True, replication=True))
+    assert "MaxFollowerLag:       unknown" in lines
+    assert lines[-2].split() == ["3", id_text(_directory(3)), *["unknown"] * 4, "Follower"]
 
 
 def test_a_leader_that_hears_of_no_majority_is_none() -> None:
