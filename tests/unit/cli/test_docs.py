@@ -13,7 +13,7 @@ from quorum.cli.main import COMMANDS, run
 
 DOCS = Path(__file__).parents[3] / "docs"
 PAGES = (DOCS / "toolkit.md", DOCS / "broken-quorum.md")
-NOT_KINDS = {"schema_version", "node_id", "leader_change", "kraft_voters"}
+NOT_KINDS = {"schema_version", "node_id", "leader_change", "kraft_voters", "not_judged"}
 
 
 def commands(page: Path) -> list[str]:
