@@ -15,13 +15,15 @@ import msgspec
 import typer
 
 from quorum.cli.errors import say, wrong_use
-from quorum.cli.output import Output, OutputFormat, plain_lines, show_json, terminal_console
+from quorum.cli.output import Output, OutputFormat, plain_lines, show_json, terminal_console, with_times
 
 if TYPE_CHECKING:
     from metadata_log.analysis import Verdict
 
 EPILOG: Final = "Example:  kraft analyze exports/ --report verdict.html"
 _REMIND_S: Final = 10.0
+_TIMES: Final = ("first_ms", "last_ms", "at_ms")
+"""Keys of times in a verdict."""
 
 
 def run(
@@ -56,7 +58,8 @@ def run(
             f"the Python package {error.name} is not installed: pip install 'kraft-quorum[analysis]'"
         ) from error
     if output is OutputFormat.JSON:
-        show_json({"verdict": verdict.sentence, "not_judged": NOT_JUDGED, **msgspec.to_builtins(verdict)})
+        fields = with_times(msgspec.to_builtins(verdict), *_TIMES)
+        show_json({"verdict": verdict.sentence, "not_judged": NOT_JUDGED, **fields})
     else:
         _show(verdict)
         if report is not None:

@@ -141,13 +141,22 @@ def document(fields: Mapping[str, object]) -> dict[str, object]:
 
 
 def with_times(fields: Mapping[str, object], *keys: str) -> dict[str, object]:
-    """Return the fields; behind each of these, which end in `_ms`, its time in ISO 8601 under the key without that."""
+    """Return the fields; behind each of these, which end in `_ms`, its time in ISO 8601 under the key without that.
+
+    The same goes for objects below them.
+    """
     shown: dict[str, object] = {}
     for key, value in fields.items():
-        shown[key] = value
+        shown[key] = _with_times_below(value, keys)
         if key in keys:
             shown[key.removesuffix("_ms")] = time_text(value) if isinstance(value, int) and value >= 0 else None
     return shown
+
+
+def _with_times_below(value: object, keys: tuple[str, ...]) -> object:
+    if isinstance(value, dict):
+        return with_times(value, *keys)
+    return [_with_times_below(each, keys) for each in value] if isinstance(value, list | tuple) else value
 
 
 def show_json(fields: Mapping[str, object]) -> None:

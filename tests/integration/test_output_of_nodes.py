@@ -14,6 +14,7 @@ from tests.support.command_json import document
 from tests.support.output_page import commands_with, described
 
 BOOTSTRAP: Final = " --bootstrap-controller ALL"
+# --unsafe: a leader that was elected just now does not know yet who is live
 LINES: Final = {
     "kraft topics create": "topics create --topic made" + BOOTSTRAP,
     "kraft topics list": "topics list" + BOOTSTRAP,
@@ -25,7 +26,7 @@ LINES: Final = {
     "kraft quorum describe": "quorum describe" + BOOTSTRAP,
     "kraft quorum health": "quorum health" + BOOTSTRAP,
     "kraft quorum transfer": "quorum transfer" + BOOTSTRAP,
-    "kraft quorum remove-controller": "quorum remove-controller --controller-id 3 --dry-run" + BOOTSTRAP,
+    "kraft quorum remove-controller": "quorum remove-controller --controller-id 3 --dry-run --unsafe" + BOOTSTRAP,
     "kraft agent describe": "agent describe --agent AGENT",
     "kraft agent verify": "agent verify --agent AGENT",
 }

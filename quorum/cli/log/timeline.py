@@ -20,7 +20,7 @@ from quorum.cli.tables import table_lines
 if TYPE_CHECKING:
     from metadata_log.storage.segment import LocatedBatch
     from metadata_log.tools.read.history import LogHistory, State
-    from metadata_log.tools.timeline import Event, Timeline
+    from metadata_log.tools.timeline import Timeline
 
 _SUFFIXES: Final = (".svg", ".html", ".png")
 EPILOG: Final = (
@@ -69,7 +69,7 @@ def run(
         show_json(_as_data(found))
     elif output is RowFormat.JSONL:
         for event in found.events:
-            show_json_line(_event(event))
+            show_json_line(with_times(msgspec.to_builtins(event), "time_ms"))
     else:
         rows = [
             {**msgspec.to_builtins(event), "time": time_text(event.time_ms), "what": event.text}
@@ -83,15 +83,10 @@ def run(
 
 def _as_data(timeline: Timeline) -> dict[str, object]:
     """Return the timeline as data, with `not_shown` only where a later release has written something."""
-    data = with_times(msgspec.to_builtins(timeline), "start_ms", "end_ms")
-    data["events"] = list(map(_event, timeline.events))
+    data = with_times(msgspec.to_builtins(timeline), "start_ms", "end_ms", "time_ms")
     if data.pop("newer", None) is not None:
         data["not_shown"] = timeline.not_shown
     return data
-
-
-def _event(event: Event) -> dict[str, object]:
-    return with_times(msgspec.to_builtins(event), "time_ms")
 
 
 def _timelines(paths: list[Path], gap_ms: int) -> tuple[list[Timeline], list[str], bool]:

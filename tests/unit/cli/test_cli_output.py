@@ -65,6 +65,7 @@ def test_kafkas_heading_goes_before_the_key() -> None:
 
 
 def test_a_time_is_behind_its_milliseconds() -> None:
+    assert with_times({"all": [{"at_ms": 0}]}, "at_ms") == {"all": [{"at_ms": 0, "at": "1970-01-01T00:00:00.000Z"}]}
     fields = {"at_ms": 1_700_000_000_123, "delay_ms": 5, "never_ms": -1, "unknown_ms": None}
     assert list(with_times(fields, "at_ms", "never_ms", "unknown_ms").items()) == [
         ("at_ms", 1_700_000_000_123),
