@@ -34,7 +34,7 @@ from tests.simulation.checkers.high_watermark import check_high_watermark
 from tests.simulation.checkers.history import History
 from tests.simulation.checkers.image_equality import check_image
 from tests.simulation.checkers.log_matching import LogMatching
-from tests.simulation.checkers.no_ops import check_no_ops
+from tests.simulation.checkers.no_ops import NoOps
 from tests.simulation.checkers.one_leader import OneLeader
 from tests.simulation.checkers.own_errors import check_failure
 from tests.simulation.checkers.own_ids import check_refusal
@@ -70,6 +70,7 @@ class Checkers:
         self.history = History()
         self.voters = VoterRules(cluster)
         self.removals = Removals()
+        self.no_ops = NoOps()
 
     def on_event(self, node: Node, event: NodeEvent) -> None:
         """A process tells its watcher."""
@@ -123,7 +124,7 @@ class Checkers:
 
     def on_write(self, node: Node, jobs: Sequence[DiskJob]) -> None:
         """A turn hands its writes to the disk."""
-        check_no_ops(node, jobs)
+        self.no_ops.on_write(node, jobs)
 
     def on_durable(self, node: Node) -> None:
         """What is durable on a node's disk has changed."""

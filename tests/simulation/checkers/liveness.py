@@ -5,10 +5,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from metadata_log.offsets import Offset
 from tests.simulation.checkers.broken import Broken
 from tests.simulation.checkers.directories import missing_directories
-from tests.simulation.checkers.no_ops import end_without_no_ops
 
 if TYPE_CHECKING:
     from tests.simulation.cluster import Cluster
@@ -34,8 +32,8 @@ def unrest(cluster: Cluster) -> str | None:
         for boot, request in cluster.asked_by_operators[node.node_id].values():
             if node.is_up and boot == node.boot:
                 return f"node {node.node_id} has not answered {request}"
-    executor = cluster.active.executor
-    end = end_without_no_ops(executor.log, executor.epoch_start_offset or Offset(0))
+    machine = cluster.active.executor.machine
+    end = cluster.checkers.no_ops.end_without(machine.epoch, machine.log_end_offset)
     faults = (_unrest_of(node, end) for node in cluster.nodes if not node.is_lost)
     return next((fault for fault in faults if fault is not None), None) or _unrest_of_agents(cluster)
 

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from metadata_log.format.batch import parse_header
-from metadata_log.offsets import Offset
-from metadata_log.storage.file_log import FileLog
+from metadata_log.offsets import Epoch, Offset
 from metadata_log.storage.no_ops import is_no_op
 from metadata_log.storage.write_ops import Append
 from quorum.node.core.ports import DiskJob, LogWrite
@@ -17,31 +16,36 @@ if TYPE_CHECKING:
     from tests.simulation.node import Node
 
 
-def check_no_ops(node: Node, jobs: Sequence[DiskJob]) -> None:
-    """A turn hands its writes to the disk. Its own NoOp follows nothing that is not committed yet."""
-    machine = node.executor.machine
-    if not machine.is_leader:
-        return
-    for job in jobs:
-        for step in job.op.steps if isinstance(job, LogWrite) else ():
-            if not isinstance(step, Append):
-                continue
-            header = parse_header(step.data, 0)
-            if not is_no_op(step.data, 0, header) or header.partition_leader_epoch != machine.epoch:
-                continue
-            node.world.note("an idle leader writes a NoOp")
-            if machine.high_watermark < header.base_offset:
-                raise Broken(
-                    "no_ops",
-                    f"leader {node.node_id} appends a NoOp at {header.base_offset}, "
-                    f"and only what is before {machine.high_watermark} is committed",
-                )
+class NoOps:
+    """One story's."""
 
+    def __init__(self) -> None:
+        self._written: set[tuple[Epoch, Offset]] = set()
 
-def end_without_no_ops(log: FileLog, begin: Offset) -> Offset:
-    """Return the end of the last batch from `begin` on that is no NoOp; else `begin`, or where the log begins."""
-    end = begin = max(begin, log.start_offset)
-    for header, data in log.iter_from(begin):
-        if not is_no_op(data, 0, header):
-            end = header.next_offset
-    return end
+    def on_write(self, node: Node, jobs: Sequence[DiskJob]) -> None:
+        """A turn hands its writes to the disk. Its own NoOp follows nothing that is not committed yet."""
+        if not node.executor.machine.is_leader:
+            return
+        for job in jobs:
+            for step in job.op.steps if isinstance(job, LogWrite) else ():
+                if isinstance(step, Append):
+                    self._on_append(node, step.data)
+
+    def _on_append(self, node: Node, data: bytes) -> None:
+        machine, header = node.executor.machine, parse_header(data, 0)
+        if not is_no_op(data, 0, header) or header.partition_leader_epoch != machine.epoch:
+            return
+        node.world.note("an idle leader writes a NoOp")
+        self._written.add((machine.epoch, header.base_offset))
+        if machine.high_watermark < header.base_offset:
+            raise Broken(
+                "no_ops",
+                f"leader {node.node_id} appends a NoOp at {header.base_offset}, "
+                f"and only what is before {machine.high_watermark} is committed",
+            )
+
+    def end_without(self, epoch: Epoch, end: Offset) -> Offset:
+        """Return where a leader's log ends without the NoOps of its epoch at its end."""
+        while (epoch, end - 1) in self._written:
+            end = Offset(end - 1)
+        return end
