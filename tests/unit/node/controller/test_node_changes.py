@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from metadata_log.ids import DirectoryId, NodeId, ReplicaKey, TopicId
+from metadata_log.offsets import Epoch, Offset
+from metadata_log.records import RemoveTopicRecord
 from quorum.api import CreateTopics, RegisterBroker
-from quorum.api.calls import ClientAnswer
+from quorum.api.calls import NO_CALLER, ClientAnswer, ClientCall, PeerCall, PeerResponse
 from quorum.api.error_codes import Error
-from quorum.node.core.ports import MetadataChanged
+from quorum.api.voter_messages import AddRaftVoterRequest, AddRaftVoterResponse
+from quorum.node.core.changes import MOST_PENDING, Changes
+from quorum.node.core.ports import MetadataChanged, NodeEvent, PeerRequested
 from tests.support.node_cluster import Cluster
 from tests.support.node_requests import create_request
 from tests.support.simulated_node import Node
+
+VOTER = ReplicaKey(node_id=NodeId(4), directory_id=DirectoryId(bytes(15) + b"\4"))
 
 
 def _changes(node: Node, *requests: type) -> list[MetadataChanged]:
@@ -71,3 +78,48 @@ def test_a_leader_that_is_deposed_says_of_what_it_appended_that_it_does_not_know
     assert [each.request for each in _changes(leader, CreateTopics) if not each.is_committed] == [found.request]
     active = cluster.elect()
     assert [each.request for each in _changes(active, CreateTopics) if each.is_committed] == [create_request("users")]
+
+
+def _voter_change(changes: Changes, error: Error, offset: int) -> list[PeerResponse]:
+    """Ask to add a voter, and answer with this error and offset; return the answers that left."""
+    answers: list[PeerResponse] = []
+    request = AddRaftVoterRequest(voter=VOTER, endpoints=())
+    call = PeerCall(request=request, cluster_id=None)
+    respond = changes.watch(PeerRequested(request_id=1, call=call, respond=answers.append))
+    respond(AddRaftVoterResponse(error=error, leader_epoch=Epoch(1), voters_offset=Offset(offset)))
+    return answers
+
+
+def test_a_change_of_voters_is_reported_when_it_is_committed_and_not_when_it_was_refused() -> None:
+    told: list[NodeEvent] = []
+    changes = Changes(told.append)
+    changes.on_committed(Offset(5))
+    assert len(_voter_change(changes, Error.NONE, 4)) == 1
+    assert len(_voter_change(changes, Error.NONE, 7)) == 1
+    assert len(_voter_change(changes, Error.DUPLICATE_VOTER, -1)) == 1
+    assert [_outcome(event) for event in told] == [(4, True)]
+    changes.on_committed(Offset(8))
+    assert [_outcome(event) for event in told] == [(4, True), (7, True)]
+
+
+def test_a_change_of_voters_whose_asker_was_not_told_the_outcome_says_so() -> None:
+    told: list[NodeEvent] = []
+    changes = Changes(told.append)
+    _voter_change(changes, Error.REQUEST_TIMED_OUT, 7)
+    changes.on_committed(Offset(8))
+    assert [_outcome(event) for event in told] == [(7, False)]
+
+
+def test_what_waits_is_bounded() -> None:
+    told: list[NodeEvent] = []
+    changes = Changes(told.append)
+    call = ClientCall(request=create_request("t"), context=NO_CALLER, respond=lambda answer: None)
+    records = (RemoveTopicRecord(topic_id=TopicId(bytes(15) + b"\7")),)
+    for offset in range(MOST_PENDING + 2):
+        changes.add(call, None, records, Offset(offset))
+    assert [_outcome(event) for event in told] == [(0, False), (1, False)]
+
+
+def _outcome(event: NodeEvent) -> tuple[int, bool]:
+    assert isinstance(event, MetadataChanged)
+    return event.offset, event.is_committed
