@@ -10,7 +10,7 @@ from typing import Final
 
 from metadata_log.errors import InvariantViolation
 from metadata_log.records import LATEST_PRODUCTION, FeatureLevelRecord, MetadataRecord, decode_versioned, write_version
-from metadata_log.records.levels import FEATURE_NAME, level_name
+from metadata_log.records.levels import FEATURE_NAME, ZK_MIGRATION_LEVEL, level_name
 from metadata_log.tools.findings.sink import FindingSink
 from metadata_log.tools.rules.place import Place
 
@@ -35,6 +35,16 @@ class LevelRules:
     def level(self) -> int:
         """The finalised metadata.version after the last record taken; 0 where none is known."""
         return self._level or 0
+
+    @property
+    def is_older(self) -> bool:
+        """Return True if no level is finalised, as before Kafka 3.3."""
+        return self._level is None and not self.is_newer
+
+    @property
+    def is_of_3_3(self) -> bool:
+        """Return True if controllers of Kafka 3.3 or before may be at work: those of 3.4 on know higher levels."""
+        return self.is_older or 0 < self.level < ZK_MIGRATION_LEVEL
 
     def start(self, level: int | None, where: str) -> None:
         """Go on from this level, which is found at `where`; None: from none."""

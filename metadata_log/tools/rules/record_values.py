@@ -6,7 +6,7 @@ them), nor how records are replayed.
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Iterable
 from typing import Final
 
 from metadata_log.image import ClusterImage, MetadataImage, ResourceType
@@ -22,6 +22,7 @@ from metadata_log.records import (
     RegisterBrokerRecord,
     RegisterControllerRecord,
     RemoveAccessControlEntryRecord,
+    TopicRecord,
     UnfenceBrokerRecord,
     UnregisterBrokerRecord,
     UserScramCredentialRecord,
@@ -55,6 +56,7 @@ class RecordValues:
         self._topics = topics
         self._acls = AclRules()
         self._before = RecordsBefore()
+        self._is_older, self._created = False, frozenset[str]()
         self._producer_ids_end: int | None = None
         self.gone = GoneConfigs()
         self.loose: dict[str, tuple[int, int]] = {}
@@ -68,6 +70,16 @@ class RecordValues:
     def contradicted(self, record: MetadataRecord) -> str:
         """Which earlier record one that cannot be replayed contradicts, as the end of a sentence; empty: not known."""
         return self._before.contradicted(record)
+
+    def begin_batch(self, records: Iterable[MetadataRecord], *, is_older: bool) -> None:
+        """Begin a batch. `records`: its own where a controller up to Kafka 3.3 may have written it, else none.
+
+        These write a new topic's configs before the topic. `is_older`: no metadata.version is finalised, as before
+        Kafka 3.3, whose brokers' epochs are not their records' offsets.
+        """
+        self.gone.begin_batch()
+        self._is_older = is_older
+        self._created = frozenset(record.name for record in records if isinstance(record, TopicRecord))
 
     def begin(self) -> None:
         """A metadata transaction begins."""
@@ -90,7 +102,8 @@ class RecordValues:
         """Judge a record after the `topics`, by name, and the `cluster` before its batch, at a metadata.version."""
         if isinstance(record, ConfigRecord):
             self.gone.on_config(record)
-            fault = config_fault(record, topics)
+            of_new = record.resource_type == ResourceType.TOPIC and record.resource_name in self._created
+            fault = None if of_new else config_fault(record, topics)
             if fault is not None and place.offsets_are_own and record.resource_type == ResourceType.TOPIC:
                 self.loose.setdefault(record.resource_name, (offset, place.position))
             elif fault is not None:
@@ -105,7 +118,7 @@ class RecordValues:
             self._before.on_record(record, None if place.offsets_are_own else offset)
         if isinstance(record, RegisterBrokerRecord | BrokerRegistrationChangeRecord):
             self._topics.on_registration(record)
-            offsets = None if place.offsets_are_own else range(place.base_offset, offset + 1)
+            offsets = None if place.offsets_are_own or self._is_older else range(place.base_offset, offset + 1)
             broken = broker_fault(record, cluster, offsets)
         elif isinstance(record, AccessControlEntryRecord):
             broken = self._on_entry(record, level >= ACL_RANGES_LEVEL and not place.offsets_are_own)

@@ -217,7 +217,8 @@ class RecordRules:
         """Replay a batch. A record that cannot be is left out, and the batch begun again without it."""
         image = self._image
         waiting: list[OffsetAndRecord] = []
-        self.gone.begin_batch()
+        created = (record for _, record in decoded) if self._levels.is_of_3_3 else ()
+        self._values.begin_batch(created, is_older=self._levels.is_older)
         self._check_takeover(decoded[0], place)
         for offset, record in decoded:
             if type(record) in _TRANSACTION_RECORDS:
