@@ -75,6 +75,10 @@ class UnknownRecordError(RecordError):
         )
 
 
+class OlderReleaseError(MetadataLogError):
+    """Metadata of Kafka before 3.3: a node must stop here."""
+
+
 class NewerLevelError(MetadataLogError):
     """A finalised level of a feature that this software does not know: a node must stop here."""
 

@@ -21,6 +21,7 @@ from metadata_log.image.errors import UnwritableMetadataError
 from metadata_log.image.features import METADATA_VERSION
 from metadata_log.image.image import MetadataImage
 from metadata_log.image.known_partitions import Replayable
+from metadata_log.image.older_release import OLDER_RELEASE, is_of_older_release
 from metadata_log.image.partition_values import PartitionValues
 from metadata_log.image.to_records import (
     partition_record,
@@ -45,7 +46,7 @@ from metadata_log.records import (
     UserScramCredentialRecord,
     encode_record,
 )
-from metadata_log.records.levels import LATEST_PRODUCTION, is_writable, level_name, write_version
+from metadata_log.records.levels import LATEST_PRODUCTION, MINIMUM_LEVEL, is_writable, level_name, write_version
 
 RecordAndVersion: TypeAlias = tuple[MetadataRecord, int]
 
@@ -82,12 +83,14 @@ def records_of(image: MetadataImage) -> Iterator[RecordAndVersion]:
 def known_records_of(image: MetadataImage) -> Iterator[RecordAndVersion]:
     """Return `records_of` for a tool: at a level that only a later release knows, the records of the highest known.
 
-    Nothing may be written from them: what the later release has added is not in the image.
+    Nothing may be written from them: what the later release has added is not in the image. Without a metadata.version,
+    as before Kafka 3.3, they are those of the lowest level.
 
     Raises:
-        UnwritableMetadataError: there is no metadata.version yet, or the image holds what its level cannot say.
+        UnwritableMetadataError: the image holds what its level cannot say.
     """
-    return _records_at(image, min(_any_level_of(image), LATEST_PRODUCTION))
+    level = image.features.metadata_version
+    return _records_at(image, MINIMUM_LEVEL if level is None else min(level, LATEST_PRODUCTION))
 
 
 def _records_at(image: MetadataImage, level: int) -> Iterator[RecordAndVersion]:
@@ -111,19 +114,15 @@ def values_in_slices(image: MetadataImage, records: int) -> Iterator[list[bytes]
 
 
 def _level_of(image: MetadataImage) -> int:
-    level = _any_level_of(image)
+    level = image.features.metadata_version
+    if level is None:
+        why = "there is no metadata.version yet: the log has not been bootstrapped"
+        raise UnwritableMetadataError(OLDER_RELEASE if is_of_older_release(image) else why)
     if level > LATEST_PRODUCTION:
         raise UnwritableMetadataError(
             f"metadata.version {level_name(level)} is of a later release, and its records are not known here: "
             "use the release that has finalised it"
         )
-    return level
-
-
-def _any_level_of(image: MetadataImage) -> int:
-    level = image.features.metadata_version
-    if level is None:
-        raise UnwritableMetadataError("there is no metadata.version yet: the log has not been bootstrapped")
     return level
 
 
@@ -152,7 +151,8 @@ def _after_topics(image: MetadataImage, level: int) -> Iterator[RecordAndVersion
 
 
 def _features(image: MetadataImage) -> Iterator[RecordAndVersion]:
-    yield FeatureLevelRecord(name=METADATA_VERSION, feature_level=_any_level_of(image)), 0
+    if image.features.metadata_version is not None:
+        yield FeatureLevelRecord(name=METADATA_VERSION, feature_level=image.features.metadata_version), 0
     for name, feature_level in sorted(image.features.levels.items()):
         yield FeatureLevelRecord(name=name, feature_level=feature_level), 0
 

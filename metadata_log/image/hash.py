@@ -19,8 +19,10 @@ from metadata_log.image.access import AclsImage, ClientQuotasImage, DelegationTo
 from metadata_log.image.checkpoint import known_records_of
 from metadata_log.image.cluster import ClusterImage
 from metadata_log.image.configs import ConfigsImage
+from metadata_log.image.errors import UnwritableMetadataError
 from metadata_log.image.image import ImageChanges, MetadataImage
 from metadata_log.image.maps import Map
+from metadata_log.image.older_release import is_of_older_release
 from metadata_log.image.topics import TopicImage, TopicsImage
 from metadata_log.records import KRaftVersionRecord, VotersRecord, encode_control, encode_record
 
@@ -59,8 +61,7 @@ class ImageHash(msgspec.Struct, frozen=True, kw_only=True, gc=False):
             old.features.elr_enabled != new.features.elr_enabled
         ):
             return ImageHash(metadata=_sum(new), quorum=self.quorum)
-        if old.features.metadata_version is None:
-            return ImageHash(metadata=_sum(new), quorum=self.quorum)
+        _check_begun(new)
         gone, come = _only_changed(old, new, changes), _only_changed(new, old, changes)
         return ImageHash(metadata=(self.metadata - _sum(gone) + _sum(come)) % _MODULUS, quorum=self.quorum)
 
@@ -71,9 +72,15 @@ def image_hash(image: MetadataImage, kraft_version: int, voters: VotersRecord | 
     `kraft_version` and `voters` are what is in force at the image's end; at kraft.version 0 they count for nothing.
 
     Raises:
-        UnwritableMetadataError: there is no metadata.version yet, or the image holds what its level cannot say.
+        UnwritableMetadataError: the log has not begun, or the image holds what its level cannot say.
     """
+    _check_begun(image)
     return ImageHash(metadata=_sum(image), quorum=quorum_sum(kraft_version, voters))
+
+
+def _check_begun(image: MetadataImage) -> None:
+    if image.features.metadata_version is None and not is_of_older_release(image):
+        raise UnwritableMetadataError("there is no metadata.version yet: the log has not been bootstrapped")
 
 
 def quorum_sum(kraft_version: int, voters: VotersRecord | None) -> int:

@@ -18,6 +18,7 @@ from typing import Final
 import msgspec
 
 from metadata_log.files.os_files import OsFiles
+from metadata_log.image.older_release import OLDER_RELEASE
 from metadata_log.records.newer import NOTHING_NEWER
 from metadata_log.tools.check.checkpoint_times import check_times
 from metadata_log.tools.check.identity import check_identity
@@ -26,7 +27,7 @@ from metadata_log.tools.check.metadata_hashes import check_hashes, probes_of
 from metadata_log.tools.check.votes import check_votes
 from metadata_log.tools.findings.advice import AUDIT
 from metadata_log.tools.findings.finding import Finding, finding, sort_findings
-from metadata_log.tools.findings.kinds import NEWER_RELEASE
+from metadata_log.tools.findings.kinds import NEWER_RELEASE, OLDER_RELEASE_NOTE
 from metadata_log.tools.partitions.broker_files import check_clean_shutdowns, check_offset_files
 from metadata_log.tools.partitions.committed_proof import check_proof, judged_ends
 from metadata_log.tools.partitions.directories import HeldPartitions, list_partitions
@@ -162,8 +163,10 @@ def _check_files(nodes: Sequence[NodeSource], view: QuorumView) -> Iterator[Find
 
 
 def _with_one_note(found: Iterable[Finding], view: QuorumView, files: Iterable[LogReport]) -> list[Finding]:
-    """Return the findings, each once, with one note for all logs of what a later release has written."""
+    """Return the findings, each once, with one note for all logs of what a later or an older release has written."""
     each = list(dict.fromkeys(found))
+    if sum(one.kind == OLDER_RELEASE_NOTE for one in each) > 1:
+        each = [*(one for one in each if one.kind != OLDER_RELEASE_NOTE), finding(OLDER_RELEASE_NOTE, OLDER_RELEASE)]
     if sum(one.kind == NEWER_RELEASE for one in each) < 2:
         return each
     reports = (*(replica.report for replica in view.replicas), *files)

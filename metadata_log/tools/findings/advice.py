@@ -106,6 +106,10 @@ NEWER: Final = (
     "nothing, if the cluster runs that release. For a verdict on the whole log use a version of this software that "
     "knows it, and start no controller of this version on the log: it stops there"
 )
+OLDER: Final = (
+    "nothing, while the cluster runs that release. Controllers of this software stop at the log: start Apache Kafka "
+    "3.3 to 3.9 on it first, and finalise 3.3-IV3 or higher there (kafka-features.sh upgrade)"
+)
 LEVEL: Final = (
     "compare the finalised level with the software that wrote it (kraft shell, cat /image/features/metadataVersion); "
     "software that knows that level alone stops there, newer goes on"

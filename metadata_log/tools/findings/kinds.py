@@ -40,6 +40,7 @@ class Cause(enum.StrEnum):
     REPLICAS = "replicas differ"
     PARTITIONS = "partition directories do not fit the metadata"
     NEWER = "a release that this software does not know wrote a part of it"
+    OLDER = "a release wrote it that no node of this software can follow"
 
 
 class FindingKind(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,6 +55,9 @@ class FindingKind(msgspec.Struct, frozen=True, kw_only=True):
 
 NEWER_RELEASE: Final = "newer_release"
 """The note that names what was not judged, because a release that is not known here wrote it."""
+
+OLDER_RELEASE_NOTE: Final = "older_release"
+"""The note that a log is of Kafka before 3.3."""
 
 _E, _W, _N = Severity.ERROR, Severity.WARNING, Severity.NOTE
 
@@ -359,6 +363,7 @@ _ALL: Final = [
         ("partition_elsewhere", _N, "a partition directory that is assigned elsewhere", advice.AUDIT_SAYS),
     ),
     *_kinds(Cause.NEWER, (NEWER_RELEASE, _N, "parts of a later release", advice.NEWER)),
+    *_kinds(Cause.OLDER, (OLDER_RELEASE_NOTE, _N, "a log of Kafka before 3.3", advice.OLDER)),
 ]
 KINDS: Final[Mapping[str, FindingKind]] = {kind.name: kind for kind in _ALL}
 """By name, in the order in which they are shown."""

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+import msgspec
+
 from metadata_log.directory import COMMITTED_STATE_FILE, QuorumState
 from metadata_log.directory.clean_shutdown import registered_end
 from metadata_log.errors import CorruptBatchError, CorruptFileError
@@ -16,8 +18,10 @@ from metadata_log.files.port import FileHandle, Files, read_small_file
 from metadata_log.format.batch import batch_values
 from metadata_log.format.epochs import EpochStart
 from metadata_log.image import MetadataImage
+from metadata_log.image.older_release import OLDER_RELEASE, is_of_older_release
 from metadata_log.storage.segment import LocatedBatch, segment_bases, segment_file
 from metadata_log.tools.findings.finding import sort_findings
+from metadata_log.tools.findings.kinds import OLDER_RELEASE_NOTE
 from metadata_log.tools.findings.sink import FindingSink
 from metadata_log.tools.read.fast_scan import Quiet, walk
 from metadata_log.tools.read.scan import Damage, Fault, judged_tail
@@ -112,7 +116,11 @@ class Verification:
         check_metadata_topic_id(self._files, self._directory, log, self._sink)
         if self._source.metadata is not None:
             check_bootstrap(self._files, str(self._source.metadata.parent), self._sink, self._depth)
-        return self.report(state)
+        report = self.report(state)
+        if report.image is None or report.newer.parts or not is_of_older_release(report.image):
+            return report
+        self._sink.add(OLDER_RELEASE_NOTE, OLDER_RELEASE, file=self._directory)
+        return msgspec.structs.replace(report, findings=sort_findings(self._sink.findings))
 
     def _passed(self, names: list[str]) -> PassedCheckpoints:
         return PassedCheckpoints(

@@ -27,6 +27,7 @@ from metadata_log.format.batch import BatchHeader, batch_records, batch_values, 
 from metadata_log.ids import METADATA_TOPIC_ID, ZERO_DIRECTORY_ID, NodeId, ReplicaKey, id_text
 from metadata_log.image import MetadataImage
 from metadata_log.image.newer_release import check_known_kraft_version, check_known_levels, check_known_records
+from metadata_log.image.older_release import is_of_older_release, refuse_older_release
 from metadata_log.image.replayer import Replayer
 from metadata_log.offsets import Offset
 from metadata_log.records import (
@@ -56,6 +57,7 @@ from quorum.raft.ready import QuorumStateData
 
 _READ_BYTES = 1 << 20
 _NO_OP = NoOpRecord()
+_NO_OP_FRAME = bytes((1, NoOpRecord.API_KEY, 0))
 _FEATURE_FRAME = bytes((1, FeatureLevelRecord.API_KEY, 0))
 
 
@@ -71,6 +73,7 @@ def open_replica(files: Files, config: NodeConfig, *, cluster_id: str | None = N
         LostVoteError: a controller's has records or a checkpoint of them, and no quorum-state.
         CorruptBatchError, CorruptFileError, UnknownRecordError: something in it is damaged or from newer software.
         NewerLevelError: its log is of a later release.
+        OlderReleaseError: its log is of Kafka before 3.3.
         OSError: it cannot be read or written.
     """
     directories = _directories(config)
@@ -111,6 +114,8 @@ def _open_locked(files: Files, config: NodeConfig, meta: MetaProperties, locks: 
     log, snapshot, writer = starting.log, starting.snapshot, starting.writer
     if snapshot is not None:
         check_known_levels(snapshot.image.features)
+        if is_of_older_release(snapshot.image):
+            raise refuse_older_release()
         check_known_kraft_version(snapshot.kraft_version)
     bootstrap_records = _bootstrap_records(files, config.metadata_log_dir, snapshot)
     no_ops, voters = _voters(log, snapshot, config.static_voters)
@@ -203,6 +208,7 @@ def _voters(log: FileLog, snapshot: LoadedSnapshot | None, static: VoterSet) -> 
 
     Raises:
         NewerLevelError, UnknownRecordError: a later release has written a part of it. This node may not vote there.
+        OlderReleaseError: Kafka before 3.3 has written it.
     """
     history, begin = VoterHistory.start(static) if len(static) else VoterHistory(), log.start_offset
     if snapshot is not None:
@@ -219,7 +225,25 @@ def _voters(log: FileLog, snapshot: LoadedSnapshot | None, static: VoterSet) -> 
         else:
             levels = [record]
     check_known_records(levels)
+    has_level = levels or (snapshot is not None and snapshot.image.features.metadata_version is not None)
+    if not has_level and _holds_metadata(log, begin):
+        raise refuse_older_release()
     return no_ops, history
+
+
+def _holds_metadata(log: FileLog, begin: Offset) -> bool:
+    """Return True if a log has a metadata record from `begin` on; a NoOp says nothing."""
+    return any(not value.startswith(_NO_OP_FRAME) for value in _metadata_values(log, begin))
+
+
+def _metadata_values(log: FileLog, begin: Offset) -> Iterator[bytes]:
+    offset = begin
+    while offset < log.log_end_offset:
+        data = log.read(offset, _READ_BYTES)
+        for position, header in iter_batches(data):
+            offset = header.next_offset
+            if header.next_offset > begin and not header.is_control:
+                yield from batch_values(data, header, position)
 
 
 def _records_of_the_quorum(

@@ -12,6 +12,7 @@ import msgspec
 
 from metadata_log.directory import PARTITION_METADATA_FILE
 from metadata_log.files.port import Files
+from metadata_log.image import MetadataImage
 from metadata_log.tools.times import time_text
 from metadata_log.voters import GRPC_LISTENER, majority_of
 from quorum.recovery.advice.clones import clone_of, moved_clone, told_of_clone
@@ -166,7 +167,7 @@ def usable(copy: Copy) -> str | None:
         return f"its metadata cannot be told: {copy.problem}"
     if copy.place.manifest is not None and copy.is_damaged:
         return f"it is damaged at {copy.stop}, and in an export nothing is mended: name the directory it was made of"
-    if copy.image is None or (copy.image.features.metadata_version is None and not copy.newer.hides_metadata):
+    if copy.image is None or (copy.image.says_the_same_as(MetadataImage.empty()) and not copy.newer.hides_metadata):
         return "it holds no metadata yet"
     return None
 

@@ -12,6 +12,7 @@ import msgspec
 
 from metadata_log.directory import METADATA_DIRECTORY
 from metadata_log.files.port import Files
+from metadata_log.image import MetadataImage
 from metadata_log.storage.checkpoint import parse_checkpoint_name
 from quorum.recovery.advice.commands import brokers_of, check_and_start
 from quorum.recovery.advice.directory_transfer import homes_of, take_home
@@ -81,7 +82,7 @@ def _check_readable_without(own: Copy, name: str) -> None:
             f"{own.label}: without {name} its metadata cannot be told ({own.problem}). Let the node fetch the log "
             "anew; if no other controller has it, make one from a broker's copy (`kraft recover from-broker`)"
         )
-    if own.image is None or own.image.features.metadata_version is None:
+    if own.image is None or own.image.says_the_same_as(MetadataImage.empty()):
         raise RefusedError(
             f"{own.label} holds no metadata yet: its first leader takes voters and bootstrap records from {name}. "
             "Format the directory again, as it was"

@@ -20,6 +20,7 @@ from metadata_log.directory import (
 )
 from metadata_log.files.port import Files
 from metadata_log.ids import DirectoryId, NodeId, ReplicaKey
+from metadata_log.image.older_release import is_of_older_release
 from metadata_log.offsets import Epoch
 from metadata_log.storage.checkpoint import BOOTSTRAP_CHECKPOINT, CheckpointTimes, build_checkpoint
 from metadata_log.storage.formatter import bootstrap_values, keeps_bootstrap_file
@@ -153,7 +154,8 @@ def _voters(known: Survey, chosen: Copy, new: NewController, own: MetaProperties
     """The new controller alone; None where voters are static."""
     image = chosen.image
     refuse_newer_voters(chosen)
-    if image is None or image.features.metadata_version is None:
+    is_older = image is not None and not chosen.newer.hides_metadata and is_of_older_release(image)
+    if image is None or (image.features.metadata_version is None and not is_older):
         raise RefusedError(
             f"{chosen.label}: no record that this software knows says at which metadata.version its cluster is, and a "
             "new controller's bootstrap.checkpoint does. Use the kraft that knows the release that wrote it, or a "
@@ -305,7 +307,8 @@ def _identity_files(
     """Yield `bootstrap.checkpoint`, where a cluster of these features has one, and meta.properties."""
     image = ahead.kept.image
     level = 0 if image is None else image.features.metadata_version or 0
-    if image is not None and keeps_bootstrap_file(level) and not files.exists(f"{new.log_dir}/{BOOTSTRAP_CHECKPOINT}"):
+    has_one = files.exists(f"{new.log_dir}/{BOOTSTRAP_CHECKPOINT}")
+    if level and image is not None and keeps_bootstrap_file(level) and not has_one:
         values = bootstrap_values(level, dict(image.features.levels.items()))
         times = CheckpointTimes.at(request.now_ms, last_contained_ms=0)
         data = b"".join(build_checkpoint(values, epoch=Epoch(0), times=times))
