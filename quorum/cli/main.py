@@ -118,17 +118,18 @@ def _dump(paths: Sequence[str]) -> int:
     from quorum.cli.log.dump_output import Renderer, show_files  # noqa: PLC0415
 
     if all(os.path.isfile(path) and os.path.normpath(path) == path for path in paths):
-        files = list(paths)
-    else:
-        from pathlib import Path  # noqa: PLC0415  (with what it imports, a tenth of a small dump)
+        gc.enable()
+        return show_files(paths, Renderer())
+    from pathlib import Path  # noqa: PLC0415  (with what it imports, a tenth of a small dump)
 
-        from quorum.cli.log.files import check_one_cluster_of, files_of  # noqa: PLC0415
+    from quorum.cli.log.files import check_one_cluster_of, files_of, say_missing_segments  # noqa: PLC0415
 
-        files = list(map(str, files_of(map(Path, paths))))
-        if len(paths) > 1:
-            check_one_cluster_of(list(map(Path, paths)))
+    named = list(map(Path, paths))
+    files = list(map(str, files_of(named)))
+    if len(named) > 1:
+        check_one_cluster_of(named)
     gc.enable()
-    return show_files(files, Renderer())
+    return max(show_files(files, Renderer()), say_missing_segments(named))
 
 
 def _import_msgspec() -> None:

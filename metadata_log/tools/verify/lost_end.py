@@ -13,6 +13,7 @@ import msgspec
 from metadata_log.errors import CorruptFileError, DirectoryError
 from metadata_log.files.port import Files
 from metadata_log.storage.checkpoint import parse_checkpoint_name
+from metadata_log.storage.segment import segment_bases
 from metadata_log.tools.findings.advice import UNPROVEN_END
 from metadata_log.tools.findings.finding import Finding, Severity
 from metadata_log.tools.read.contents import read_identity
@@ -54,6 +55,21 @@ def lost_end(path: Path, files: Files | None = None) -> LostEnd:
     if report.proved_end <= _named_end(path):  # a checkpoint alone is what it is, and no more is proven
         found = tuple(one for one in found if one.kind != "log_missing")
     return LostEnd(findings=found, proved_end=report.proved_end)
+
+
+def missing_segments(directory: Path) -> str | None:
+    """Return a sentence that says what a metadata directory lacks if it has checkpoints and no segment; None if not.
+
+    The checkpoint of offset 0 is what formatting leaves, and no log has to be beside it yet.
+
+    Raises:
+        OSError: the directory cannot be listed.
+    """
+    end = _named_end(directory)
+    if end <= 0 or segment_bases([child.name for child in directory.iterdir()]):
+        return None
+    proof = next((found.meaning for found in lost_end(directory).findings), "there is no segment")
+    return f"{proof}. Checkpoints are left, the newest up to offset {end}: what was written from there on is missing"
 
 
 def without_unproven(meaning: str) -> str:

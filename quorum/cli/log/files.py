@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from metadata_log.directory import METADATA_DIRECTORY
-from quorum.cli.errors import wrong_use
+from quorum.cli.errors import FAILED, say, wrong_use
 
 if TYPE_CHECKING:
     from metadata_log.tools.read.sources import NodeSource
@@ -33,6 +33,10 @@ def files_of(paths: Iterable[Path]) -> Iterator[Path]:
             _regular(path)
         found = [file for directory in metadata_logs(path) for file in _logs_in(directory)]
         if not found:
+            inside = path / METADATA_DIRECTORY
+            if path.name == METADATA_DIRECTORY or inside.is_dir():
+                log = inside if inside.is_dir() else path
+                raise wrong_use(f"{log} holds neither segments (.log) nor checkpoints")
             raise wrong_use(f"{path} holds neither segments (.log) nor checkpoints, nor a {METADATA_DIRECTORY}")
         yield from map(_regular, found)
 
@@ -84,3 +88,18 @@ def metadata_logs(path: Path) -> list[Path]:
 
 def _logs_in(directory: Path) -> list[Path]:
     return sorted(file for file in directory.iterdir() if _LOG_FILE.fullmatch(file.name) and not file.is_dir())
+
+
+def say_missing_segments(paths: Iterable[Path]) -> int:
+    """Say of which directories only checkpoints are left; return the exit status."""
+    from metadata_log.tools.verify.lost_end import missing_segments  # noqa: PLC0415  (of such directories alone)
+
+    status = 0
+    for directory in (directory for path in paths for directory in metadata_logs(path)):
+        if any(file.suffix == ".log" for file in _logs_in(directory)):
+            continue
+        said = missing_segments(directory)
+        if said is not None:
+            say(f"kraft: {directory}: {said}")
+            status = FAILED
+    return status

@@ -15,6 +15,7 @@ from quorum.cli.errors import FAILED, needs_analysis, say, wrong_use
 from quorum.cli.log import diff as log_diff
 from quorum.cli.log import dump, timeline, verify
 from quorum.cli.log import hash as log_hash
+from quorum.cli.log.files import say_missing_segments
 from quorum.cli.option_values import GroupReadable
 from quorum.cli.output import as_asked, show_json
 
@@ -117,7 +118,8 @@ def _tell(output: ExportFormat, directory: Path, target: Path, manifest: Manifes
             f"{in_no_table}: {damage.what} (kraft log verify says more)"
         )
     _say_lost(directory, manifest.lost)
-    if damaged or manifest.lost:
+    is_short = 0 if manifest.lost else say_missing_segments([directory])
+    if damaged or manifest.lost or is_short:
         raise typer.Exit(FAILED)
 
 
@@ -156,9 +158,11 @@ def _show_export(output: ExportFormat, target: Path, manifest: Manifest, decoded
         show_json({"target": str(target), **msgspec.to_builtins(manifest)})
         return
     known = "unknown" if manifest.high_watermark is None else manifest.high_watermark
+    has_segment = any(file.name.endswith(".log") for file in manifest.files)
+    offsets = f"offsets {manifest.start_offset} to {manifest.end_offset}, epoch {manifest.epoch}"
     print(
-        f"Exported node {manifest.node_id}: {len(manifest.files)} files, offsets {manifest.start_offset} to "
-        f"{manifest.end_offset}, epoch {manifest.epoch}, high watermark {known}, to {target}"
+        f"Exported node {manifest.node_id}: {len(manifest.files)} files, {offsets if has_segment else 'no segment'}, "
+        f"high watermark {known}, to {target}"
     )
     if manifest.cut_tail_bytes:
         print(_TORN.format(manifest.cut_tail_bytes))

@@ -128,7 +128,8 @@ def _timelines(paths: list[Path], gap_ms: int) -> tuple[list[Timeline], list[str
                 raise
             problems.append(f"{place} is left out: {why_unread(error)}")
     if not found and not problems:
-        raise wrong_use(f"{', '.join(map(str, paths))}: a checkpoint does not say when: give segments")
+        where = ", ".join(map(str, paths))
+        raise wrong_use(f"{where}: no segment is there, and a checkpoint does not say when: give segments")
     return found, problems, is_short
 
 
