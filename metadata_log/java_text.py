@@ -12,6 +12,7 @@ from typing import Final
 
 BLANKS: Final = "".join(map(chr, range(ord(" ") + 1)))
 """What String.trim takes off both ends."""
+_LINE_END: Final = re.compile(rb"\r\n|\r|\n")
 _LAST_OF_ONE_CHAR: Final = "\uffff"
 """Digits beyond it are two of Java's chars, neither of which is one."""
 _MOST_DIGITS: Final = 19
@@ -19,6 +20,12 @@ _DECIMAL: Final = re.compile(r"[+-]?(?:NaN|Infinity|(?:\d++(?:\.\d*+)?|\.\d++)(?
 _HEXADECIMAL: Final = re.compile(
     r"([+-]?0[xX](?:[0-9a-fA-F]++\.?[0-9a-fA-F]*+|\.[0-9a-fA-F]++)[pP][+-]?[0-9]++)[fFdD]?"
 )
+
+
+def java_lines(data: bytes) -> list[bytes] | None:
+    """Return the lines of a text as Java's readers part them, by LF, CR LF or CR; None if the last has no end."""
+    lines = _LINE_END.split(data)
+    return lines if lines.pop() == b"" else None
 
 
 def java_int(text: str, bits: int) -> int | None:

@@ -89,7 +89,7 @@ def parse_meta_properties(data: bytes, path: str) -> MetaProperties:
     except InvalidIdError as error:
         raise CorruptFileError(path, f"directory.id: {error}") from error
     return MetaProperties(
-        cluster_id=_text(pairs, "cluster.id", path),
+        cluster_id=_present(pairs, "cluster.id", path),
         node_id=NodeId(_integer(pairs, _ID_KEYS[version], path)),
         directory_id=directory_id,
         version=version,
@@ -112,14 +112,15 @@ def _pairs(data: bytes, path: str) -> dict[str, str]:
         raise CorruptFileError(path, str(error)) from error
 
 
-def _text(pairs: Mapping[str, str], key: str, path: str) -> str:
-    if not pairs.get(key):
+def _present(pairs: Mapping[str, str], key: str, path: str) -> str:
+    """Return a value, which may be empty: Kafka formats with an empty cluster id, and starts from it."""
+    if key not in pairs:
         raise CorruptFileError(path, f"it has no {key}")
     return pairs[key]
 
 
 def _integer(pairs: Mapping[str, str], key: str, path: str) -> int:
-    text = _text(pairs, key, path).rstrip(PROPERTY_BLANKS)
+    text = _present(pairs, key, path).rstrip(PROPERTY_BLANKS)
     if not re.fullmatch(r"\d{1,10}", text, re.ASCII):
         raise CorruptFileError(path, f"{key} is {text!r}, not a number of 0 or more")
     return int(text)

@@ -10,6 +10,7 @@ from typing import Final
 
 from metadata_log.errors import CorruptFileError, InvariantViolation, NewerFileError
 from metadata_log.format.epochs import EpochHistory
+from metadata_log.java_text import java_lines
 from metadata_log.offsets import Epoch, Offset
 
 EPOCH_FILE: Final = "leader-epoch-checkpoint"
@@ -34,9 +35,9 @@ def parse_epochs(data: bytes, path: str) -> EpochHistory:
         NewerFileError: it is of a version that we do not know.
     """
     try:
-        # As it is written, byte for byte: what else `int` and `splitlines` would take was not written by any node.
-        lines = data.split(b"\n")
-        if lines.pop() != b"":
+        # As it is written, byte for byte, but for the ends of lines: what else `int` would take no node wrote.
+        lines = java_lines(data)
+        if lines is None:
             raise ValueError("it does not end with a line feed")
         if lines and _COUNT.fullmatch(lines[0]) and int(lines[0]) > int(_VERSION):
             newer = f"newer software wrote version {int(lines[0])}"

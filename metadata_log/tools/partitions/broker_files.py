@@ -22,6 +22,7 @@ from metadata_log.errors import CorruptFileError
 from metadata_log.files.json_files import decode_json
 from metadata_log.files.os_files import OsFiles
 from metadata_log.files.port import read_small_file
+from metadata_log.java_text import java_lines
 from metadata_log.offsets import LARGEST_OFFSET
 from metadata_log.tools.findings.advice import CLEAN_SHUTDOWN, LOST_OFFSETS, OFFSETS
 from metadata_log.tools.findings.finding import Finding, finding, why_unreadable
@@ -56,9 +57,10 @@ def parse_offsets(data: bytes, path: str) -> dict[tuple[str, int], int]:
     """
     if not data:
         return {}
-    lines = data.decode("latin-1").split("\n")
-    if lines.pop() != "":
+    ended = java_lines(data)
+    if ended is None:
         raise CorruptFileError(path, "it does not end with a line feed: it was cut, or is no list of offsets")
+    lines = [line.decode("latin-1") for line in ended]
     if lines[0] != _VERSION:
         raise CorruptFileError(path, f"it begins with {_shown(lines[0])}, where version {_VERSION} must stand")
     if len(lines) < 2 or not _COUNT.fullmatch(lines[1]):

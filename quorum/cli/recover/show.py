@@ -46,7 +46,8 @@ def show_inspection(found: Inspection) -> None:
     known = found.survey
     print_table(_COLUMNS, [_row(known, copy) for copy in known.copies], OF_A_LOG)
     print()
-    print_wrapped(f"Cluster {known.cluster_id or 'unknown'}, best copy first. {_voters_text(known)}")
+    cluster = "unknown" if known.cluster_id is None else known.cluster_id or "with an empty id"
+    print_wrapped(f"Cluster {cluster}, best copy first. {_voters_text(known)}")
     if known.bounds.lower and not known.conflicts:  # of copies that contradict each other nothing is certain
         where = " of the repaired log" if any(repair_beside(known.copies, copy) for copy in known.copies) else ""
         upper = "" if known.bounds.upper is None else f"; none from offset {known.bounds.upper} on{where}"

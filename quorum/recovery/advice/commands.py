@@ -168,7 +168,7 @@ def rejoin(
     """
     if not others:
         return []
-    cluster, at = cluster_id or "CLUSTER_ID", leader or "HOST:PORT"
+    cluster, at = "CLUSTER_ID" if cluster_id is None else cluster_id or "''", leader or "HOST:PORT"
     combined = [] if ours else [one for one in others if one in brokers]
     alone = [one for one in others if one not in combined]
     steps = [_set_aside(alone, of), _format(ours, cluster, at, dynamic)] if alone else []

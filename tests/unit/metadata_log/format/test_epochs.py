@@ -81,7 +81,7 @@ def test_the_file_is_kafkas() -> None:
     [
         *(b"", b"0\n", b"1\n0\n", b"0\n2\n1 0\n", b"0\n1\n1\n", b"0\n2\n2 0\n1 5\n", b"0\n1\na b\n", b"\xff\n0\n"),
         *(b"0\n1\n1 0", b"0\n1\n1 0\v\n", b"0\v1\n1 0\n", b"0\n1\n1  0\n", b"0\n1\n+1 0\n", b"0\n1\n1_0 0\n"),
-        *(b"0\r\n1\r\n1 0\r\n", b"0\n2\n1 0\n1 5\n", b"0\n1\n1 0\n\n", b"00\n1\n1 0\n", b"0\n1\n-1 0\n"),
+        *(b"0\n2\n1 0\n1 5\n", b"0\n1\n1 0\n\n", b"00\n1\n1 0\n", b"0\n1\n-1 0\n"),
     ],
 )
 def test_a_broken_file_is_named(data: bytes) -> None:
