@@ -54,7 +54,8 @@ def test_a_file_that_may_grow_no_further(cluster: Cluster, node: Node) -> None:
         limits.append(log_of(node).stat().st_size + 3001)
         resource.prlimit(node.process.pid, resource.RLIMIT_FSIZE, (limits[0], resource.RLIM_INFINITY))
 
-    acknowledged = create_through(cluster, NAMES, fill)
+    # Many partitions each: the log of records has to outgrow that of lines, which the limit would meet as well.
+    acknowledged = create_through(cluster, NAMES, fill, partitions=20)
     assert len(acknowledged) < len(NAMES)
     said = complaint(node, already_running=True)
     assert "File too large" in said
@@ -81,6 +82,19 @@ def test_a_call_that_fails(cluster: Cluster, node: Node, calls: str, error: str,
     assert words in said
     assert str(node.metadata_dir) in said
     _check_comes_back(cluster, node, acknowledged)
+
+
+def test_a_node_whose_log_of_lines_cannot_be_written_goes_on(cluster: Cluster, node: Node) -> None:
+    """Its standard error is a full disk: each line fails, and topics are made all the same."""
+    with Path("/dev/full").open("wb") as full:
+        words = [sys.executable, "-m", "quorum.cli.main", node.role, "start", "--config", str(node.config_file)]
+        node.process = subprocess.Popen(
+            words, stdin=subprocess.DEVNULL, stdout=full, stderr=full, start_new_session=True
+        )
+    node.wait_listening()
+    made = create(cluster, NAMES[:20])
+    assert made.items() <= listed(cluster).items()
+    assert node.stop() == 0
 
 
 def test_a_leader_whose_disk_fails_hands_over_by_its_end(tmp_path: Path) -> None:

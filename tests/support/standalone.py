@@ -42,16 +42,23 @@ def create_past(cluster: Cluster, names: Iterable[str]) -> dict[str, TopicId]:
     return asyncio.run(_create(cluster, names, unknown=1))
 
 
-def create_through(cluster: Cluster, names: Iterable[str], hurt: Callable[[], None]) -> dict[str, TopicId]:
+def create_through(
+    cluster: Cluster, names: Iterable[str], hurt: Callable[[], None], *, partitions: int = 1
+) -> dict[str, TopicId]:
     """Create topics until one is not acknowledged any more; `hurt` is called after some. Those that were."""
-    return asyncio.run(_create(cluster, names, hurt))
+    return asyncio.run(_create(cluster, names, hurt, partitions=partitions))
 
 
 async def _create(
-    cluster: Cluster, names: Iterable[str], hurt: Callable[[], None] | None = None, *, unknown: int = 0
+    cluster: Cluster,
+    names: Iterable[str],
+    hurt: Callable[[], None] | None = None,
+    *,
+    unknown: int = 0,
+    partitions: int = 1,
 ) -> dict[str, TopicId]:
     acknowledged: dict[str, TopicId] = {}
-    assignment = CreatableReplicaAssignment(partition_index=0, broker_ids=(BROKER,))
+    assignments = [CreatableReplicaAssignment(partition_index=at, broker_ids=(BROKER,)) for at in range(partitions)]
     is_hurt = False
     async with (
         Client(cluster.bootstrap, timeout_s=_TIMEOUT_S) as client,
@@ -59,7 +66,7 @@ async def _create(
     ):
         for name in names:
             try:
-                created = await client.create_topic(name, assignments=[assignment], timeout_s=_TIMEOUT_S)
+                created = await client.create_topic(name, assignments=assignments, timeout_s=_TIMEOUT_S)
             except (OutcomeUnknownError, UnavailableError) as error:
                 if is_hurt:
                     break

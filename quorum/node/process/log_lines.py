@@ -11,9 +11,10 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
-from typing import Any, Final, TextIO
+from typing import Any, Final, TextIO, cast
 
 import structlog
+from structlog.typing import EventDict
 
 from metadata_log.directory import METADATA_DIRECTORY
 from metadata_log.ids import TopicId, id_text
@@ -48,6 +49,40 @@ _MOST_REFUSALS: Final = 1000
 """Bounded, because clients choose their own names. What they cost in lines is bounded by `Refusals`."""
 
 
+class LossyStream:
+    """The stream of a node's log: a line that cannot be written is lost and counted, and the node goes on.
+
+    The disk of the log may be full, or the reader of a pipe gone. Neither may end a controller.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._lost = 0
+        self._why = ""
+
+    def isatty(self) -> bool:
+        """Return True if the stream is a terminal."""
+        return self._stream.isatty()
+
+    def write(self, text: str) -> None:
+        """Write a line, which `flush` follows."""
+        try:
+            self._stream.write(text)
+            self._stream.flush()
+        except (OSError, ValueError) as error:  # ValueError: it is closed
+            self._lost += 1
+            self._why = str(error)
+        else:
+            self._lost = 0
+
+    def flush(self) -> None:
+        """Do nothing: each line is flushed."""
+
+    def count_lost(self, _logger: object, _method: str, event: EventDict) -> EventDict:
+        """Add to a line how many lines before it are lost, and why: a processor of structlog."""
+        return {**event, "lost_lines": self._lost, "lost_because": self._why} if self._lost else event
+
+
 def configure_logging(*, level: str = "INFO", as_json: bool = False, stream: TextIO | None = None) -> None:
     """Set up structlog for the process: text for people, or one JSON object a line.
 
@@ -57,7 +92,7 @@ def configure_logging(*, level: str = "INFO", as_json: bool = False, stream: Tex
     known = {"DEBUG": logging.DEBUG, "INFO": logging.INFO, "WARNING": logging.WARNING, "ERROR": logging.ERROR}
     if level not in known:
         raise ValueError(f"log level {level!r} is none of {', '.join(known)}")
-    target = stream or sys.stderr
+    target = LossyStream(stream or sys.stderr)
     renderer: Any = (
         structlog.processors.JSONRenderer()
         if as_json
@@ -65,12 +100,13 @@ def configure_logging(*, level: str = "INFO", as_json: bool = False, stream: Tex
     )
     structlog.configure(
         processors=[
+            target.count_lost,
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(known[level]),
-        logger_factory=structlog.PrintLoggerFactory(target),
+        logger_factory=structlog.WriteLoggerFactory(cast(TextIO, target)),
         cache_logger_on_first_use=False,
     )
 

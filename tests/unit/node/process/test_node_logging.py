@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import io
 import json
 from collections.abc import Callable
@@ -233,3 +234,33 @@ def test_each_plaintext_listener_that_other_hosts_reach_is_warned_of(
         assert line["level"] == "warning"
         assert f"every host that reaches {line['listener']} can {can}" in line["what"]
         assert line["what"].endswith(": docs/security.md")
+
+
+class _Failing(io.StringIO):
+    """A stream whose disk is full for as long as `why` is set."""
+
+    why: OSError | None = None
+
+    def write(self, text: str) -> int:
+        if self.why is not None:
+            raise self.why
+        return super().write(text)
+
+
+@pytest.mark.usefixtures("_restored")
+def test_a_line_that_cannot_be_written_ends_nothing_and_is_counted() -> None:
+    stream = _Failing()
+    configure_logging(as_json=True, stream=stream)
+    watcher = LogWatcher(1)
+    stream.why = OSError(errno.ENOSPC, "No space left on device")
+    for epoch in (1, 2, 3):
+        watcher.on_event(ControllerActivated(epoch=Epoch(epoch)))
+    stream.why = None
+    for epoch in (4, 5):
+        watcher.on_event(ControllerActivated(epoch=Epoch(epoch)))
+    first, second = (json.loads(line) for line in stream.getvalue().splitlines())
+    assert (first["epoch"], first["lost_lines"]) == (4, 3)
+    assert first["lost_because"] == "[Errno 28] No space left on device"
+    assert (second["epoch"], "lost_lines" in second) == (5, False)
+    stream.close()
+    watcher.on_event(ControllerActivated(epoch=Epoch(6)))
