@@ -144,7 +144,6 @@ _RUBBISH = {
     "offset_too_high": "0\n1\norders 0 9223372036854775808\n",
     "offset_negative": "0\n1\norders 0 -3\n",
     "twice": "0\n2\norders 0 3\norders 0 4\n",
-    "carriage_returns": "0\r\n1\r\norders 0 3\r\n",
     "vertical_tab": "0\n1\norders 0\v3\n",
 }
 
