@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 EPILOG: Final = "Example:  kraft demo --directory /tmp/kraft-demo"
 
 _DEFAULT: Final = Path("demo-out")
+_PROPERTIES: Final = {"metadata.max.idle.interval.ms": "0"}
+"""One act has a leader write without its followers. A NoOp that they cannot commit would go first, and hold the topic."""
 
 
 def run(
@@ -94,7 +96,7 @@ def _tell(place: Path) -> None:
     story.title("The main job: three controllers, two broker agents, one metadata log, one Spark verdict")
     heading = ""
     try:
-        with Cluster(place) as cluster, LoopThread() as loop:
+        with Cluster(place, properties=_PROPERTIES) as cluster, LoopThread() as loop:
             stage = Stage(place, story, cluster, loop)
             try:
                 for act in acts:
