@@ -218,7 +218,7 @@ def _differences(files: Files, view: QuorumView, judge: Judge, conflict: Conflic
 
 def _with_fields(found: Finding, fields: tuple[str, ...]) -> Finding:
     """Return a finding of other bytes with the first fields that differ; any other as it is."""
-    if found.kind != "log_mismatch" or not fields:
+    if found.kind not in ("log_mismatch", "uncommitted_tail") or not fields:
         return found
     return msgspec.structs.replace(found, meaning=f"{found.meaning}: {fields[0]}")
 
