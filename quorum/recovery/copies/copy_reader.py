@@ -251,8 +251,8 @@ class _Reader:
         epoch, start = int(header.partition_leader_epoch), int(header.base_offset)
         if self._spans and self._spans[-1].epoch == epoch:
             start = self._spans.pop().start_offset
-        else:  # what the log begins with need not be the first batch of its epoch
-            self._began = int(header.next_offset) if self._spans or start == 0 else start
+        else:
+            self._began = self._proved_by_metadata(header, start)
         self._spans.append(EpochSpan(epoch=epoch, start_offset=start, end_offset=int(header.next_offset)))
         self._epoch, self._end = epoch, int(header.next_offset)
         self._sums.ends.append(self._end)
@@ -263,6 +263,16 @@ class _Reader:
         elif header.base_offset > 0 and opens_repair(batch):
             self._repair = OffsetAndEpoch(offset=header.base_offset, epoch=header.partition_leader_epoch)
         self._replay(batch)
+
+    def _proved_by_metadata(self, header: BatchHeader, start: int) -> int:
+        """Return the offset before which all is committed if the leader of a new epoch goes on to write metadata.
+
+        A controller becomes active once its LeaderChange is committed. The first leader of Kafka 3.3 to 3.5 does not
+        wait: it writes metadata first, so that its epoch proves nothing.
+        """
+        if not self._spans and start > 0:  # the log need not begin with the first batch of its epoch
+            return start
+        return int(header.next_offset) if header.is_control else self._committed_before
 
     def _replay(self, batch: LocatedBatch) -> None:
         state, header = self._state, batch.header
