@@ -34,7 +34,7 @@ def health_of(found: QuorumStatus, *, every_voter: bool) -> dict[str, object]:
         "leader_epoch": found.leader_epoch,
         "voters": len(found.voters),
         "voters_following": None if following is None else len(following),
-        "max_follower_lag": _farthest(found) if found.is_from_leader else None,
+        "max_follower_lag": None if following is None else _farthest(found, following),
         "answered_by": found.answered_by,
     }
 
@@ -62,13 +62,15 @@ def _problem(found: QuorumStatus, following: list[ReplicaStatus] | None, *, ever
         alone = f"the leader, node {found.leader_id}, does not answer here, and it alone knows of every voter."
         return alone if every_voter else None
     silent = [each for each in found.voters if each not in following]
-    names = ", ".join(str(each.replica.node_id) for each in silent)
+    names = f"voter{'' if len(silent) == 1 else 's'} {', '.join(str(each.replica.node_id) for each in silent)}"
     if len(following) < majority_of(len(found.voters)):
-        return (
-            f"no majority: {len(following)} of {len(found.voters)} voters follow node {found.leader_id}, not {names}."
-        )
+        follow = f"{len(following)} of {len(found.voters)} voters follow node {found.leader_id}"
+        return f"no majority: {follow}, without {names}."
     if silent and every_voter:
-        return f"of {len(found.voters)} voters, {names} did not fetch within {HEARD_MS // 1000} s."
+        return (
+            f"{names} did not fetch within {HEARD_MS // 1000} s; {len(following)} of {len(found.voters)} voters follow "
+            f"node {found.leader_id}."
+        )
     return None
 
 
@@ -78,8 +80,9 @@ def _following(found: QuorumStatus) -> list[ReplicaStatus]:
     return [each for each in found.voters if each.last_fetch_timestamp_ms >= max(newest_ms - HEARD_MS, 0)]
 
 
-def _farthest(found: QuorumStatus) -> int | None:
+def _farthest(found: QuorumStatus, following: list[ReplicaStatus]) -> int | None:
+    """Return how many records the last of the voters that follow lacks."""
     if found.leader is None:
         return None
-    ends = [each.log_end_offset for each in found.voters if each.log_end_offset >= 0]
+    ends = [each.log_end_offset for each in following if each.log_end_offset >= 0]
     return max((max(0, found.leader.log_end_offset - end) for end in ends), default=None)

@@ -36,8 +36,8 @@ class Parts(NamedTuple):
 
 
 def as_json(found: QuorumStatus, parts: Parts) -> dict[str, object]:
-    """All of it, for programs."""
-    shown: dict[str, object] = {"answered_by": found.answered_by}
+    """Return all of it for programs. `problem`: why no leader is known to lead, or None."""
+    shown: dict[str, object] = {"answered_by": found.answered_by, "problem": problem_of(found)}
     if parts.status:
         shown["status"] = status_of(found)
     if parts.replication:
@@ -108,9 +108,10 @@ def status_of(found: QuorumStatus) -> dict[str, object]:
     return {
         "cluster_id": found.cluster_id,
         "metadata_topic_id": id_text(found.topic_id),
-        "leader_id": found.leader_id,
+        "leader_id": _known(found.leader_id),
         "leader_epoch": found.leader_epoch,
-        "high_watermark": found.high_watermark,
+        # A node that has heard of no leader since its start knows none.
+        "high_watermark": found.high_watermark if found.is_led else found.high_watermark or None,
         "max_follower_lag": _most(lags),
         "max_follower_lag_time_ms": _most(behind),
         "current_voters": [_member(found, voter) for voter in _by_id(found.voters)],
@@ -183,7 +184,11 @@ def _written(found: QuorumStatus, members: Iterable[ReplicaStatus]) -> str | Non
 
 
 def _listeners(found: QuorumStatus, member: ReplicaStatus) -> tuple[Endpoint, ...]:
-    return next((node.listeners for node in found.nodes if node.node_id == member.replica.node_id), ())
+    """Return the listeners of a member; none for an observer that has a voter's id, and is another process."""
+    node_id = member.replica.node_id
+    if member not in found.voters and any(voter.replica.node_id == node_id for voter in found.voters):
+        return ()
+    return next((node.listeners for node in found.nodes if node.node_id == node_id), ())
 
 
 def _member(found: QuorumStatus, member: ReplicaStatus) -> dict[str, object]:

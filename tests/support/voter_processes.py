@@ -105,8 +105,8 @@ class Controllers:
         """Until somebody (else) leads; its node id."""
 
         def leader() -> int | None:
-            found = self.describe().get("leader_id", -1)
-            return found if found not in (-1, other_than) else None
+            found = self.describe().get("leader_id")
+            return found if found not in (None, other_than) else None
 
         return wait_until("a leader", leader, timeout_s=90, every_s=0.2)
 

@@ -61,12 +61,14 @@ def test_a_majority_that_follows_is_healthy() -> None:
 @pytest.mark.parametrize("heard_ms", [-1, _NOW_MS - HEARD_MS - 1])
 def test_a_voter_that_does_not_follow_is_a_problem_if_it_is_asked_for(heard_ms: int) -> None:
     found = _status(_NOW_MS, heard_ms)
-    assert _line(found).startswith("Healthy: node 1 leads epoch 7; 2 of 3 voters follow")
-    assert _line(found, every_voter=True) == "Not healthy: of 3 voters, 3 did not fetch within 10 s."
+    assert _line(found) == "Healthy: node 1 leads epoch 7; 2 of 3 voters follow, at most 2 records behind."
+    assert _line(found, every_voter=True) == (
+        "Not healthy: voter 3 did not fetch within 10 s; 2 of 3 voters follow node 1."
+    )
 
 
 def test_without_a_majority_it_is_not_healthy() -> None:
-    assert _line(_status(-1, -1)) == "Not healthy: no majority: 1 of 3 voters follow node 1, not 2, 3."
+    assert _line(_status(-1, -1)) == "Not healthy: no majority: 1 of 3 voters follow node 1, without voters 2, 3."
 
 
 def test_a_follower_alone_cannot_know() -> None:

@@ -203,7 +203,7 @@ def test_without_a_leader_the_command_fails(capsys: pytest.CaptureFixture[str]) 
             assert shown.out.startswith(complaint.replace("no", "No", 1))
             assert await asyncio.to_thread(kraft, (*words, "-o", "json")) == 1
             shown = capsys.readouterr()
-            assert json.loads(shown.out)["status"]["leader_id"] == -1
+            assert json.loads(shown.out)["status"]["leader_id"] is None
             assert shown.err.startswith(f"kraft: {complaint}")
             assert await asyncio.to_thread(kraft, ("quorum", "health", *words[2:])) == 1
             assert capsys.readouterr().out.startswith(f"Not healthy: {complaint}")
