@@ -16,6 +16,7 @@ import typer
 
 from quorum.cli.errors import say, wrong_use
 from quorum.cli.output import Output, OutputFormat, plain_lines, show_json, terminal_console, with_times
+from quorum.cli.tables import print_wrapped
 
 if TYPE_CHECKING:
     from metadata_log.analysis import Verdict
@@ -75,8 +76,8 @@ def _show(verdict: Verdict) -> None:
         terminal_console(highlight=False).print(render_verdict(verdict))
     else:
         print("\n".join(plain_lines(render_verdict(verdict))))
-    for line in advice_lines(verdict):
-        print(line)
+    for line in (*advice_lines(verdict), verdict.not_judged):
+        print_wrapped(line)
 
 
 def advice_lines(verdict: Verdict) -> list[str]:

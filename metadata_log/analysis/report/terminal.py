@@ -19,16 +19,20 @@ _COLOURS: Final = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Sever
 
 
 def render_verdict(verdict: Verdict, *, limit: int = 50) -> RenderableType:
-    """The replicas, up to `limit` findings, and the verdict in a sentence. Names from logs are shown as plain text."""
+    """Return the replicas, up to `limit` findings, and the verdict in a sentence; not the kinds that are not judged.
+
+    Names from logs are shown as plain text.
+    """
     parts: list[RenderableType] = [_replicas(verdict)]
     if verdict.findings:
         parts.append(_findings(verdict, limit))
     colour = "bold green" if verdict.is_clean else "bold red"
     parts.append(Text(verdict.sentence, style=colour))
-    parts.append(Text(verdict.not_judged, style="dim"))
-    bound = f"up to offset {verdict.lower}"
-    if verdict.upper != verdict.lower:
-        bound += f" for certain, perhaps up to {'more' if verdict.upper is None else verdict.upper}"
+    bound = f"at least up to offset {verdict.lower}"
+    if verdict.upper is None:
+        bound += "; too few voters are here to say up to where at most"
+    elif verdict.upper != verdict.lower:
+        bound += f", at most up to {verdict.upper}"
     parts.append(Text(f"Committed {bound}: {verdict.because}.", style="dim"))
     return Group(*parts)
 

@@ -90,12 +90,16 @@ def committed_bounds(replicas: Sequence[ReplicaExtent], voters: Sequence[Replica
         if certain > lower:
             lower, because = (
                 certain,
-                f"a majority of the {len(voters)} voters holds records of epoch {epoch} up to there",
+                f"{_most_of(len(voters))} holds records of epoch {epoch} up to there",
             )
     once = _once_held(by_voter, majority)
     if voters and once is not None and once > lower and not _forks(replicas, _last_epoch(replicas)):
-        lower, because = once, f"a majority of the {len(voters)} voters once held it, as files beside their logs prove"
+        lower, because = once, f"{_most_of(len(voters))} once held it, as files beside their logs prove"
     return CommittedBounds(lower=lower, upper=_upper(by_voter, majority, lower) if voters else None, because=because)
+
+
+def _most_of(voters: int) -> str:
+    return "the only voter" if voters == 1 else f"a majority of the {voters} voters"
 
 
 def _is(key: ReplicaKey, voter: ReplicaKey) -> bool:

@@ -24,7 +24,7 @@ EPILOG: Final = "Example:  kraft demo --directory /tmp/kraft-demo"
 
 _DEFAULT: Final = Path("demo-out")
 _PROPERTIES: Final = {"metadata.max.idle.interval.ms": "0"}
-"""One act has a leader write without its followers. A NoOp that they cannot commit would go first, and hold the topic."""
+"""In one act a leader writes without its followers. A NoOp that they cannot commit would hold up the topic."""
 
 
 def run(
