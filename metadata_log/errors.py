@@ -76,7 +76,7 @@ class UnknownRecordError(RecordError):
 
 
 class OlderReleaseError(MetadataLogError):
-    """Metadata of Kafka before 3.3: a node must stop here."""
+    """Metadata of Kafka before 3.3-IV3: a node must stop here."""
 
 
 class NewerLevelError(MetadataLogError):

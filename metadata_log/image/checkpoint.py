@@ -21,7 +21,7 @@ from metadata_log.image.errors import UnwritableMetadataError
 from metadata_log.image.features import METADATA_VERSION
 from metadata_log.image.image import MetadataImage
 from metadata_log.image.known_partitions import Replayable
-from metadata_log.image.older_release import OLDER_RELEASE, is_of_older_release
+from metadata_log.image.older_release import why_older
 from metadata_log.image.partition_values import PartitionValues
 from metadata_log.image.to_records import (
     partition_record,
@@ -84,13 +84,13 @@ def known_records_of(image: MetadataImage) -> Iterator[RecordAndVersion]:
     """Return `records_of` for a tool: at a level that only a later release knows, the records of the highest known.
 
     Nothing may be written from them: what the later release has added is not in the image. Without a metadata.version,
-    as before Kafka 3.3, they are those of the lowest level.
+    as before Kafka 3.3, or below the lowest level that nodes follow, they are those of that level.
 
     Raises:
         UnwritableMetadataError: the image holds what its level cannot say.
     """
-    level = image.features.metadata_version
-    return _records_at(image, MINIMUM_LEVEL if level is None else min(level, LATEST_PRODUCTION))
+    level = image.features.metadata_version or MINIMUM_LEVEL
+    return _records_at(image, min(max(level, MINIMUM_LEVEL), LATEST_PRODUCTION))
 
 
 def _records_at(image: MetadataImage, level: int) -> Iterator[RecordAndVersion]:
@@ -115,9 +115,11 @@ def values_in_slices(image: MetadataImage, records: int) -> Iterator[list[bytes]
 
 def _level_of(image: MetadataImage) -> int:
     level = image.features.metadata_version
+    older = why_older(image)
+    if older is not None:
+        raise UnwritableMetadataError(older)
     if level is None:
-        why = "there is no metadata.version yet: the log has not been bootstrapped"
-        raise UnwritableMetadataError(OLDER_RELEASE if is_of_older_release(image) else why)
+        raise UnwritableMetadataError("there is no metadata.version yet: the log has not been bootstrapped")
     if level > LATEST_PRODUCTION:
         raise UnwritableMetadataError(
             f"metadata.version {level_name(level)} is of a later release, and its records are not known here: "

@@ -11,7 +11,7 @@ from metadata_log.image.errors import ImpossibleRecordError
 from metadata_log.image.features import KRAFT_VERSION, METADATA_VERSION, FeaturesImage
 from metadata_log.image.sharing import share
 from metadata_log.records import ConfigRecord, FeatureLevelRecord
-from metadata_log.records.levels import LATEST_PRODUCTION, MINIMUM_LEVEL, level_name
+from metadata_log.records.levels import LATEST_PRODUCTION, LOWEST_LEVEL, level_name
 
 
 class FeaturesBuilder:
@@ -30,7 +30,8 @@ class FeaturesBuilder:
     def on_feature_level(self, record: FeatureLevelRecord) -> None:
         """FeatureLevelRecord: sets a level, 0 removes it. One for kraft.version means nothing (see `features`).
 
-        A level that only a later release knows is taken like any other: `supported` refuses it for a node.
+        A level that only a later release knows is taken like any other, and so is one below the minimum:
+        `check_known_levels` refuses both for a node.
         """
         name, level = record.name, record.feature_level
         if level < 0:
@@ -38,8 +39,8 @@ class FeaturesBuilder:
         if name == KRAFT_VERSION:
             return
         if name == METADATA_VERSION:
-            if level < MINIMUM_LEVEL:
-                known = f"{level_name(MINIMUM_LEVEL)} to {level_name(LATEST_PRODUCTION)}"
+            if level < LOWEST_LEVEL:
+                known = f"{level_name(LOWEST_LEVEL)} to {level_name(LATEST_PRODUCTION)}"
                 raise ImpossibleRecordError(f"metadata.version has no level {level}: known are {known}")
             self._metadata_version = level
         elif level != 0:

@@ -25,7 +25,7 @@ from metadata_log.records.levels import (
     CORDONED_DIRECTORIES_LEVEL,
     DIRECTORIES_LEVEL,
     ELR_LEVEL,
-    metadata_version,
+    plain_level_name,
     write_version,
 )
 
@@ -109,7 +109,7 @@ def register_controller_record(controller: ControllerRegistration) -> RegisterCo
 def unwritable(level: int, what: str) -> UnwritableMetadataError:
     """The error that says what would be lost at this level."""
     return UnwritableMetadataError(
-        f"metadata.version {metadata_version(level)} has no record for {what}: raise the level to keep it"
+        f"metadata.version {plain_level_name(level)} has no record for {what}: raise the level to keep it"
     )
 
 

@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 
 from metadata_log.records.declarations.cluster import FeatureLevelRecord
-from metadata_log.records.levels import FEATURE_NAME, LATEST_PRODUCTION, metadata_version
+from metadata_log.records.levels import FEATURE_NAME, LATEST_PRODUCTION, metadata_version, plain_level_name
 
 
 class FeatureLevel(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -100,8 +100,8 @@ def unsupported_level(name: str, wanted: int, level: int) -> str | None:
     if wanted <= highest:
         return None
     if not highest:
-        return f"{metadata_version(level)} has no feature {name}"
-    return f"{metadata_version(level)} has {name} up to {highest}"
+        return f"{plain_level_name(level)} has no feature {name}"
+    return f"{plain_level_name(level)} has {name} up to {highest}"
 
 
 def why_no_first_level(name: str, wanted: int, level: int) -> str | None:

@@ -80,7 +80,10 @@ DEFAULT_LEVEL: Final = LATEST_PRODUCTION
 """The level of a new cluster, unless another is asked for."""
 
 _BEFORE: Final = {1: "3.0-IV1", 2: "3.1-IV0", 3: "3.2-IV0", 4: "3.3-IV0", 5: "3.3-IV1", 6: "3.3-IV2"}
-"""Names of levels below the minimum, from which brokers of Kafka before 4.0 say that they know them."""
+"""Names of levels below the minimum, which Kafka 3.3 to 3.9 runs at. Kafka 4 and nodes of this software do not."""
+
+LOWEST_LEVEL: Final = min(_BEFORE)
+"""The first of all levels. Below `MINIMUM_LEVEL` tools alone read a log."""
 
 _BY_LEVEL: Final = {version.level: version for version in METADATA_VERSIONS}
 _BY_NAME: Final = {version.name: version for version in METADATA_VERSIONS}
@@ -156,6 +159,12 @@ def level_name(level: int) -> str:
     """Return the level with its name, "4.5-IV0 (34)"; the number alone where it is not known."""
     name = _BEFORE.get(level) or _BY_LEVEL.get(level)
     return str(level) if name is None else f"{name} ({level})"
+
+
+def plain_level_name(level: int) -> str:
+    """Return the level's name, "4.5-IV0"; its number where it is not known."""
+    name = _BEFORE.get(level) or _BY_LEVEL.get(level)
+    return str(level if name is None else name)
 
 
 def level_text(feature: str, level: int) -> str:

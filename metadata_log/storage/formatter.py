@@ -20,7 +20,7 @@ from metadata_log.directory.meta_properties import read_meta_properties, write_m
 from metadata_log.errors import AlreadyFormattedError, DirectoryError
 from metadata_log.files.port import Files
 from metadata_log.ids import DirectoryId, NodeId, id_text
-from metadata_log.records import LATEST_PRODUCTION, FeatureLevelRecord, encode_record, write_version
+from metadata_log.records import LATEST_PRODUCTION, MINIMUM_LEVEL, FeatureLevelRecord, encode_record, write_version
 from metadata_log.records.feature_levels import default_features
 from metadata_log.records.levels import BOOTSTRAP_IN_CHECKPOINT_LEVEL
 from metadata_log.storage.checkpoint import (
@@ -114,7 +114,7 @@ def keeps_bootstrap_file(level: int) -> bool:
 
 def bootstrap_values(level: int, features: Mapping[str, int]) -> list[bytes]:
     """The records that a new cluster begins with: metadata.version first, then the features that are on, by name."""
-    version = write_version(FeatureLevelRecord, min(level, LATEST_PRODUCTION))
+    version = write_version(FeatureLevelRecord, min(max(level, MINIMUM_LEVEL), LATEST_PRODUCTION))
     levels = [(METADATA_VERSION_FEATURE, level), *sorted((name, on) for name, on in features.items() if on > 0)]
     return [encode_record(FeatureLevelRecord(name=name, feature_level=on), version) for name, on in levels]
 

@@ -18,7 +18,6 @@ from typing import Final
 import msgspec
 
 from metadata_log.files.os_files import OsFiles
-from metadata_log.image.older_release import OLDER_RELEASE
 from metadata_log.records.newer import NOTHING_NEWER
 from metadata_log.tools.check.checkpoint_times import check_times
 from metadata_log.tools.check.identity import check_identity
@@ -165,8 +164,11 @@ def _check_files(nodes: Sequence[NodeSource], view: QuorumView) -> Iterator[Find
 def _with_one_note(found: Iterable[Finding], view: QuorumView, files: Iterable[LogReport]) -> list[Finding]:
     """Return the findings, each once, with one note for all logs of what a later or an older release has written."""
     each = list(dict.fromkeys(found))
-    if sum(one.kind == OLDER_RELEASE_NOTE for one in each) > 1:
-        each = [*(one for one in each if one.kind != OLDER_RELEASE_NOTE), finding(OLDER_RELEASE_NOTE, OLDER_RELEASE)]
+    older = [one for one in each if one.kind == OLDER_RELEASE_NOTE]
+    if len(older) > 1:
+        said = dict.fromkeys(one.meaning for one in older)
+        kept = [one for one in each if one.kind != OLDER_RELEASE_NOTE]
+        each = [*kept, *(finding(OLDER_RELEASE_NOTE, meaning) for meaning in said)]
     if sum(one.kind == NEWER_RELEASE for one in each) < 2:
         return each
     reports = (*(replica.report for replica in view.replicas), *files)

@@ -10,7 +10,7 @@ from typing import Final
 
 from metadata_log.errors import InvariantViolation
 from metadata_log.records import LATEST_PRODUCTION, FeatureLevelRecord, MetadataRecord, decode_versioned, write_version
-from metadata_log.records.levels import FEATURE_NAME, ZK_MIGRATION_LEVEL, level_name
+from metadata_log.records.levels import FEATURE_NAME, MINIMUM_LEVEL, ZK_MIGRATION_LEVEL, level_name
 from metadata_log.tools.findings.sink import FindingSink
 from metadata_log.tools.rules.place import Place
 
@@ -38,8 +38,8 @@ class LevelRules:
 
     @property
     def is_older(self) -> bool:
-        """Return True if no level is finalised, as before Kafka 3.3."""
-        return self._level is None and not self.is_newer
+        """Return True if no level is finalised, as before Kafka 3.3, or one that is too low for our controllers."""
+        return (self._level is None or self._level < MINIMUM_LEVEL) and not self.is_newer
 
     @property
     def is_of_3_3(self) -> bool:
@@ -56,8 +56,8 @@ class LevelRules:
         """Take a record, and its value. `is_trusted`: no record before it is missing, so that it can be judged."""
         if type(record) is FeatureLevelRecord and record.name == FEATURE_NAME:
             self.start(record.feature_level, f"{place.file} at offset {offset}")
-        if self._level is None or not is_trusted:
-            return
+        if self._level is None or self._level < MINIMUM_LEVEL or not is_trusted:
+            return  # of a lower level no table says what may be written
         highest = self._highest.get(type(record))
         if highest is None:
             try:

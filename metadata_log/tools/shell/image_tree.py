@@ -27,7 +27,7 @@ from metadata_log.image import (
     SupportedFeature,
     TopicImage,
 )
-from metadata_log.records.levels import METADATA_VERSIONS, metadata_version
+from metadata_log.records.levels import plain_level_name
 
 Node = Mapping[str, "Node"] | str
 """A directory of nodes by name, or the text of a file."""
@@ -95,12 +95,7 @@ class _QuotaNames(dict[str, Node]):
 def _features(image: MetadataImage) -> dict[str, Node]:
     level = image.features.metadata_version
     shown: dict[str, Node] = {f"finalized_{name}": str(at) for name, at in image.features.levels.items()}
-    return shown | {"metadataVersion": "Optional.empty" if level is None else f"Optional[{_level(level)}]"}
-
-
-def _level(level: int) -> str:
-    """Return the level's name, or its number where only a later release knows it."""
-    return str(metadata_version(level) if level <= METADATA_VERSIONS[-1].level else level)
+    return shown | {"metadataVersion": "Optional.empty" if level is None else f"Optional[{plain_level_name(level)}]"}
 
 
 def _provenance(image: MetadataImage) -> str:

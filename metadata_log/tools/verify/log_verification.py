@@ -18,7 +18,7 @@ from metadata_log.files.port import FileHandle, Files, read_small_file
 from metadata_log.format.batch import batch_values
 from metadata_log.format.epochs import EpochStart
 from metadata_log.image import MetadataImage
-from metadata_log.image.older_release import OLDER_RELEASE, is_of_older_release
+from metadata_log.image.older_release import why_older
 from metadata_log.storage.segment import LocatedBatch, segment_bases, segment_file
 from metadata_log.tools.findings.finding import sort_findings
 from metadata_log.tools.findings.kinds import OLDER_RELEASE_NOTE
@@ -117,9 +117,10 @@ class Verification:
         if self._source.metadata is not None:
             check_bootstrap(self._files, str(self._source.metadata.parent), self._sink, self._depth)
         report = self.report(state)
-        if report.image is None or report.newer.parts or not is_of_older_release(report.image):
+        older = None if report.image is None or report.newer.parts else why_older(report.image)
+        if older is None:
             return report
-        self._sink.add(OLDER_RELEASE_NOTE, OLDER_RELEASE, file=self._directory)
+        self._sink.add(OLDER_RELEASE_NOTE, older, file=self._directory)
         return msgspec.structs.replace(report, findings=sort_findings(self._sink.findings))
 
     def _passed(self, names: list[str]) -> PassedCheckpoints:

@@ -13,7 +13,7 @@ import msgspec
 
 from metadata_log.files.port import Files
 from metadata_log.ids import id_text
-from metadata_log.image.older_release import OLDER_RELEASE, is_of_older_release
+from metadata_log.image.older_release import why_older
 from metadata_log.tools.findings.finding import Finding
 from metadata_log.tools.times import time_text
 from metadata_log.voters import VoterSet
@@ -54,7 +54,7 @@ def show_inspection(found: Inspection) -> None:
         print_wrapped(f"Committed: all before offset {known.bounds.lower} ({known.bounds.because}){upper}.")
     for line in (
         *([f"NOTE: {known.newer.text()}."] if known.newer else []),
-        *([f"NOTE: {OLDER_RELEASE}."] if _is_older(known) else []),
+        *(f"NOTE: {older}." for older in _older(known)),
         *(f"NOTE: {copy.label}: {note}." for copy in known.copies if (note := end_note(known, copy)) is not None),
         *(f"LET GO: {lost}." for lost in gone(known)),
         *(f"NOT KNOWN: {said}." for copy in known.copies for said in copy.audited.unread),
@@ -169,10 +169,11 @@ def role_of(known: Survey, copy: Copy) -> str:
     return "broker" if image is not None and copy.node_id in image.cluster.brokers else "observer"
 
 
-def _is_older(known: Survey) -> bool:
-    """Return True if a copy is of Kafka before 3.3."""
+def _older(known: Survey) -> list[str]:
+    """Return the sentences about copies of Kafka before 3.3-IV3, each once."""
     images = (copy.image for copy in known.copies if not copy.newer.parts)
-    return any(image is not None and is_of_older_release(image) for image in images)
+    said = (why_older(image) for image in images if image is not None)
+    return list(dict.fromkeys(one for one in said if one is not None))
 
 
 def inspection_data(found: Inspection) -> dict[str, object]:
@@ -188,7 +189,7 @@ def inspection_data(found: Inspection) -> dict[str, object]:
         "absent_voters": known.absent_voters,
         "absent_brokers": known.absent_brokers,
         **({"not_judged": known.newer.text()} if known.newer else {}),
-        **({"older_release": OLDER_RELEASE} if _is_older(known) else {}),
+        **({"older_release": "; ".join(older)} if (older := _older(known)) else {}),
         "let_go": list(map(str, gone(known))),
         "not_listed": list(unlisted(known)),
         "not_counted": list(map(str, known.silent)),

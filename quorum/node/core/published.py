@@ -15,6 +15,7 @@ from collections.abc import Callable
 from metadata_log.format.batch import batch_values, check_batch
 from metadata_log.image import ImageChanges, MetadataImage, changes_between
 from metadata_log.image.newer_release import check_known_levels
+from metadata_log.image.older_release import check_low_level
 from metadata_log.image.replayer import Replayer
 from metadata_log.offsets import Offset
 from metadata_log.storage.no_ops import is_no_op
@@ -89,6 +90,7 @@ class Published:
         check_known_levels(image.features)
         self.replayer = Replayer.follow(image)
         self.high_watermark = max(self.high_watermark, image.offset_and_epoch.offset)
+        self._check_low_level()
         changes = changes_between(before, image)
         after = self.replayer.image
         self._publish(ImagePublished(before=before, after=after, changes=(changes,), is_from_snapshot=True))
@@ -109,7 +111,17 @@ class Published:
             left -= self._replay_batch()
             if self.replayer.image is not before:
                 changes.append(self.replayer.changes)
+        self._check_low_level()
         self._announce(before, changes)
+
+    def _check_low_level(self) -> None:
+        """Raise an error at a level that is too low; not before the end of what is committed, where a later one may be.
+
+        Raises:
+            OlderReleaseError: this node may not go on.
+        """
+        if self.replayer.end.offset >= self.high_watermark:
+            check_low_level(self.replayer.image.features.metadata_version)
 
     def on_read(self, data: bytes) -> None:
         """The disk has read what `read` had to leave to it."""

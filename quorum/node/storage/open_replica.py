@@ -27,7 +27,7 @@ from metadata_log.format.batch import BatchHeader, batch_records, batch_values, 
 from metadata_log.ids import METADATA_TOPIC_ID, ZERO_DIRECTORY_ID, NodeId, ReplicaKey, id_text
 from metadata_log.image import MetadataImage
 from metadata_log.image.newer_release import check_known_kraft_version, check_known_levels, check_known_records
-from metadata_log.image.older_release import is_of_older_release, refuse_older_release
+from metadata_log.image.older_release import check_low_records, refuse_older_release, why_older
 from metadata_log.image.replayer import Replayer
 from metadata_log.offsets import Offset
 from metadata_log.records import (
@@ -73,7 +73,7 @@ def open_replica(files: Files, config: NodeConfig, *, cluster_id: str | None = N
         LostVoteError: a controller's has records or a checkpoint of them, and no quorum-state.
         CorruptBatchError, CorruptFileError, UnknownRecordError: something in it is damaged or from newer software.
         NewerLevelError: its log is of a later release.
-        OlderReleaseError: its log is of Kafka before 3.3.
+        OlderReleaseError: its log is of Kafka before 3.3-IV3.
         OSError: it cannot be read or written.
     """
     directories = _directories(config)
@@ -114,8 +114,6 @@ def _open_locked(files: Files, config: NodeConfig, meta: MetaProperties, locks: 
     log, snapshot, writer = starting.log, starting.snapshot, starting.writer
     if snapshot is not None:
         check_known_levels(snapshot.image.features)
-        if is_of_older_release(snapshot.image):
-            raise refuse_older_release()
         check_known_kraft_version(snapshot.kraft_version)
     bootstrap_records = _bootstrap_records(files, config.metadata_log_dir, snapshot)
     no_ops, voters = _voters(log, snapshot, config.static_voters)
@@ -123,6 +121,7 @@ def _open_locked(files: Files, config: NodeConfig, meta: MetaProperties, locks: 
         if config.is_controller and len(voters.latest) and not bootstrap_records:
             raise _nothing_to_begin_with(config)
         check_known_records(bootstrap_records)
+        check_low_records(bootstrap_records)
     storage = StorageState(
         quorum_state=None if quorum_state is None else _state_of(quorum_state),
         log_start_offset=log.start_offset,
@@ -208,12 +207,12 @@ def _voters(log: FileLog, snapshot: LoadedSnapshot | None, static: VoterSet) -> 
 
     Raises:
         NewerLevelError, UnknownRecordError: a later release has written a part of it. This node may not vote there.
-        OlderReleaseError: Kafka before 3.3 has written it.
+        OlderReleaseError: Kafka before 3.3-IV3 has written it.
     """
     history, begin = VoterHistory.start(static) if len(static) else VoterHistory(), log.start_offset
     if snapshot is not None:
         begin, history = snapshot.end.offset, snapshot.voter_history(history)
-    levels: list[MetadataRecord] = []
+    levels: list[FeatureLevelRecord] = []
     no_ops = 0
     for offset, record in _records_of_the_quorum(log, begin):
         if isinstance(record, NoOpRecord):
@@ -225,7 +224,13 @@ def _voters(log: FileLog, snapshot: LoadedSnapshot | None, static: VoterSet) -> 
         else:
             levels = [record]
     check_known_records(levels)
-    has_level = levels or (snapshot is not None and snapshot.image.features.metadata_version is not None)
+    if levels:
+        check_low_records(levels)
+        return no_ops, history
+    older = None if snapshot is None else why_older(snapshot.image)
+    if older is not None:
+        raise refuse_older_release(older)
+    has_level = snapshot is not None and snapshot.image.features.metadata_version is not None
     if not has_level and _holds_metadata(log, begin):
         raise refuse_older_release()
     return no_ops, history

@@ -215,7 +215,7 @@ def test_records_without_meaning_change_nothing() -> None:
             broker(1, end_points=(BrokerEndpoint(name="A", host="h", port=1, security_protocol=9),)),
             "unknown security protocol 9",
         ),
-        (level("metadata.version", 6), r"metadata.version has no level 6: known are 3.3-IV3 \(7\) to 4.4-IV2 \(33\)"),
+        (level("metadata.version", 0), r"metadata.version has no level 0: known are 3.0-IV1 \(1\) to 4.4-IV2 \(33\)"),
     ],
     ids=lambda value: type(value).__name__ if not isinstance(value, str) else value[:20],
 )

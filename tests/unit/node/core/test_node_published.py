@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from metadata_log.errors import NewerLevelError
+from metadata_log.errors import NewerLevelError, OlderReleaseError
 from metadata_log.format.batch import build_batch
 from metadata_log.image import MetadataImage
 from metadata_log.image.features import METADATA_VERSION
 from metadata_log.image.replayer import Replayer
 from metadata_log.offsets import Epoch, Offset
-from metadata_log.records import NoOpRecord, encode_record
+from metadata_log.records import FeatureLevelRecord, NoOpRecord, encode_record
 from quorum.node.core.ports import ImagePublished
 from quorum.node.core.published import MOST_LAG, RECORDS_A_SLICE, Published
 from tests.support.image_records import image_of, level
@@ -71,3 +71,32 @@ def test_a_snapshot_at_a_level_of_a_later_release_is_not_followed() -> None:
         log.published.reset(later)
 
     assert log.events == []
+
+
+def _of_levels(*levels: int) -> _Log:
+    log = _Log(0)
+    for at, low in enumerate(levels):
+        value = encode_record(FeatureLevelRecord(name=METADATA_VERSION, feature_level=low), 0)
+        values = [value, *[NOTHING] * (A_BATCH - 1)]
+        log.data.append(build_batch(base_offset=Offset(at * A_BATCH), epoch=Epoch(1), timestamp_ms=at, values=values))
+    return log
+
+
+def test_a_level_that_is_too_low_stops_the_replay_at_its_end() -> None:
+    log = _of_levels(4)
+    log.published.advance(Offset(A_BATCH))
+    with pytest.raises(OlderReleaseError, match=r"metadata\.version is 3\.3-IV0 \(4\)"):
+        log.published.step()
+    assert not log.events
+
+
+def test_a_low_level_that_was_raised_stops_nothing() -> None:
+    log = _of_levels(4, 7)
+    log.published.advance(Offset(2 * A_BATCH))
+    log.published.step()
+    assert [event.after.features.metadata_version for event in log.events] == [7]
+
+
+def test_a_snapshot_of_a_low_level_is_not_gone_on_from() -> None:
+    with pytest.raises(OlderReleaseError):
+        _Log(1).published.reset(image_of(level(METADATA_VERSION, 6)))
