@@ -244,7 +244,7 @@ def _directories(files: OsFiles, config: NodeConfig) -> dict[DirectoryId, str]:
     for path in config.log_dirs:
         directory_id = read_meta_properties(files, path).directory_id
         if directory_id is None:
-            raise DirectoryError(f"{path}: its meta.properties has no directory.id: format it anew")
+            raise DirectoryError(f"{path}: its meta.properties has no directory.id")
         if directory_id in found:
             raise DirectoryError(f"{path} and {found[directory_id]} have the same directory.id: one is a copy")
         found[directory_id] = path

@@ -107,6 +107,10 @@ class NotFormattedError(DirectoryError):
     """There is no meta.properties: run `kraft storage format`."""
 
 
+class LostDirectoryIdError(DirectoryError):
+    """A voter's meta.properties has no directory id, and the log has one for it: it may not vote without."""
+
+
 class AlreadyFormattedError(DirectoryError):
     """There is a meta.properties where a new one was to be written."""
 

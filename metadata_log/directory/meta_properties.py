@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 import msgspec
@@ -147,3 +147,22 @@ def read_meta_properties(files: Files, log_dir: str) -> MetaProperties:
 def write_meta_properties(files: Files, log_dir: str, properties: MetaProperties, *, written_at_ms: int) -> None:
     """Write the file, durably and whole."""
     replace_file(files, f"{log_dir}/{META_PROPERTIES_FILE}", format_meta_properties(properties, written_at_ms))
+
+
+def give_directory_id(
+    files: Files, log_dir: str, new_id: Callable[[], DirectoryId], *, written_at_ms: int
+) -> MetaProperties:
+    """Write a directory id into a file without one, durably, as Kafka from 3.7 on does at a start (KIP-858).
+
+    An id that is there stays, and so does the version. Call it under the directory's lock.
+
+    Raises:
+        NotFormattedError, CorruptFileError: as `read_meta_properties`.
+        OSError: it cannot be written.
+    """
+    found = read_meta_properties(files, log_dir)
+    if found.directory_id is not None:
+        return found
+    given = msgspec.structs.replace(found, directory_id=new_id())
+    write_meta_properties(files, log_dir, given, written_at_ms=written_at_ms)
+    return given

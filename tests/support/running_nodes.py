@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from metadata_log.files.os_files import OsFiles
@@ -40,10 +40,18 @@ class RunningNode:
 class RunningNodes:
     """Controllers 1..count under `path`, formatted; each is started on its own."""
 
-    def __init__(self, path: Path, count: int = 3, *, files: Callable[[int], Files] | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        count: int = 3,
+        *,
+        files: Callable[[int], Files] | None = None,
+        properties: Mapping[str, str] | None = None,
+    ) -> None:
         self.switchboard = Switchboard()
         self.nodes: dict[int, RunningNode] = {}
         self._path = path
+        self._properties = properties or {}
         self._files = files or (lambda node_id: OsFiles())
         self._voters = [
             Voter(
@@ -80,11 +88,13 @@ class RunningNodes:
                 "node.id": str(node_id),
                 "listeners": f"CONTROLLER://c{node_id}:9093,GRPC://c{node_id}:9094",
                 "log.dirs": self.directory(node_id),
+                **self._properties,
             }
         )
         opened = open_replica(self._files(node_id), config)
         monitoring = Monitoring(node_id)
-        controller = ControllerConfig(node_id=node_id, cluster_id=CLUSTER_ID, session_timeout_ms=1 << 30)
+        cluster_id = opened.meta.cluster_id
+        controller = ControllerConfig(node_id=node_id, cluster_id=cluster_id, session_timeout_ms=1 << 30)
 
         def application(executor: Executor) -> ControllerRole:
             registration = registration_of(node_id, Uuid(bytes([node_id]) * 16), voter.endpoints)
@@ -93,7 +103,7 @@ class RunningNodes:
         driver = Driver(
             opened,
             ExecutorConfig(
-                cluster_id=CLUSTER_ID, raft=config.raft, endpoints=voter.endpoints, bootstrap=(), can_vote=True
+                cluster_id=cluster_id, raft=config.raft, endpoints=voter.endpoints, bootstrap=(), can_vote=True
             ),
             LocalNetwork(self.switchboard),
             monitoring.watcher,

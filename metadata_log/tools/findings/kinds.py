@@ -257,8 +257,9 @@ _ALL: Final = [
             "missing_directory_id",
             _E,
             "a log directory without its id",
-            "write the id that the log has for it back into meta.properties: at a start the node would make a new one, "
-            "which is no voter's, and has no replicas",
+            "if the log has an id for it (a voter's, or one of its broker's), write that back into meta.properties "
+            "before a start: Kafka makes a new id there, which is no voter's, and has no replicas. A voter of this "
+            "software refuses to start. If the log has none, start the node: it makes one",
         ),
         (
             "directory_not_registered",

@@ -6,14 +6,18 @@ runs afterwards. The caller logs `recovery.warnings`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+import time
+from collections.abc import Iterator, Mapping
 
 from metadata_log.directory import (
+    META_PROPERTIES_FILE,
     METADATA_DIRECTORY,
     PARTITION_METADATA_FILE,
     DirectoryLock,
     MetaProperties,
     QuorumState,
+    give_directory_id,
     read_committed_state,
     read_meta_properties,
     read_partition_metadata,
@@ -21,10 +25,26 @@ from metadata_log.directory import (
     write_partition_metadata,
 )
 from metadata_log.directory.clean_shutdown import registered_end
-from metadata_log.errors import CorruptFileError, ForeignDirectoryError, NotFormattedError, UnknownRecordError
+from metadata_log.errors import (
+    CorruptFileError,
+    ForeignDirectoryError,
+    LostDirectoryIdError,
+    NotFormattedError,
+    UnknownRecordError,
+)
 from metadata_log.files.port import Files
 from metadata_log.format.batch import BatchHeader, batch_records, batch_values, iter_batches
-from metadata_log.ids import METADATA_TOPIC_ID, ZERO_DIRECTORY_ID, NodeId, ReplicaKey, id_text
+from metadata_log.ids import (
+    ID_BYTES,
+    METADATA_TOPIC_ID,
+    ZERO_DIRECTORY_ID,
+    DirectoryId,
+    NodeId,
+    ReplicaKey,
+    as_random_uuids,
+    id_text,
+    is_assignable,
+)
 from metadata_log.image import MetadataImage
 from metadata_log.image.newer_release import check_known_kraft_version, check_known_levels, check_known_records
 from metadata_log.image.older_release import check_low_records, refuse_older_release, why_older
@@ -56,6 +76,7 @@ from quorum.raft.config import Snapshot, StorageState
 from quorum.raft.ready import QuorumStateData
 
 _READ_BYTES = 1 << 20
+_NS_PER_MS = 1_000_000
 _NO_OP = NoOpRecord()
 _NO_OP_FRAME = bytes((1, NoOpRecord.API_KEY, 0))
 _FEATURE_FRAME = bytes((1, FeatureLevelRecord.API_KEY, 0))
@@ -70,6 +91,7 @@ def open_replica(files: Files, config: NodeConfig, *, cluster_id: str | None = N
         ForeignDirectoryError: a directory belongs to another cluster, node, or (the metadata's) topic.
         DirectoryLockedError: another process uses one.
         LostEndError: a controller's log lacks records that its own directories prove to be committed.
+        LostDirectoryIdError: a voter's directory has lost the id that the log has for it.
         LostVoteError: a controller's has records or a checkpoint of them, and no quorum-state.
         CorruptBatchError, CorruptFileError, UnknownRecordError: something in it is damaged or from newer software.
         NewerLevelError: its log is of a later release.
@@ -79,13 +101,13 @@ def open_replica(files: Files, config: NodeConfig, *, cluster_id: str | None = N
     directories = _directories(config)
     check_log_in_place(files, directories, config.metadata_log_dir, is_controller=config.is_controller)
     metas = {path: _identity(files, path, config, cluster_id) for path in directories}
-    meta = metas[config.metadata_log_dir]
+    cluster_id = metas[config.metadata_log_dir].cluster_id
     for path, other in metas.items():
-        other.check_own(path, cluster_id=meta.cluster_id)
+        other.check_own(path, cluster_id=cluster_id)
     locks: list[DirectoryLock] = []
     try:
         locks.extend(DirectoryLock(files, path) for path in directories)
-        return _open_locked(files, config, meta, locks)
+        return _open_locked(files, config, metas, locks)
     except BaseException:
         for lock in reversed(locks):
             lock.release()
@@ -102,7 +124,9 @@ def _identity(files: Files, path: str, config: NodeConfig, cluster_id: str | Non
     return meta
 
 
-def _open_locked(files: Files, config: NodeConfig, meta: MetaProperties, locks: list[DirectoryLock]) -> OpenedReplica:
+def _open_locked(
+    files: Files, config: NodeConfig, metas: Mapping[str, MetaProperties], locks: list[DirectoryLock]
+) -> OpenedReplica:
     directory = f"{config.metadata_log_dir}/{METADATA_DIRECTORY}"
     files.mkdirs(directory)
     _check_topic_id(files, directory)
@@ -122,6 +146,7 @@ def _open_locked(files: Files, config: NodeConfig, meta: MetaProperties, locks: 
             raise _nothing_to_begin_with(config)
         check_known_records(bootstrap_records)
         check_low_records(bootstrap_records)
+    meta = _with_ids(files, config, metas, voters)
     storage = StorageState(
         quorum_state=None if quorum_state is None else _state_of(quorum_state),
         log_start_offset=log.start_offset,
@@ -149,6 +174,36 @@ def _open_locked(files: Files, config: NodeConfig, meta: MetaProperties, locks: 
         no_ops=no_ops,
         named=named_batch_of(log, storage.high_watermark, is_agents=not config.is_controller),
     )
+
+
+def _with_ids(
+    files: Files, config: NodeConfig, metas: Mapping[str, MetaProperties], voters: VoterHistory
+) -> MetaProperties:
+    """Give each directory without an id one, before this node votes or fetches; return the metadata log's properties.
+
+    Raises:
+        LostDirectoryIdError: the log has this node as a voter with an id, and its directory has none.
+    """
+    own = metas[config.metadata_log_dir]
+    voter = voters.latest.get(NodeId(config.node_id)) if config.is_controller else None
+    if own.directory_id is None and voter is not None and voter.key.directory_id != ZERO_DIRECTORY_ID:
+        named = id_text(voter.key.directory_id)
+        raise LostDirectoryIdError(
+            f"{config.metadata_log_dir}/{META_PROPERTIES_FILE} has no directory.id, and the log has node "
+            f"{config.node_id} as the voter with directory {named}. If this is the disk that voted, write "
+            f"directory.id={named} into it. If that disk is lost or this is a copy, write a new id there (kraft "
+            "storage random-uuid): the node starts as an observer, and is added as a voter then"
+        )
+    now_ms = time.time_ns() // _NS_PER_MS
+    given = {path: give_directory_id(files, path, _new_directory_id, written_at_ms=now_ms) for path in metas}
+    return given[config.metadata_log_dir]
+
+
+def _new_directory_id() -> DirectoryId:
+    while True:
+        candidate = as_random_uuids(os.urandom(ID_BYTES))
+        if is_assignable(candidate):
+            return DirectoryId(candidate)
 
 
 def _check_topic_id(files: Files, directory: str) -> None:
