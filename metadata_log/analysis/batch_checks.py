@@ -49,9 +49,11 @@ def broken_rules(batches: DataFrame) -> DataFrame:
         F.coalesce(F.lag(F.col("fault").isNotNull()).over(chain), F.lit(False)).alias("after_damage"),
         F.lead("position").over(chain).isNull().alias("is_last"),
         (F.col("base_offset") == 0).alias("is_first"),
-        ((F.lead("epoch").over(chain) == F.col("epoch")) & F.lead("leader_id").over(chain).isNotNull()).alias(
-            "leads_next"
-        ),
+        (
+            (F.col("epoch") > 0)
+            & (F.lead("epoch").over(chain) >= F.col("epoch"))
+            & F.lead("leader_id").over(chain).isNotNull()
+        ).alias("leads_next"),
     )
     kinds = F.array_compact(F.array(*(F.when(rule, F.lit(name)) for name, rule in _rules().items())))
     return placed.withColumn("kinds", kinds).where(F.size("kinds") > 0)

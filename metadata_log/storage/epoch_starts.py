@@ -47,7 +47,10 @@ def unled_epoch(batch: LocatedBatch, before: int, *, is_led: bool) -> str | None
 
 
 def _is_led_later(first: LocatedBatch) -> bool:
-    """Return True if the batch after the log's first is of its epoch and has its LeaderChange, or nothing follows."""
+    """Return True if a LeaderChange of its epoch or of a later one follows the log's first batch, or nothing does.
+
+    A leader that stopped after its first batch was replicated, and before its LeaderChange was, leaves the later one.
+    """
     end = first.at + first.header.size_in_bytes
     if end >= len(first.buffer):
         return True
@@ -57,4 +60,4 @@ def _is_led_later(first: LocatedBatch) -> bool:
         return True  # damage, which is found by itself
     position = first.position + first.header.size_in_bytes
     following = LocatedBatch(position=position, header=header, buffer=first.buffer, at=end)
-    return header.partition_leader_epoch == first.header.partition_leader_epoch and leads(following)
+    return 0 < first.header.partition_leader_epoch <= header.partition_leader_epoch and leads(following)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from metadata_log.analysis import run_analysis
+from tests.support.damage import split, with_epoch
 from tests.support.field import field_nodes
 from tests.support.releases_fixture import MINORS, unpack_release
 
@@ -21,3 +22,12 @@ def test_nothing_is_found(cluster: str, tmp_path: Path) -> None:
     assert [finding.kind for finding in verdict.findings if finding.counts] == []
     assert verdict.sentence.startswith("No errors, no warnings")
     assert len(verdict.replicas) == len(nodes)
+
+
+def test_the_first_leader_may_have_replicated_no_leader_change(tmp_path: Path) -> None:
+    nodes = field_nodes("F01", tmp_path)[:3]
+    for node in nodes:
+        path = node / "data" / "__cluster_metadata-0" / "00000000000000000000.log"
+        first, *later = split(path)
+        path.write_bytes(b"".join([first, *(with_epoch(batch, 3) for batch in later)]))
+    assert "epoch_without_leader" not in {finding.kind for finding in run_analysis(nodes).findings}

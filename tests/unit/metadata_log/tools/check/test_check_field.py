@@ -130,6 +130,16 @@ def test_only_the_batch_before_the_leader_may_begin_a_log(case: str, tmp_path: P
     assert "epoch_without_leader" in kinds
 
 
+def test_the_first_leader_may_have_replicated_no_leader_change(tmp_path: Path) -> None:
+    nodes = field_nodes("F01", tmp_path)[:3]
+    for node in nodes:
+        path = node / SEGMENT
+        first, leads, *rest = _batches(path)
+        path.write_bytes(b"".join([first, *(_of_epoch(batch, 3) for batch in (leads, *rest))]))
+    kinds = {found.kind for found in check_paths(nodes).findings}
+    assert kinds.isdisjoint({"epoch_without_leader", "epoch_went_back", "foreign_batch"})
+
+
 def _moved(batch: bytes, base_offset: int) -> bytes:
     return base_offset.to_bytes(8, "big") + batch[8:]
 
