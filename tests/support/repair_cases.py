@@ -140,7 +140,7 @@ def with_wrong_indexes() -> SimulatedFiles:
     files = load("every-record/node-1/data")
     for name in files.listdir(METADATA):
         if name.endswith((".index", ".timeindex")) and files.content(f"{METADATA}/{name}"):
-            files.rot(f"{METADATA}/{name}", 3, 0x7F)
+            files.rot(f"{METADATA}/{name}", 7, 0x7F)
     handle = files.open(f"{METADATA}/leader-epoch-checkpoint")
     handle.truncate(5)
     handle.fdatasync()

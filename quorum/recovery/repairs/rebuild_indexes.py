@@ -1,7 +1,8 @@
 """Index files made anew from the segments, and the epoch history with them.
 
-Decides: which are wrong. Must not know: how they are written. Nodes rebuild indexes by themselves when they are
-missing; wrong ones may be trusted.
+Decides: which are made. Must not know: how they are written. Nodes rebuild indexes by themselves when they are
+missing; wrong ones may be trusted. One is right where each of its entries is, however far apart these are: Kafka notes
+one for each append, and when it closes a segment.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ from quorum.recovery.repairs.audit_facts import facts_of
 from quorum.recovery.repairs.new_log import epochs_of
 
 _INTERVAL_BYTES: Final = 4096
+_INDEX: Final = ".index"
 _TIME_INDEX: Final = ".timeindex"
-_TIME_ENTRY_BYTES: Final = 12
 
 
 def propose_rebuild_indexes(files: Files, target: str) -> Proposal:
@@ -95,12 +96,13 @@ def _said(changes: Sequence[FileChange]) -> str:
 def _changes(files: Files, own: Copy) -> Iterator[FileChange]:
     wrong = reach_of(files, own.place).suspects
     for part in own.segments:
+        names = {suffix: segment_file(part.base, suffix) for suffix in (_INDEX, _TIME_INDEX)}
+        if wrong.isdisjoint(f"{own.place.metadata}/{name}" for name in names.values()):
+            continue
         for suffix, data in _indexes(files, own, part):
-            name = segment_file(part.base, suffix)
-            path = f"{own.place.metadata}/{name}"
-            is_true = suffix == _TIME_INDEX and path not in wrong and _tells_more(files, path, data)
-            if not is_true and not _is_as(files, path, data):
-                yield FileChange(name=f"{METADATA_DIRECTORY}/{name}", content=Content(data=data))
+            path = f"{own.place.metadata}/{names[suffix]}"
+            if path in wrong and not _is_as(files, path, data):
+                yield FileChange(name=f"{METADATA_DIRECTORY}/{names[suffix]}", content=Content(data=data))
     if not _has_epochs(files, own):
         data = format_epochs(epochs_of(own))
         yield FileChange(name=f"{METADATA_DIRECTORY}/{EPOCH_FILE}", content=Content(data=data))
@@ -115,7 +117,7 @@ def _indexes(files: Files, own: Copy, part: SegmentPart) -> list[tuple[str, byte
                 index.on_batch(found.header, found.position)
     finally:
         handle.close()
-    return [(".index", index.index_bytes()), (_TIME_INDEX, index.time_index_bytes())]
+    return [(_INDEX, index.index_bytes()), (_TIME_INDEX, index.time_index_bytes())]
 
 
 def _is_as(files: Files, path: str, data: bytes) -> bool:
@@ -124,13 +126,6 @@ def _is_as(files: Files, path: str, data: bytes) -> bool:
         return True  # made anew by whoever starts
     held = read_file(files, path)
     return held.startswith(data) and not any(held[len(data) :])
-
-
-def _tells_more(files: Files, path: str, data: bytes) -> bool:
-    """Whether a time index has as many entries as `data`, or more: Kafka makes one also where a segment is closed, and
-    where a node was stopped. Where all of them are true, it serves as well."""
-    held = read_file(files, path).rstrip(b"\0") if files.exists(path) else b""
-    return len(held) > max(len(data) - _TIME_ENTRY_BYTES, 0)
 
 
 def _has_epochs(files: Files, own: Copy) -> bool:

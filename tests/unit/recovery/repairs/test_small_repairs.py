@@ -54,6 +54,13 @@ def test_indexes_are_made_as_kafka_has_them() -> None:
     assert tree(files, "/data") == tree(whole, "/data")
 
 
+@pytest.mark.parametrize("node", ["every-record/node-11", "every-record/node-12", "static-3.9/node-3"])
+def test_true_entries_may_be_nearer_or_farther_than_ours(node: str) -> None:
+    files = load(f"{node}/data")
+    with pytest.raises(AlreadyDoneError, match="what the log says already"):
+        rebuild(files)
+
+
 def test_a_denser_time_index_that_is_true_is_no_wrong_one() -> None:
     files = load("every-record/node-1/data")
     log, index = (f"/data/__cluster_metadata-0/00000000000000000000.{end}" for end in ("log", "timeindex"))
