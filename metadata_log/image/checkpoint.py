@@ -21,7 +21,7 @@ from metadata_log.image.errors import UnwritableMetadataError
 from metadata_log.image.features import METADATA_VERSION
 from metadata_log.image.image import MetadataImage
 from metadata_log.image.known_partitions import Replayable
-from metadata_log.image.older_release import why_older
+from metadata_log.image.older_release import NOT_SAVED, why_older
 from metadata_log.image.partition_values import PartitionValues
 from metadata_log.image.to_records import (
     partition_record,
@@ -117,7 +117,7 @@ def _level_of(image: MetadataImage) -> int:
     level = image.features.metadata_version
     older = why_older(image)
     if older is not None:
-        raise UnwritableMetadataError(older)
+        raise UnwritableMetadataError(f"{older}. {NOT_SAVED}")
     if level is None:
         raise UnwritableMetadataError("there is no metadata.version yet: the log has not been bootstrapped")
     if level > LATEST_PRODUCTION:

@@ -21,6 +21,11 @@ FIRST_FOLLOWED: Final = metadata_version(MINIMUM_LEVEL)
 OLDER_RELEASE: Final = (
     f"no record names a {METADATA_VERSION}: Kafka before 3.3 wrote this metadata, and it is read as 3.0-IV1 is"
 )
+STARTED_BY: Final = "Controllers of Apache Kafka up to 3.9 start from it, and this software's refuse it"
+NOT_SAVED: Final = (
+    "No backup and no checkpoint is made of it: copy the directory of a stopped node, or start "
+    f"Apache Kafka 3.3 to 3.9 on it, and finalise {FIRST_FOLLOWED} or higher there (kafka-features.sh upgrade)"
+)
 
 
 def is_of_older_release(image: MetadataImage) -> bool:

@@ -58,8 +58,8 @@ class Registered(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     is_controller: bool
     is_voter: bool | None
     """None where the log does not name the voters."""
-    least: int
-    most: int
+    levels: tuple[int, int] | None
+    """The least and the greatest that it names; None: it names none, as of Kafka before 3.3."""
     is_removable: bool
     """There is a command that removes it: a controller's from 4.4-IV2 on, a broker's at every level."""
 
@@ -69,27 +69,28 @@ def registrations_without(level: int, image: MetadataImage, voters: VotersRecord
     finalised = image.features.metadata_version or 0
     voting = None if voters is None else {voter.voter_id for voter in voters.voters}
     for node_id, controller in sorted(image.cluster.controllers.items()):
-        least, most = _range_of(controller.supported_features)
-        if not least <= level <= most:
+        levels = _range_of(controller.supported_features)
+        if not _holds(levels, level):
             yield Registered(
                 node_id=node_id,
                 is_controller=True,
                 is_voter=None if voting is None else node_id in voting,
-                least=least,
-                most=most,
+                levels=levels,
                 is_removable=finalised >= UNREGISTER_CONTROLLER_LEVEL,
             )
     for node_id, broker in sorted(image.cluster.brokers.items()):
-        least, most = _range_of(broker.supported_features)
-        if not least <= level <= most:
-            yield Registered(
-                node_id=node_id, is_controller=False, is_voter=False, least=least, most=most, is_removable=True
-            )
+        levels = _range_of(broker.supported_features)
+        if not _holds(levels, level):
+            yield Registered(node_id=node_id, is_controller=False, is_voter=False, levels=levels, is_removable=True)
 
 
-def _range_of(features: Iterable[SupportedFeature]) -> tuple[int, int]:
+def _range_of(features: Iterable[SupportedFeature]) -> tuple[int, int] | None:
     found = next((each for each in features if each.name == FEATURE_NAME), None)
-    return (0, 0) if found is None else (found.min_version, found.max_version)
+    return None if found is None else (found.min_version, found.max_version)
+
+
+def _holds(levels: tuple[int, int] | None, level: int) -> bool:
+    return levels is not None and levels[0] <= level <= levels[1]
 
 
 def unreadable_records(

@@ -144,8 +144,12 @@ def _barring(one: Registered, target: MetadataVersion) -> str:
     """Say what the registration bars, and what to do about it."""
     from metadata_log.records.levels import level_name  # noqa: PLC0415  (not needed for help)
 
-    known = f"{level_name(one.least)} to {level_name(one.most)}"
-    what = f"is registered with metadata.version {known}, without {target} ({target.level})"
+    if one.levels is None:
+        what = f"is registered without any metadata.version, as nodes of Kafka before 3.3 are, so not with {target}"
+    else:
+        known = " to ".join(map(level_name, one.levels))
+        what = f"is registered with metadata.version {known}, without {target}"
+    what += f" ({target.level})"
     if not one.is_controller:
         return (
             f"broker {one.node_id} {what}: upgrade it, or, if it is gone for good, remove its registration: "

@@ -14,6 +14,7 @@ from metadata_log.errors import CorruptFileError
 from metadata_log.files.port import Files
 from metadata_log.image import UnwritableMetadataError
 from metadata_log.image.hash import image_hash
+from metadata_log.image.older_release import STARTED_BY
 from metadata_log.tools.findings.finding import Finding, is_well
 from metadata_log.voters import majority_of
 from quorum.recovery.advice.clones import addresses_of_first, told_of_clone
@@ -63,6 +64,8 @@ class Verification(msgspec.Struct, frozen=True, kw_only=True):
     unreached: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     unfinished: tuple[str, ...] = ()
+    is_older: bool = False
+    """Kafka before 3.3-IV3 wrote them, so that its controllers alone start from them."""
 
     def explains(self, found: Finding) -> bool:
         """Whether a finding of `kraft check` is told already, with what to do about it."""
@@ -108,7 +111,9 @@ def verify_directories(files: Files, paths: Sequence[str]) -> Verification:
         notes=(
             *(f"{copy.label} ends in an unfinished write: the next start cuts it off: {copy.stop}" for copy in torn),
             *not_checked(copies),
+            *dict.fromkeys(f"{copy.why_older}. {STARTED_BY}" for copy in copies if copy.why_older is not None),
         ),
+        is_older=any(copy.why_older is not None for copy in copies),
         unfinished=tuple(copy.place.log_dir for copy in (*torn, *known.in_use)),
     )
     if not verification.is_sound:

@@ -339,7 +339,8 @@ _ALL: Final = [
             "partition_without_id",
             _E,
             "a partition directory without its topic id",
-            "a broker sets it aside when it starts: restore its partition.metadata before, if the data matters",
+            "restore its partition.metadata before the broker starts, if the data matters: Kafka 3.7 and later sets "
+            "the directory aside then, and an older one throws that it does not have a topic ID, which is not allowed",
         ),
         (
             "strange_directory",

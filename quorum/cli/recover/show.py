@@ -13,7 +13,7 @@ import msgspec
 
 from metadata_log.files.port import Files
 from metadata_log.ids import id_text
-from metadata_log.image.older_release import why_older
+from metadata_log.image.older_release import STARTED_BY
 from metadata_log.tools.findings.finding import Finding
 from metadata_log.tools.times import time_text
 from metadata_log.voters import VoterSet
@@ -54,7 +54,7 @@ def show_inspection(found: Inspection) -> None:
         print_wrapped(f"Committed: all before offset {known.bounds.lower} ({known.bounds.because}){upper}.")
     for line in (
         *([f"NOTE: {known.newer.text()}."] if known.newer else []),
-        *(f"NOTE: {older}." for older in _older(known)),
+        *(f"NOTE: {older}. {STARTED_BY}." for older in _older(known)),
         *(f"NOTE: {copy.label}: {note}." for copy in known.copies if (note := end_note(known, copy)) is not None),
         *(f"LET GO: {lost}." for lost in gone(known)),
         *(f"NOT KNOWN: {said}." for copy in known.copies for said in copy.audited.unread),
@@ -171,8 +171,7 @@ def role_of(known: Survey, copy: Copy) -> str:
 
 def _older(known: Survey) -> list[str]:
     """Return the sentences about copies of Kafka before 3.3-IV3, each once."""
-    images = (copy.image for copy in known.copies if not copy.newer.parts)
-    said = (why_older(image) for image in images if image is not None)
+    said = (copy.why_older for copy in known.copies)
     return list(dict.fromkeys(one for one in said if one is not None))
 
 
@@ -268,7 +267,8 @@ def show_verification(output: OutputFormat, found: Verification, checked: Sequen
     for problem in problems:
         print_wrapped(f"WRONG: {problem}.")
     if not problems:
-        print("Nothing is wrong: a controller starts from what is here.")
+        who = "a controller of Apache Kafka up to 3.9" if found.is_older else "a controller"
+        print(f"Nothing is wrong: {who} starts from what is here.")
     for warning in found.warnings:
         print_wrapped(f"WARNING: {warning}.")
     for note in found.notes:

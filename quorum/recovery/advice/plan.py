@@ -47,7 +47,7 @@ from quorum.recovery.advice.faults import (
 from quorum.recovery.advice.lent_checkpoint import borrow, or_lent
 from quorum.recovery.advice.newer_release import leave_to_its_release, who_votes, why_not_written
 from quorum.recovery.advice.obstacles import obstacle, old_voters, outvoted
-from quorum.recovery.advice.repair_steps import before_repair, steps_for
+from quorum.recovery.advice.repair_steps import before_repair, controllers_named, start_as_they_are, steps_for
 from quorum.recovery.advice.running_nodes import running_voters, situation_of, steps_of
 from quorum.recovery.advice.stale_replicas import kept_out, told_of_silent
 from quorum.recovery.advice.unable_to_follow import left_behind, set_aside
@@ -231,8 +231,7 @@ _NOTHING_YET = (
 
 
 def _majority_here(known: Survey, sound: list[Copy], repairs: tuple[Repair, ...]) -> Plan:
-    names = ", ".join(str(copy.node_id) for copy in sound)
-    count = f"{len(sound)} of {len(known.voters)}: controller{'s' if len(sound) > 1 else ''} {names}"
+    count = f"{len(sound)} of {len(known.voters)}: {controllers_named(sound)}"
     situation = f"A majority of the voters is here and sound ({count})"
     best = max(sound, key=lambda copy: copy.rank)
     loses = [one for repair in repairs if repair.on == best.label for one in repair.lost]
@@ -248,14 +247,7 @@ def _majority_here(known: Survey, sound: list[Copy], repairs: tuple[Repair, ...]
     steps += _move_away(sound)
     move, is_clone, waits = _move(known, sound), clone_of(known) is not None, len(as_they_are) < len(sound)
     steps += move if is_clone else []
-    if len(sound) == 1:
-        start = f"Then start controller {names}" if waits else f"Start controller {names} as it is"
-        start += ": it leads by itself"
-    elif waits or (is_clone and move):
-        start = f"Then start controllers {names}: they elect a leader by themselves"
-    else:
-        start = f"Start controllers {names} as they are: they elect a leader by themselves"
-    steps.append(Step(text=start))
+    steps.append(Step(text=start_as_they_are(sound, waits=waits or (is_clone and bool(move)))))
     steps += [*kept_out(known), *(_replace(known, copy) for copy in faulty)]
     steps += [
         Step(

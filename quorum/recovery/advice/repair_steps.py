@@ -112,3 +112,19 @@ def _new_line(known: Survey, chosen: Copy, *more: str) -> str:
         *more,
     )
     return command("kraft", "recover", "from-broker", "--broker-dir", chosen.place.log_dir, *words)
+
+
+def controllers_named(sound: list[Copy]) -> str:
+    """Return their ids behind the word for one or several."""
+    return f"controller{'s' if len(sound) > 1 else ''} {', '.join(str(copy.node_id) for copy in sound)}"
+
+
+def start_as_they_are(sound: list[Copy], *, waits: bool) -> str:
+    """Return the sentence that says who is started, and what starts from such logs; `waits`: something comes first."""
+    alone = len(sound) == 1
+    start = f"{'Then start' if waits else 'Start'} {controllers_named(sound)}"
+    start += "" if waits else " as it is" if alone else " as they are"
+    start += ": it leads by itself" if alone else ": they elect a leader by themselves"
+    if any(copy.why_older is not None for copy in sound):
+        start += ". Apache Kafka up to 3.9 does so; this software's controllers refuse the log"
+    return start

@@ -11,6 +11,7 @@ from metadata_log.directory import QuorumState
 from metadata_log.format.epochs import EpochStart
 from metadata_log.ids import NodeId, ReplicaKey, TopicId
 from metadata_log.image import MetadataImage
+from metadata_log.image.older_release import why_older
 from metadata_log.offsets import OffsetAndEpoch
 from metadata_log.records.newer import NOTHING_NEWER, NewerPart, NewerParts
 from metadata_log.tools.read.contents import EpochSpan
@@ -128,6 +129,11 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
     def image(self) -> MetadataImage | None:
         """The metadata at its end."""
         return None if self.state is None else self.state.image
+
+    @property
+    def why_older(self) -> str | None:
+        """Return the sentence that says that Kafka before 3.3-IV3 wrote this log, or None."""
+        return None if self.image is None or self.newer.parts else why_older(self.image)
 
     @property
     def newer(self) -> NewerParts:

@@ -82,6 +82,22 @@ def test_inspect_takes_each_copy_for_whole(nodes: list[Path], capsys: pytest.Cap
     assert said.count(NOTE) == 1
     assert "A majority of the voters is here and sound (3 of 3" in said
     assert "holds no metadata" not in said
+    words = " ".join(said.split())
+    assert "Controllers of Apache Kafka up to 3.9 start from it, and this software's refuse it" in words
+    assert "as they are: they elect a leader by themselves. Apache Kafka up to 3.9 does so; this software's" in words
+
+
+def test_a_registration_without_levels_is_not_given_any(nodes: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["features", "check", f"{nodes[0]}/data", "--target", "3.9"]) == 0
+    said = capsys.readouterr().err
+    assert "broker 12 is registered without any metadata.version, as nodes of Kafka before 3.3 are" in said
+    assert "0 to 0" not in said
+
+
+def test_a_missing_topic_id_is_told_as_each_release_takes_it(tmp_path: Path) -> None:
+    found = next(one for one in check_paths(field_nodes("F20", tmp_path)).findings if one.severity == "error")
+    assert found.kind == "partition_without_id"
+    assert "Kafka 3.7 and later sets the directory aside then, and an older one throws" in found.advice
 
 
 def test_a_surviving_controller_goes_on_alone(nodes: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
@@ -92,7 +108,11 @@ def test_a_surviving_controller_goes_on_alone(nodes: list[Path], capsys: pytest.
     assert run([*words, "--accept-data-loss", "--apply"]) == 0, capsys.readouterr()
     before, after = _image(nodes[3]), _image(nodes[0])
     assert before.says_the_same_as(after)
+    capsys.readouterr()
     assert run(["recover", "verify", str(nodes[0])]) == 0
+    words = " ".join(capsys.readouterr().out.split())
+    assert "Nothing is wrong: a controller of Apache Kafka up to 3.9 starts from what is here." in words
+    assert "this software's refuse it" in words
     assert run(["check", str(nodes[0])]) == 0, capsys.readouterr().out
 
 
@@ -112,7 +132,8 @@ def test_no_checkpoint_is_written_of_it(nodes: list[Path], tmp_path: Path, capsy
     with pytest.raises(UnwritableMetadataError, match=NOTE):
         list(records_of(_image(nodes[0])))
     assert run(["snapshot", "save", str(nodes[0]), str(tmp_path / "backup")]) != 0
-    assert NOTE in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert f"{NOTE}. No backup and no checkpoint is made of it: copy the directory of a stopped node, or start" in said
 
 
 def test_the_shell_walks_through_it(nodes: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
