@@ -43,9 +43,11 @@ def say_what_is_lost(history: LogHistory) -> bool:
 
     Returns whether it does: what is shown of it up to its end is not all, and the exit status has to say so too.
     """
+    from metadata_log.tools.verify.lost_end import of_one_log  # noqa: PLC0415  (not needed for help)
+
     findings = what_is_lost(history).findings
     for found in findings:
-        say(f"kraft: {history.path}: {found.meaning}")
+        say(f"kraft: {history.path}: {of_one_log(found)}")
     return bool(findings)
 
 

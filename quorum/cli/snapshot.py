@@ -93,10 +93,12 @@ def _require_whole_end(history: LogHistory) -> None:
     Raises:
         CliError: something does: its last state is older than what it once said.
     """
+    from metadata_log.tools.verify.lost_end import of_one_log  # noqa: PLC0415  (not needed for help)
+
     lost = what_is_lost(history)
     if lost.findings:
         raise CliError(
-            f"{history.path}: {'; '.join(found.meaning for found in lost.findings)}. Save another replica's, which is "
+            f"{history.path}: {'; '.join(map(of_one_log, lost.findings))}. Save another replica's, which is "
             "whole; --at OFFSET takes an older state of this one"
         )
 

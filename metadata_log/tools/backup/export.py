@@ -44,7 +44,7 @@ from metadata_log.tools.read.manifest import (
 )
 from metadata_log.tools.read.scan import Damage, Fault, scan
 from metadata_log.tools.read.sources import find_sources
-from metadata_log.tools.verify.lost_end import LostEnd, lost_end
+from metadata_log.tools.verify.lost_end import LostEnd, lost_end, of_one_log
 
 DECODED: Final = "decoded"
 Written = TypeVar("Written")
@@ -197,8 +197,8 @@ def left_out_of(source_dir: Path) -> LeftOut:
     last = segment_bases(os.listdir(directory))[-1:]
     is_torn = bool(found and last) and found[-1][0] == segment_file(last[0]) and found[-1][1].fault is Fault.TORN
     if not is_torn or lost.is_certain:
-        return LeftOut(damaged=tuple(found), torn=0, lost=tuple(one.meaning for one in lost.findings))
-    return LeftOut(damaged=tuple(found[:-1]), torn=found[-1][1].size, lost=tuple(one.meaning for one in lost.findings))
+        return LeftOut(damaged=tuple(found), torn=0, lost=tuple(map(of_one_log, lost.findings)))
+    return LeftOut(damaged=tuple(found[:-1]), torn=found[-1][1].size, lost=tuple(map(of_one_log, lost.findings)))
 
 
 def metadata_to_export(source_dir: Path) -> Path:

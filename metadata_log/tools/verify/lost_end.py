@@ -77,6 +77,14 @@ def without_unproven(meaning: str) -> str:
     return meaning.removesuffix(UNPROVEN)
 
 
+def of_one_log(found: Finding) -> str:
+    """Return the meaning for a tool that holds no copy against another: others may prove what was committed."""
+    if not is_unproven_end(found):
+        return found.meaning
+    check = "`kraft check` of all voters' and brokers' directories at once says whether they were committed"
+    return f"{without_unproven(found.meaning)}: records are missing, and {check}"
+
+
 def is_unproven_end(found: Finding) -> bool:
     """Return whether the finding is the note of a lost end that nothing beside the log proves to be committed."""
     return found.severity is Severity.NOTE and found.advice == UNPROVEN_END

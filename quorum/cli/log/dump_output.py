@@ -226,8 +226,10 @@ class EndOfLog:
 
     def sentences(self) -> list[str]:
         """What is lost without a trace in the file itself; of its bytes the course tells."""
+        from metadata_log.tools.verify.lost_end import of_one_log  # noqa: PLC0415  (of a last segment alone)
+
         found = () if self._found is None else self._found.findings
-        return [one.meaning for one in found if one.kind != "corrupt_batch"]
+        return [of_one_log(one) for one in found if one.kind != "corrupt_batch"]
 
     @cached_property
     def _found(self) -> LostEnd | None:

@@ -45,6 +45,17 @@ def test_truncate_beside_copies_of_all_says_what_they_prove(nodes: Path, capsys:
     assert "WARNING: what is cut was committed: that was accepted" in said
 
 
+@pytest.mark.parametrize("words", ["log hash", "storage info", "log dump", "log timeline"])
+def test_what_holds_no_copy_against_another_denies_nothing(
+    words: str, nodes: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run([*words.split(), *(str(nodes / f"node-{node}" / "data") for node in (1, 2, 3, 11, 12))])
+
+    said = " ".join("".join(capsys.readouterr()).split())
+    assert "nothing here proves" not in said
+    assert "kraft check" in said
+
+
 def test_the_note_stands_under_no_heading_of_damage(nodes: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["check", str(nodes / "node-1")]) == 0
 
