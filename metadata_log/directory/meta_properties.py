@@ -78,7 +78,7 @@ def parse_meta_properties(data: bytes, path: str) -> MetaProperties:
         NewerFileError: it is of a version that we do not know.
     """
     pairs = _pairs(data, path)
-    version = _integer(pairs, "version", path)
+    version = _version(pairs, path)
     if version > _VERSION:
         raise NewerFileError(
             path, f"it is of version {version}, of newer software, and we know {_VERSION}: use a newer kraft"
@@ -94,6 +94,15 @@ def parse_meta_properties(data: bytes, path: str) -> MetaProperties:
         directory_id=directory_id,
         version=version,
     )
+
+
+def _version(pairs: Mapping[str, str], path: str) -> int:
+    """Return the version, which is 0 where none is named, as in Kafka's MetaProperties."""
+    if "version" in pairs:
+        return _integer(pairs, "version", path)
+    if _ID_KEYS[0] not in pairs:
+        raise CorruptFileError(path, f"it has no version, as of version 0, and no {_ID_KEYS[0]}")
+    return 0
 
 
 def told_node_id(data: bytes, path: str) -> NodeId | None:

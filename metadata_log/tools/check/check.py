@@ -138,12 +138,8 @@ def _check(sources: Sources) -> CheckReport:
     found += (*check_strange(sources.nodes, brokers), *check_partition_files(brokers, held))
     found += check_missing(held, view, odd)
     found += _check_files(sources.nodes, view)
-    replicas = {id(replica.source): replica for replica in view.replicas}
-    voters = {id(replica.source) for replica in view.replicas if view.is_voter(replica)}
     return CheckReport(
-        nodes=tuple(
-            _checked(node, held, replicas.get(id(node)), is_voter=id(node) in voters) for node in sources.nodes
-        ),
+        nodes=tuple(_nodes_checked(sources.nodes, held, view, brokers)),
         unread=len({one.node_id for one in unread} - {None, *(node.node_id for node in sources.nodes)}),
         files=tuple(map(str, sources.files)),
         voters=tuple(map(str, view.voters)),
@@ -193,6 +189,17 @@ def _progress(view: QuorumView) -> dict[Path, tuple[int, int, int]]:
     return found
 
 
+def _nodes_checked(
+    nodes: Sequence[NodeSource], held: HeldPartitions, view: QuorumView, brokers: Sequence[NodeSource]
+) -> Iterator[CheckedNode]:
+    """Yield what is counted of each node; no directory of one that is only a controller is a partition."""
+    replicas = {id(replica.source): replica for replica in view.replicas}
+    voters = {id(replica.source) for replica in view.replicas if view.is_voter(replica)}
+    for node in nodes:
+        of_brokers = held if node in brokers else {}
+        yield _checked(node, of_brokers, replicas.get(id(node)), is_voter=id(node) in voters)
+
+
 def _checked(node: NodeSource, held: HeldPartitions, replica: Replica | None, *, is_voter: bool) -> CheckedNode:
     report = None if replica is None else replica.report
     return CheckedNode(
@@ -204,7 +211,7 @@ def _checked(node: NodeSource, held: HeldPartitions, replica: Replica | None, *,
         end_offset=None if report is None else report.end_offset,
         last_epoch=None if replica is None else replica.last_epoch,
         records=None if report is None else report.records,
-        partitions=sum(one.is_in_use for disk in node.log_directories for one in held[disk.path]),
+        partitions=sum(one.is_in_use for disk in node.log_directories for one in held.get(disk.path, ())),
     )
 
 

@@ -111,7 +111,7 @@ def _whose(node: NodeSource, disk: LogDirectory) -> str:
     if node.is_told_by_path:
         return f"by its path beside those of its peers it is node {node.node_id}'s"
     if disk.told_node_id == node.node_id:
-        return f"its node.id says node {node.node_id}"
+        return f"the id in it says node {node.node_id}"
     return f"it stands among the disks of node {node.node_id}"
 
 

@@ -81,10 +81,15 @@ def test_meta_properties_come_back(cluster_id: str, node_id: NodeId, directory_i
     assert parse_meta_properties(format_meta_properties(properties, 0), "there") == properties
 
 
+def test_meta_properties_without_a_version_are_of_version_0_as_in_kafka() -> None:
+    found = parse_meta_properties(b"broker.id=11\ncluster.id=c\n", "there")
+    assert (found.version, found.node_id, found.cluster_id) == (0, 11, "c")
+
+
 @pytest.mark.parametrize(
     ("data", "fault"),
     [
-        (b"", "it has no version"),
+        (b"", "it has no version, as of version 0, and no broker.id"),
         (b"version=0\nbroker.id=1\n", "it has no cluster.id"),
         (b"version=0\nnode.id=1\ncluster.id=c\n", "it has no broker.id"),
         (b"version=2\n", "it is of version 2, of newer software, and we know 1: use a newer kraft"),

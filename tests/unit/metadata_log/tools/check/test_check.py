@@ -236,7 +236,7 @@ def test_a_node_id_is_read_out_of_a_broken_file(clusters: Path, tmp_path: Path) 
     (found,) = check_paths([cluster.node(2)]).findings
 
     assert (found.kind, found.node_id) == ("corrupt_file", 2)
-    assert "its node.id says node 2" in found.meaning
+    assert "the id in it says node 2" in found.meaning
 
 
 def test_what_is_left_is_judged_without_an_export_that_cannot_be_read(clusters: Path, tmp_path: Path) -> None:

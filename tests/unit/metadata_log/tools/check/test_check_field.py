@@ -156,6 +156,22 @@ def test_a_second_leader_change_in_that_epoch_is_still_an_error(tmp_path: Path) 
     assert "foreign_batch" in {found.kind for found in check_paths([node]).findings}
 
 
+@pytest.mark.parametrize("name", [".Trash-0", "orders-0", "old-copy-12"])
+def test_no_directory_of_a_controller_is_a_partition(name: str, tmp_path: Path) -> None:
+    nodes = field_nodes("F01", tmp_path)
+    (nodes[0] / "data" / name).mkdir()
+    report = check_paths(nodes)
+    assert [node.partitions for node in report.nodes] == [0, 0, 0, 3, 3]
+    assert not [found for found in report.findings if found.counts]
+
+
+def test_a_broken_file_has_the_id_that_is_in_it(tmp_path: Path) -> None:
+    node = field_nodes("F02", tmp_path)[3]
+    (node / "data" / "meta.properties").write_text("version=1\nbroker.id=11\ncluster.id=c\n")
+    said = next(found.meaning for found in check_paths([node]).findings if found.kind == "corrupt_file")
+    assert said == "it has no node.id; the id in it says node 11"
+
+
 def test_version_0_of_meta_properties_names_its_broker() -> None:
     data = b"#\n#Thu Jan 01 00:00:00 UTC 1970\nbroker.id=11\nversion=0\ncluster.id=MkU3OEVBNTcwNTJENDM2Qg\n"
     found = parse_meta_properties(data, "meta.properties")
