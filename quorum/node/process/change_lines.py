@@ -16,6 +16,8 @@ from quorum.node.process.change_words import is_told, request_name, resources, s
 
 LINES_A_SECOND: Final = 100
 _SECOND_S: Final = 1.0
+_SELF: Final = "this node"
+"""For whom there is no principal, and no address: the controller itself."""
 
 
 class ChangeLines:
@@ -43,8 +45,8 @@ class ChangeLines:
         context = change.context
         self._log.info(
             "change" if change.is_committed else "change of unknown outcome",
-            principal=short(context.principal),
-            client=context.client_host or "this node",
+            principal=short(context.principal) if context.client_host else _SELF,
+            client=context.client_host or _SELF,
             forwarded_by=context.forwarded_by,
             request=request_name(change.request),
             resource=resources(change),

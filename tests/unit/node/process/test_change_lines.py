@@ -299,6 +299,7 @@ def test_brokers_come_and_go(session: Session) -> None:
     ]
     fenced, unregistered = session.lines[2:]
     assert (fenced["request"], fenced["client"]) == ("session timeout", "this node")
+    assert fenced["principal"] == "this node"
     assert fenced["resource"].endswith("(fenced)")
     assert (unregistered["request"], unregistered["resource"]) == ("UnregisterBroker", "broker 13")
 
