@@ -152,6 +152,9 @@ def require_new_directory(target: Path, why: str) -> None:
     require_outside_of_logs(target)
     if target.exists() and not target.is_dir():
         raise TargetError(f"{target} is there and no directory: {why}")
+    above = next(parent for parent in target.absolute().parents if parent.exists())
+    if not above.is_dir():
+        raise TargetError(f"{target} cannot be made, {above} is no directory: {why}")
     with writing_to(target):
         is_full = target.exists() and any(target.iterdir())
     if is_full:

@@ -10,6 +10,7 @@ import gc
 import importlib
 import inspect
 import os
+import re
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Final
@@ -62,6 +63,14 @@ def call(arguments: Sequence[str], commands: Mapping[str, tuple[str, str]]) -> N
     command(list(arguments), prog_name="kraft")
 
 
+_NO_NUMBER: Final = re.compile(r"is not a valid (int|integer|float)( range)?\.$")
+"""How click says it, with the names that the types have in programs."""
+
+
+def _as_number(match: re.Match[str]) -> str:
+    return "is no number." if match[1] == "float" else "is no whole number."
+
+
 def _in_plain_text(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return the same function, whose errors of wrong use quote no word that a terminal would obey."""
 
@@ -71,7 +80,7 @@ def _in_plain_text(function: Callable[..., Any]) -> Callable[..., Any]:
             return function(*arguments, **options)
         except Exception as error:
             if hasattr(error, "format_message"):  # of click, which typer has a copy of
-                error.message = plain(error.message)  # type: ignore[attr-defined]
+                error.message = _NO_NUMBER.sub(_as_number, plain(error.message))  # type: ignore[attr-defined]
             raise
 
     return carry_out

@@ -55,7 +55,7 @@ def random_uuid() -> None:
     print(id_text(SystemEntropy().new_id()))
 
 
-ClusterId = Annotated[str, typer.Option("-t", "--cluster-id", help="Of the cluster: 22 characters, see random-uuid.")]
+ClusterId = Annotated[str, typer.Option("-t", "--cluster-id", help="Of the cluster, any text: see random-uuid.")]
 InitialControllers = Annotated[
     str | None,
     typer.Option(

@@ -131,7 +131,7 @@ def rebuild_indexes(
 
 def cluster_id(
     directory: Annotated[list[Path], directory_option("A log directory that gets the new cluster id; may be repeated")],
-    to: Annotated[str, typer.Option("--to", help="The new cluster id: 22 characters, see kraft storage random-uuid.")],
+    to: Annotated[str, typer.Option("--to", help="The new cluster id, any text: see kraft storage random-uuid.")],
     is_a_clone: Annotated[
         bool, typer.Option("--is-a-clone", help="These are a clone's directories; the old cluster goes on elsewhere.")
     ] = False,

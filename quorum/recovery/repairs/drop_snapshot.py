@@ -106,6 +106,8 @@ def _chosen(files: Files, own: Copy, name: str | None) -> list[CheckpointFile]:
     if name is not None:
         return [_named(files, own, name)]
     damaged = [found for found in own.checkpoints if found.problem is not None]
+    if not own.checkpoints:
+        raise AlreadyDoneError(f"{own.label} has no checkpoint: there is nothing to drop")
     if not damaged:
         raise AlreadyDoneError(
             f"{own.label} has no damaged checkpoint: its newest is whole already, and dropping it would gain nothing"

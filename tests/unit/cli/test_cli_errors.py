@@ -10,8 +10,10 @@ import pytest
 from quorum.cli.connection import VARIABLE
 from quorum.cli.errors import CliError, exit_code_of
 from quorum.cli.main import run
+from tests.support.fixture_files import FIXTURES
 
 _NOBODY = "--bootstrap-controller=127.0.0.1:1"
+_LOG = str(FIXTURES / "basic" / "node-1")
 _CONTROLLER = str(Path(__file__).parents[3] / "deploy" / "config" / "controller.properties")
 
 
@@ -42,6 +44,9 @@ def test_a_terminal_obeys_nothing_that_a_message_quotes(capsys: pytest.CaptureFi
         (["topics", "list", _NOBODY, "--timeout", "0.3"], 1, "127.0.0.1:1"),
         (["topics", "list", _NOBODY, "--topic", "("], 2, "not a regular expression"),
         (["topics", "list", _NOBODY, "--timeout", "soon"], 2, "--timeout"),
+        (["topics", "list", _NOBODY, "--timeout", "soon"], 2, "'soon' is no number."),
+        (["log", "dump", ".", "--from", "x"], 2, "'--from': 'x' is no whole number."),
+        (["log", "export", _LOG, f"{__file__}/x"], 2, f"{__file__}/x cannot be made, {__file__} is no directory"),
         (["topics", "delete", _NOBODY], 2, "--topic NAME or --topic-id ID"),
         (["topics", "delete", _NOBODY, "--topic-id", "short"], 2, "'short' is not an id"),
         (["topics", "create", _NOBODY, "--topic", "a", "--partitions", "0"], 2, "--partitions"),
@@ -81,6 +86,14 @@ def test_a_mistake_is_named(words: list[str], status: int, said: str, capsys: py
     captured = capsys.readouterr()
     assert captured.out == ""
     assert said in _unfolded(captured.err)
+
+
+@pytest.mark.parametrize("words", ["storage format", "recover cluster-id"])
+def test_help_asks_for_no_length_of_a_cluster_id(words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*words.split(), "--help"]) == 0
+    said = _unfolded(capsys.readouterr().out)
+    assert "any text: see" in said
+    assert "22 characters" not in said
 
 
 def _unfolded(text: str) -> str:

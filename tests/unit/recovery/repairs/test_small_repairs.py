@@ -47,6 +47,15 @@ def test_a_damaged_checkpoint_goes_and_the_older_one_says_the_same() -> None:
         drop(files)
 
 
+def test_where_no_checkpoint_is_none_is_called_whole() -> None:
+    files = load("basic/node-1/data")
+    for name in files.listdir("/data/__cluster_metadata-0"):
+        if name.endswith(".checkpoint"):
+            files.unlink(f"/data/__cluster_metadata-0/{name}")
+    with pytest.raises(AlreadyDoneError, match=r"node 1 .* has no checkpoint: there is nothing to drop"):
+        drop(files)
+
+
 def test_indexes_are_made_as_kafka_has_them() -> None:
     whole, files = load("every-record/node-1/data"), with_wrong_indexes()
     assert tree(files, "/data") != tree(whole, "/data")
