@@ -135,7 +135,8 @@ def test_each_stopped_well_and_said_little(kill_run: KillRun) -> None:
     for node in kill_run.cluster.controllers.values():
         lines = node.log_file.read_text().splitlines()
         assert not [line for line in lines if "Traceback" in line or "Error" in line]
-        assert len(lines) < 40 * len(kill_run.faults)
+        # A line for each accepted change is the load's doing, and bounded by itself.
+        assert len([line for line in lines if "] change" not in line]) < 40 * len(kill_run.faults)
 
 
 def test_a_lost_record_would_be_seen(kill_run: KillRun, tmp_path: Path) -> None:

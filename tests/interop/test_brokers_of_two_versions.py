@@ -6,11 +6,13 @@ cluster is raised to the newer release, where the older broker has no place: it 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from metadata_log.records.levels import level_name
 from quorum.cli.demo.cluster import wait_until
 from tests.support.kafka.cluster import KafkaCluster, KafkaNode
 from tests.support.kafka.data import await_partition, consume, produce
@@ -128,7 +130,7 @@ def test_an_old_broker_keeps_the_cluster_at_its_level_and_is_refused_above_it_as
 ) -> None:
     new, (old_tools, _) = _both_ways(cluster)
     level, old = RELEASES[NEWEST].level, RELEASES[old_tools.version]
-    supported = f"{old.lowest_level} to {old.level}"
+    supported = re.escape(f"{level_name(old.lowest_level)} to {level_name(old.level)}")
     upgrade = ("features", "--bootstrap-server", new[1].address, "upgrade")
     with pytest.raises(ToolFailedError, match=f"Broker {OLD} only supports {supported}"):
         new[0].run(*upgrade, "--feature", f"metadata.version={level}")

@@ -54,7 +54,7 @@ def test_what_is_finalised_is_told_by_brokers_and_controllers(cluster: KafkaOnOu
 
 
 def test_a_level_that_lacks_another_is_refused(cluster: KafkaOnOurs) -> None:
-    with pytest.raises(ToolFailedError, match=r"depends on metadata\.version level 23"):
+    with pytest.raises(ToolFailedError, match=r"depends on metadata\.version 4\.0-IV1 \(23\)"):
         cluster.admin("features", "upgrade", "--feature", "eligible.leader.replicas.version=1")
 
 
