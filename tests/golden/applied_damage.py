@@ -25,8 +25,7 @@ _REBUILT: Final = (
     "nobody_votes", "no_majority", "stranger_votes", "wrong_index", "shifted_index", "wrong_time_index",
     "index_too_high", "last_index_too_high", "index_after_truncation", "epoch_file_missing", "epoch_file_shifted",
     "epoch_file_lacks_one", "epoch_file_rubbish", "epoch_file_vertical_tab", "epoch_file_spaces",
-    "epoch_file_underscore", "grown_leader-epoch-checkpoint", "first_segment_gone", "checkpoint_named_far_later",
-    "log_without_its_checkpoint_past_end", "leader_dropped_of_voters", "leader_without_the_next_epoch",
+    "epoch_file_underscore", "grown_leader-epoch-checkpoint", "first_segment_gone", "leader_dropped_of_voters",
 )  # fmt: skip
 _DROPPED: Final = (
     "no_footer", "torn_checkpoint", "no_header", "foreign_epoch", "flipped_checkpoint", "strange_file_13",
