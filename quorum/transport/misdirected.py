@@ -36,6 +36,8 @@ def right_address(details: str | None) -> str | None:
 _HTTP: Final = re.compile(r"http1\.x server")
 _STOPPED: Final = "Cancelling all calls"
 """A server of gRPC's says so as it stops, whatever of a call it has seen."""
+_CLOSED: Final = re.compile(r"failed to connect to all addresses.*Socket closed")
+"""A server of Kafka's protocol, or of TLS, closes a connection that begins with HTTP/2."""
 _NO_GRPC: Final = re.compile(r"Failed parsing HTTP/2")
 _SYSTEM: Final = re.compile(
     r"(?:Failed to connect to remote host|connection attempt failed): (?:connect: )?"
@@ -50,6 +52,11 @@ def in_words(details: str) -> str:
         return "HTTP is spoken there, as at a node's http.listener: give the address of its GRPC listener"
     if _NO_GRPC.search(details):
         return "gRPC is not spoken there: give the address of a GRPC listener"
+    if _CLOSED.search(details):
+        return (
+            "the connection was closed at its begin, so that gRPC is not spoken there. Give the address of a GRPC "
+            "listener of this software; ask a controller of Apache Kafka by kafka-metadata-quorum.sh"
+        )
     if details == _STOPPED:
         return "the controller stopped before it answered"
     found = _SYSTEM.search(details)

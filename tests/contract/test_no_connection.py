@@ -76,6 +76,21 @@ def test_whether_a_connection_stands_is_known_before_anything_is_sent() -> None:
     run(main())
 
 
+def test_a_listener_of_kafkas_own_is_named_as_none_of_grpc() -> None:
+    async def close(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(4)
+        writer.close()
+
+    async def main() -> None:
+        server = await asyncio.start_server(close, "127.0.0.1", 0)
+        async with server:
+            port = server.sockets[0].getsockname()[1]
+            with pytest.raises(UnavailableError, match=r"gRPC is not spoken there.*kafka-metadata-quorum\.sh"):
+                await describe_at(f"127.0.0.1:{port}", 5.0)
+
+    run(main())
+
+
 def test_it_is_said_in_words_what_is_at_an_address() -> None:
     async def main() -> None:
         http = HttpServer(lambda: None, None)  # type: ignore[arg-type,return-value]
