@@ -173,7 +173,7 @@ def test_the_quorum_is_described(kraft: Kraft, cluster: Cluster) -> None:
         }
     ]
     assert [(each["node_id"], each["status"]) for each in (leader, observer)] == [(1, "Leader"), (11, "Observer")]
-    assert set(_json(kraft("quorum", "describe", "--status", "-o", "json"))) == {"answered_by", "status"}
+    assert set(_json(kraft("quorum", "describe", "--status", "-o", "json"))) == {"answered_by", "problem", "status"}
     code, out, _ = kraft("quorum", "describe", "--replication")
     assert code == 0
     assert out.splitlines()[0].split() == [
