@@ -58,7 +58,7 @@ _TRIES = 5
 def two_of_kafka(tmp_path: Path, kafka_tools: KafkaTools, previous_kafka_tools: KafkaTools) -> Iterator[MixedQuorum]:
     """Two Java controllers of two releases, 4.4 and 4.3, and one of ours."""
     # So long does ours go on leading while nobody fetches (half as long again): see `_leave_a_tail`.
-    # A NoOp of ours that the frozen others cannot commit would hold up the topic that is asked for then.
+    # A NoOp that the frozen voters cannot commit would hold up the topic that is asked for then.
     patient = {"controller.quorum.fetch.timeout.ms": "10000", "metadata.max.idle.interval.ms": "0"}
     with MixedQuorum(
         tmp_path,
