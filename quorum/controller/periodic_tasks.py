@@ -29,6 +29,7 @@ class Rounds:
         "_balance_ms",
         "_idle_at_ms",
         "_idle_ms",
+        "_last_append_ms",
         "_leaderless_at_ms",
         "_leaderless_ms",
         "_tokens_at_ms",
@@ -43,22 +44,26 @@ class Rounds:
         self._tokens_ms = None if config.tokens is None else config.tokens.expiry_check_interval_ms
         self._tokens_at_ms = None if self._tokens_ms is None else now_ms + self._tokens_ms
         self._idle_ms = config.max_idle_interval_ms
-        self._idle_at_ms: int | None = None
-        self.on_append(now_ms)
+        self._idle_at_ms = None if self._idle_ms is None else now_ms + self._idle_ms
+        self._last_append_ms = now_ms
 
     def on_append(self, now_ms: int) -> None:
-        """Count idleness from now on."""
-        self._idle_at_ms = None if self._idle_ms is None else now_ms + self._idle_ms
+        """Count idleness from now on.
+
+        The deadline stays: each append would have the node's timer armed again.
+        """
+        self._last_append_ms = now_ms
 
     def take_idle(self, now_ms: int, *, all_committed: bool) -> bool:
         """Return True if nothing was appended for the interval, and everything before is committed.
 
         While commits are stuck more NoOps would only make the log longer. The next look is an interval away.
         """
-        if self._idle_at_ms is None or now_ms < self._idle_at_ms:
+        if self._idle_ms is None or self._idle_at_ms is None or now_ms < self._idle_at_ms:
             return False
-        self.on_append(now_ms)
-        return all_committed
+        is_idle = now_ms - self._last_append_ms >= self._idle_ms
+        self._idle_at_ms = (now_ms if is_idle else self._last_append_ms) + self._idle_ms
+        return is_idle and all_committed
 
     def take_due(self, now_ms: int) -> Due:
         """What is due; the next round of it is counted from now."""
