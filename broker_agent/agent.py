@@ -16,7 +16,7 @@ from broker_agent.changes import NO_TOPIC_CHANGES, joined
 from broker_agent.comparison import Comparison
 from broker_agent.controllers import Controllers
 from broker_agent.followers import follow_leaders
-from broker_agent.lifecycle import Lifecycle, Phase, SendRegistration
+from broker_agent.lifecycle import Lifecycle, Phase, SendHeartbeat, SendRegistration
 from broker_agent.partitions import Partitions
 from broker_agent.replication import Leadership
 from broker_agent.watch import watch_log_dirs
@@ -179,16 +179,16 @@ class Agent:
                 await self._controllers.register(self.lifecycle, sent, self.driver.now_ms)
             else:
                 await self._controllers.heartbeat(self.lifecycle, sent, self.driver.now_ms)
-            self._tell(type(sent).__name__.removeprefix("Send"), *before)
+            self._tell(sent, *before)
 
-    def _tell(self, asked: str, phase: Phase, refusal: object) -> None:
+    def _tell(self, sent: SendRegistration | SendHeartbeat, phase: Phase, refusal: object) -> None:
         life = self.lifecycle
         if life.last_refusal is not None and life.last_refusal is not refusal:
             log.warning(
                 "the controller refuses this broker",
                 node_id=self.broker_id,
                 phase=life.phase.value,
-                request="RegisterBroker" if asked == "Registration" else "BrokerHeartbeat",
+                request="RegisterBroker" if isinstance(sent, SendRegistration) else "BrokerHeartbeat",
                 error=life.last_refusal.name,
                 why=life.refusal_text,
             )

@@ -69,7 +69,8 @@ class Core:
         self.now_ms = 0
         self.wall_ms = 0
         self.draws: Draws = NO_DRAWS
-        self.about = ""
+        self.about: type[object] | None = None
+        """The type of the request or response that is being handled."""
         self.is_shutting_down = False
         self.is_shut = False
         self.is_started = False
@@ -177,7 +178,8 @@ class Core:
 
     def refuse(self, node_id: int, what: str) -> None:
         """Tell that a peer's message makes no sense."""
-        self.outbox.add(PeerRefused(node_id=node_id, what=what, request=self.about))
+        request = "" if self.about is None else self.about.__name__.replace("Response", "Request")
+        self.outbox.add(PeerRefused(node_id=node_id, what=what, request=request))
 
     def random_election_timeout_ms(self) -> int:
         """From one election timeout to two."""

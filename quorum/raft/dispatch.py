@@ -101,7 +101,7 @@ _OF_SNAPSHOTS: Final = (ChunkStored, SnapshotChecked, SnapshotTaken, LogTrimmed)
 
 def dispatch(core: Core, received: Input) -> None:
     """The most frequent first."""
-    core.about = ""
+    core.about = None
     if not core.is_started and type(received) is not Start:
         raise InvariantViolation(f"{type(received).__name__} came before Start")
     if isinstance(received, _WITHOUT_DRAW):
@@ -177,7 +177,7 @@ def _on_flushed(core: Core, received: Flushed) -> None:
 
 def _on_request(core: Core, received: RequestReceived) -> None:
     request = received.request
-    core.about = type(request).__name__
+    core.about = type(request)
     if isinstance(request, FetchRequest):
         handle_fetch(core, received.request_id, request)
     elif isinstance(request, VoteRequest):
@@ -210,7 +210,7 @@ def _on_response(core: Core, received: ResponseReceived) -> None:
     if destination is None or destination != received.destination_id:
         return
     response = received.response
-    core.about = type(response).__name__.replace("Response", "Request")
+    core.about = type(response)
     if is_about_voters(core, received.correlation):
         on_about_voters(core, destination, response)
     elif not isinstance(response, _ANSWERS[type(core.state)]):
