@@ -293,17 +293,12 @@ def _voters(log: FileLog, snapshot: LoadedSnapshot | None, static: VoterSet) -> 
 
 def _holds_metadata(log: FileLog, begin: Offset) -> bool:
     """Return True if a log has a metadata record from `begin` on; a NoOp says nothing."""
-    return any(not value.startswith(_NO_OP_FRAME) for value in _metadata_values(log, begin))
-
-
-def _metadata_values(log: FileLog, begin: Offset) -> Iterator[bytes]:
-    offset = begin
-    while offset < log.log_end_offset:
-        data = log.read(offset, _READ_BYTES)
-        for position, header in iter_batches(data):
-            offset = header.next_offset
-            if header.next_offset > begin and not header.is_control:
-                yield from batch_values(data, header, position)
+    return any(
+        not value.startswith(_NO_OP_FRAME)
+        for data, position, header in _batches(log, begin)
+        if not header.is_control
+        for value in batch_values(data, header, position)
+    )
 
 
 def _records_of_the_quorum(
@@ -314,19 +309,24 @@ def _records_of_the_quorum(
     Raises:
         UnknownRecordError: one of the log is of a type or version that is not known; it names the offset.
     """
+    for data, position, header in _batches(log, begin):
+        if is_no_op(data, position, header):
+            yield header.base_offset, _NO_OP
+        elif header.is_control:
+            yield from _controls(data, header, position)
+        else:
+            yield from _levels(data, header, position)
+
+
+def _batches(log: FileLog, begin: Offset) -> Iterator[tuple[bytes, int, BatchHeader]]:
+    """Yield the batches that reach past `begin`: the bytes that hold each, its position there, its header."""
     offset = begin
     while offset < log.log_end_offset:
         data = log.read(offset, _READ_BYTES)
         for position, header in iter_batches(data):
             offset = header.next_offset
-            if header.next_offset <= begin:
-                continue
-            if is_no_op(data, position, header):
-                yield header.base_offset, _NO_OP
-            elif header.is_control:
-                yield from _controls(data, header, position)
-            else:
-                yield from _levels(data, header, position)
+            if offset > begin:
+                yield data, position, header
 
 
 def _controls(
