@@ -177,19 +177,6 @@ class TestFetch:
 
 
 class TestNobodyLeads:
-    def test_a_fetch_of_a_broker_before_3_7_is_held_too(self) -> None:
-        async def main() -> None:
-            node = ScriptedNode()
-            async with kafka_door(node, Limits(held_s=0.05)) as door, connected(door.port) as client:
-                await client.send(fetch(15))
-                for number in (1, 2):
-                    await until(lambda number=number: number in node.peers, what="the node to be asked")  # type: ignore[misc]
-                    node.answer_peer(number, _answer(Error.NOT_LEADER_OR_FOLLOWER, leader_id=-1))
-                said = (await client.answer(1, 15, 1)).responses[0].partitions[0]
-                assert (said.error_code.value, said.current_leader.leader_id) == (6, -1)
-
-        run(main())
-
     def test_a_fetch_is_held_until_somebody_does(self) -> None:
         async def main() -> None:
             node, watcher = ScriptedNode(), LeaderWatcher()
@@ -208,15 +195,16 @@ class TestNobodyLeads:
 
         run(main())
 
-    def test_it_is_not_held_for_long(self) -> None:
+    @pytest.mark.parametrize("version", [15, 18], ids=["a broker before 3.7", "a broker of 4.4"])
+    def test_it_is_not_held_for_long(self, version: int) -> None:
         async def main() -> None:
             node = ScriptedNode()
             async with kafka_door(node, Limits(held_s=0.05)) as door, connected(door.port) as client:
-                await client.send(fetch(18))
+                await client.send(fetch(version))
                 for number in (1, 2):
                     await until(lambda number=number: number in node.peers, what="the node to be asked")  # type: ignore[misc]
                     node.answer_peer(number, _answer(Error.NOT_LEADER_OR_FOLLOWER, leader_id=-1))
-                said = (await client.answer(1, 18, 1)).responses[0].partitions[0]
+                said = (await client.answer(1, version, 1)).responses[0].partitions[0]
                 assert (said.error_code.value, said.current_leader.leader_id) == (6, -1)
 
         run(main())

@@ -5,7 +5,22 @@ from __future__ import annotations
 import tarfile
 from pathlib import Path
 
+from quorum.node.config.node_config import NodeConfig, config_of
+
 _ARCHIVE = Path(__file__).parents[1] / "fixtures" / "field.tar.xz"
+
+
+def controller_config(node: Path) -> NodeConfig:
+    """Return the configuration of one of the three controllers, whose voters are static."""
+    return config_of(
+        {
+            "process.roles": "controller",
+            "node.id": node.name.removeprefix("node-"),
+            "listeners": "CONTROLLER://127.0.0.1:1,GRPC://127.0.0.1:2",
+            "log.dirs": f"{node}/data",
+            "controller.quorum.voters": "1@127.0.0.1:1,2@127.0.0.1:3,3@127.0.0.1:4",
+        }
+    )
 
 
 def field_nodes(name: str, into: Path) -> list[Path]:

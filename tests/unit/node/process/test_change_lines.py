@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 import pytest
-import structlog
 
 from metadata_log.acl_codes import ALLOW, LITERAL, PREFIXED, Operation, ResourceType
 from metadata_log.ids import DirectoryId, NodeId, ReplicaKey, id_text
@@ -33,7 +31,7 @@ from quorum.node.core.changes import Changes
 from quorum.node.core.ports import MetadataChanged, NodeEvent
 from quorum.node.process.change_lines import LINES_A_SECOND
 from quorum.node.process.change_words import LONGEST
-from quorum.node.process.log_lines import LogWatcher, configure_logging
+from quorum.node.process.log_lines import LogWatcher
 from tests.support.controller import CLUSTER_ID, ControlledCluster, directory, uuid
 from tests.support.timers import Timers
 
@@ -56,14 +54,6 @@ READ = AclEntry(
 )
 KEY = ReplicaKey(node_id=NodeId(4), directory_id=DirectoryId(bytes(15) + b"\4"))
 AT = (Endpoint(name="GRPC", host="c4", port=9094),)
-
-
-@pytest.fixture
-def stream() -> Iterator[io.StringIO]:
-    stream = io.StringIO()
-    configure_logging(as_json=True, stream=stream)
-    yield stream
-    structlog.reset_defaults()
 
 
 class Session:

@@ -4,45 +4,14 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable, Iterator
-
-import pytest
-import structlog
 
 from quorum.api.error_codes import Error
 from quorum.node.core.ports import Refused
-from quorum.node.process.log_lines import LogWatcher, configure_logging
+from quorum.node.process.log_lines import LogWatcher
 from quorum.node.process.metrics import NodeMetrics
 from quorum.node.process.refusals import LINES_AT_ONCE, Refusals
 from tests.support.scripted_node import ScriptedNode
-
-
-class _Time:
-    """A clock and its timers."""
-
-    def __init__(self) -> None:
-        self.now_s = 0.0
-        self._due: list[tuple[float, Callable[[], object]]] = []
-
-    def later(self, delay_s: float, call: Callable[[], object]) -> None:
-        self._due.append((self.now_s + delay_s, call))
-
-    def advance(self, by_s: float) -> None:
-        self.now_s += by_s
-        due, self._due = self._due, []
-        for at_s, call in due:
-            if at_s <= self.now_s:
-                call()
-            else:
-                self._due.append((at_s, call))
-
-
-@pytest.fixture
-def stream() -> Iterator[io.StringIO]:
-    stream = io.StringIO()
-    configure_logging(as_json=True, stream=stream)
-    yield stream
-    structlog.reset_defaults()
+from tests.support.timers import Timers
 
 
 def _vote_of(peer: str) -> Refused:
@@ -50,9 +19,9 @@ def _vote_of(peer: str) -> Refused:
 
 
 def test_three_thousand_refusals_of_invented_names_write_less_than_20_kb(stream: io.StringIO) -> None:
-    time = _Time()
-    refusals = Refusals(1, lambda: time.now_s, time.later)
-    watcher = LogWatcher(1, lambda: time.now_s, time.later, refusals)
+    time = Timers()
+    refusals = Refusals(1, time.now, time.later)
+    watcher = LogWatcher(1, time.now, time.later, refusals)
     for number in range(3_000):
         watcher.on_event(_vote_of(f"{number} ({'x' * 5_000})"))
         time.advance(0.002)
@@ -65,9 +34,9 @@ def test_three_thousand_refusals_of_invented_names_write_less_than_20_kb(stream:
 
 
 def test_closed_connections_and_refusals_share_the_budget(stream: io.StringIO) -> None:
-    time = _Time()
-    refusals = Refusals(1, lambda: time.now_s, time.later)
-    watcher = LogWatcher(1, lambda: time.now_s, time.later, refusals)
+    time = Timers()
+    refusals = Refusals(1, time.now, time.later)
+    watcher = LogWatcher(1, time.now, time.later, refusals)
     for number in range(LINES_AT_ONCE):
         refusals.closed("CONTROLLER", "limit", f"10.0.0.{number}", "there are too many connections")
     watcher.on_event(_vote_of("7"))

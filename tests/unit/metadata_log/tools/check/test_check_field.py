@@ -11,9 +11,8 @@ from metadata_log.files.os_files import OsFiles
 from metadata_log.format.batch import build_batch, check_batch, parse_header
 from metadata_log.tools.check.check import check_paths
 from quorum.cli.main import run
-from quorum.node.config.node_config import config_of
 from quorum.node.storage.open_replica import open_replica
-from tests.support.field import field_nodes
+from tests.support.field import controller_config, field_nodes
 
 SOUND = ("F01", "F02")
 SEGMENT = "data/__cluster_metadata-0/00000000000000000000.log"
@@ -85,15 +84,7 @@ def test_a_brokers_copy_makes_a_controller(nodes: list[Path], capsys: pytest.Cap
 
 def test_our_controllers_open_them(nodes: list[Path]) -> None:
     for node in nodes[:3]:
-        config = config_of(
-            {
-                "process.roles": "controller",
-                "node.id": node.name.removeprefix("node-"),
-                "listeners": "CONTROLLER://127.0.0.1:1,GRPC://127.0.0.1:2",
-                "log.dirs": f"{node}/data",
-                "controller.quorum.voters": "1@127.0.0.1:1,2@127.0.0.1:3,3@127.0.0.1:4",
-            }
-        )
+        config = controller_config(node)
         opened = open_replica(OsFiles(), config)
         opened.abandon()
         assert not opened.recovery.warnings

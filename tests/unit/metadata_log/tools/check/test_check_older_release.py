@@ -15,9 +15,8 @@ from metadata_log.tools.check.check import check_paths
 from metadata_log.tools.read.sources import find_sources
 from metadata_log.tools.verify.verify_log import verify_log
 from quorum.cli.main import run
-from quorum.node.config.node_config import config_of
 from quorum.node.storage.open_replica import open_replica
-from tests.support.field import field_nodes
+from tests.support.field import controller_config, field_nodes
 
 SEGMENT = "data/__cluster_metadata-0/00000000000000000000.log"
 NOTE = "Kafka before 3.3 wrote this metadata, and it is read as 3.0-IV1 is"
@@ -143,15 +142,7 @@ def test_the_shell_walks_through_it(nodes: list[Path], capsys: pytest.CaptureFix
 
 def test_our_controllers_refuse_it(nodes: list[Path]) -> None:
     for node in nodes[:3]:
-        config = config_of(
-            {
-                "process.roles": "controller",
-                "node.id": node.name.removeprefix("node-"),
-                "listeners": "CONTROLLER://127.0.0.1:1,GRPC://127.0.0.1:2",
-                "log.dirs": f"{node}/data",
-                "controller.quorum.voters": "1@127.0.0.1:1,2@127.0.0.1:3,3@127.0.0.1:4",
-            }
-        )
+        config = controller_config(node)
         before = (node / SEGMENT).read_bytes()
         with pytest.raises(OlderReleaseError, match=r"first release that .* can follow is Kafka 3\.3 "):
             open_replica(OsFiles(), config)
