@@ -65,7 +65,7 @@ class LossyStream:
         return self._stream.isatty()
 
     def write(self, text: str) -> None:
-        """Write a line, which `flush` follows."""
+        """Write and flush a line; one that cannot be written is counted."""
         try:
             self._stream.write(text)
             self._stream.flush()
@@ -76,7 +76,7 @@ class LossyStream:
             self._lost = 0
 
     def flush(self) -> None:
-        """Do nothing: each line is flushed."""
+        """Do nothing: `write` has flushed the line."""
 
     def count_lost(self, _logger: object, _method: str, event: EventDict) -> EventDict:
         """Add to a line how many lines before it are lost, and why: a processor of structlog."""
