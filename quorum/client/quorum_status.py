@@ -32,7 +32,7 @@ _ELECTION_S: Final = 3.0
 """Longer than an election takes, also where the old leader fell silent."""
 _PAUSE_S: Final = 0.2
 _HEARD_MS: Final = 2_000
-"""Who depends on others hears of them twice a second at least. After this, one that waited for an election knows."""
+"""A leader hears of its voters, and a voter of its leader, at least twice a second. Longer silence means a loss."""
 
 
 class ReplicaStatus(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -68,7 +68,7 @@ class QuorumStatus(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     observers: tuple[ReplicaStatus, ...]
     nodes: tuple[NodeListeners, ...]
     heard_age_ms: int | None = None
-    """For so long, the leader has not heard of a majority of the voters, another one of its leader; None: not known."""
+    """Ms since a leader last heard of a majority of the voters, or another node of its leader; None: not known."""
 
     @property
     def is_led(self) -> bool:

@@ -159,9 +159,9 @@ class ControllerMachine:
             self._config = msgspec.structs.replace(self._config, kraft_version=version)
 
     def use_heard(self, heard: frozenset[NodeId], now_ms: int) -> None:
-        """Judge changes of features by these nodes, the voters and those that were heard within the session timeout.
+        """Judge changes of features by these nodes: the voters, and those that were heard within the session timeout.
 
-        For so long after its activation no node can have been silent: every registered controller counts as heard.
+        Until that timeout has passed since activation, silence proves nothing: every registered controller counts.
         """
         is_new = now_ms - self._active_since_ms < self._config.session_timeout_ms
         living = None if is_new else heard

@@ -147,7 +147,7 @@ class RaftMachine:
         return self._core.is_remembering_removal
 
     def heard_since(self, monotonic_ms: int) -> frozenset[NodeId]:
-        """Return the ids of the voters, and of the observers that a leader has answered a Fetch since that moment."""
+        """Return the ids of the voters, and of the observers that have fetched from this leader since that moment."""
         state = self._core.state
         observers = state.observers.values() if isinstance(state, Leader) else ()
         heard = (progress.key.node_id for progress in observers if progress.has_fetched_since(monotonic_ms))

@@ -54,8 +54,8 @@ def in_words(details: str) -> str:
         return "gRPC is not spoken there: give the address of a GRPC listener"
     if _CLOSED.search(details):
         return (
-            "the connection was closed at its begin, so that gRPC is not spoken there. Give the address of a GRPC "
-            "listener of this software; ask a controller of Apache Kafka by kafka-metadata-quorum.sh"
+            "the connection was closed at once: gRPC is not spoken there. Give the address of a GRPC listener of this "
+            "software; ask a controller of Apache Kafka by kafka-metadata-quorum.sh"
         )
     if details == _STOPPED:
         return "the controller stopped before it answered"

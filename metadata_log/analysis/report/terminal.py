@@ -30,7 +30,7 @@ def render_verdict(verdict: Verdict, *, limit: int = 50) -> RenderableType:
     parts.append(Text(verdict.sentence, style=colour))
     bound = f"at least up to offset {verdict.lower}"
     if verdict.upper is None:
-        bound += "; too few voters are here to say up to where at most"
+        bound += "; too few voters are here to give an upper bound"
     elif verdict.upper != verdict.lower:
         bound += f", at most up to {verdict.upper}"
     parts.append(Text(f"Committed {bound}: {verdict.because}.", style="dim"))

@@ -49,7 +49,7 @@ class Fence:
             self._is_told = False
         self._kept_ms = executor.clock.monotonic_ms
         self._is_idle = False
-        """Whether nothing but NoOps is committed beyond what is kept."""
+        """True if nothing but NoOps is committed beyond what is kept."""
         self._seen_end = opened.replayer.end.offset
         self._kept_checkpoint = opened.checkpoints[-1].end if opened.checkpoints else None
         self._later: list[tuple[Offset, tuple[TopicId | None, ...]]] = []
@@ -205,7 +205,7 @@ class Fence:
     # --- what is kept
 
     def on_published(self, image: MetadataImage, no_ops: int) -> None:
-        """Take note that the image moved; so many of the records between are known to be NoOps."""
+        """Note that the image moved. `no_ops`: how many of the records between are known to be NoOps."""
         end = image.offset_and_epoch.offset
         self._is_idle = self._is_idle and end - self._seen_end <= no_ops
         self._seen_end = end

@@ -30,8 +30,8 @@ class SnapshotConfig(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Or once there is anything new but NoOps, and so much time has passed (`metadata.log.max.snapshot.interval.ms`).
     0: never."""
     max_no_op_bytes: int = 12 * 1024 * 1024
-    """Or once NoOps alone have so many bytes, which is once a day of an idle quorum. The log loses its beginning
-    only after a newer snapshot, and a start replays everything after the newest."""
+    """Or once NoOps alone have so many bytes: about once a day while the quorum is idle. Without that the log would
+    keep its beginning, and a start would replay all NoOps."""
     retention_bytes: int = 100 * 1024 * 1024
     """Of the log and all snapshots together (`metadata.max.retention.bytes`). One snapshot always stays."""
     retention_ms: int = 7 * 24 * 3_600_000
