@@ -145,8 +145,8 @@ _EXECUTOR: Final = (
     Mutant(
         name="a NoOp is written while commits are stuck",
         module="quorum.controller.periodic_tasks",
-        was="        return all_committed\n",
-        becomes="        return True\n",
+        was="        return is_idle and all_committed\n",
+        becomes="        return is_idle\n",
     ),
     Mutant(
         name="a read is answered below the offset it asks for",
