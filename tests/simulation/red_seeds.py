@@ -19,5 +19,6 @@ RED_SEEDS: Final[dict[int, str]] = {
     704_519_973_734: "a rotten leader's log was read by a checker, which failed at it (the checker's own mistake)",
     642_635_843_344: "each Fetch was given up before an idle leader's answer: it waited longer (`longest_wait_ms`)",
     305: "a process was killed; the next one promised what it read and no disk had yet (`log_recovery._make_durable`)",
+    480_181_851_681: "a candidate that was frozen led an epoch that was over (the checker's own mistake)",
     701_601_519_482: "an agent that knew of no committed batch took another history's records (`has_other_batch`)",
 }

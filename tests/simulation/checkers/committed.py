@@ -33,6 +33,8 @@ class Committed:
         self._reference = reference
         self._ends: list[int] = []
         self._keys: list[BatchKey] = []
+        self._epochs: list[int] = []
+        """For each batch, an epoch in which it was committed at the latest; they rise."""
 
     @property
     def last_epoch(self) -> int:
@@ -77,6 +79,7 @@ class Committed:
                 self._ends.append(header.next_offset)
                 key = BatchKey(header.base_offset, header.next_offset, header.partition_leader_epoch, header.crc)
                 self._keys.append(key)
+                self._epochs.append(max([int(node.executor.machine.epoch), *self._epochs[-1:]]))
                 self._reference.on_batch(header, data)
         if self.end != offset:
             raise Broken("committed", f"node {node.node_id} puts the high watermark at {offset}, inside a batch")
@@ -102,9 +105,13 @@ class Committed:
         return at < len(self._keys) and self._keys[at] == key
 
     def on_leader(self, node: Node) -> None:
-        """A replica leads: its log begins with all that is committed (leader completeness)."""
-        if not self._keys:
+        """Require of a new leader all that was committed in earlier epochs (leader completeness, Raft 5.4.3).
+
+        A candidate that was frozen may learn of its votes when a later epoch has committed more: it lacks that.
+        """
+        earlier = bisect_left(self._epochs, int(node.executor.machine.epoch))
+        if not earlier:
             return
-        last, log = self._keys[-1], node.executor.log
+        last, log = self._keys[earlier - 1], node.executor.log
         if log.log_end_offset < last.end or epoch_before(node, last.end) != last.epoch:
             raise Broken("committed", f"node {node.node_id} leads with a log up to {log.end()} that lacks {last}")
