@@ -87,6 +87,12 @@ class TopicsImage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     by_id: Map[TopicId, TopicImage] | VersionedMap[TopicId, TopicImage] = Map()
     by_name: Map[str, TopicId] | VersionedMap[str, TopicId] = Map()
+    own_id: TopicId | None = None
+    """The metadata topic's own id, or None if the log has given it none (KIP-516). It is found in `by_name`."""
+
+    def __post_init__(self) -> None:
+        """Look the own id up while `by_name` is the newest version, where that costs least: each append asks for it."""
+        msgspec.structs.force_setattr(self, "own_id", self.by_name.get(METADATA_TOPIC_NAME))
 
     def versioned(self) -> TopicsImage:
         """The same for whoever follows the log (`versioned_map`), and so are all that come of it."""
@@ -100,11 +106,6 @@ class TopicsImage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         """The topic with this name, or None."""
         topic_id = self.by_name.get(name)
         return None if topic_id is None else self.by_id[topic_id]
-
-    @property
-    def own_id(self) -> TopicId | None:
-        """The metadata topic's own id, or None if the log has given it none (KIP-516)."""
-        return self.by_name.get(METADATA_TOPIC_NAME)
 
     def partition(self, topic_id: TopicId, partition_id: int) -> PartitionImage | None:
         """The partition, or None when it or its topic does not exist."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from metadata_log.ids import METADATA_TOPIC_ID, MIGRATING_DIRECTORY_ID, ZERO_TOPIC_ID, NodeId
+from metadata_log.ids import METADATA_TOPIC_ID, METADATA_TOPIC_NAME, MIGRATING_DIRECTORY_ID, ZERO_TOPIC_ID, NodeId
 from metadata_log.image import NO_LEADER, RECOVERED, RECOVERING, MetadataImage, PartitionImage, ReplayError
+from metadata_log.image.versioned_map import VersionedMap
 from metadata_log.records import ClearElrRecord, MetadataRecord, RemoveTopicRecord, TopicRecord
 from tests.support.image_records import change, config, directory, image_of, nodes, partition, topic, topic_id
 
@@ -28,6 +29,20 @@ def test_a_topic_is_found_by_id_and_by_name() -> None:
     assert image.topics.topic(topic_id(2)) is None
     assert image.topics.named("other") is None
     assert len(image.topics) == 1
+
+
+def test_the_own_id_is_found_once_for_each_image_and_an_older_one_is_not_searched() -> None:
+    versioned = msgspec.structs.replace(MetadataImage(), topics=MetadataImage().topics.versioned())
+    named = image_of(topic(7, METADATA_TOPIC_NAME), base=versioned)
+    later = named
+    for number in range(10, 40):
+        later = image_of(topic(number), base=later)
+    removed = image_of(RemoveTopicRecord(topic_id=topic_id(7)), base=later)
+    assert (versioned.topics.own_id, removed.topics.own_id) == (None, None)
+    assert named.topics.own_id == later.topics.own_id == topic_id(7)
+    older = named.topics.by_name
+    assert isinstance(older, VersionedMap)
+    assert older._steps == 0, "each look-up in an older version goes through the later ones"
 
 
 def test_a_partition_is_taken_over_as_its_record_says() -> None:
