@@ -33,7 +33,7 @@ from quorum.api.voter_messages import (
     UpgradeKRaftVersionRequest,
     UpgradeKRaftVersionResponse,
 )
-from quorum.node.core.ports import MetadataChanged, NodeEvent, PeerRequested
+from quorum.node.core.ports import Change, MetadataChanged, NodeEvent, PeerRequested
 
 MOST_PENDING: Final = 20_000
 """A leader without a majority resigns within seconds, so fewer wait."""
@@ -58,7 +58,7 @@ class Changes:
     def __init__(self, tell: Callable[[NodeEvent], None]) -> None:
         self._tell = tell
         self._committed_end = Offset(0)
-        self._pending: deque[MetadataChanged] = deque()
+        self._pending: deque[Change] = deque()
 
     def add(self, call: ClientCall, response: object, records: Sequence[MetadataRecord], last_offset: Offset) -> None:
         """Keep a request that takes records, until its outcome is known."""
@@ -69,7 +69,7 @@ class Changes:
         request = call.request
         named = tuple(record for record in records if type(record) in _NAMED) if type(request) in _BY_RECORDS else ()
         self._pending.append(
-            MetadataChanged(request=request, response=response, context=call.context, offset=last_offset, records=named)
+            Change(request=request, response=response, context=call.context, offset=last_offset, records=named)
         )
 
     def add_own(self, records: Sequence[MetadataRecord], last_offset: Offset) -> None:
@@ -77,9 +77,7 @@ class Changes:
         named = tuple(record for record in records if isinstance(record, BrokerRegistrationChangeRecord))
         if named:
             self._pending.append(
-                MetadataChanged(
-                    request=SESSION_TIMEOUT, response=None, context=NO_CALLER, offset=last_offset, records=named
-                )
+                Change(request=SESSION_TIMEOUT, response=None, context=NO_CALLER, offset=last_offset, records=named)
             )
 
     def watch(self, event: PeerRequested) -> Callable[[PeerResponse], None]:
@@ -96,21 +94,23 @@ class Changes:
         return watched
 
     def _on_voters_changed(self, call: PeerCall, response: AnsweredChange) -> None:
-        change = MetadataChanged(
-            request=call.request, response=response, context=call.context, offset=response.voters_offset
-        )
+        change = Change(request=call.request, response=response, context=call.context, offset=response.voters_offset)
         if response.error is not Error.NONE:
             self._tell_unknown(change)
         elif change.offset < self._committed_end:
-            self._tell(change)
+            self._tell(MetadataChanged((change,)))
         else:
             self._pending.append(change)
 
     def on_committed(self, end: Offset) -> None:
         """Report the changes below this offset."""
         pending, self._committed_end = self._pending, end
+        if not pending or pending[0].offset >= end:
+            return
+        changes: list[Change] = []
         while pending and pending[0].offset < end:
-            self._tell(pending.popleft())
+            changes.append(pending.popleft())
+        self._tell(MetadataChanged(tuple(changes)))
 
     def drop_staged(self, end: Offset) -> None:
         """Forget the changes from this offset on: they were not appended, and their offsets are free again."""
@@ -119,8 +119,10 @@ class Changes:
 
     def on_lost_leadership(self) -> None:
         """Report the appended changes: another leader decides whether they hold."""
-        while self._pending:
-            self._tell_unknown(self._pending.popleft())
+        if self._pending:
+            self._tell_unknown(*self._pending)
+            self._pending.clear()
 
-    def _tell_unknown(self, change: MetadataChanged) -> None:
-        self._tell(msgspec.structs.replace(change, is_committed=False))
+    def _tell_unknown(self, *changes: Change) -> None:
+        unknown = (msgspec.structs.replace(change, is_committed=False) for change in changes)
+        self._tell(MetadataChanged(tuple(unknown)))

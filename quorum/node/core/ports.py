@@ -350,7 +350,7 @@ class HoldChanged(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Whose answer it was."""
 
 
-class MetadataChanged(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class Change(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A request has changed the metadata: its records are committed, or a leader was lost with them appended.
 
     It holds secrets, such as passwords in configs: a watcher shows names only.
@@ -365,6 +365,12 @@ class MetadataChanged(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Those that say what neither request nor response does."""
     is_committed: bool = True
     """False: another leader decides whether the change holds."""
+
+
+class MetadataChanged(msgspec.Struct, frozen=True, gc=False):
+    """Changes whose outcome is known now, in the order of their offsets."""
+
+    changes: tuple[Change, ...]
 
 
 NodeEvent = (

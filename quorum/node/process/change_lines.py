@@ -7,11 +7,11 @@ counts what it left out.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from metadata_log.offsets import Offset
-from quorum.node.core.ports import MetadataChanged
+from quorum.node.core.ports import Change
 from quorum.node.process.change_words import is_told, request_name, resources, short
 
 LINES_A_SECOND: Final = 100
@@ -33,15 +33,19 @@ class ChangeLines:
         self._more = 0
         self._first = self._last = Offset(-1)
 
-    def write(self, change: MetadataChanged) -> None:
-        """Write one line, or count the change for a later one."""
-        if not is_told(change):
-            return
+    def write(self, changes: Iterable[Change]) -> None:
+        """Write a line for each, or count it for a later one."""
         now_s, written = self._now_s(), self._written_at_s
-        if self._more or (len(written) == LINES_A_SECOND and now_s - written[0] < _SECOND_S):
-            self._leave_out(change)
-            return
-        written.append(now_s)
+        for change in changes:
+            if not is_told(change):
+                continue
+            if self._more or (len(written) == LINES_A_SECOND and now_s - written[0] < _SECOND_S):
+                self._leave_out(change)
+            else:
+                written.append(now_s)
+                self._write(change)
+
+    def _write(self, change: Change) -> None:
         context = change.context
         self._log.info(
             "change" if change.is_committed else "change of unknown outcome",
@@ -53,7 +57,7 @@ class ChangeLines:
             offset=change.offset,
         )
 
-    def _leave_out(self, change: MetadataChanged) -> None:
+    def _leave_out(self, change: Change) -> None:
         if not self._more:
             self._first = change.offset
             self._later(_SECOND_S, self._write_more)

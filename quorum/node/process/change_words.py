@@ -60,7 +60,7 @@ from quorum.api.voter_messages import (
     UpgradeKRaftVersionRequest,
 )
 from quorum.node.core.changes import SESSION_TIMEOUT, SessionTimeout
-from quorum.node.core.ports import MetadataChanged
+from quorum.node.core.ports import Change
 
 LONGEST: Final = 1_000
 """Characters of all resources of one line."""
@@ -72,7 +72,7 @@ _PLAIN: Final = re.compile(r"[\w.:*/@+-]+", re.ASCII)
 _SCRAM: Final = {1: "SCRAM-SHA-256", 2: "SCRAM-SHA-512"}
 
 
-def is_told(change: MetadataChanged) -> bool:
+def is_told(change: Change) -> bool:
     """Return True if an operator wants to see it; a heartbeat that moved leaders alone is not."""
     return type(change.request) in _WORDS and (bool(change.records) or not isinstance(change.request, BrokerHeartbeat))
 
@@ -87,7 +87,7 @@ def short(text: str, longest: int = _LONGEST_NAME) -> str:
     return text if len(text) <= longest else f"{text[:longest]}… ({len(text)} characters)"
 
 
-def resources(change: MetadataChanged) -> str:
+def resources(change: Change) -> str:
     """Return the changed resources, separated by commas; those that do not fit are counted."""
     return _joined(_WORDS[type(change.request)](change.request, change.response, change.records), len_limit=LONGEST)
 

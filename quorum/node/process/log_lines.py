@@ -192,7 +192,7 @@ class LogWatcher:
     def on_event(self, event: NodeEvent) -> None:
         """See `ports.Watcher`. The image's moves are counted by the metrics, not logged."""
         if isinstance(event, MetadataChanged):
-            self._changes.write(event)
+            self._changes.write(event.changes)
         elif isinstance(event, RoleChanged):
             self._on_role(event)
         elif isinstance(event, Refused):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from metadata_log.ids import DirectoryId, NodeId, ReplicaKey, TopicId
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.records import RemoveTopicRecord
@@ -10,7 +12,7 @@ from quorum.api.calls import NO_CALLER, ClientAnswer, ClientCall, PeerCall, Peer
 from quorum.api.error_codes import Error
 from quorum.api.voter_messages import AddRaftVoterRequest, AddRaftVoterResponse
 from quorum.node.core.changes import MOST_PENDING, Changes
-from quorum.node.core.ports import MetadataChanged, NodeEvent, PeerRequested
+from quorum.node.core.ports import Change, MetadataChanged, NodeEvent, PeerRequested
 from tests.support.node_cluster import Cluster
 from tests.support.node_requests import create_request
 from tests.support.simulated_node import Node
@@ -18,8 +20,13 @@ from tests.support.simulated_node import Node
 VOTER = ReplicaKey(node_id=NodeId(4), directory_id=DirectoryId(bytes(15) + b"\4"))
 
 
-def _changes(node: Node, *requests: type) -> list[MetadataChanged]:
-    return [each for each in node.events if isinstance(each, MetadataChanged) and type(each.request) in requests]
+def _changes(node: Node, *requests: type) -> list[Change]:
+    """Return the changes that the node has reported of these requests."""
+    return [each for each in _reported(node.events) if type(each.request) in requests]
+
+
+def _reported(events: Iterable[NodeEvent]) -> list[Change]:
+    return [each for event in events if isinstance(event, MetadataChanged) for each in event.changes]
 
 
 def _cluster() -> tuple[Cluster, Node]:
@@ -97,9 +104,9 @@ def test_a_change_of_voters_is_reported_when_it_is_committed_and_not_when_it_was
     assert len(_voter_change(changes, Error.NONE, 4)) == 1
     assert len(_voter_change(changes, Error.NONE, 7)) == 1
     assert len(_voter_change(changes, Error.DUPLICATE_VOTER, -1)) == 1
-    assert [_outcome(event) for event in told] == [(4, True)]
+    assert _outcomes(told) == [(4, True)]
     changes.on_committed(Offset(8))
-    assert [_outcome(event) for event in told] == [(4, True), (7, True)]
+    assert _outcomes(told) == [(4, True), (7, True)]
 
 
 def test_a_change_of_voters_whose_asker_was_not_told_the_outcome_says_so() -> None:
@@ -107,7 +114,7 @@ def test_a_change_of_voters_whose_asker_was_not_told_the_outcome_says_so() -> No
     changes = Changes(told.append)
     _voter_change(changes, Error.REQUEST_TIMED_OUT, 7)
     changes.on_committed(Offset(8))
-    assert [_outcome(event) for event in told] == [(7, False)]
+    assert _outcomes(told) == [(7, False)]
 
 
 def test_what_waits_is_bounded() -> None:
@@ -117,9 +124,8 @@ def test_what_waits_is_bounded() -> None:
     records = (RemoveTopicRecord(topic_id=TopicId(bytes(15) + b"\7")),)
     for offset in range(MOST_PENDING + 2):
         changes.add(call, None, records, Offset(offset))
-    assert [_outcome(event) for event in told] == [(0, False), (1, False)]
+    assert _outcomes(told) == [(0, False), (1, False)]
 
 
-def _outcome(event: NodeEvent) -> tuple[int, bool]:
-    assert isinstance(event, MetadataChanged)
-    return event.offset, event.is_committed
+def _outcomes(events: Iterable[NodeEvent]) -> list[tuple[int, bool]]:
+    return [(each.offset, each.is_committed) for each in _reported(events)]

@@ -28,7 +28,7 @@ from quorum.controller.authorizer import Authorizer
 from quorum.controller.config import ControllerConfig
 from quorum.controller.tokens import TokenSettings
 from quorum.node.core.changes import Changes
-from quorum.node.core.ports import MetadataChanged, NodeEvent
+from quorum.node.core.ports import Change, MetadataChanged
 from quorum.node.process.change_lines import LINES_A_SECOND
 from quorum.node.process.change_words import LONGEST
 from quorum.node.process.log_lines import LogWatcher
@@ -70,6 +70,10 @@ class Session:
         self.watcher = LogWatcher(1, self.time.now, self.time.later)
         self.changes = Changes(self.watcher.on_event)
         self._stream = stream
+
+    def on_changes(self, *changes: Change) -> None:
+        """Report changes whose outcome is known."""
+        self.watcher.on_event(MetadataChanged(changes))
 
     def ask(self, request: api.Request, context: RequestContext = ALICE) -> Any:
         """The response, once its records are committed."""
@@ -304,7 +308,7 @@ def test_controllers_and_voters(session: Session) -> None:
         UpgradeKRaftVersionRequest(kraft_version=1),
     ):
         response = AddRaftVoterResponse(leader_epoch=Epoch(1), voters_offset=Offset(7))
-        session.watcher.on_event(MetadataChanged(request=request, response=response, context=ALICE, offset=Offset(7)))
+        session.on_changes(Change(request=request, response=response, context=ALICE, offset=Offset(7)))
     voter = f"voter 4 (directory {id_text(KEY.directory_id)})"
     assert session.named() == [
         ("RegisterController", f"controller 4 (incarnation {id_text(uuid(4))}, CONTROLLER://c4:9093)"),
@@ -334,9 +338,9 @@ def test_a_name_from_outside_is_cut_and_cannot_be_taken_for_two(session: Session
     assert len(stream.getvalue()) < 1_000
 
 
-def _created(number: int) -> NodeEvent:
+def _created(number: int) -> Change:
     created = api.CreatableTopicResult(name=f"t-{number}", error=api.CreateTopicsResponse().error, topic_id=uuid(1))  # type: ignore[arg-type]
-    return MetadataChanged(
+    return Change(
         request=api.CreateTopics(topics=()),
         response=api.CreateTopicsResponse(topics=(created,)),
         context=ALICE,
@@ -345,9 +349,9 @@ def _created(number: int) -> NodeEvent:
 
 
 def test_a_second_has_a_hundred_lines_and_one_that_counts_the_others(session: Session) -> None:
-    watcher, time = session.watcher, session.time
-    for number in range(5_000):
-        watcher.on_event(_created(number))
+    time = session.time
+    session.on_changes(*(_created(number) for number in range(50)))
+    session.on_changes(*(_created(number) for number in range(50, 5_000)))
     assert len(session.lines) == LINES_A_SECOND == 100
     time.advance(0.999)
     assert len(session.lines) == 100
@@ -355,7 +359,7 @@ def test_a_second_has_a_hundred_lines_and_one_that_counts_the_others(session: Se
     (more,) = session.lines[100:]
     assert (more["event"], more["level"], more["more"]) == ("changes not written", "info", 4_900)
     assert more["offsets"] == "100 to 4999"
-    watcher.on_event(_created(5_000))
+    session.on_changes(_created(5_000))
     assert session.lines[-1]["offset"] == 5_000
 
 
@@ -363,7 +367,7 @@ def test_no_second_has_more_lines_whatever_the_load(session: Session) -> None:
     at_s: list[float] = []
     for number in range(4_000):
         before = len(session.lines)
-        session.watcher.on_event(_created(number))
+        session.on_changes(_created(number))
         session.time.advance(0.001)
         at_s += [session.time.now()] * (len(session.lines) - before)
     session.time.advance(1.0)
@@ -373,15 +377,15 @@ def test_no_second_has_more_lines_whatever_the_load(session: Session) -> None:
 
 
 def test_a_change_of_unknown_outcome_says_so(session: Session) -> None:
-    session.watcher.on_event(msgspec.structs.replace(_created(1), is_committed=False))  # type: ignore[type-var]
+    session.on_changes(msgspec.structs.replace(_created(1), is_committed=False))
     assert [(line["event"], line["offset"]) for line in session.lines] == [("change of unknown outcome", 1)]
 
 
 @pytest.mark.parametrize("pattern", [LITERAL, PREFIXED])
 def test_codes_that_are_not_known_are_numbers(session: Session, pattern: int) -> None:
     entry = msgspec.structs.replace(READ, resource_type=99, operation=98, pattern_type=pattern)
-    session.watcher.on_event(
-        MetadataChanged(
+    session.on_changes(
+        Change(
             request=api.CreateAcls(creations=(entry,)),
             response=api.CreateAclsResponse(results=(api.AclCreationResult(),)),
             context=ALICE,
