@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 Ts = TypeVarTuple("Ts")
 
+_FOUND: Final = array.array("i", [0])
+"""The answer of the last question for pending bytes, which is read at once."""
 _GRPCS_READER: Final = "_handle_events"
 """The method of gRPC's completion queue that reads the socket; a test fails if a release of gRPC renames it."""
 
@@ -60,6 +62,5 @@ def _is_grpcs_reader(callback: Callable[..., Any]) -> bool:
 
 def pending_bytes(descriptor: int) -> int:
     """Return how many bytes can be read there at once."""
-    found = array.array("i", [0])
-    fcntl.ioctl(descriptor, termios.FIONREAD, found)
-    return found[0]
+    fcntl.ioctl(descriptor, termios.FIONREAD, _FOUND)
+    return _FOUND[0]
