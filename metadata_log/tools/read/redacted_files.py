@@ -26,15 +26,10 @@ from metadata_log.records import (
     decode_versioned,
     encode_record,
 )
+from metadata_log.secret_names import may_be_secret
 from metadata_log.storage.segment import LocatedBatch
 from metadata_log.tools.read.scan import Damage, scan
 
-_SECRET: Final = re.compile(
-    r"password|passphrase|secret|jaas\.config$|ssl\.keystore\.(key|certificate\.chain)$|ssl\.truststore\.certificates$"
-    r"|private\.key|master\.key|token\.value|credential",
-    re.IGNORECASE,
-)
-"""Names of Kafka's configs of the type password, and of what plugins call alike."""
 _BESIDE: Final = re.compile(
     r"/(meta\.properties|quorum-state|committed-state|leader-epoch-checkpoint|partition\.metadata|\.lock|manifest\.json"
     r"|\.kafka_cleanshutdown|[^/]*\.(index|timeindex|txnindex|snapshot))$"
@@ -49,7 +44,7 @@ def redacted(record: MetadataRecord) -> MetadataRecord:
         case UserScramCredentialRecord():
             keys = {name: bytes(len(getattr(record, name))) for name in ("salt", "stored_key", "server_key")}
             return msgspec.structs.replace(record, **keys)
-        case ConfigRecord(name=name, value=str(value)) if _SECRET.search(name):
+        case ConfigRecord(name=name, value=str(value)) if may_be_secret(name):
             return msgspec.structs.replace(record, value="*" * len(value.encode()))
         case _:
             return record

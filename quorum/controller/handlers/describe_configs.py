@@ -7,13 +7,13 @@ is told to nobody.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
 import msgspec
 
 from metadata_log.image import ResourceType
+from metadata_log.secret_names import may_be_secret
 from quorum.api import (
     ConfigSource,
     ConfigSynonym,
@@ -56,9 +56,6 @@ _DESCRIBED: Final = frozenset({*_SOURCES, ResourceType.BROKER})
 _MOST_TOLD_BYTES: Final = 64 << 20
 """Of texts in one answer: all configs of 10,000 topics, the most that one may ask about, with what they fall back to,
 are 40 MiB of them."""
-_may_be_secret: Final = re.compile(
-    r"password|secret|jaas|credential|keystore\.key|certificate|token", re.IGNORECASE
-).search
 
 
 def handle_describe_configs(request: DescribeConfigs, turn: Turn) -> ControllerResult:
@@ -247,7 +244,7 @@ def _of_node(name: str, turn: Turn, default: str | None) -> list[ConfigSynonym]:
 
 
 def _described(name: str, synonyms: list[ConfigSynonym], kind: int, *, read_only: bool = False) -> DescribedConfig:
-    is_sensitive = kind == PASSWORD or _may_be_secret(name) is not None
+    is_sensitive = kind == PASSWORD or may_be_secret(name)
     if is_sensitive:
         synonyms = [_synonym(each.name, None, each.source) for each in synonyms]
     return DescribedConfig(

@@ -20,6 +20,7 @@ NAMES = [
     "listener.name.x.scram-sha-256.sasl.jaas.config", "ssl.keystore.certificate.chain", "ssl.truststore.certificates",
     "delegation.token.secret.key", "password.encoder.secret", "delegation.token.master.key",
     "sasl.oauthbearer.client.credentials.client.secret", "my.plugin.PASSWORD",
+    "my.plugin.api.token", "my.plugin.ca.certificate", "my.plugin.jaas",
 ]  # fmt: skip
 PASSWORDS = [f"s3cr3t-{number}-é" for number in range(len(NAMES))]
 BYTES = [bytes(range(start, start + 24)) for start in (30, 130, 200)]

@@ -147,7 +147,10 @@ def test_what_all_nodes_have(cluster: ControlledCluster) -> None:
     assert "num.partitions" not in [name for name, _, _ in configs]
 
 
-@pytest.mark.parametrize("name", ["delegation.token.secret.key", "listener.name.x.ssl.keystore.password"])
+@pytest.mark.parametrize(
+    "name",
+    ["delegation.token.secret.key", "listener.name.x.ssl.keystore.password", "my.plugin.passphrase", "my.private.key"],
+)
 def test_a_secret_is_told_to_nobody(cluster: ControlledCluster, name: str) -> None:
     cluster.configure(name, "hush")
     config = one(cluster, BROKER, str(NODE), name)
