@@ -120,8 +120,10 @@ def _bring_back(cluster: Cluster) -> None:
 
 
 def _ids_in_error(agent: Node) -> tuple[str, str]:
+    """Return the ids that the runbook's line names. An earlier hold may have its line, too: no id is known yet then."""
     found: list[tuple[str, str]] = re.findall(
-        r"\[error\s*\] holds .*own_metadata_topic_id=(\S+) leaders_metadata_topic_id=(\S+)",
+        r"\[error\s*\] holds .*reason=other-metadata-topic .*"
+        r"own_metadata_topic_id=(\S+) leaders_metadata_topic_id=(\S+)",
         agent.log_file.read_text(),
     )
     assert len(set(found)) == 1, agent.last_lines(40)
