@@ -45,8 +45,6 @@ MAX_IN_FLIGHT: Final = 8_192
 MAX_CALLS_A_MESSAGE: Final = 8_192
 """One more in a message is refused."""
 _CALLS: Final = controller_pb2.SessionRequest.CALLS_FIELD_NUMBER
-WHOLE_BYTES: Final = 16 * 1024
-"""A message of so many bytes is parsed in one go: in half a millisecond, however many elements it holds."""
 _PARSED_BYTES: Final = 256
 """Memory that a parsed call of a small message is taken to hold while it waits."""
 THROTTLED_S: Final = 1.0
@@ -148,36 +146,20 @@ class Session:
         while True:
             message = await self._context.read()
             if isinstance(message, bytes):
-                has_room = await self._is_taken_whole(message) or await self._take_apart(message)
+                has_room = await self._take_apart(message)
                 message = None  # it is not to be held by a Session that waits
                 if not has_room:
                     await asyncio.sleep(self._throttled_s)
             elif isinstance(message, controller_pb2.SessionRequest):
-                await self._take_each([(call, _elements_of(call)) for call in message.calls])
+                for call in message.calls:
+                    cost = LEAST_COST * _elements_of(call)
+                    if not self._rounds.admits(cost):
+                        await self._rounds.turn(self._caller.host, cost, held=_PARSED_BYTES * len(message.calls))
+                    await self._take_in_turn(call)
             else:
                 return
             if self._in_flight >= self._max_in_flight:
                 await self._until(lambda: self._in_flight < self._max_in_flight)
-
-    async def _is_taken_whole(self, message: bytes) -> bool:
-        """Take the calls of a message that is parsed in one go; returns False if it is too large for that."""
-        if len(message) > WHOLE_BYTES:
-            return False
-        await self._round(len(message), len(message))
-        calls = [(call, _elements_of(call)) for call in controller_pb2.SessionRequest.FromString(message).calls]
-        if any(elements > MOST_AT_ONCE for _, elements in calls):
-            return False
-        await self._take_each(calls)
-        return True
-
-    async def _take_each(self, calls: list[tuple[controller_pb2.Call, int]]) -> None:
-        """Take parsed calls with their elements, each in a round."""
-        for call, elements in calls:
-            cost = LEAST_COST * elements
-            if not self._rounds.admits(cost):
-                await self._rounds.turn(self._caller.host, cost, held=_PARSED_BYTES * len(calls))
-            if not self._is_taken(call, elements):
-                await self._take_in_turn(call, elements)
 
     async def _take_apart(self, message: bytes) -> bool:
         """Take the calls of a message, each parsed by itself: large calls in their turns, others in rounds.
@@ -193,14 +175,12 @@ class Session:
         refusal: ClientAnswer | None = None
         for index, (begins_at, ends_at) in enumerate(await self._calls_in(message)):
             raw, held = message[begins_at:ends_at], len(message) - begins_at
-            cost, is_one_too_many = len(raw), index >= MAX_CALLS_A_MESSAGE
-            if (cost <= AT_ONCE_BYTES or is_one_too_many) and not self._rounds.admits(min(cost, AT_ONCE_BYTES)):
-                await self._rounds.turn(self._caller.host, min(cost, AT_ONCE_BYTES), held=held)
-            if is_one_too_many:
+            if len(raw) <= AT_ONCE_BYTES or index >= MAX_CALLS_A_MESSAGE:
+                await self._round(min(len(raw), AT_ONCE_BYTES), held)
+            if index >= MAX_CALLS_A_MESSAGE:
                 self._refuse(raw, _too_many())
-            elif cost <= AT_ONCE_BYTES and (small := self._small(raw)) is not None:
-                if not self._is_taken(*small):
-                    await self._take_in_turn(*small)
+            elif len(raw) <= AT_ONCE_BYTES and await self._take_small(raw):
+                pass
             elif refusal is not None:
                 self._refuse(raw, refusal)
             else:
@@ -224,14 +204,15 @@ class Session:
         if not self._rounds.admits(cost):
             await self._rounds.turn(self._caller.host, cost, held=held)
 
-    def _small(self, raw: bytes) -> tuple[controller_pb2.Call, int] | None:
-        """Return a call of this round and its elements; None if they are too many for that."""
+    async def _take_small(self, raw: bytes) -> bool:
+        """Take a call in this round; returns False if it holds too many elements for that."""
         call = controller_pb2.Call.FromString(raw)
         elements = _elements_of(call)
         if elements > MOST_AT_ONCE:
-            return None
+            return False
         self._rounds.charge(len(raw), LEAST_COST * elements)
-        return call, elements
+        await self._take_in_turn(call)
+        return True
 
     async def _take_large(self, raw: bytes, held: int) -> ClientAnswer | None:
         """Take a call in its turn; returns the refusal if there is no room for those that wait."""
@@ -246,28 +227,21 @@ class Session:
             self._refuse(raw, refusal)
             return refusal
         else:
-            await self._take_in_turn(call, _elements_of(call), done)
+            await self._take_in_turn(call, done)
         return None
 
-    def _is_taken(self, call: controller_pb2.Call, elements: int) -> bool:
-        """Take a call if there is room for its answer at once, as nearly always, and return True."""
-        if self._held >= MOST_HELD or call.WhichOneof("request") in _ANSWERED_LONG:
-            return False
-        self._take(call, elements)
-        return True
-
-    async def _take_in_turn(self, call: controller_pb2.Call, elements: int, done: Done | None = None) -> None:
+    async def _take_in_turn(self, call: controller_pb2.Call, done: Done | None = None) -> None:
         """Take a call as soon as there is room for its answer."""
         if self._held >= MOST_HELD:
             await self._until(lambda: self._held < MOST_HELD)
         answered: Answered | None = None
         if (name := call.WhichOneof("request")) in _ANSWERED_LONG:
             answered = await self._large.long_answers.turn(self._caller.host, cast("str", name))
-        self._take(call, elements, done=done, answered=answered)
+        self._take(call, done=done, answered=answered)
 
     def _refuse(self, raw: bytes, refusal: ClientAnswer) -> None:
         """Refuse a call of which no more is parsed than its id and its kind."""
-        self._take(controller_pb2.Call.FromString(emptied(raw, _MOST_FIELDS)), 0, refusal)
+        self._take(controller_pb2.Call.FromString(emptied(raw, _MOST_FIELDS)), refusal)
 
     async def _until(self, holds: Callable[[], bool]) -> None:
         while not holds():
@@ -277,12 +251,11 @@ class Session:
     def _take(
         self,
         call: controller_pb2.Call,
-        elements: int,
         refusal: ClientAnswer | None = None,
         done: Done | None = None,
         answered: Answered | None = None,
     ) -> None:
-        reply = _Reply(request_id=call.request_id, weight=1 + elements, answered=answered)
+        reply = _Reply(request_id=call.request_id, weight=1 + _elements_of(call), answered=answered)
         self._in_flight += 1
         self._held += reply.weight
         try:
@@ -342,9 +315,7 @@ class Session:
                 break
             weight += adds
             some.append(self._answers.popleft())
-        cost = _BYTES_OF_ONE * min(weight, PART_WEIGHT)
-        if not self._rounds.admits(cost):
-            await self._rounds.turn(self._caller.host, cost, held=0)
+        await self._round(_BYTES_OF_ONE * min(weight, PART_WEIGHT), 0)
         if weight > PART_WEIGHT and len(some) == 1:
             await self._write_parts(*some[0])
         else:
