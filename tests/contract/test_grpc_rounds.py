@@ -173,3 +173,27 @@ class TestWaitingBytes:
                 await until(lambda: len(node.calls) == 1, what="the first at the node")
 
         run(main())
+
+    def test_the_calls_behind_one_that_was_taken_wait_raw(self) -> None:
+        """A parsed call takes thirty times its bytes, and would wait without being counted."""
+
+        async def main() -> None:
+            rounds = Rounds()
+            async with scripted_listener(LargeRequests(rounds=rounds)) as (node, channel):
+
+                def refuse(_: Any) -> ClientAnswer:
+                    if len(node.calls) == 1:
+                        rounds.round_bytes = 0
+                    return _REFUSED
+
+                node.at_once = refuse
+                raw = _calls(_creates(MOST_AT_ONCE), 4)
+                session = channel.stream_stream(raw_http2.SESSION)()
+                await session.write(raw)
+                await until(lambda: rounds.waiting_bytes, what="the others to wait")
+                assert len(node.calls) == 1
+                assert rounds.waiting_bytes > 3 * _creates(MOST_AT_ONCE).ByteSize()
+                rounds.round_bytes = 1
+                await until(lambda: len(node.calls) == 4, what="all at the node")
+
+        run(main())
