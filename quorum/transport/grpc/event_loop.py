@@ -24,10 +24,8 @@ if TYPE_CHECKING:
 
 Ts = TypeVarTuple("Ts")
 
-_FOUND: Final = array.array("i", [0])
-"""The answer of the last question for pending bytes, which is read at once."""
 _UNCOUNTED: Final = 7
-"""Passes after one with a single byte. Some bytes may come in them, but none waits for longer than they take."""
+"""Passes in which no bytes are counted, after one in which a single byte waited. Each of them takes all events."""
 _GRPCS_READER: Final = "_handle_events"
 """The method of gRPC's completion queue that reads the socket; a test fails if a release of gRPC renames it."""
 
@@ -74,5 +72,6 @@ def _is_grpcs_reader(callback: Callable[..., Any]) -> bool:
 
 def pending_bytes(descriptor: int) -> int:
     """Return how many bytes can be read there at once."""
-    fcntl.ioctl(descriptor, termios.FIONREAD, _FOUND)
-    return _FOUND[0]
+    found = array.array("i", [0])
+    fcntl.ioctl(descriptor, termios.FIONREAD, found)
+    return found[0]
