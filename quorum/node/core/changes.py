@@ -105,12 +105,11 @@ class Changes:
     def on_committed(self, end: Offset) -> None:
         """Report the changes below this offset."""
         pending, self._committed_end = self._pending, end
-        if not pending or pending[0].offset >= end:
-            return
         changes: list[Change] = []
         while pending and pending[0].offset < end:
             changes.append(pending.popleft())
-        self._tell(MetadataChanged(tuple(changes)))
+        if changes:
+            self._tell(MetadataChanged(tuple(changes)))
 
     def drop_staged(self, end: Offset) -> None:
         """Forget the changes from this offset on: they were not appended, and their offsets are free again."""
