@@ -16,5 +16,5 @@ _SECRET: Final = re.compile(
 
 
 def may_be_secret(name: str) -> bool:
-    """Return True if a config of this name may hold a secret: Kafka's of the type password, and plugins' like them."""
+    """Return True if a config of this name may hold a secret, be it Kafka's or a plugin's."""
     return _SECRET.search(name) is not None

@@ -120,7 +120,7 @@ def _bring_back(cluster: Cluster) -> None:
 
 
 def _ids_in_error(agent: Node) -> tuple[str, str]:
-    """Return the ids that the runbook's line names. An earlier hold may have its line, too: no id is known yet then."""
+    """Return the ids in the line that the runbook quotes; an earlier hold may have one without the leader's id."""
     found: list[tuple[str, str]] = re.findall(
         r"\[error\s*\] holds .*reason=other-metadata-topic .*"
         r"own_metadata_topic_id=(\S+) leaders_metadata_topic_id=(\S+)",

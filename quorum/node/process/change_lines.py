@@ -34,7 +34,7 @@ class ChangeLines:
         self._first = self._last = Offset(-1)
 
     def write(self, changes: Iterable[Change]) -> None:
-        """Write a line for each, or count it for a later one."""
+        """Write a line for each change, or count it for the line that sums them up."""
         now_s, written = self._now_s(), self._written_at_s
         for change in changes:
             if not is_told(change):

@@ -34,8 +34,10 @@ def _for_each_byte(descriptor: int, reader: Callable[[*Ts], Any]) -> Callable[[*
     """Return a reader that calls gRPC's once for each byte that waits.
 
     The first call takes all events. No byte is taken from gRPC. Its reader may fail at an event, as at one of a loop
-    that is closed; the bytes of the events behind it then call the reader again. Where one byte waited, as nearly
-    always, the next passes do not count the bytes: the question costs as much as the reader's call.
+    that is closed; the bytes of the events behind it then call the reader again.
+
+    A count of the bytes costs as much as a call of the reader. If a single byte waited, as nearly always, the next
+    passes call the reader once and count nothing.
     """
     uncounted = 0
 

@@ -34,7 +34,7 @@ class Committed:
         self._ends: list[int] = []
         self._keys: list[BatchKey] = []
         self._epochs: list[int] = []
-        """For each batch, an epoch in which it was committed at the latest; they rise."""
+        """The epoch in which the commit of each batch was first seen. It never falls from one batch to the next."""
 
     @property
     def last_epoch(self) -> int:
