@@ -20,6 +20,7 @@ from quorum.client.errors import OutcomeUnknownError, UnavailableError, refused
 from quorum.client.quorum_status import QuorumStatus, describe_best, who_answers
 from quorum.transport.channel import connects, open_channel
 from quorum.transport.grpc.convert.transfer import transfer_request_to, transfer_response_from
+from quorum.transport.misdirected import in_words
 
 _PAUSE_S: Final = 0.05
 _LOOK_S: Final = 1.0
@@ -49,11 +50,19 @@ async def transfer_leadership(addresses: Iterable[str], to: int | None, timeout_
     loop = asyncio.get_running_loop()
     deadline = loop.time() + timeout_s
     asked = tuple(addresses)
+    has_answer = False
     while True:
-        status = await describe_best(asked, max(0.1, deadline - loop.time()))
-        done = await _try(status, to, max(0.1, deadline - loop.time()))
-        if done is not None:
-            return done
+        try:
+            status = await describe_best(asked, max(0.1, deadline - loop.time()))
+        except UnavailableError:
+            if not has_answer:
+                raise
+            # A controller answered before, and has too little time left to do so again: who_answers gives it more.
+        else:
+            has_answer = True
+            done = await _try(status, to, max(0.1, deadline - loop.time()))
+            if done is not None:
+                return done
         if loop.time() + _PAUSE_S >= deadline:
             raise UnavailableError(
                 f"no leader was found within {timeout_s:g} s that could hand over: {await who_answers(asked)}"
@@ -74,7 +83,7 @@ async def _try(status: QuorumStatus, to: int | None, remaining_s: float) -> Tran
             return None
         message = await stub.TransferLeadership(transfer_request_to(to, timeout_ms), timeout=remaining_s)
     except grpc.aio.AioRpcError as error:
-        why = error.details() or error.code().name
+        why = in_words(error.details() or error.code().name)
         raise OutcomeUnknownError(
             f"{leader} was asked to hand over, but did not say what came of it: {why}. See kraft quorum describe"
         ) from error

@@ -21,7 +21,7 @@ from quorum.client.quorum_status import QuorumStatus, describe_best
 from quorum.transport.channel import connects, open_channel
 from quorum.transport.grpc.convert import voters
 from quorum.transport.grpc.convert.common import BadMessage
-from quorum.transport.misdirected import right_address
+from quorum.transport.misdirected import in_words, right_address
 
 _PAUSE_S: Final = 0.2
 _LOOK_S: Final = 2.0
@@ -91,7 +91,7 @@ async def ask_at(address: str, request: VoterRequest, cluster_id: str | None, ti
             raise WrongListenerError(address, right) from error
         raise OutcomeUnknownError(
             f"{method.name} was sent to {address}, but whether it was done is not known: describe the quorum. "
-            f"({error.details() or error.code().name})"
+            f"({in_words(error.details() or error.code().name)})"
         ) from error
     except BadMessage as bad:
         raise UnavailableError(f"{address}: the answer cannot be understood: {bad.why}") from bad

@@ -36,6 +36,8 @@ def right_address(details: str | None) -> str | None:
 _HTTP: Final = re.compile(r"http1\.x server")
 _STOPPED: Final = "Cancelling all calls"
 """A server of gRPC's says so as it stops, whatever of a call it has seen."""
+_LATE: Final = re.compile(r"Deadline Exceeded")
+"""gRPC says so alone, or behind the event that it found first: "Stream removed (Deadline Exceeded)"."""
 _CLOSED: Final = re.compile(r"failed to connect to all addresses.*Socket closed")
 """A server of Kafka's protocol, or of TLS, closes a connection that begins with HTTP/2."""
 _NO_GRPC: Final = re.compile(r"Failed parsing HTTP/2")
@@ -59,5 +61,7 @@ def in_words(details: str) -> str:
         )
     if details == _STOPPED:
         return "the controller stopped before it answered"
+    if _LATE.search(details):
+        return "no answer in time"
     found = _SYSTEM.search(details)
     return details if found is None else found["why"].lower()

@@ -112,6 +112,11 @@ def test_the_systems_words_are_found_however_grpc_waits_for_connections(said: st
     assert in_words(at + said) == "connection refused"
 
 
+@pytest.mark.parametrize("said", ["Deadline Exceeded", "Stream removed (Deadline Exceeded)"])
+def test_a_deadline_is_said_in_words_however_grpc_found_it(said: str) -> None:
+    assert in_words(said) == "no answer in time"
+
+
 def test_it_is_said_in_words_that_a_controller_stopped_amid_a_call() -> None:
     async def main() -> None:
         node = ScriptedNode()

@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+import grpc
 import pytest
 
+from kraft.v1 import quorum_pb2, quorum_pb2_grpc
 from quorum.api.error_codes import Error
 from quorum.cli.main import run as kraft
 from quorum.client import Client, RefusedError, UnavailableError
+from quorum.client.transfer import transfer_leadership
 from tests.support.command_json import document
 from tests.support.grpc_controllers import three_controllers
 from tests.support.loop import run, until
@@ -79,6 +82,44 @@ def test_without_a_majority_it_is_said_what_each_address_answers(tmp_path: Path)
                 assert f"{last.address}: " in said
                 assert "knows no leader" in said or "leads" in said
                 assert "kraft quorum describe" in said
+
+    run(main())
+
+
+class _AnswersOnce(quorum_pb2_grpc.QuorumServicer):
+    """A controller that knows no leader, and says so once: it is frozen afterwards."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    async def DescribeQuorum(
+        self, request: quorum_pb2.DescribeQuorumRequest, context: object
+    ) -> quorum_pb2.DescribeQuorumResponse:
+        self.asked += 1
+        if self.asked > 1:
+            await asyncio.Event().wait()
+        partition = quorum_pb2.DescribeQuorumResponse.Partition(leader_id=-1)
+        topic = quorum_pb2.DescribeQuorumResponse.Topic(topic_id=bytes(15) + b"\1", partitions=[partition])
+        return quorum_pb2.DescribeQuorumResponse(node_id=4, topics=[topic])
+
+
+def test_a_controller_that_has_answered_is_not_said_to_answer_nothing() -> None:
+    async def main() -> None:
+        server = grpc.aio.server()
+        controller = _AnswersOnce()
+        quorum_pb2_grpc.add_QuorumServicer_to_server(controller, server)
+        address = f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
+        await server.start()
+        try:
+            with pytest.raises(UnavailableError) as error:
+                await transfer_leadership([address], None, timeout_s=2.0)
+        finally:
+            await server.stop(None)
+        assert controller.asked == 3, "once in time, once when too little was left, once to say who answers"
+        assert str(error.value) == (
+            f"no leader was found within 2 s that could hand over: {address}: no answer in time. "
+            "See kraft quorum describe"
+        )
 
     run(main())
 
