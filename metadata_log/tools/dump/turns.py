@@ -155,14 +155,17 @@ def _take_part(
 def _be_child(
     turns: _Turns, open_pieces: Callable[[], Iterator[Piece]], render: Callable[[Piece], Rendered], descriptor: int
 ) -> None:
-    """Take part and end, without the exit handlers and buffers that belong to the parent."""
+    """Take part and end, without the exit handlers and buffers that belong to the parent.
+
+    The parent reports an unexpected error; its traceback is printed if the environment has KRAFT_DEBUG.
+    """
     known = False
     try:
         _take_part(turns, open_pieces, render, descriptor)
     except (_Ended, OSError, KeyboardInterrupt):
         known = True
     finally:
-        if not known:
+        if not known and os.environ.get("KRAFT_DEBUG", "") not in ("", "0"):
             import traceback  # noqa: PLC0415  (2 ms that only a bug of ours pays)
 
             traceback.print_exc()
@@ -172,7 +175,9 @@ def _be_child(
 def _meet_again(open_pieces: Callable[[], Iterator[Piece]], render: Callable[[Piece], Rendered], at: int) -> None:
     """Raise the error that some process met at piece `at`; without one, everything was written."""
     if at < 0:
-        raise ChildProcessError("a process that rendered a part of the dump ended before it was done")
+        raise ChildProcessError(
+            "a process that rendered a part of the dump ended before it was done: KRAFT_DEBUG=1 shows why"
+        )
     piece = next(islice(open_pieces(), at, None), None)
     if piece is not None and (error := render(piece).error) is not None:
         raise error

@@ -5,7 +5,6 @@ Decides: the order of the acts, and that nothing is left running. Must not know:
 
 from __future__ import annotations
 
-import importlib.util
 import shutil
 import sys
 import tempfile
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from quorum.cli.errors import CliError, say, wrong_use
+from quorum.cli.extras import ANALYSIS, require
 from quorum.cli.running import fork_without_grpc
 
 if TYPE_CHECKING:
@@ -53,10 +53,7 @@ def run(
 
 def _check_spark() -> None:
     """Before anything is started: the last acts need it."""
-    missing = [name for name in ("pyspark", "pyarrow") if importlib.util.find_spec(name) is None]
-    if missing:
-        named = " and ".join(missing) + (" is" if len(missing) == 1 else " are")
-        raise wrong_use(f"the demo ends with Spark, but {named} missing: pip install 'kraft-quorum[analysis]'")
+    require(ANALYSIS, "pyspark", "pyarrow", "numpy")
     from metadata_log.analysis.errors import JavaNotFoundError  # noqa: PLC0415  (not needed for help)
     from metadata_log.analysis.java import find_java  # noqa: PLC0415
 

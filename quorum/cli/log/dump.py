@@ -139,7 +139,7 @@ def _write_added(piece: Piece, path: str, renderer: Renderer, writer: Writer) ->
 def _write_table(files: list[Path], selection: Selection, form: DumpFormat, port: OsFiles) -> None:
     import sys  # noqa: PLC0415
 
-    from quorum.cli.errors import needs_analysis  # noqa: PLC0415
+    from quorum.cli.extras import ANALYSIS, needs  # noqa: PLC0415
 
     if sys.stdout.isatty():
         raise wrong_use(f"{form} is not for a terminal: redirect it to a file")
@@ -152,7 +152,7 @@ def _write_table(files: list[Path], selection: Selection, form: DumpFormat, port
             require_log(str(file), Course(handle, handle.size()))
         finally:
             handle.close()
-    with needs_analysis():
+    with needs(ANALYSIS):
         from metadata_log.analysis.dump_tables import write_table  # noqa: PLC0415
 
         sys.stdout.flush()

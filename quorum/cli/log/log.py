@@ -11,7 +11,8 @@ import msgspec
 import typer
 
 from metadata_log.files.os_files import OsFiles
-from quorum.cli.errors import FAILED, needs_analysis, say, wrong_use
+from quorum.cli.errors import FAILED, say, wrong_use
+from quorum.cli.extras import ANALYSIS, needs
 from quorum.cli.log import diff as log_diff
 from quorum.cli.log import dump, timeline, verify
 from quorum.cli.log import hash as log_hash
@@ -173,7 +174,7 @@ def _show_export(output: ExportFormat, target: Path, manifest: Manifest, decoded
 def _tables(output: ExportFormat) -> _Write | None:
     """What writes the decoded tables that are asked for; before anything is copied, so that a lack shows at once."""
     if output is ExportFormat.PARQUET:
-        with needs_analysis():
+        with needs(ANALYSIS):
             from metadata_log.analysis.decoded_parquet import write_parquet  # noqa: PLC0415
 
             return write_parquet

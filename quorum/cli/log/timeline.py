@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 import msgspec
 import typer
 
-from quorum.cli.errors import FAILED, needs_analysis, say, wrong_use
+from quorum.cli.errors import FAILED, say, wrong_use
+from quorum.cli.extras import ANALYSIS, needs
 from quorum.cli.findings_output import check_one_cluster, sources_of
 from quorum.cli.log_history import say_what_is_lost
 from quorum.cli.option_values import a_time
@@ -177,7 +178,7 @@ def _check_picture(picture: Path) -> None:
     if picture.suffix not in _SUFFIXES:
         raise wrong_use(f"--picture {picture}: its name must end in .svg, .html or .png")
     if picture.suffix == ".png":
-        with needs_analysis():
+        with needs(ANALYSIS):
             from metadata_log.analysis.report import png  # noqa: F401, PLC0415
 
 

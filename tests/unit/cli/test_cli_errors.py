@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 from pathlib import Path
 
 import pytest
 
 from quorum.cli.connection import VARIABLE
-from quorum.cli.errors import CliError, exit_code_of
-from quorum.cli.main import run
+from quorum.cli.errors import CliError, exit_code_of, unexpected
+from quorum.cli.main import COMMANDS, DEBUG_VARIABLE, run
 from tests.support.fixture_files import FIXTURES
 
 _NOBODY = "--bootstrap-controller=127.0.0.1:1"
@@ -158,9 +159,65 @@ def test_a_directory_id_beside_the_file_that_says_it_is_refused(
     assert "--controller-directory-id goes with --controller-id" in capsys.readouterr().err
 
 
-def test_a_bug_of_ours_keeps_its_traceback() -> None:
+def test_a_bug_of_ours_has_no_exit_status() -> None:
     assert exit_code_of(ZeroDivisionError("ours")) is None
     assert exit_code_of(CliError("theirs", exit_code=2)) == 2
+
+
+@pytest.fixture
+def failing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command `controller` with a bug, in place of the one that there is."""
+    (tmp_path / "command_with_a_bug.py").write_text(
+        """import typer
+
+app = typer.Typer(epilog="Example:  kraft controller stop")
+
+
+@app.command()
+def start() -> None:
+    raise ZeroDivisionError("first line\\nsecond line")
+
+
+@app.command()
+def stop() -> None:
+    raise ZeroDivisionError
+"""
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setitem(COMMANDS, "controller", ("command_with_a_bug", "A command with a bug."))
+    monkeypatch.delenv(DEBUG_VARIABLE, raising=False)
+
+
+@pytest.mark.usefixtures("failing")
+def test_an_unexpected_error_is_one_line_that_names_debug(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["controller", "stop"]) == 1
+    assert run(["--no-such-option", "controller", "stop"]) == 2
+    line, *usage = capsys.readouterr().err.splitlines()
+    assert line.startswith(
+        "kraft: unexpected error: ZeroDivisionError; this is a bug in kraft: to see where it is, put"
+    )
+    assert usage[0].startswith("Usage: kraft")
+
+
+@pytest.mark.usefixtures("failing")
+@pytest.mark.parametrize("words", [["--debug", "controller", "stop"], ["controller", "start"]])
+def test_debug_shows_the_traceback_as_a_nodes_log_does(words: list[str]) -> None:
+    with pytest.raises(ZeroDivisionError):
+        run(words)
+
+
+@pytest.mark.usefixtures("failing")
+@pytest.mark.parametrize(("value", "shows"), [("1", True), ("0", False), ("", False)])
+def test_a_variable_shows_the_traceback(value: str, shows: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(DEBUG_VARIABLE, value)
+    with pytest.raises(ZeroDivisionError) if shows else contextlib.nullcontext():
+        assert run(["controller", "stop"]) == 1
+
+
+def test_the_text_of_an_unexpected_error_is_on_one_line() -> None:
+    sentence, status = unexpected(ValueError("first\nsecond"))
+    assert sentence.startswith("unexpected error: ValueError: first second; this is a bug")
+    assert status == 1
 
 
 @pytest.mark.parametrize(

@@ -242,5 +242,5 @@ def test_without_spark_the_demo_says_so_before_it_starts_anything(tmp_path: Path
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 2
-    assert "pyspark is missing: pip install 'kraft-quorum[analysis]'" in done.stderr
+    assert "package pyspark is not installed, which the extra 'analysis' brings: " in done.stderr
     assert not (tmp_path / "d").exists()

@@ -175,7 +175,7 @@ def test_a_png_without_the_extra_names_it(tmp_path: Path) -> None:
     )
 
     assert done.returncode == 2
-    assert "package resvg_py is not installed: pip install 'kraft-quorum[analysis]'" in done.stderr
+    assert "package resvg-py is not installed, which the extra 'analysis' brings: " in done.stderr
     assert not (tmp_path / "cluster.png").exists()
 
 
