@@ -32,14 +32,14 @@ sim: $(STAMP) ## simulate whole clusters: SEED=n tells one story (KEEP=, CHANGE=
 	@$(BIN)/python -m tests.simulation $(if $(SEED),--seed $(SEED),--minutes $(or $(MINUTES),1) --workers \
 		$(or $(filter-out auto,$(WORKERS)),2)) $(if $(KEEP),--keep $(KEEP)) $(if $(CHANGE),--change $(CHANGE)) $(ARGS)
 
-check: $(STAMP) ## lint, types, import contracts, generated files fresh, sizes, changelog, prose; never writes
+check: $(STAMP) ## lint, types, import contracts, generated files fresh, sizes, documents, prose; never writes
 	@$(BIN)/ruff check --no-fix --no-cache . && $(BIN)/ruff format --check --no-cache .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache
 	@$(BIN)/python -m metadata_log.records.generate --check
 	@$(BIN)/python proto/generate.py --check
 	@$(BIN)/python tests/architecture/sizes.py --check
-	@$(BIN)/python tests/architecture/changelog.py
+	@$(BIN)/python tests/architecture/changelog.py && $(BIN)/python tests/architecture/pages.py
 	@$(BIN)/python tests/architecture/prose_report.py . --baseline tests/architecture/prose.json --since d572b3a
 
 fix: $(STAMP) ## let ruff mend what it can, and write the generated files anew

@@ -1,4 +1,4 @@
-"""`docs/architecture.md` against the code, and `docs/README.md` against the pages: all names exist, none is missing."""
+"""`docs/architecture.md` against the code: all names exist, none is missing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ _CODE: Final = re.compile(r"`([^`\n]+)`")
 _BLOCK: Final = re.compile(r"\n\s*\n|\n(?=\s*(?:[-|#]|\d+\.)\s?)")
 _FILE: Final = re.compile(r"[\w./-]+/[\w-]+\.[\w.]+|[\w.-]+\.(?:py|md|toml|json|proto|sh)")
 _NAME: Final = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
-_LINK: Final = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
 _STEP: Final = re.compile(r"\d+\. ")
 
 
@@ -85,21 +84,6 @@ def step_complaints(page: str) -> list[str]:
     return [f"no file with a function: {step[:40]}" for step in steps if not re.search(r"\.py`,?\s+`\w", step)]
 
 
-def link_complaints(page: str, folder: Path) -> list[str]:
-    """Return the relative links of a page in `folder` that lead nowhere."""
-    links = [link for link in _LINK.findall(page) if "://" not in link]
-    return [f"{link}: the link leads nowhere" for link in links if not (folder / link).exists()]
-
-
-def index_complaints(docs: Path) -> list[str]:
-    """Return the pages below `docs` that its index lacks. A link to a folder's README covers that folder."""
-    linked = set(_LINK.findall((docs / "README.md").read_text()))
-    pages = {path.relative_to(docs) for path in docs.rglob("*.md")} - {Path("README.md")}
-    readmes = {page.parent for page in pages if page.name == "README.md"}
-    wanted = {str(page) for page in pages if page.parent not in readmes or page.name == "README.md"}
-    return [f"{page}: the index does not link it" for page in sorted(wanted - linked)]
-
-
 PAGE: Final = (ROOT / "docs" / "architecture.md").read_text()
 
 
@@ -113,28 +97,16 @@ def test_every_file_and_name_exists() -> None:
     assert len(_STEP.findall(PAGE)) > 30
 
 
-def test_every_page_is_in_the_index() -> None:
-    assert index_complaints(ROOT / "docs") == []
-
-
-@pytest.mark.parametrize("name", ["README.md", "architecture.md", "english.md", "glossary.md"])
-def test_every_link_leads_somewhere(name: str) -> None:
-    page = (ROOT / "docs" / name).read_text()
-    assert link_complaints(page, ROOT / "docs") == []
-
-
 @pytest.fixture
 def planted(tmp_path: Path) -> Path:
-    """A checkout of two packages and three pages."""
+    """A checkout of two packages and two pages."""
     files = {
         "quorum/__init__.py": "",
         "quorum/raft/__init__.py": "",
         "quorum/raft/a.py": "TURN_MS: int = 1\nclass C:\n    size: int = 0\n    async def f(self): ...\ndef g(): ...\n",
         ERROR_CODES: "class Error:\n    NOT_CONTROLLER = 41\n",
-        "docs/README.md": "[one](one.md), [two](two/README.md#x)",
         "docs/one.md": "",
-        "docs/two/README.md": "",
-        "docs/two/three.md": "",
+        "docs/two/one.md": "",
     }
     for name, text in files.items():
         path = tmp_path / name
@@ -185,13 +157,3 @@ def test_a_step_without_a_function_is_found() -> None:
     assert step_complaints("1. `a.py` `f`.\n2. `a.py` runs `f`.\n\n3. It\n   calls `a.py`,\n   `g`.") == [
         "no file with a function: 2. `a.py` runs `f`."
     ]
-
-
-def test_a_missing_page_or_link_is_found(planted: Path) -> None:
-    docs = planted / "docs"
-    assert index_complaints(docs) == []
-    (docs / "four.md").touch()
-    (docs / "two" / "README.md").unlink()
-    assert index_complaints(docs) == ["four.md: the index does not link it", "two/three.md: the index does not link it"]
-    index = (docs / "README.md").read_text() + " [here](#one) [out](https://one.example/none.md)"
-    assert link_complaints(index, docs) == ["two/README.md: the link leads nowhere"]
