@@ -3,7 +3,7 @@
 The JVM of Spark's tests is started with a function of PySpark's to run in the child, which takes a real fork: now and
 then that JVM then did not start.
 
-An unexpected error of a command shows its traceback, in child processes too. So no test takes it for a known failure.
+An unexpected error of a command shows its traceback, in child processes too. So a bug fails its test.
 """
 
 from __future__ import annotations
