@@ -28,6 +28,12 @@ from quorum.api.brokers import (
     UnregisterBroker,
     UnregisterBrokerResponse,
 )
+from quorum.api.cluster import (
+    DescribeCluster,
+    DescribeClusterResponse,
+    DescribedBroker,
+    FinalizedFeature,
+)
 from quorum.api.configs import (
     AlterableConfig,
     AlterableResource,
@@ -164,6 +170,7 @@ Request = (
     | DescribeClientQuotas
     | DescribeUserScramCredentials
     | DescribeConfigs
+    | DescribeCluster
     | UnregisterBroker
     | UnregisterController
     | UpdateFeatures
@@ -195,6 +202,7 @@ Response = (
     | DescribeClientQuotasResponse
     | DescribeUserScramCredentialsResponse
     | DescribeConfigsResponse
+    | DescribeClusterResponse
     | UnregisterBrokerResponse
     | UnregisterControllerResponse
     | UpdateFeaturesResponse
@@ -255,12 +263,15 @@ __all__ = [
     "DescribeAclsResponse",
     "DescribeClientQuotas",
     "DescribeClientQuotasResponse",
+    "DescribeCluster",
+    "DescribeClusterResponse",
     "DescribeConfigs",
     "DescribeConfigsResponse",
     "DescribeTopics",
     "DescribeTopicsResponse",
     "DescribeUserScramCredentials",
     "DescribeUserScramCredentialsResponse",
+    "DescribedBroker",
     "DescribedConfig",
     "DescribedPartition",
     "DescribedQuota",
@@ -278,6 +289,7 @@ __all__ = [
     "ExpireDelegationTokenResponse",
     "FeatureRange",
     "FeatureUpdate",
+    "FinalizedFeature",
     "GrowingTopic",
     "GrownTopic",
     "IncrementalAlterConfigs",

@@ -26,6 +26,7 @@ from quorum.api import (
     CreatableTopic,
     CreatableTopicResult,
     DeletableTopicResult,
+    DescribedBroker,
     DescribedConfig,
     DescribedPartition,
     DescribedTopic,
@@ -43,6 +44,7 @@ from quorum.api import (
 )
 from quorum.client.admin import Admin
 from quorum.client.admin_acls import AclPatternType, AclPermissionType, CreateAclsResult, DeleteAclsResult
+from quorum.client.admin_cluster import ClusterDescription
 from quorum.client.admin_configs import AlterConfigsResult, Config, DescribeConfigsResult
 from quorum.client.admin_quotas import AlterClientQuotasResult, quota_entity
 from quorum.client.admin_results import Cluster, CreateTopicsResult, DeleteTopicsResult, DescribeTopicsResult, Outcome
@@ -100,6 +102,7 @@ __all__ = [
     "ClientError",
     "ClosedError",
     "Cluster",
+    "ClusterDescription",
     "Config",
     "ConfigOperation",
     "ConfigResource",
@@ -117,6 +120,7 @@ __all__ = [
     "DescribeConfigsResult",
     "DescribeTopicsResult",
     "DescribeUserScramCredentialsResult",
+    "DescribedBroker",
     "DescribedConfig",
     "DescribedPartition",
     "DescribedTopic",

@@ -1,7 +1,8 @@
 """Topics by name or by id, and their administration, in the words of Kafka's Admin (KIP-516).
 
 Decides: what is asked for a collection of topics, and which answer belongs to which of them; what else is administered,
-modules beside this one do (`admin_configs`, `admin_acls`, `admin_quotas`, `admin_scram`). Must not know: where the
+modules beside this one do (`admin_cluster`, `admin_configs`, `admin_acls`, `admin_quotas`,
+`admin_scram`). Must not know: where the
 active controller is.
 
     async with Admin("c1:9094,c2:9094") as admin:
@@ -25,8 +26,9 @@ from metadata_log.image import AclEntry, ConfigResource, QuotaEntity
 from metadata_log.offsets import Offset
 from quorum.api import AclFilter, AlterableConfig, QuotaComponent, ScramDeletion, ScramUpsertion
 from quorum.api.error_codes import Error
-from quorum.client import admin_acls, admin_configs, admin_quotas, admin_scram
+from quorum.client import admin_acls, admin_cluster, admin_configs, admin_quotas, admin_scram
 from quorum.client.admin_acls import CreateAclsResult, DeleteAclsResult
+from quorum.client.admin_cluster import ClusterDescription
 from quorum.client.admin_configs import AlterConfigsResult, DescribeConfigsResult
 from quorum.client.admin_quotas import AlterClientQuotasResult
 from quorum.client.admin_results import (
@@ -122,7 +124,13 @@ class Admin:
         )
         return Cluster(found)
 
-    # --- controllers
+    # --- nodes
+
+    async def describe_cluster(
+        self, *, at_least_offset: Offset | None = None, timeout_s: float | None = None
+    ) -> ClusterDescription:
+        """Return the cluster's id and its registered brokers, as consistently as `Client.describe_topics`."""
+        return await admin_cluster.describe_cluster(self._client, at_least_offset=at_least_offset, timeout_s=timeout_s)
 
     async def unregister_controller(self, controller_id: int, *, timeout_s: float | None = None) -> None:
         """Remove the registration of a controller that is gone for good; see `Client.unregister_controller`."""
@@ -141,7 +149,8 @@ class Admin:
         """What configs topics, groups, subscriptions to client metrics and controllers have, set or not.
 
         As consistent as `Client.describe_topics`, but for a controller (type BROKER, named by its id), which is asked
-        itself: nobody else knows what stands in its file. Without a name: what is set for all brokers.
+        itself: nobody else knows what stands in its file. Of a broker: what is set for it, and for all brokers, at run
+        time. Without a name: what is set for all brokers.
 
         Raises:
             UnavailableError: also where one of the controllers named does not answer.

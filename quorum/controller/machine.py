@@ -37,6 +37,7 @@ from quorum.api import (
     DeleteTopics,
     DescribeAcls,
     DescribeClientQuotas,
+    DescribeCluster,
     DescribeConfigs,
     DescribeTopics,
     DescribeUserScramCredentials,
@@ -78,6 +79,7 @@ from quorum.controller.handlers.delete_acls import handle_delete_acls
 from quorum.controller.handlers.delete_topics import handle_delete_topics
 from quorum.controller.handlers.describe_acls import handle_describe_acls
 from quorum.controller.handlers.describe_client_quotas import handle_describe_client_quotas
+from quorum.controller.handlers.describe_cluster import handle_describe_cluster
 from quorum.controller.handlers.describe_configs import handle_describe_configs
 from quorum.controller.handlers.describe_topics import handle_describe_topics
 from quorum.controller.handlers.describe_user_scram_credentials import handle_describe_user_scram_credentials
@@ -127,6 +129,7 @@ _HANDLERS: Final[dict[type[Request], Callable[[Any, Turn], ControllerResult]]] =
     DescribeClientQuotas: handle_describe_client_quotas,
     DescribeUserScramCredentials: handle_describe_user_scram_credentials,
     DescribeConfigs: handle_describe_configs,
+    DescribeCluster: handle_describe_cluster,
 }
 
 _NO_ONE: Final = RequestContext()

@@ -392,6 +392,7 @@ class TestSingleCalls:
                     await stub.AlterUserScramCredentials(access_pb2.AlterUserScramCredentialsRequest()),
                     await stub.DescribeUserScramCredentials(access_pb2.DescribeUserScramCredentialsRequest()),
                     await stub.UnregisterController(admin_pb2.UnregisterControllerRequest()),
+                    await stub.DescribeCluster(pb.DescribeClusterRequest()),
                 ]
             assert {answer.outcome.error_code for answer in answers} == {Error.NOT_CONTROLLER}
             assert [type(call.request) for call in node.calls] == [kind.request for kind in KINDS]

@@ -82,6 +82,7 @@ class Call(_message.Message):
     ALTER_USER_SCRAM_CREDENTIALS_FIELD_NUMBER: _builtins.int
     DESCRIBE_USER_SCRAM_CREDENTIALS_FIELD_NUMBER: _builtins.int
     UNREGISTER_CONTROLLER_FIELD_NUMBER: _builtins.int
+    DESCRIBE_CLUSTER_FIELD_NUMBER: _builtins.int
     request_id: _builtins.int
     """Chosen by the caller, different from those of its calls still unanswered on this stream."""
     timeout_ms: _builtins.int
@@ -186,6 +187,10 @@ class Call(_message.Message):
     def unregister_controller(self) -> _admin_pb2.UnregisterControllerRequest:
         """Unregister a controller."""
 
+    @_builtins.property
+    def describe_cluster(self) -> Global___DescribeClusterRequest:
+        """Describe the brokers and the features."""
+
     def __init__(
         self,
         *,
@@ -216,12 +221,13 @@ class Call(_message.Message):
         alter_user_scram_credentials: _access_pb2.AlterUserScramCredentialsRequest | None = ...,
         describe_user_scram_credentials: _access_pb2.DescribeUserScramCredentialsRequest | None = ...,
         unregister_controller: _admin_pb2.UnregisterControllerRequest | None = ...,
+        describe_cluster: Global___DescribeClusterRequest | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["allocate_producer_ids", b"allocate_producer_ids", "alter_client_quotas", b"alter_client_quotas", "alter_partition", b"alter_partition", "alter_partition_reassignments", b"alter_partition_reassignments", "alter_user_scram_credentials", b"alter_user_scram_credentials", "assign_replicas_to_dirs", b"assign_replicas_to_dirs", "broker_heartbeat", b"broker_heartbeat", "create_acls", b"create_acls", "create_partitions", b"create_partitions", "create_topics", b"create_topics", "delete_acls", b"delete_acls", "delete_topics", b"delete_topics", "describe_acls", b"describe_acls", "describe_client_quotas", b"describe_client_quotas", "describe_configs", b"describe_configs", "describe_topics", b"describe_topics", "describe_user_scram_credentials", b"describe_user_scram_credentials", "elect_leaders", b"elect_leaders", "incremental_alter_configs", b"incremental_alter_configs", "list_partition_reassignments", b"list_partition_reassignments", "register_broker", b"register_broker", "register_controller", b"register_controller", "request", b"request", "unregister_broker", b"unregister_broker", "unregister_controller", b"unregister_controller", "update_features", b"update_features"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["allocate_producer_ids", b"allocate_producer_ids", "alter_client_quotas", b"alter_client_quotas", "alter_partition", b"alter_partition", "alter_partition_reassignments", b"alter_partition_reassignments", "alter_user_scram_credentials", b"alter_user_scram_credentials", "assign_replicas_to_dirs", b"assign_replicas_to_dirs", "broker_heartbeat", b"broker_heartbeat", "create_acls", b"create_acls", "create_partitions", b"create_partitions", "create_topics", b"create_topics", "delete_acls", b"delete_acls", "delete_topics", b"delete_topics", "describe_acls", b"describe_acls", "describe_client_quotas", b"describe_client_quotas", "describe_cluster", b"describe_cluster", "describe_configs", b"describe_configs", "describe_topics", b"describe_topics", "describe_user_scram_credentials", b"describe_user_scram_credentials", "elect_leaders", b"elect_leaders", "incremental_alter_configs", b"incremental_alter_configs", "list_partition_reassignments", b"list_partition_reassignments", "register_broker", b"register_broker", "register_controller", b"register_controller", "request", b"request", "unregister_broker", b"unregister_broker", "unregister_controller", b"unregister_controller", "update_features", b"update_features"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["allocate_producer_ids", b"allocate_producer_ids", "alter_client_quotas", b"alter_client_quotas", "alter_partition", b"alter_partition", "alter_partition_reassignments", b"alter_partition_reassignments", "alter_user_scram_credentials", b"alter_user_scram_credentials", "assign_replicas_to_dirs", b"assign_replicas_to_dirs", "broker_heartbeat", b"broker_heartbeat", "create_acls", b"create_acls", "create_partitions", b"create_partitions", "create_topics", b"create_topics", "delete_acls", b"delete_acls", "delete_topics", b"delete_topics", "describe_acls", b"describe_acls", "describe_client_quotas", b"describe_client_quotas", "describe_configs", b"describe_configs", "describe_topics", b"describe_topics", "describe_user_scram_credentials", b"describe_user_scram_credentials", "elect_leaders", b"elect_leaders", "incremental_alter_configs", b"incremental_alter_configs", "list_partition_reassignments", b"list_partition_reassignments", "register_broker", b"register_broker", "register_controller", b"register_controller", "request", b"request", "request_id", b"request_id", "timeout_ms", b"timeout_ms", "unregister_broker", b"unregister_broker", "unregister_controller", b"unregister_controller", "update_features", b"update_features"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["allocate_producer_ids", b"allocate_producer_ids", "alter_client_quotas", b"alter_client_quotas", "alter_partition", b"alter_partition", "alter_partition_reassignments", b"alter_partition_reassignments", "alter_user_scram_credentials", b"alter_user_scram_credentials", "assign_replicas_to_dirs", b"assign_replicas_to_dirs", "broker_heartbeat", b"broker_heartbeat", "create_acls", b"create_acls", "create_partitions", b"create_partitions", "create_topics", b"create_topics", "delete_acls", b"delete_acls", "delete_topics", b"delete_topics", "describe_acls", b"describe_acls", "describe_client_quotas", b"describe_client_quotas", "describe_cluster", b"describe_cluster", "describe_configs", b"describe_configs", "describe_topics", b"describe_topics", "describe_user_scram_credentials", b"describe_user_scram_credentials", "elect_leaders", b"elect_leaders", "incremental_alter_configs", b"incremental_alter_configs", "list_partition_reassignments", b"list_partition_reassignments", "register_broker", b"register_broker", "register_controller", b"register_controller", "request", b"request", "request_id", b"request_id", "timeout_ms", b"timeout_ms", "unregister_broker", b"unregister_broker", "unregister_controller", b"unregister_controller", "update_features", b"update_features"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_request: _TypeAlias = _typing.Literal["create_topics", "delete_topics", "describe_topics", "register_broker", "broker_heartbeat", "alter_partition", "register_controller", "create_partitions", "incremental_alter_configs", "alter_partition_reassignments", "list_partition_reassignments", "elect_leaders", "allocate_producer_ids", "assign_replicas_to_dirs", "unregister_broker", "update_features", "describe_configs", "create_acls", "delete_acls", "describe_acls", "alter_client_quotas", "describe_client_quotas", "alter_user_scram_credentials", "describe_user_scram_credentials", "unregister_controller"]  # noqa: Y015
+    _WhichOneofReturnType_request: _TypeAlias = _typing.Literal["create_topics", "delete_topics", "describe_topics", "register_broker", "broker_heartbeat", "alter_partition", "register_controller", "create_partitions", "incremental_alter_configs", "alter_partition_reassignments", "list_partition_reassignments", "elect_leaders", "allocate_producer_ids", "assign_replicas_to_dirs", "unregister_broker", "update_features", "describe_configs", "create_acls", "delete_acls", "describe_acls", "alter_client_quotas", "describe_client_quotas", "alter_user_scram_credentials", "describe_user_scram_credentials", "unregister_controller", "describe_cluster"]  # noqa: Y015
     _WhichOneofArgType_request: _TypeAlias = _typing.Literal["request", b"request"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_request) -> _WhichOneofReturnType_request | None: ...
 
@@ -283,6 +289,7 @@ class Answer(_message.Message):
     ALTER_USER_SCRAM_CREDENTIALS_FIELD_NUMBER: _builtins.int
     DESCRIBE_USER_SCRAM_CREDENTIALS_FIELD_NUMBER: _builtins.int
     UNREGISTER_CONTROLLER_FIELD_NUMBER: _builtins.int
+    DESCRIBE_CLUSTER_FIELD_NUMBER: _builtins.int
     UNKNOWN_FIELD_NUMBER: _builtins.int
     HAS_MORE_FIELD_NUMBER: _builtins.int
     request_id: _builtins.int
@@ -392,6 +399,10 @@ class Answer(_message.Message):
         """To unregister_controller."""
 
     @_builtins.property
+    def describe_cluster(self) -> Global___DescribeClusterResponse:
+        """To describe_cluster."""
+
+    @_builtins.property
     def unknown(self) -> _common_pb2.Outcome:
         """To a call that held no request that this server knows."""
 
@@ -424,14 +435,15 @@ class Answer(_message.Message):
         alter_user_scram_credentials: _access_pb2.AlterUserScramCredentialsResponse | None = ...,
         describe_user_scram_credentials: _access_pb2.DescribeUserScramCredentialsResponse | None = ...,
         unregister_controller: _admin_pb2.UnregisterControllerResponse | None = ...,
+        describe_cluster: Global___DescribeClusterResponse | None = ...,
         unknown: _common_pb2.Outcome | None = ...,
         has_more: _builtins.bool = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["allocate_producer_ids", b"allocate_producer_ids", "alter_client_quotas", b"alter_client_quotas", "alter_partition", b"alter_partition", "alter_partition_reassignments", b"alter_partition_reassignments", "alter_user_scram_credentials", b"alter_user_scram_credentials", "assign_replicas_to_dirs", b"assign_replicas_to_dirs", "broker_heartbeat", b"broker_heartbeat", "create_acls", b"create_acls", "create_partitions", b"create_partitions", "create_topics", b"create_topics", "delete_acls", b"delete_acls", "delete_topics", b"delete_topics", "describe_acls", b"describe_acls", "describe_client_quotas", b"describe_client_quotas", "describe_configs", b"describe_configs", "describe_topics", b"describe_topics", "describe_user_scram_credentials", b"describe_user_scram_credentials", "elect_leaders", b"elect_leaders", "incremental_alter_configs", b"incremental_alter_configs", "list_partition_reassignments", b"list_partition_reassignments", "register_broker", b"register_broker", "register_controller", b"register_controller", "response", b"response", "unknown", b"unknown", "unregister_broker", b"unregister_broker", "unregister_controller", b"unregister_controller", "update_features", b"update_features"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["allocate_producer_ids", b"allocate_producer_ids", "alter_client_quotas", b"alter_client_quotas", "alter_partition", b"alter_partition", "alter_partition_reassignments", b"alter_partition_reassignments", "alter_user_scram_credentials", b"alter_user_scram_credentials", "assign_replicas_to_dirs", b"assign_replicas_to_dirs", "broker_heartbeat", b"broker_heartbeat", "create_acls", b"create_acls", "create_partitions", b"create_partitions", "create_topics", b"create_topics", "delete_acls", b"delete_acls", "delete_topics", b"delete_topics", "describe_acls", b"describe_acls", "describe_client_quotas", b"describe_client_quotas", "describe_cluster", b"describe_cluster", "describe_configs", b"describe_configs", "describe_topics", b"describe_topics", "describe_user_scram_credentials", b"describe_user_scram_credentials", "elect_leaders", b"elect_leaders", "incremental_alter_configs", b"incremental_alter_configs", "list_partition_reassignments", b"list_partition_reassignments", "register_broker", b"register_broker", "register_controller", b"register_controller", "response", b"response", "unknown", b"unknown", "unregister_broker", b"unregister_broker", "unregister_controller", b"unregister_controller", "update_features", b"update_features"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["allocate_producer_ids", b"allocate_producer_ids", "alter_client_quotas", b"alter_client_quotas", "alter_partition", b"alter_partition", "alter_partition_reassignments", b"alter_partition_reassignments", "alter_user_scram_credentials", b"alter_user_scram_credentials", "assign_replicas_to_dirs", b"assign_replicas_to_dirs", "broker_heartbeat", b"broker_heartbeat", "create_acls", b"create_acls", "create_partitions", b"create_partitions", "create_topics", b"create_topics", "delete_acls", b"delete_acls", "delete_topics", b"delete_topics", "describe_acls", b"describe_acls", "describe_client_quotas", b"describe_client_quotas", "describe_configs", b"describe_configs", "describe_topics", b"describe_topics", "describe_user_scram_credentials", b"describe_user_scram_credentials", "elect_leaders", b"elect_leaders", "has_more", b"has_more", "incremental_alter_configs", b"incremental_alter_configs", "list_partition_reassignments", b"list_partition_reassignments", "register_broker", b"register_broker", "register_controller", b"register_controller", "request_id", b"request_id", "response", b"response", "unknown", b"unknown", "unregister_broker", b"unregister_broker", "unregister_controller", b"unregister_controller", "update_features", b"update_features"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["allocate_producer_ids", b"allocate_producer_ids", "alter_client_quotas", b"alter_client_quotas", "alter_partition", b"alter_partition", "alter_partition_reassignments", b"alter_partition_reassignments", "alter_user_scram_credentials", b"alter_user_scram_credentials", "assign_replicas_to_dirs", b"assign_replicas_to_dirs", "broker_heartbeat", b"broker_heartbeat", "create_acls", b"create_acls", "create_partitions", b"create_partitions", "create_topics", b"create_topics", "delete_acls", b"delete_acls", "delete_topics", b"delete_topics", "describe_acls", b"describe_acls", "describe_client_quotas", b"describe_client_quotas", "describe_cluster", b"describe_cluster", "describe_configs", b"describe_configs", "describe_topics", b"describe_topics", "describe_user_scram_credentials", b"describe_user_scram_credentials", "elect_leaders", b"elect_leaders", "has_more", b"has_more", "incremental_alter_configs", b"incremental_alter_configs", "list_partition_reassignments", b"list_partition_reassignments", "register_broker", b"register_broker", "register_controller", b"register_controller", "request_id", b"request_id", "response", b"response", "unknown", b"unknown", "unregister_broker", b"unregister_broker", "unregister_controller", b"unregister_controller", "update_features", b"update_features"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_response: _TypeAlias = _typing.Literal["create_topics", "delete_topics", "describe_topics", "register_broker", "broker_heartbeat", "alter_partition", "register_controller", "create_partitions", "incremental_alter_configs", "alter_partition_reassignments", "list_partition_reassignments", "elect_leaders", "allocate_producer_ids", "assign_replicas_to_dirs", "unregister_broker", "update_features", "describe_configs", "create_acls", "delete_acls", "describe_acls", "alter_client_quotas", "describe_client_quotas", "alter_user_scram_credentials", "describe_user_scram_credentials", "unregister_controller", "unknown"]  # noqa: Y015
+    _WhichOneofReturnType_response: _TypeAlias = _typing.Literal["create_topics", "delete_topics", "describe_topics", "register_broker", "broker_heartbeat", "alter_partition", "register_controller", "create_partitions", "incremental_alter_configs", "alter_partition_reassignments", "list_partition_reassignments", "elect_leaders", "allocate_producer_ids", "assign_replicas_to_dirs", "unregister_broker", "update_features", "describe_configs", "create_acls", "delete_acls", "describe_acls", "alter_client_quotas", "describe_client_quotas", "alter_user_scram_credentials", "describe_user_scram_credentials", "unregister_controller", "describe_cluster", "unknown"]  # noqa: Y015
     _WhichOneofArgType_response: _TypeAlias = _typing.Literal["response", b"response"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_response) -> _WhichOneofReturnType_response | None: ...
 
@@ -1601,3 +1613,189 @@ class RegisterControllerResponse(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__error_message) -> _WhichOneofReturnType__error_message | None: ...
 
 Global___RegisterControllerResponse: _TypeAlias = RegisterControllerResponse  # noqa: Y015
+
+@_typing.final
+class DescribeClusterRequest(_message.Message):
+    """Describes the registered brokers, and the levels of features (KIP-584, KIP-631, KIP-700)."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    AT_LEAST_OFFSET_FIELD_NUMBER: _builtins.int
+    CONSISTENCY_FIELD_NUMBER: _builtins.int
+    at_least_offset: _builtins.int
+    """For AT_LEAST: any replica answers whose image reaches at least this far (exclusive); 0 takes what any replica has."""
+    consistency: _common_pb2.Consistency.ValueType
+    """What the answer has to be of; left out, it follows from `at_least_offset`."""
+    def __init__(
+        self,
+        *,
+        at_least_offset: _builtins.int | None = ...,
+        consistency: _common_pb2.Consistency.ValueType = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_at_least_offset", b"_at_least_offset", "at_least_offset", b"at_least_offset"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_at_least_offset", b"_at_least_offset", "at_least_offset", b"at_least_offset", "consistency", b"consistency"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__at_least_offset: _TypeAlias = _typing.Literal["at_least_offset"]  # noqa: Y015
+    _WhichOneofArgType__at_least_offset: _TypeAlias = _typing.Literal["_at_least_offset", b"_at_least_offset"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__at_least_offset) -> _WhichOneofReturnType__at_least_offset | None: ...
+
+Global___DescribeClusterRequest: _TypeAlias = DescribeClusterRequest  # noqa: Y015
+
+@_typing.final
+class DescribeClusterResponse(_message.Message):
+    """The response to DescribeCluster."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    OUTCOME_FIELD_NUMBER: _builtins.int
+    ERROR_CODE_FIELD_NUMBER: _builtins.int
+    ERROR_MESSAGE_FIELD_NUMBER: _builtins.int
+    CLUSTER_ID_FIELD_NUMBER: _builtins.int
+    NODE_ID_FIELD_NUMBER: _builtins.int
+    BROKERS_FIELD_NUMBER: _builtins.int
+    SUPPORTED_FEATURES_FIELD_NUMBER: _builtins.int
+    FINALIZED_FEATURES_FIELD_NUMBER: _builtins.int
+    FINALIZED_FEATURES_EPOCH_FIELD_NUMBER: _builtins.int
+    error_code: _builtins.int
+    """Kafka's error code for the request as a whole; 0 is none."""
+    error_message: _builtins.str
+    """The reason for the error."""
+    cluster_id: _builtins.str
+    """Id of the cluster."""
+    node_id: _builtins.int
+    """Node id of the controller that answers."""
+    finalized_features_epoch: _builtins.int
+    """Offset of the last record in the image that the answer was made from."""
+    @_builtins.property
+    def outcome(self) -> _common_pb2.Outcome:
+        """How the node dealt with the request."""
+
+    @_builtins.property
+    def brokers(self) -> _containers.RepeatedCompositeFieldContainer[Global___DescribedBroker]:
+        """The registered brokers, by id."""
+
+    @_builtins.property
+    def supported_features(self) -> _containers.RepeatedCompositeFieldContainer[Global___FeatureRange]:
+        """The levels that the answering controller can run, by name."""
+
+    @_builtins.property
+    def finalized_features(self) -> _containers.RepeatedCompositeFieldContainer[Global___FinalizedFeature]:
+        """The features above level 0, by name."""
+
+    def __init__(
+        self,
+        *,
+        outcome: _common_pb2.Outcome | None = ...,
+        error_code: _builtins.int = ...,
+        error_message: _builtins.str | None = ...,
+        cluster_id: _builtins.str = ...,
+        node_id: _builtins.int = ...,
+        brokers: _abc.Iterable[Global___DescribedBroker] | None = ...,
+        supported_features: _abc.Iterable[Global___FeatureRange] | None = ...,
+        finalized_features: _abc.Iterable[Global___FinalizedFeature] | None = ...,
+        finalized_features_epoch: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_error_message", b"_error_message", "error_message", b"error_message", "outcome", b"outcome"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_error_message", b"_error_message", "brokers", b"brokers", "cluster_id", b"cluster_id", "error_code", b"error_code", "error_message", b"error_message", "finalized_features", b"finalized_features", "finalized_features_epoch", b"finalized_features_epoch", "node_id", b"node_id", "outcome", b"outcome", "supported_features", b"supported_features"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__error_message: _TypeAlias = _typing.Literal["error_message"]  # noqa: Y015
+    _WhichOneofArgType__error_message: _TypeAlias = _typing.Literal["_error_message", b"_error_message"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__error_message) -> _WhichOneofReturnType__error_message | None: ...
+
+Global___DescribeClusterResponse: _TypeAlias = DescribeClusterResponse  # noqa: Y015
+
+@_typing.final
+class DescribedBroker(_message.Message):
+    """A registered broker."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    BROKER_ID_FIELD_NUMBER: _builtins.int
+    BROKER_EPOCH_FIELD_NUMBER: _builtins.int
+    INCARNATION_ID_FIELD_NUMBER: _builtins.int
+    LISTENERS_FIELD_NUMBER: _builtins.int
+    FEATURES_FIELD_NUMBER: _builtins.int
+    RACK_FIELD_NUMBER: _builtins.int
+    IS_FENCED_FIELD_NUMBER: _builtins.int
+    IN_CONTROLLED_SHUTDOWN_FIELD_NUMBER: _builtins.int
+    LOG_DIRS_FIELD_NUMBER: _builtins.int
+    CORDONED_LOG_DIRS_FIELD_NUMBER: _builtins.int
+    broker_id: _builtins.int
+    """Node id of the broker."""
+    broker_epoch: _builtins.int
+    """Offset of the record that registered it."""
+    incarnation_id: _builtins.bytes
+    """New with each start of the process, 16 bytes."""
+    rack: _builtins.str
+    """Its rack; left out: none."""
+    is_fenced: _builtins.bool
+    """Whether it is fenced."""
+    in_controlled_shutdown: _builtins.bool
+    """Whether it is shutting down."""
+    @_builtins.property
+    def listeners(self) -> _containers.RepeatedCompositeFieldContainer[Global___Listener]:
+        """Where it listens."""
+
+    @_builtins.property
+    def features(self) -> _containers.RepeatedCompositeFieldContainer[Global___FeatureRange]:
+        """The levels that it can run."""
+
+    @_builtins.property
+    def log_dirs(self) -> _containers.RepeatedScalarFieldContainer[_builtins.bytes]:
+        """Ids of its log directories, 16 bytes each."""
+
+    @_builtins.property
+    def cordoned_log_dirs(self) -> Global___DirectoryIds:
+        """Log directories that take no new replicas (KIP-1066); left out: the broker has not named them."""
+
+    def __init__(
+        self,
+        *,
+        broker_id: _builtins.int = ...,
+        broker_epoch: _builtins.int = ...,
+        incarnation_id: _builtins.bytes = ...,
+        listeners: _abc.Iterable[Global___Listener] | None = ...,
+        features: _abc.Iterable[Global___FeatureRange] | None = ...,
+        rack: _builtins.str | None = ...,
+        is_fenced: _builtins.bool = ...,
+        in_controlled_shutdown: _builtins.bool = ...,
+        log_dirs: _abc.Iterable[_builtins.bytes] | None = ...,
+        cordoned_log_dirs: Global___DirectoryIds | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_rack", b"_rack", "cordoned_log_dirs", b"cordoned_log_dirs", "rack", b"rack"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rack", b"_rack", "broker_epoch", b"broker_epoch", "broker_id", b"broker_id", "cordoned_log_dirs", b"cordoned_log_dirs", "features", b"features", "in_controlled_shutdown", b"in_controlled_shutdown", "incarnation_id", b"incarnation_id", "is_fenced", b"is_fenced", "listeners", b"listeners", "log_dirs", b"log_dirs", "rack", b"rack"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__rack: _TypeAlias = _typing.Literal["rack"]  # noqa: Y015
+    _WhichOneofArgType__rack: _TypeAlias = _typing.Literal["_rack", b"_rack"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__rack) -> _WhichOneofReturnType__rack | None: ...
+
+Global___DescribedBroker: _TypeAlias = DescribedBroker  # noqa: Y015
+
+@_typing.final
+class FinalizedFeature(_message.Message):
+    """The level of a feature."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    LEVEL_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """Name of the feature."""
+    level: _builtins.int
+    """Its level."""
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        level: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["level", b"level", "name", b"name"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___FinalizedFeature: _TypeAlias = FinalizedFeature  # noqa: Y015

@@ -128,6 +128,11 @@ class ControllerStub:
                 request_serializer=kraft_dot_v1_dot_admin__pb2.DescribeConfigsRequest.SerializeToString,
                 response_deserializer=kraft_dot_v1_dot_admin__pb2.DescribeConfigsResponse.FromString,
                 _registered_method=True)
+        self.DescribeCluster = channel.unary_unary(
+                '/kraft.v1.Controller/DescribeCluster',
+                request_serializer=kraft_dot_v1_dot_controller__pb2.DescribeClusterRequest.SerializeToString,
+                response_deserializer=kraft_dot_v1_dot_controller__pb2.DescribeClusterResponse.FromString,
+                _registered_method=True)
         self.CreateAcls = channel.unary_unary(
                 '/kraft.v1.Controller/CreateAcls',
                 request_serializer=kraft_dot_v1_dot_access__pb2.CreateAclsRequest.SerializeToString,
@@ -301,6 +306,13 @@ class ControllerServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def DescribeCluster(self, request, context):
+        """The registered brokers, and the levels of features.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def CreateAcls(self, request, context):
         """Access control entries are added, each for itself.
         """
@@ -450,6 +462,11 @@ def add_ControllerServicer_to_server(servicer, server):
                     servicer.DescribeConfigs,
                     request_deserializer=kraft_dot_v1_dot_admin__pb2.DescribeConfigsRequest.FromString,
                     response_serializer=kraft_dot_v1_dot_admin__pb2.DescribeConfigsResponse.SerializeToString,
+            ),
+            'DescribeCluster': grpc.unary_unary_rpc_method_handler(
+                    servicer.DescribeCluster,
+                    request_deserializer=kraft_dot_v1_dot_controller__pb2.DescribeClusterRequest.FromString,
+                    response_serializer=kraft_dot_v1_dot_controller__pb2.DescribeClusterResponse.SerializeToString,
             ),
             'CreateAcls': grpc.unary_unary_rpc_method_handler(
                     servicer.CreateAcls,
@@ -980,6 +997,33 @@ class Controller:
             '/kraft.v1.Controller/DescribeConfigs',
             kraft_dot_v1_dot_admin__pb2.DescribeConfigsRequest.SerializeToString,
             kraft_dot_v1_dot_admin__pb2.DescribeConfigsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DescribeCluster(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/kraft.v1.Controller/DescribeCluster',
+            kraft_dot_v1_dot_controller__pb2.DescribeClusterRequest.SerializeToString,
+            kraft_dot_v1_dot_controller__pb2.DescribeClusterResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -77,6 +77,8 @@ class ControllerStub:
     """Levels of features are set, all or none."""
     DescribeConfigs: _grpc.UnaryUnaryMultiCallable[_admin_pb2.DescribeConfigsRequest, _admin_pb2.DescribeConfigsResponse]
     """What configs topics, groups, subscriptions to client metrics and the answering node itself have, set or not."""
+    DescribeCluster: _grpc.UnaryUnaryMultiCallable[_controller_pb2.DescribeClusterRequest, _controller_pb2.DescribeClusterResponse]
+    """The registered brokers, and the levels of features."""
     CreateAcls: _grpc.UnaryUnaryMultiCallable[_access_pb2.CreateAclsRequest, _access_pb2.CreateAclsResponse]
     """Access control entries are added, each for itself."""
     DeleteAcls: _grpc.UnaryUnaryMultiCallable[_access_pb2.DeleteAclsRequest, _access_pb2.DeleteAclsResponse]
@@ -139,6 +141,8 @@ class ControllerAsyncStub(ControllerStub):
     """Levels of features are set, all or none."""
     DescribeConfigs: _aio.UnaryUnaryMultiCallable[_admin_pb2.DescribeConfigsRequest, _admin_pb2.DescribeConfigsResponse]  # type: ignore[assignment]
     """What configs topics, groups, subscriptions to client metrics and the answering node itself have, set or not."""
+    DescribeCluster: _aio.UnaryUnaryMultiCallable[_controller_pb2.DescribeClusterRequest, _controller_pb2.DescribeClusterResponse]  # type: ignore[assignment]
+    """The registered brokers, and the levels of features."""
     CreateAcls: _aio.UnaryUnaryMultiCallable[_access_pb2.CreateAclsRequest, _access_pb2.CreateAclsResponse]  # type: ignore[assignment]
     """Access control entries are added, each for itself."""
     DeleteAcls: _aio.UnaryUnaryMultiCallable[_access_pb2.DeleteAclsRequest, _access_pb2.DeleteAclsResponse]  # type: ignore[assignment]
@@ -306,6 +310,14 @@ class ControllerServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_admin_pb2.DescribeConfigsResponse, _abc.Awaitable[_admin_pb2.DescribeConfigsResponse]]:
         """What configs topics, groups, subscriptions to client metrics and the answering node itself have, set or not."""
+
+    @_abc_1.abstractmethod
+    def DescribeCluster(
+        self,
+        request: _controller_pb2.DescribeClusterRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_controller_pb2.DescribeClusterResponse, _abc.Awaitable[_controller_pb2.DescribeClusterResponse]]:
+        """The registered brokers, and the levels of features."""
 
     @_abc_1.abstractmethod
     def CreateAcls(

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+import msgspec
+
 from metadata_log.image import MetadataImage
 from quorum.api import (
     AllocateProducerIds,
@@ -17,6 +19,7 @@ from quorum.api import (
     BrokerHeartbeat,
     DescribeAcls,
     DescribeClientQuotas,
+    DescribeCluster,
     DescribeConfigs,
     DescribeTopics,
     DescribeUserScramCredentials,
@@ -28,6 +31,7 @@ from quorum.api.context import RequestContext
 from quorum.controller.config import ControllerConfig
 from quorum.controller.handlers.describe_acls import handle_describe_acls
 from quorum.controller.handlers.describe_client_quotas import handle_describe_client_quotas
+from quorum.controller.handlers.describe_cluster import handle_describe_cluster
 from quorum.controller.handlers.describe_configs import handle_describe_configs
 from quorum.controller.handlers.describe_topics import handle_describe_topics
 from quorum.controller.handlers.describe_user_scram_credentials import handle_describe_user_scram_credentials
@@ -38,6 +42,7 @@ from quorum.controller.turn import SoftState, Turn
 Read = (
     DescribeAcls
     | DescribeClientQuotas
+    | DescribeCluster
     | DescribeConfigs
     | DescribeTopics
     | DescribeUserScramCredentials
@@ -49,6 +54,7 @@ READS: Final[dict[type[Read], Callable[[Any, Turn], ControllerResult]]] = {
     DescribeClientQuotas: handle_describe_client_quotas,
     DescribeUserScramCredentials: handle_describe_user_scram_credentials,
     DescribeConfigs: handle_describe_configs,
+    DescribeCluster: handle_describe_cluster,
     ListPartitionReassignments: handle_list_partition_reassignments,
 }
 
@@ -70,6 +76,11 @@ class ImageReader:
     def __init__(self, config: ControllerConfig) -> None:
         self._config = config
         self._state = SoftState(config, MetadataImage.empty())
+
+    def use_kraft_version(self, version: int) -> None:
+        """Use this finalised `kraft.version`; Raft knows it, the image does not."""
+        if version != self._config.kraft_version:
+            self._config = msgspec.structs.replace(self._config, kraft_version=version)
 
     def read(self, request: Read, context: RequestContext, image: MetadataImage, now_ms: int) -> object:
         """The answer, of the image as it is."""

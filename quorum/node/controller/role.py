@@ -101,6 +101,7 @@ class ControllerRole:
     def on_turn(self, calls: list[ClientCall]) -> None:
         """See `executor.Application`."""
         self._machine.use_kraft_version(self._executor.machine.kraft_version)
+        self._reader.use_kraft_version(self._executor.machine.kraft_version)
         if self._tail is None:
             self._maybe_activate()
         if self._registration.is_due:
@@ -352,9 +353,8 @@ class ControllerRole:
             self._unproven.add(Unproven(call=call, token=token, deadline_ms=self._deadline_of(call)))
 
     def _read(self, call: ClientCall) -> None:
-        executor = self._executor
-        image = executor.image
-        response = self._reader.read(cast("Read", call.request), call.context, image, executor.clock.monotonic_ms)
+        image, now_ms = self._executor.image, self._executor.clock.monotonic_ms
+        response = self._reader.read(cast("Read", call.request), call.context, image, now_ms)
         call.respond(self._answer(response, image.offset_and_epoch.offset))
 
     # --- answers

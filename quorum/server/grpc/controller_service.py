@@ -93,6 +93,7 @@ class ControllerDoor(controller_pb2_grpc.ControllerServicer):
     AssignReplicasToDirs = _method("assign_replicas_to_dirs")
     UnregisterBroker = _method("unregister_broker")
     UnregisterController = _method("unregister_controller")
+    DescribeCluster = _method("describe_cluster")
     UpdateFeatures = _method("update_features")
     DescribeConfigs = _method("describe_configs")
     CreateAcls = _method("create_acls")

@@ -1,11 +1,14 @@
-"""The kinds of requests whose messages have the field names of the structs: all of `access.proto` and `admin.proto`."""
+"""The kinds of requests whose messages have the field names of the structs: all of `access.proto` and `admin.proto`.
+
+DescribeCluster is in `controller.proto`, beside the listeners and features that it describes.
+"""
 
 from __future__ import annotations
 
 from functools import partial
 from typing import Final
 
-from kraft.v1 import access_pb2, admin_pb2
+from kraft.v1 import access_pb2, admin_pb2, controller_pb2
 from quorum import api as r
 from quorum.transport.grpc.convert.kind import kind_by_fields
 
@@ -31,5 +34,6 @@ ADMIN_KINDS: Final = (
     _access("alter_user_scram_credentials", r.AlterUserScramCredentials, is_repeatable=False),
     _access("describe_user_scram_credentials", r.DescribeUserScramCredentials, is_repeatable=True),
     _admin("unregister_controller", r.UnregisterController, is_repeatable=False),
+    kind_by_fields(controller_pb2, "describe_cluster", r.DescribeCluster, is_repeatable=True),
 )
 """In the order of `Call`. A repeated AllocateProducerIds only loses the first block of ids, which does no harm."""

@@ -21,6 +21,7 @@ AT_LEAST: Final = common_pb2.CONSISTENCY_AT_LEAST
 _BY_THE_OFFSET: Final = common_pb2.CONSISTENCY_UNSPECIFIED
 _READS: Final = (
     pb.DescribeTopicsRequest,
+    pb.DescribeClusterRequest,
     admin_pb2.DescribeConfigsRequest,
     access_pb2.DescribeAclsRequest,
     access_pb2.DescribeClientQuotasRequest,

@@ -17,7 +17,9 @@ from quorum.api import (
     DeleteAclsResponse,
     DescribeAclsResponse,
     DescribeClientQuotasResponse,
+    DescribeClusterResponse,
     DescribeConfigsResponse,
+    DescribedBroker,
     DescribedQuota,
     DescribedResource,
     DescribedTopic,
@@ -86,6 +88,10 @@ def _weight_of_quota(quota: DescribedQuota) -> int:
     return 1 + len(quota.values)
 
 
+def _weight_of_broker(broker: DescribedBroker) -> int:
+    return 1 + len(broker.listeners) + len(broker.features) + len(broker.log_dirs)
+
+
 def _one(_: object) -> int:
     return 1
 
@@ -95,6 +101,7 @@ _DIVIDED: Final[Mapping[type, _Divided]] = {
     DescribeConfigsResponse: _Divided("resources", _weight_of_resource),
     DescribeAclsResponse: _Divided("entries", _one),
     DescribeClientQuotasResponse: _Divided("entries", _weight_of_quota),
+    DescribeClusterResponse: _Divided("brokers", _weight_of_broker),
     DescribeUserScramCredentialsResponse: _Divided("results", _one),
     DeleteAclsResponse: _Divided("results", _weight_of_deletion),
 }

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kraft.v1 import access_pb2, admin_pb2, controller_pb2, quorum_pb2
-from metadata_log.ids import METADATA_TOPIC_ID, ZERO_DIRECTORY_ID, ReplicaKey, TopicId
+from metadata_log.ids import METADATA_TOPIC_ID, ZERO_DIRECTORY_ID, DirectoryId, ReplicaKey, TopicId, Uuid
 from metadata_log.image import AclEntry
 from metadata_log.offsets import NO_EPOCH, Epoch, Offset
 from quorum import api as r
@@ -59,6 +59,7 @@ READS: dict[Any, Any] = {
     r.DescribeConfigs(resources=()): admin_pb2.DescribeConfigsRequest,
     r.DescribeAcls(asked=ACL_FILTER): access_pb2.DescribeAclsRequest,
     r.DescribeClientQuotas(): access_pb2.DescribeClientQuotasRequest,
+    r.DescribeCluster(): controller_pb2.DescribeClusterRequest,
     r.DescribeUserScramCredentials(): access_pb2.DescribeUserScramCredentialsRequest,
 }
 """Requests that name their consistency, and their messages."""
@@ -115,6 +116,16 @@ DIVIDED = (
             r.DescribedQuota(entity=(("user", str(n)),), values=(("producer_byte_rate", float(n)),) * 2)
             for n in range(10_000)
         )
+    ),
+    r.DescribeClusterResponse(
+        cluster_id="c",
+        brokers=tuple(
+            r.DescribedBroker(
+                broker_id=n, broker_epoch=n, incarnation_id=Uuid(bytes(16)), log_dirs=(DirectoryId(bytes(16)),) * 3
+            )
+            for n in range(7_000)
+        ),
+        finalized_features=(r.FinalizedFeature(name="metadata.version", level=30),),
     ),
     r.DeleteAclsResponse(results=tuple(r.AclDeletionResult(matching=_entries(n)) for n in range(300))),
 )

@@ -1,0 +1,36 @@
+"""The cluster, in the words of Kafka's Admin (KIP-700): its id and its registered brokers.
+
+Decides: nothing but the translation. Must not know: which controller answers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from metadata_log.offsets import Offset
+from quorum.api import DescribeCluster, DescribeClusterResponse, DescribedBroker
+from quorum.client.client import Client
+
+
+@dataclass(frozen=True)
+class ClusterDescription:
+    """The cluster as the image of one controller has it.
+
+    Attributes:
+        cluster_id: the id of the cluster.
+        brokers: the registered brokers by id, fenced ones, too.
+    """
+
+    cluster_id: str
+    brokers: dict[int, DescribedBroker]
+
+
+async def describe_cluster(
+    client: Client, *, at_least_offset: Offset | None, timeout_s: float | None
+) -> ClusterDescription:
+    """See `Admin.describe_cluster`."""
+    response = await client.ask(
+        DescribeCluster(), DescribeClusterResponse, at_least_offset=at_least_offset, timeout_s=timeout_s
+    )
+    brokers = {broker.broker_id: broker for broker in response.brokers}
+    return ClusterDescription(cluster_id=response.cluster_id, brokers=brokers)
