@@ -21,6 +21,8 @@ class DescribeConfigs(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     resources: tuple[ResourceToDescribe, ...]
     include_synonyms: bool = False
+    of_other_nodes: bool = False
+    """Describe what is set at run time for other nodes, too. Else the controller refuses them, as Kafka's does."""
 
     def refused(self, error: Error, message: str | None = None) -> DescribeConfigsResponse:
         """The answer that refuses each resource for the same reason."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from quorum.cli.connection import DEFAULT_TIMEOUT_S, BootstrapController, Timeout, with_client
-from quorum.cli.errors import FAILED, CliError, say, wrong_use
+from quorum.cli.errors import FAILED, say, wrong_use
 from quorum.cli.output import Output, OutputFormat, show_json, show_rows
 
 if TYPE_CHECKING:
@@ -31,11 +31,6 @@ app = typer.Typer(
 _COLUMNS: Final = ("entity_type", "entity_name", "config", "value", "source")
 _DEFAULT: Final = "<default>"
 _SECRET: Final = "(secret)"
-_NOT_TOLD: Final = (
-    "node {name} is no controller of this quorum that could be asked, and a controller tells configs of itself alone, "
-    "and (--entity-default) of all nodes. What is set for node {name} stands in the metadata log: kraft shell DIR tree "
-    "/image/configs/BROKER:{name}, DIR being a controller's directory; there is no such path where nothing is set"
-)
 
 
 class EntityType(StrEnum):
@@ -85,23 +80,18 @@ def describe(
 ) -> None:
     """Describe the configs that are set; of all topics where none is named.
 
-    Of the nodes (--entity-type brokers) a controller tells of itself alone, with --all also what stands in its file,
-    and what is set for all of them (--entity-default), as Kafka's do. What is set for a broker stands in the metadata
-    log: kraft shell DIR tree /image/configs/BROKER:11 shows it, DIR being any controller's directory.
+    Of a broker (--entity-type brokers) it shows what is set at run time for the broker, and for all brokers
+    (--entity-default). The keys of the broker's own file are known to the broker alone. Of a controller, --all also
+    shows the keys of its file.
     """
-    from quorum.client import Admin, InvalidRequestError  # noqa: PLC0415  (not needed for help)
+    from quorum.client import Admin  # noqa: PLC0415  (not needed for help)
 
     name = _name(entity_type, entity_name, entity_default, needs_one=entity_type is not EntityType.TOPICS)
 
     async def ask(client: Client) -> list[tuple[ConfigResource, tuple[DescribedConfig, ...]]]:
         resources = await _resources(client, entity_type, name)
         found = await Admin(client).describe_configs(resources, include_synonyms=True)
-        try:
-            return [(resource, config.entries) for resource, config in found.all().items()]
-        except InvalidRequestError as refused:
-            if entity_type is not EntityType.BROKERS or not name:
-                raise
-            raise CliError(_NOT_TOLD.format(name=name)) from refused
+        return [(resource, config.entries) for resource, config in found.all().items()]
 
     found = with_client(bootstrap_controller, timeout, ask)
     rows = [

@@ -1,6 +1,7 @@
 """Configs, in the words of Kafka's Admin (KIP-133, KIP-226, KIP-339): what `Admin` asks about them, and what it tells.
 
-Decides: which controller is asked about which resource. Of a node's own file only the node itself knows.
+Decides: which controller is asked about which resource. Only the node itself knows its own file; the leader knows what
+is set at run time for a broker.
 """
 
 from __future__ import annotations
@@ -73,6 +74,7 @@ async def describe_configs(
             request = DescribeConfigs(
                 resources=tuple(ResourceToDescribe(resource_type=each.resource_type, name=each.name) for each in some),
                 include_synonyms=include_synonyms,
+                of_other_nodes=True,
             )
             response = await client.ask(
                 request, DescribeConfigsResponse, address=address, at_least_offset=at_least_offset, timeout_s=timeout_s

@@ -116,13 +116,49 @@ def _described(call: ClientCall) -> ClientAnswer:
     return ClientAnswer(response=r.DescribeConfigsResponse(resources=resources), image_offset=Offset(40))
 
 
-def test_a_node_that_is_unknown_is_left_to_whoever_leads_and_says_why() -> None:
+def test_a_broker_is_described_as_the_log_has_it() -> None:
     async def main() -> None:
         async with controlled() as (_, address), Admin(address) as admin:
-            node = ConfigResource(resource_type=ConfigResourceType.BROKER, name="11")
-            with pytest.raises(RefusedError, match="ask node 11 itself") as raised:
-                (await admin.describe_configs([node])).all()
-            assert raised.value.error is Error.INVALID_REQUEST
+            broker, other = (
+                ConfigResource(resource_type=ConfigResourceType.BROKER, name=name) for name in ("11", "12")
+            )
+            changes = {
+                broker: [_set("log.retention.ms", "1000"), _set("ssl.key.password", "hidden")],
+                ALL_BROKERS: [_set("log.retention.ms", "5000")],
+            }
+            (await admin.incremental_alter_configs(changes)).all()
+            told = (await admin.describe_configs([broker, other], include_synonyms=True)).all()
+            own, of_all = told[broker].get("log.retention.ms"), told[other].get("log.retention.ms")
+            assert own is not None
+            assert (own.value, own.source) == ("1000", ConfigSource.DYNAMIC_BROKER_CONFIG)
+            assert [each.value for each in own.synonyms] == ["1000", "5000"]
+            assert of_all is not None
+            assert (of_all.value, of_all.source) == ("5000", ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG)
+            secret = told[broker].get("ssl.key.password")
+            assert secret is not None
+            assert (secret.value, secret.is_sensitive) == (None, True)
+            assert told[other].get("ssl.key.password") is None
+            assert {entry.source for entry in told[broker].entries} <= {own.source, of_all.source}
+
+    run(main())
+
+
+def test_a_node_that_nobody_knows_is_refused() -> None:
+    async def main() -> None:
+        async with controlled() as (machine, address), Admin(address) as admin:
+            for name in ("99", "x", "", "9" * 5_000):
+                node = ConfigResource(resource_type=ConfigResourceType.BROKER, name=name)
+                outcome = (await admin.describe_configs([node])).values()[node]
+                known = outcome.exception()
+                assert (known is None) == (name == ""), name
+                assert known is None or known.error is Error.BROKER_ID_NOT_REGISTERED
+            gone = ConfigResource(resource_type=ConfigResourceType.BROKER, name="12")
+            (await admin.incremental_alter_configs({gone: [_set("log.retention.ms", "1000")]})).all()
+            machine.cluster.ask(r.UnregisterBroker(broker_id=12))
+            machine.cluster.settle()
+            told = (await admin.describe_configs([gone])).all()[gone].get("log.retention.ms")
+            assert told is not None
+            assert told.value == "1000", "configs outlive the registration"
 
     run(main())
 

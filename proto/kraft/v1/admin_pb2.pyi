@@ -1407,12 +1407,15 @@ class DescribeConfigsRequest(_message.Message):
     INCLUDE_SYNONYMS_FIELD_NUMBER: _builtins.int
     AT_LEAST_OFFSET_FIELD_NUMBER: _builtins.int
     CONSISTENCY_FIELD_NUMBER: _builtins.int
+    OF_OTHER_NODES_FIELD_NUMBER: _builtins.int
     include_synonyms: _builtins.bool
     """Tell also what each config falls back to."""
     at_least_offset: _builtins.int
     """For AT_LEAST: any replica answers whose image reaches at least this far (exclusive); 0 takes what any replica has."""
     consistency: _common_pb2.Consistency.ValueType
     """What the answer has to be of; left out, it follows from `at_least_offset`."""
+    of_other_nodes: _builtins.bool
+    """Describe what is set at run time for other nodes than the answering one, too; else they are refused, as by Kafka."""
     @_builtins.property
     def resources(self) -> _containers.RepeatedCompositeFieldContainer[Global___ResourceToDescribe]:
         """What to describe."""
@@ -1424,10 +1427,11 @@ class DescribeConfigsRequest(_message.Message):
         include_synonyms: _builtins.bool = ...,
         at_least_offset: _builtins.int | None = ...,
         consistency: _common_pb2.Consistency.ValueType = ...,
+        of_other_nodes: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_at_least_offset", b"_at_least_offset", "at_least_offset", b"at_least_offset"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_at_least_offset", b"_at_least_offset", "at_least_offset", b"at_least_offset", "consistency", b"consistency", "include_synonyms", b"include_synonyms", "resources", b"resources"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_at_least_offset", b"_at_least_offset", "at_least_offset", b"at_least_offset", "consistency", b"consistency", "include_synonyms", b"include_synonyms", "of_other_nodes", b"of_other_nodes", "resources", b"resources"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__at_least_offset: _TypeAlias = _typing.Literal["at_least_offset"]  # noqa: Y015
     _WhichOneofArgType__at_least_offset: _TypeAlias = _typing.Literal["_at_least_offset", b"_at_least_offset"]  # noqa: Y015
@@ -1445,8 +1449,8 @@ class ResourceToDescribe(_message.Message):
     NAME_FIELD_NUMBER: _builtins.int
     NAMES_FIELD_NUMBER: _builtins.int
     resource_type: _builtins.int
-    """2 a topic, 4 the answering node itself (without a name: what is set for all brokers), 16 a subscription to client
-    metrics, 32 a group.
+    """2 a topic, 4 the answering node itself, or another (without a name: what is set for all brokers), 16 a subscription to
+    client metrics, 32 a group.
     """
     name: _builtins.str
     """Name of the topic, id of the node, and so on."""

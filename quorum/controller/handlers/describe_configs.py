@@ -1,8 +1,8 @@
 """DescribeConfigs: what a resource's configs are, who has set them, and what they fall back to (KIP-133, KIP-226).
 
 Decides who overrides whom: the resource itself, this node's dynamic config, the cluster's, this node's file, the
-default. A controller describes itself only, as in Kafka: of another node's file it knows nothing. What may be a secret
-is told to nobody.
+default. A controller describes itself only, as in Kafka: of another node's file it knows nothing. With `of_other_nodes`
+it describes what the log has for another node. What may be a secret is told to nobody.
 """
 
 from __future__ import annotations
@@ -53,6 +53,8 @@ _SOURCES: Final[dict[int, ConfigSource]] = {
 }
 """Where a resource's own config is from."""
 _DESCRIBED: Final = frozenset({*_SOURCES, ResourceType.BROKER})
+_DIGITS: Final = 10
+"""No node's id has more."""
 _MOST_TOLD_BYTES: Final = 64 << 20
 """Of texts in one answer: all configs of 10,000 topics, the most that one may ask about, with what they fall back to,
 are 40 MiB of them."""
@@ -69,7 +71,7 @@ def handle_describe_configs(request: DescribeConfigs, turn: Turn) -> ControllerR
         error, why = Error.NONE, None
         configs: tuple[DescribedConfig, ...] = ()
         try:
-            _check(resource, turn)
+            _check(resource, turn, of_other_nodes=request.of_other_nodes)
             configs = _wanted(resources.of(resource.resource_type, resource.name), resource.names)
             left -= (weight := weights.of(configs))
             if left < 0:
@@ -133,7 +135,7 @@ def _without_synonyms(response: DescribeConfigsResponse) -> DescribeConfigsRespo
     return msgspec.structs.replace(response, resources=tuple(resources))
 
 
-def _check(resource: ResourceToDescribe, turn: Turn) -> None:
+def _check(resource: ResourceToDescribe, turn: Turn, *, of_other_nodes: bool) -> None:
     kind, name = resource.resource_type, resource.name
     if kind not in _DESCRIBED:
         raise Refused(Error.INVALID_REQUEST, f"Configs of resources of type {kind} are not described here.")
@@ -143,10 +145,19 @@ def _check(resource: ResourceToDescribe, turn: Turn) -> None:
     if kind == ResourceType.TOPIC and name not in turn.image.topics.by_name:
         raise Refused(Error.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
     if kind == ResourceType.BROKER and name not in ("", str(turn.config.node_id)):
-        why = f"This is node {turn.config.node_id}: ask node {name} itself, or for the defaults of all."
-        raise Refused(Error.INVALID_REQUEST, why)
+        _check_other_node(name, turn, of_other_nodes=of_other_nodes)
     if kind in (ResourceType.GROUP, ResourceType.CLIENT_METRICS) and not name:
         raise Refused(Error.INVALID_REQUEST, "A group, or a subscription to client metrics, has a name.")
+
+
+def _check_other_node(name: str, turn: Turn, *, of_other_nodes: bool) -> None:
+    if not of_other_nodes:
+        why = f"This is node {turn.config.node_id}: ask node {name} itself, or for the defaults of all."
+        raise Refused(Error.INVALID_REQUEST, why)
+    node_id = int(name) if name.isascii() and name.isdigit() and len(name) <= _DIGITS else -1
+    if node_id not in turn.image.cluster.brokers and not turn.image.configs.of(ResourceType.BROKER, name):
+        why = f"Node {name} is no registered broker, and no configs are set for it."
+        raise Refused(Error.BROKER_ID_NOT_REGISTERED, why)
 
 
 class _Resources:
@@ -167,7 +178,10 @@ class _Resources:
         return found
 
     def _of_node(self, name: str) -> tuple[DescribedConfig, ...]:
-        return tuple(_of_this_node(self._turn) if name else _of_all_nodes(self._turn))
+        if not name:
+            return tuple(_of_all_nodes(self._turn))
+        is_own = name == str(self._turn.config.node_id)
+        return tuple(_of_this_node(self._turn) if is_own else _of_other_node(name, self._turn))
 
     def _of(self, kind: int, name: str) -> tuple[DescribedConfig, ...]:
         unset = self._unset.get(kind)
@@ -218,6 +232,19 @@ def _of_this_node(turn: Turn) -> Iterator[DescribedConfig]:
     for name in sorted({*settings, *configs.of_broker(turn.config.node_id), *configs.of_cluster()}):
         kind = settings[name].kind if name in settings else STRING
         yield _described(name, _of_node(name, turn, None), kind, read_only=name in settings)
+
+
+def _of_other_node(name: str, turn: Turn) -> Iterator[DescribedConfig]:
+    """What the log has for the node and for all nodes; its own file and defaults are not known here."""
+    own, of_all = turn.image.configs.of(ResourceType.BROKER, name), turn.image.configs.of_cluster()
+    for config in sorted({*own, *of_all}):
+        setting = turn.config.settings.get(config)
+        values = (
+            (own.get(config), ConfigSource.DYNAMIC_BROKER_CONFIG),
+            (of_all.get(config), ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG),
+        )
+        synonyms = [_synonym(config, value, source) for value, source in values if value is not None]
+        yield _described(config, synonyms, STRING if setting is None else setting.kind)
 
 
 def _of_all_nodes(turn: Turn) -> Iterator[DescribedConfig]:
