@@ -25,6 +25,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "controller": ("quorum.cli.controller", "Run a controller."),
     "agent": ("quorum.cli.agent", "Run a broker agent, or ask one what it holds."),
     "topics": ("quorum.cli.topics", "Create, delete, list and describe topics."),
+    "brokers": ("quorum.cli.brokers", "List and describe the registered brokers."),
     "configs": ("quorum.cli.configs", "See and change configs of topics, brokers, groups, client metrics."),
     "quorum": ("quorum.cli.quorum", "See the quorum: leader, voters, lags; change who votes, who leads."),
     "check": ("quorum.cli.check", "Say what is wrong with a cluster's directories: run this first."),

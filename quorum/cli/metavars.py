@@ -17,7 +17,7 @@ _METAVARS: Final = {
     "<offset>": ("--at-least-offset", "--before", "--from"),
     "<node-id>": ("--controller-id", "--node-id"),
     "<node-id,...|rest>": ("--missing",),
-    "<broker-id>": ("--broker",),
+    "<broker-id>": ("--broker", "--broker-id"),
     "<directory-id>": ("--controller-directory-id",),
     "<cluster-id>": ("--cluster-id",),
     "<topic-id>": ("--topic-id",),

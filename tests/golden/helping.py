@@ -13,6 +13,7 @@ _COMMANDS: Final = {
     "controller": "start",
     "agent": "describe release start verify",
     "topics": "create delete describe list",
+    "brokers": "describe list",
     "configs": "alter describe",
     "quorum": "add-controller describe health remove-controller transfer unregister-controller",
     "check": "",
