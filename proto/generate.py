@@ -1,4 +1,4 @@
-"""Makes the Python stubs of `proto/kraft/v1/*.proto`, which are checked in beside them and never edited.
+"""Makes the Python stubs of `proto/kraft/v1/*.proto`, which are checked in below `kraft/v1` and never edited.
 
     python proto/generate.py            writes them
     python proto/generate.py --check    compares, writes nothing, exit status 1 when they are stale
@@ -17,6 +17,7 @@ from typing import Final
 from grpc_tools import protoc
 
 ROOT: Final = Path(__file__).resolve().parent
+CHECKOUT: Final = ROOT.parent
 PACKAGE: Final = "kraft/v1"
 _PLUGINS: Final = ("mypy", "mypy_grpc")
 
@@ -63,7 +64,7 @@ def stale() -> list[str]:
     """Names of stubs that are missing, left over, or differ from what the sources give."""
     with tempfile.TemporaryDirectory() as scratch:
         compile_to(Path(scratch))
-        fresh, present = generated(Path(scratch)), generated(ROOT)
+        fresh, present = generated(Path(scratch)), generated(CHECKOUT)
     return sorted(name for name in fresh.keys() | present.keys() if fresh.get(name) != present.get(name))
 
 
@@ -73,12 +74,12 @@ def main(arguments: list[str]) -> int:
         print("usage: python proto/generate.py [--check]", file=sys.stderr)
         return 2
     if not arguments:
-        for name in generated(ROOT):
-            (ROOT / PACKAGE / name).unlink()
-        compile_to(ROOT)
+        for name in generated(CHECKOUT):
+            (CHECKOUT / PACKAGE / name).unlink()
+        compile_to(CHECKOUT)
         return 0
     if found := stale():
-        print(f"stale stubs: {', '.join(found)}: run `make proto`", file=sys.stderr)
+        print(f"stale stubs: {', '.join(found)}: run `make fix`", file=sys.stderr)
         return 1
     return 0
 

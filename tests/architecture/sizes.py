@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 BUDGET: Final = Path(__file__).with_name("sizes.json")
-PACKAGES: Final = ("metadata_log", "quorum", "broker_agent")
+PACKAGES: Final = ("kraft", "metadata_log", "quorum", "broker_agent")
 GENERATED: Final = frozenset({"metadata_log/records/codec.py", "metadata_log/records/printers.py"})
 
 LONG_FILE, LONGEST_FILE, MOST_LONG_FILES = 400, 600, 8
@@ -61,7 +61,7 @@ def sources(root: Path = ROOT) -> list[Source]:
     found = []
     for path in (path for top in PACKAGES for path in sorted((root / top).rglob("*.py"))):
         name, text = str(path.relative_to(root)), path.read_text()
-        if name not in GENERATED:
+        if name not in GENERATED and "_pb2" not in name:
             module = name.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
             found.append(Source(name, module, text, ast.parse(text)))
     return found

@@ -219,7 +219,7 @@ def _registration() -> RegisterController:
 _ROOT = Path(__file__).resolve().parents[2]
 
 
-_ENVIRONMENT = {**os.environ, "PYTHONPATH": f"{_ROOT}:{_ROOT / 'proto'}"}
+_ENVIRONMENT = {**os.environ, "PYTHONPATH": str(_ROOT)}
 
 
 _SERVER = (

@@ -31,7 +31,17 @@ from tests.simulation.planting import Mutant, mutated_source
 
 SUITES: Final = "crash or cut_off or killed_process or persistence or raft_voters or stories or transcripts"
 """By names of files and of tests, as `pytest -k` takes it."""
-_COPIED: Final = ("broker_agent", "metadata_log", "quorum", "proto", "deploy", "docs", "tests", "pyproject.toml")
+_COPIED: Final = (
+    "broker_agent",
+    "metadata_log",
+    "quorum",
+    "kraft",
+    "proto",
+    "deploy",
+    "docs",
+    "tests",
+    "pyproject.toml",
+)
 _NOTICED, _FAILED = 1, re.compile(r"^(?:FAILED|ERROR) \S*?([\w]+)\.py::(\w+)", re.MULTILINE)
 
 
@@ -118,7 +128,7 @@ def run_unit_tests(tree: Path, module: str) -> str:
         cwd=tree,
         env={
             **os.environ,
-            "PYTHONPATH": f"{tree}:{tree}/proto",
+            "PYTHONPATH": str(tree),
             "PYTHONDONTWRITEBYTECODE": "1",
             "HYPOTHESIS_STORAGE_DIRECTORY": f"{tree}/.hypothesis",
         },

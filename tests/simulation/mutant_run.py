@@ -51,7 +51,7 @@ def try_apart(mutant: Mutant, seeds: Iterable[int] | None = None) -> Verdict:
     done = subprocess.run(
         [sys.executable, "-m", "tests.simulation.mutant_run", mutant.name, *map(str, chosen)],
         cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT}/proto", "PYTHONDONTWRITEBYTECODE": "1"},
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"},
         capture_output=True,
         text=True,
         check=True,

@@ -25,7 +25,18 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
-TOPS: Final = (".ci", "benchmarks", "broker_agent", "deploy", "docs", "metadata_log", "proto", "quorum", "tests")
+TOPS: Final = (
+    ".ci",
+    "benchmarks",
+    "broker_agent",
+    "deploy",
+    "docs",
+    "kraft",
+    "metadata_log",
+    "proto",
+    "quorum",
+    "tests",
+)
 """The folders at the top. Others, such as `demo-out`, are made by commands."""
 PACKAGES: Final = ("broker_agent", "metadata_log", "quorum")
 _DOTTED: Final = (*PACKAGES, "benchmarks", "tests")
