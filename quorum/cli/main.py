@@ -21,6 +21,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
         "quorum.cli.demo.command",
         "Run the main job here: three controllers, two agents, one log, one Spark verdict.",
     ),
+    "dev": ("quorum.cli.dev.command", "Run three controllers and two agents here, in the foreground, without Spark."),
     "storage": ("quorum.cli.storage", "Format directories, look into them, make ids."),
     "controller": ("quorum.cli.controller", "Run a controller."),
     "agent": ("quorum.cli.agent", "Run a broker agent, or ask one what it holds."),

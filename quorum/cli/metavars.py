@@ -40,6 +40,7 @@ _METAVARS: Final = {
 _OF: Final = {option: metavar for metavar, options in _METAVARS.items() for option in options}
 _BY_COMMAND: Final = {
     ("topics", "create", "--config"): "<name=value>",
+    ("dev", "--port"): "<port>",
     ("log", "hash", "--at"): "<offset>",
     ("snapshot", "save", "--at"): "<offset>",
     ("shell", "--at"): "<offset|time>",

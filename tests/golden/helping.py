@@ -9,6 +9,7 @@ from tests.golden.cases import Case
 
 _COMMANDS: Final = {
     "demo": "",
+    "dev": "",
     "storage": "audit format info random-uuid",
     "controller": "start",
     "agent": "describe release start verify",

@@ -1,4 +1,4 @@
-"""A cluster of ours on this machine: controllers and agents as real processes, each with a directory of its own.
+"""A cluster on this machine: controllers and agents as real processes, each with its own directory.
 
 Decides: ports, configuration files, how a process is started, awaited, killed and never left behind. Must not know:
 what the demo tells, or what a test wants to prove with it.
@@ -241,17 +241,23 @@ class Cluster:
         agents: tuple[int, ...] = (11, 12),
         properties: Mapping[str, str] | None = None,
         agent_properties: Mapping[str, str] | None = None,
+        ports: Sequence[int] | None = None,
+        cluster_id: str | None = None,
     ) -> None:
-        """`properties` go into every node's configuration, `agent_properties` into the agents'."""
+        """`properties` go into every node's configuration, `agent_properties` into the agents'.
+
+        `ports`: three for each controller (CONTROLLER, GRPC, HTTP), then two for each agent (GRPC, HTTP); else free
+        ones. `cluster_id`: of a cluster that was formatted before; else a new one.
+        """
         self.root = root.absolute()
         self.kraft: Sequence[str] = (sys.executable, "-m", "quorum.cli.main")
         """The command that formats. A test formats with another release by its own."""
         entropy = SystemEntropy()
-        self.cluster_id = id_text(entropy.new_id())
+        self.cluster_id = cluster_id or id_text(entropy.new_id())
         self.directory_ids = {node: DirectoryId(entropy.new_id()) for node in controllers}
-        ports = iter(free_ports(3 * (len(controllers) + len(agents))))
+        port = iter(ports or free_ports(3 * len(controllers) + 2 * len(agents)))
         own_ports = {
-            node: {name: next(ports) for name in (*(("CONTROLLER",) if node in controllers else ()), "GRPC", "HTTP")}
+            node: {name: next(port) for name in (*(("CONTROLLER",) if node in controllers else ()), "GRPC", "HTTP")}
             for node in (*controllers, *agents)
         }
         self._bootstrap = ",".join(f"{LOOPBACK}:{own_ports[node]['GRPC']}" for node in controllers)
@@ -355,4 +361,5 @@ class Cluster:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.kill_all()
+        with shielded():
+            self.kill_all()

@@ -5,8 +5,6 @@ Decides: the order of the acts, and that nothing is left running. Must not know:
 
 from __future__ import annotations
 
-import shutil
-import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -109,9 +107,9 @@ def _tell(place: Path) -> None:
 
 
 def _end(story: Story, place: Path) -> None:
-    from quorum.cli.demo.place import as_written  # noqa: PLC0415  (not needed for help)
+    from quorum.cli.demo.place import as_written, kraft_command  # noqa: PLC0415  (not needed for help)
 
-    here, kraft = as_written(place), _program()
+    here, kraft = as_written(place), kraft_command()
     story.title(f"\nDone in {story.seconds:.0f} s: everything held, and no process is left. In {here}:")
     story.say("controller-*/ agent-*/     configuration (node.properties), log (node.log) and data of each node")
     story.say("exports/                   the five exported logs; planted/ is the copy with the divergence")
@@ -121,13 +119,3 @@ def _end(story: Story, place: Path) -> None:
     story.say(f"{kraft} analyze {here}/exports --report again.html")
     story.say(f"{kraft} controller start --config {here}/controller-1/node.properties     (and 2, in another terminal)")
     story.say(f"{kraft} topics --help")
-
-
-def _program() -> str:
-    """How `kraft` is called here: by its path where it is not on the PATH."""
-    from quorum.cli.demo.place import as_written  # noqa: PLC0415  (not needed for help)
-
-    called = Path(sys.argv[0])
-    if called.name != "kraft" or shutil.which("kraft") is not None:
-        return "kraft"
-    return str(as_written(called.absolute()))

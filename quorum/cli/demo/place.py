@@ -1,27 +1,83 @@
-"""The demo's directory: one of its own, replaced by the next run, never anybody else's.
+"""Directories of `kraft demo` and `kraft dev`, and how a command names paths and itself.
 
-Decides: what may be replaced. A marker file says that a demo made the directory, and is locked while one uses it.
+Decides: which directory a command may use. A marker file says which command made it, and is locked while one uses it.
 """
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
+import os
+import shlex
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from metadata_log.tools.new_files import writing_to
 from quorum.cli.errors import CliError, wrong_use
 
-MARKER: Final = ".kraft-demo"
-_TEXT: Final = "Made by `kraft demo`; the next `kraft demo` with this directory replaces everything in it.\n"
+
+class Owner(NamedTuple):
+    """A command that makes a directory."""
+
+    command: str
+    option: str
+    """The option that names the directory."""
+    marker: str
+    """The name of the file that this command locks."""
+    text: str
+    """The marker's content, for a person who finds it."""
+
+
+DEMO: Final = Owner(
+    command="kraft demo",
+    option="--directory",
+    marker=".kraft-demo",
+    text="Made by `kraft demo`; the next `kraft demo` with this directory replaces everything in it.\n",
+)
+MARKER: Final = DEMO.marker
 
 
 def as_written(path: Path) -> Path:
     """As a person would write it: from where they are, if it lies below."""
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+
+
+def kraft_command() -> str:
+    """Return the word that calls this program in any directory: a name on the PATH, else a quoted path."""
+    called = Path(sys.argv[0])
+    if not called.is_file() or not os.access(called, os.X_OK):
+        return "kraft"
+    found = shutil.which(called.name)
+    return called.name if found is not None and called.samefile(found) else shlex.quote(str(called.absolute()))
+
+
+@contextlib.contextmanager
+def held_directory(path: Path, owner: Owner) -> Iterator[Path]:
+    """A directory that `owner` made, now or before, locked for as long as the block lasts.
+
+    Raises:
+        CliError: something is there that the command did not make, or the command is running there.
+    """
+    path = path.absolute()
+    marker = path / owner.marker
+    with writing_to(path):
+        _require_own(path, owner)
+        path.mkdir(parents=True, exist_ok=True)
+        opened = marker.open("a", encoding="utf-8")
+    with opened as held:
+        try:
+            fcntl.lockf(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise CliError(
+                f"another {owner.command} is running in {path}: wait for it, or use {owner.option}"
+            ) from error
+        held.truncate(0)
+        held.write(owner.text)
+        held.flush()
+        yield path
 
 
 @contextlib.contextmanager
@@ -31,32 +87,26 @@ def own_directory(path: Path) -> Iterator[Path]:
     Raises:
         CliError: something is there that no demo made, or another demo is running there.
     """
-    path = path.absolute()
-    marker = path / MARKER
-    with writing_to(path):
-        _require_own(path, marker)
-        path.mkdir(parents=True, exist_ok=True)
-        opened = marker.open("a", encoding="utf-8")
-    with opened as held:
-        try:
-            fcntl.lockf(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise CliError(f"another kraft demo is running in {path}: wait for it, or use --directory") from error
-        for child in path.iterdir():
-            if child == marker:
-                continue
-            if child.is_dir() and not child.is_symlink():
-                shutil.rmtree(child)
-            else:
-                child.unlink()
-        held.truncate(0)
-        held.write(_TEXT)
-        held.flush()
-        yield path
+    with held_directory(path, DEMO) as place:
+        clear(place, DEMO)
+        yield place
 
 
-def _require_own(path: Path, marker: Path) -> None:
+def clear(place: Path, owner: Owner) -> None:
+    """Remove everything in the directory but the marker."""
+    for child in place.iterdir():
+        if child.name == owner.marker:
+            continue
+        if child.is_dir() and not child.is_symlink():
+            shutil.rmtree(child)
+        else:
+            child.unlink()
+
+
+def _require_own(path: Path, owner: Owner) -> None:
     if path.exists() and not path.is_dir():
-        raise wrong_use(f"{path} is a file: name a directory with --directory")
-    if path.is_dir() and not marker.is_file() and any(path.iterdir()):
-        raise wrong_use(f"{path} was not made by kraft demo, and it is not empty: name another one with --directory")
+        raise wrong_use(f"{path} is a file: name a directory with {owner.option}")
+    if path.is_dir() and not (path / owner.marker).is_file() and any(path.iterdir()):
+        raise wrong_use(
+            f"{path} was not made by {owner.command}, and it is not empty: name another one with {owner.option}"
+        )

@@ -63,6 +63,7 @@ _COMMANDS = (
     "recover undo",
     "analyze",
     "demo",
+    "dev",
 )
 _HEAVY = ("grpc", "google.protobuf", "pyspark", "pyarrow", "asyncio", "uvloop", "structlog", "prometheus_client")
 _SLOW = ("typer", "rich", "click", "crc32c", "typing_extensions", "importlib.metadata", "threading", *_HEAVY)

@@ -1,0 +1,1 @@
+"""`kraft dev`: a cluster for developers, in the foreground."""
