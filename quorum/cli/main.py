@@ -39,6 +39,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "snapshot": ("quorum.cli.snapshot", "Back all metadata up in one file, check it, restore it."),
     "recover": ("quorum.cli.recover.recover", "Bring a dead quorum back from the directories that are left."),
     "analyze": ("quorum.cli.analyze", "Check exported logs for consistency with Spark."),
+    "docs": ("quorum.cli.docs", "List the pages of the documentation, or print one."),
 }
 DEBUG_VARIABLE: Final = "KRAFT_DEBUG"
 _NODES: Final = (("controller", "start"), ("agent", "start"))

@@ -25,6 +25,7 @@ _COMMANDS: Final = {
     "recover": "cluster-id drop-snapshot epoch from-broker inspect rebuild-indexes standalone static-voters truncate "
     "undo verify voters",
     "analyze": "",
+    "docs": "",
 }
 
 

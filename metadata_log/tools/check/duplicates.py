@@ -37,7 +37,7 @@ _OWN_ID: Final = (
 _COPY_OF_NODE: Final = (
     "never start both: they would vote, and register, as one node. Keep the one that the node ran on last, by its "
     "configured log.dirs; move the other away, whole, as evidence, or give it a cluster of its own "
-    "(docs/runbooks/cloned-volume.md)"
+    "(`kraft docs runbooks/cloned-volume`)"
 )
 
 

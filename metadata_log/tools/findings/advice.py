@@ -62,18 +62,18 @@ WRONG_FIRST: Final = (
 )
 EPOCHS_ENDED: Final = (
     "stop every controller, close their ports to strangers, and reset the epoch of all voters with `kraft recover "
-    "epoch` (docs/runbooks/epochs-ended.md). A broker or an agent with that epoch ignores every leader: reset its "
+    "epoch` (`kraft docs runbooks/epochs-ended`). A broker or an agent with that epoch ignores every leader: reset its "
     "file, too"
 )
 """For a voter's quorum-state in one of the last epochs that there are."""
 OBSERVER_ENDED: Final = (
-    "stop this node alone, no controller, and reset its file: `kraft recover epoch` (docs/runbooks/epochs-ended.md) "
-    "with its directory as --dir"
+    "stop this node alone, no controller, and reset its file: `kraft recover epoch` (`kraft docs "
+    "runbooks/epochs-ended`) with its directory as --dir"
 )
 """For an observer's quorum-state in one of the last epochs that there are."""
 EPOCHS_IN_LOG: Final = (
     "keep the controllers running, for each change of the leader uses one up. No command lowers the epochs of a log: "
-    "docs/runbooks/epochs-ended.md says what is left"
+    "`kraft docs runbooks/epochs-ended` says what is left"
 )
 """For a log that has records of one of the last epochs itself."""
 KEEP_PROOF: Final = (

@@ -154,7 +154,7 @@ def warn_of_plaintext(config: NodeConfig) -> None:
                 "plaintext listener",
                 node_id=config.node_id,
                 listener=str(endpoint),
-                what=f"every host that reaches {endpoint} can {can}: docs/security.md",
+                what=f"every host that reaches {endpoint} can {can}: kraft docs security",
             )
 
 
@@ -264,7 +264,7 @@ class LogWatcher:
             leaders_metadata_topic_id=_id_or_none(hold.other_id),
             peer=event.peer,
             look_at=f"{event.directory} here, and {METADATA_DIRECTORY} in metadata.log.dir of every controller",
-            then="nothing is cut, staged or deleted here; which log to keep: docs/runbooks/another-quorum.md",
+            then="nothing is cut, staged or deleted here; which log to keep: kraft docs runbooks/another-quorum",
         )
 
     def _on_role(self, event: RoleChanged) -> None:

@@ -23,7 +23,7 @@ COPIES_ARE_NOT_RESET: Final = (
 """For a reset in a copy alone: the directory that the node starts from keeps its epoch."""
 NO_WAY_BACK: Final = (
     " Only a backup of before has lower epochs (kraft snapshot restore), and what came after it is lost: "
-    "docs/runbooks/epochs-ended.md"
+    "`kraft docs runbooks/epochs-ended`"
 )
 """For logs that have records of one of the last epochs themselves."""
 
@@ -144,7 +144,7 @@ def _restore() -> Step:
     return Step(
         text="Only a backup of before has lower epochs, and what came after it is lost: move every controller's log "
         "directory away, and restore that backup in its place. A backup made now has the same epochs. Move the "
-        "metadata log of each broker and agent away, too (docs/runbooks/epochs-ended.md)",
+        "metadata log of each broker and agent away, too (`kraft docs runbooks/epochs-ended`)",
         commands=("kraft snapshot restore BACKUP DATA_DIR --node-id ID",),
     )
 

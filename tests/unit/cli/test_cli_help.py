@@ -62,6 +62,7 @@ _COMMANDS = (
     "recover verify",
     "recover undo",
     "analyze",
+    "docs",
     "demo",
     "dev",
 )

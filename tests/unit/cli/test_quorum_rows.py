@@ -69,7 +69,7 @@ def test_epochs_at_their_end_are_said(epoch: int, words: str | None) -> None:
     for said in (lines_of(found, Parts(status=True, replication=False))[0], problem_of(found)):
         assert ("election" in said) is (words is not None)
         assert words is None or words in said
-        assert ("`kraft recover epoch` (docs/runbooks/epochs-ended.md)" in said) is (words is not None)
+        assert ("`kraft recover epoch` (`kraft docs runbooks/epochs-ended`)" in said) is (words is not None)
     assert "no leader is known" in problem_of(found)
 
 

@@ -233,7 +233,7 @@ def test_each_plaintext_listener_that_other_hosts_reach_is_warned_of(
     for line in lines:
         assert line["level"] == "warning"
         assert f"every host that reaches {line['listener']} can {can}" in line["what"]
-        assert line["what"].endswith(": docs/security.md")
+        assert line["what"].endswith(": kraft docs security")
 
 
 class _Failing(io.StringIO):

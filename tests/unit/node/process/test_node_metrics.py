@@ -36,7 +36,7 @@ def test_readiness_says_that_epochs_are_at_their_end(epoch: Epoch, ended: bool) 
 
     assert not found.is_ok
     assert ("No election is possible any more" in found.what) is ended
-    assert ("`kraft recover epoch` (docs/runbooks/epochs-ended.md)" in found.what) is ended
+    assert ("`kraft recover epoch` (`kraft docs runbooks/epochs-ended`)" in found.what) is ended
 
 
 @pytest.mark.parametrize("leader_id", [None, 2])

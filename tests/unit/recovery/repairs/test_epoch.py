@@ -148,7 +148,7 @@ def test_check_says_it_of_voters_and_of_observers(nodes: Path) -> None:
     for one in found:
         assert "moves to its epoch" not in one.advice
         assert "move to its epoch" not in one.advice
-        assert "`kraft recover epoch` (docs/runbooks/epochs-ended.md)" in one.advice
+        assert "`kraft recover epoch` (`kraft docs runbooks/epochs-ended`)" in one.advice
 
 
 def test_observers_are_listed_with_the_command_for_their_file_alone(
