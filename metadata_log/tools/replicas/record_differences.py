@@ -6,7 +6,10 @@ Decides: which fields are named, and how many. Must not know: which side is righ
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Final, NamedTuple, TypeAlias
+
+import msgspec
 
 from metadata_log.errors import CorruptBatchError, RecordError
 from metadata_log.files.port import Files
@@ -19,7 +22,10 @@ from metadata_log.tools.times import time_text
 
 OFFSETS_SHOWN: Final = 3
 _VALUE_SHOWN: Final = 60
+_VALUE_KEPT: Final = 1000
+"""Characters of a value for a page; a text shows `_VALUE_SHOWN`."""
 _RECORD_SHOWN: Final = 120
+_WHOLE_SHOWN: Final = 1000
 _OF_BATCH: Final = "batch "
 _EPOCH: Final = f"{_OF_BATCH}epoch"
 _Records: TypeAlias = dict[int, dict[str, JsonValue]]
@@ -33,39 +39,84 @@ class _Read(NamedTuple):
     end: int
 
 
-def differences(files: Files, sides: Sequence[tuple[str, str, int]]) -> tuple[str, ...]:
-    """Return what differs between two or more sides from a batch on: (names of the replicas, file, position) of each.
+class FieldDifference(msgspec.Struct, frozen=True, kw_only=True):
+    """A field that differs, with its value on each side; `record` for records that are of different types."""
 
-    The first offsets alone, of those that each side has in this file: a side may have them in several batches. If the
-    records of a side cannot be read, that is all.
+    name: str
+    values: tuple[str, ...]
+
+
+class RecordDifference(msgspec.Struct, frozen=True, kw_only=True):
+    """The fields that differ at one offset. `type` is empty if the sides hold records of different types."""
+
+    offset: int
+    type: str
+    fields: tuple[FieldDifference, ...]
+
+
+class Compared(msgspec.Struct, frozen=True, kw_only=True):
+    """The first records that differ. `unread`: the numbers of the sides whose records cannot be read."""
+
+    records: tuple[RecordDifference, ...] = ()
+    unread: tuple[int, ...] = ()
+
+
+def compare_records(files: Files, places: Sequence[tuple[str, int]]) -> Compared:
+    """Return what differs between two or more sides from a batch on: the file and position of each.
+
+    The first offsets alone, of those that each side has in this file: a side may have them in several batches.
 
     Raises:
         OSError: a segment cannot be read.
     """
-    read = [(names, _records(files, file, position)) for names, file, position in sides]
-    if any(found is None for _, found in read):
-        unread = ", ".join(names for names, found in read if found is None)
-        return (f"the records on {unread} cannot be read",)
-    named = [(names, found.records) for names, found in read if found is not None]
-    end = min(found.end for _, found in read if found is not None)
-    offsets = sorted({offset for _, records in named for offset in records if offset < end})
-    found = (text for offset in offsets if (text := _at(offset, named)))
-    return tuple(text for text, _ in zip(found, range(OFFSETS_SHOWN), strict=False))
+    read = [_records(files, file, position) for file, position in places]
+    unread = tuple(number for number, found in enumerate(read) if found is None)
+    if unread:
+        return Compared(unread=unread)
+    sides = [found for found in read if found is not None]
+    end = min(found.end for found in sides)
+    offsets = sorted({offset for found in sides for offset in found.records if offset < end})
+    found = (record for offset in offsets if (record := _at(offset, [side.records for side in sides])) is not None)
+    return Compared(records=tuple(islice(found, OFFSETS_SHOWN)))
 
 
-def _at(offset: int, named: Sequence[tuple[str, _Records]]) -> str:
-    """Return the text of what differs at an offset; empty where nothing does."""
-    types = {str(records[offset][""]) for _, records in named if offset in records}
+def differences(files: Files, sides: Sequence[tuple[str, str, int]]) -> tuple[str, ...]:
+    """Return `compare_records` as texts: (names of the replicas, file, position) of each side.
+
+    If the records of a side cannot be read, that is all.
+
+    Raises:
+        OSError: a segment cannot be read.
+    """
+    compared = compare_records(files, [(file, position) for _, file, position in sides])
+    if compared.unread:
+        return (f"the records on {', '.join(sides[number][0] for number in compared.unread)} cannot be read",)
+    return tuple(_text(record, [names for names, _, _ in sides]) for record in compared.records)
+
+
+def _text(record: RecordDifference, names: Sequence[str]) -> str:
+    def sides(field: FieldDifference, limit: int) -> str:
+        return ", ".join(f"{_cut(value, limit)} on {name}" for value, name in zip(field.values, names, strict=True))
+
+    if not record.type:
+        return f"offset {record.offset}: {sides(record.fields[0], _WHOLE_SHOWN)}"
+    fields = (f"{field.name} {sides(field, _VALUE_SHOWN)}" for field in record.fields)
+    return f"offset {record.offset}, {record.type}: {'; '.join(fields)}"
+
+
+def _at(offset: int, sides: Sequence[_Records]) -> RecordDifference | None:
+    """Return what differs at an offset, or None if nothing does."""
+    types = {str(records[offset][""]) for records in sides if offset in records}
     if len(types) > 1:
-        return f"offset {offset}: {', '.join(f'{_whole(records.get(offset))} on {names}' for names, records in named)}"
-    fields = dict.fromkeys(name for _, records in named for name in records.get(offset, {}))
-    parts = []
-    for field in fields:
-        values = [(names, records.get(offset, {}).get(field)) for names, records in named]
-        if any(value != values[0][1] for _, value in values):
-            sides = ", ".join(f"{_shown(field, value)} on {names}" for names, value in values)
-            parts.append(f"{field or 'record'} {sides}")
-    return f"offset {offset}, {''.join(types)}: {'; '.join(parts)}" if parts else ""
+        whole = FieldDifference(name="record", values=tuple(_whole(records.get(offset)) for records in sides))
+        return RecordDifference(offset=offset, type="", fields=(whole,))
+    fields = []
+    for field in dict.fromkeys(name for records in sides for name in records.get(offset, {})):
+        values = [records.get(offset, {}).get(field) for records in sides]
+        if any(value != values[0] for value in values):
+            shown = tuple(_cut(_shown(field, value), _VALUE_KEPT) for value in values)
+            fields.append(FieldDifference(name=field or "record", values=shown))
+    return RecordDifference(offset=offset, type="".join(types), fields=tuple(fields)) if fields else None
 
 
 def _whole(fields: dict[str, JsonValue] | None) -> str:
@@ -73,14 +124,15 @@ def _whole(fields: dict[str, JsonValue] | None) -> str:
     if fields is None:
         return "nothing"
     data = {name: value for name, value in fields.items() if name and not name.startswith(_OF_BATCH)}
-    text = json_text(data)
-    shown = text if len(text) <= _RECORD_SHOWN else text[: _RECORD_SHOWN - 1] + "…"
-    return f"{fields['']} {shown} of epoch {fields[_EPOCH]}"
+    return f"{fields['']} {_cut(json_text(data), _RECORD_SHOWN)} of epoch {fields[_EPOCH]}"
 
 
 def _shown(field: str, value: JsonValue) -> str:
-    text = "nothing" if value is None else json_text(value) if field else str(value)
-    return text if len(text) <= _VALUE_SHOWN else text[: _VALUE_SHOWN - 1] + "…"
+    return "nothing" if value is None else json_text(value) if field else str(value)
+
+
+def _cut(text: str, limit: int) -> str:
+    return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def _records(files: Files, file: str, position: int) -> _Read | None:
