@@ -1,6 +1,6 @@
 """What happened to a cluster over time, by its log: elections, leaders, brokers fenced and back, gaps, new levels.
 
-Decides: which records are an event, and what is a gap. Must not know: files and pictures (`timeline_picture` draws).
+Decides: which records are an event, and what is a gap. Must not know: files and pictures (`pictures.timeline` draws).
 """
 
 from __future__ import annotations

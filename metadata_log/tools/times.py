@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Final
 
-_PAST_THE_CALENDAR_MS: Final = 253_402_300_800_000
+PAST_THE_CALENDAR_MS: Final = 253_402_300_800_000
 """The first millisecond of the year 10,000."""
 
 
@@ -40,7 +40,7 @@ def time_text(time_ms: int) -> str:
     """
     if time_ms < 0:
         return "no time"
-    if time_ms >= _PAST_THE_CALENDAR_MS:
+    if time_ms >= PAST_THE_CALENDAR_MS:
         return f"{time_ms} ms since 1970"
     at = datetime.fromtimestamp(time_ms // 1000, UTC)
     return f"{at:%Y-%m-%dT%H:%M:%S}.{time_ms % 1000:03d}Z"

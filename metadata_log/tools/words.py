@@ -2,16 +2,38 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from typing import Final
 
 _PARTS: Final = re.compile(r"[_.]")
+_METADATA_DIRECTORY: Final = "/__cluster_metadata-0"
 
 
 def join_names(names: Sequence[str]) -> str:
     """`a`, `a and b`, `a, b and c`."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def count_of(count: int, word: str) -> str:
+    """Return `1 log`, `2 logs`, `3,000 logs`."""
+    return f"{count:,} {word}{'s' if count != 1 else ''}"
+
+
+def short_paths(paths: Sequence[str]) -> list[str]:
+    """Return paths without the directories that they all are in, and without the metadata log's own at their ends.
+
+    What is shown to others is to say which copy is which, and nothing of the machine that it lay on.
+    """
+    ends = [
+        path.rstrip("/").removesuffix(_METADATA_DIRECTORY).rstrip("/") or path for path in map(os.path.abspath, paths)
+    ]
+    if len(set(ends)) == 1:
+        named = "/".join(part for part in ends[0].split("/")[-2:] if part)
+        return [named or "/"] * len(ends)
+    common = os.path.commonpath([os.path.dirname(end) for end in ends])
+    return [os.path.relpath(end, common) for end in ends]
 
 
 def heading_of(key: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import msgspec
 import typer
 
+from quorum import __version__
 from quorum.cli.errors import FAILED, say, wrong_use
 from quorum.cli.extras import ANALYSIS, needs
 from quorum.cli.findings_output import check_one_cluster, sources_of
@@ -65,7 +67,7 @@ def run(
     if found.not_shown is not None:
         say(f"kraft: {found.not_shown}")
     if picture is not None:
-        _draw(picture, found, f"Metadata log of {', '.join(map(str, paths))}")
+        _draw(picture, found, paths)
     if output is RowFormat.JSON:
         show_json(_as_data(found))
     elif output is RowFormat.JSONL:
@@ -182,12 +184,18 @@ def _check_picture(picture: Path) -> None:
             from metadata_log.analysis.report import png  # noqa: F401, PLC0415
 
 
-def _draw(picture: Path, timeline: Timeline, title: str) -> None:
+def _draw(picture: Path, timeline: Timeline, paths: list[Path]) -> None:
     from metadata_log.tools.new_files import new_file  # noqa: PLC0415  (not for help)
-    from metadata_log.tools.timeline_picture import timeline_html, timeline_svg  # noqa: PLC0415
+    from metadata_log.tools.pictures.timeline import timeline_html, timeline_svg  # noqa: PLC0415
+    from metadata_log.tools.words import short_paths  # noqa: PLC0415
 
-    drawn = timeline_html if picture.suffix == ".html" else timeline_svg
-    content = drawn(timeline, title).encode(errors="replace")  # a path that is no UTF-8
+    subject = ", ".join(short_paths([str(path) for path in paths]))
+    if picture.suffix == ".html":
+        made_ms = time.time_ns() // 1_000_000
+        drawn = timeline_html(timeline, subject, made_ms=made_ms, made_by=f"kraft {__version__}")
+    else:
+        drawn = timeline_svg(timeline, subject, is_light=picture.suffix == ".png")
+    content = drawn.encode(errors="replace")  # a path that is no UTF-8
     if picture.suffix == ".png":
         from metadata_log.analysis.report.png import png_of  # noqa: PLC0415
 

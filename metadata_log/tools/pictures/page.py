@@ -1,0 +1,70 @@
+"""The frame of every page: one HTML file that loads nothing, with its style, and tables that a narrow window can show.
+
+Must not know: what a page is about. Its callers escape what they give as HTML.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+
+import msgspec
+
+from metadata_log.tools.pictures.axis import minute_text
+from metadata_log.tools.pictures.palette import page_style
+
+
+class Column(msgspec.Struct, frozen=True, kw_only=True):
+    """A column's heading. Numbers are set to the right, texts are broken into lines."""
+
+    name: str
+    is_number: bool = False
+    is_text: bool = False
+
+
+def html_page(title: str, body: str) -> str:
+    """Return the whole file. `body` is HTML, `title` is text."""
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<meta name="color-scheme" content="light dark">'
+        f"<title>{escape(title)}</title><style>\n{page_style()}\n</style></head>\n"
+        f"<body><main>{body}</main></body></html>\n"
+    )
+
+
+def made_line(what: str, made_ms: int, made_by: str) -> str:
+    """Return the line that says what this is, when it was made, and by which program and version."""
+    when = f"made {minute_text(made_ms)}" if made_ms > 0 else ""
+    by = f"by {made_by}" if made_by else ""
+    return f'<p class="made">{escape(" ".join(part for part in (f"{what},", when, by) if part).rstrip(","))}</p>'
+
+
+def table(columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table; its cells are HTML. A narrow window shows each row as a card with the headings in it."""
+    heads = "".join(f'<th scope="col"{_class(column)}>{escape(column.name)}</th>' for column in columns)
+    body = "".join(
+        "<tr>"
+        + "".join(
+            f'<td{_class(column)} data-name="{escape(column.name)}">{cell}</td>'
+            for column, cell in zip(columns, row, strict=True)
+        )
+        + "</tr>"
+        for row in rows
+    )
+    return f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def lane(name: str, svg: str, *, below: str = "") -> str:
+    """Return a plot with its name (text), and a smaller text below the name."""
+    small = f"<small>{escape(below)}</small>" if below else ""
+    return f'<div class="lane"><div class="name">{escape(name)}{small}</div>{svg}</div>'
+
+
+def plot(height: float, title: str, parts: Iterable[str]) -> str:
+    """Return a plot as wide as its lane, named for readers that do not see it."""
+    return f'<svg height="{height:.0f}" role="img" aria-label="{escape(title)}">{"".join(parts)}</svg>'
+
+
+def _class(column: Column) -> str:
+    return ' class="number"' if column.is_number else ' class="text"' if column.is_text else ""
