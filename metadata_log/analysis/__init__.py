@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import msgspec
+
 from metadata_log.analysis.errors import AnalysisError, JavaNotFoundError
 from metadata_log.analysis.findings import CHECKS, KINDS, Finding, Severity
-from metadata_log.analysis.report.verdict import Verdict, finding_rows, replica_rows
+from metadata_log.analysis.report.verdict import Verdict, finding_rows, replica_rows, with_marks
 
 __all__ = [
     "CHECKS",
@@ -27,7 +29,12 @@ __all__ = [
 
 
 def run_analysis(
-    paths: Sequence[Path], *, report: Path | None = None, tell: Callable[[str], None] = lambda step: None
+    paths: Sequence[Path],
+    *,
+    report: Path | None = None,
+    marks: Sequence[tuple[int, str]] = (),
+    made_by: str = "",
+    tell: Callable[[str], None] = lambda step: None,
 ) -> Verdict:
     """Check the logs at these paths against themselves and each other.
 
@@ -35,6 +42,8 @@ def run_analysis(
         paths: exports (`metadata_log.tools.backup.export`), nodes' log directories, ours or Kafka's, or directories of
             such. They are of one cluster. Live directories are read as they are, without their lock.
         report: where to write the HTML page, or None.
+        marks: the operator's own events, each a time in ms and a text; the verdict has them among its events.
+        made_by: the program and its version, for the page.
         tell: is called with what is being done, in a few words.
 
     Raises:
@@ -45,7 +54,7 @@ def run_analysis(
     from metadata_log.analysis.job import analyse  # noqa: PLC0415  (pyspark takes half a second to import)
     from metadata_log.analysis.report.page import write_report  # noqa: PLC0415
 
-    verdict = analyse(paths, tell=tell)
+    verdict = with_marks(msgspec.structs.replace(analyse(paths, tell=tell), made_by=made_by), marks)
     if report is not None:
         tell(f"writing {report}")
         write_report(verdict, report)

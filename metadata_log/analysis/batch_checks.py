@@ -8,8 +8,12 @@ a metadata log costs about 70 bytes, retention keeps the log near 100 MB), recor
 
 from __future__ import annotations
 
+from typing import Final
+
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
+
+NO_TIME: Final = -1
 
 
 def epoch_spans(batches: DataFrame) -> DataFrame:
@@ -23,8 +27,8 @@ def epoch_spans(batches: DataFrame) -> DataFrame:
             F.count("*").alias("batches"),
             F.sum("records").alias("records"),
             F.sum("size").alias("bytes"),
-            F.min("timestamp_ms").alias("first_ms"),
-            F.max("timestamp_ms").alias("last_ms"),
+            F.coalesce(F.min(F.when(_has_time(), F.col("timestamp_ms"))), F.lit(NO_TIME)).alias("first_ms"),
+            F.coalesce(F.max(F.when(_has_time(), F.col("timestamp_ms"))), F.lit(NO_TIME)).alias("last_ms"),
             F.collect_set(F.when(F.col("leader_id").isNotNull(), F.struct("base_offset", "leader_id", "file"))).alias(
                 "leaders"
             ),
@@ -59,6 +63,11 @@ def broken_rules(batches: DataFrame) -> DataFrame:
     return placed.withColumn("kinds", kinds).where(F.size("kinds") > 0)
 
 
+def _has_time() -> Column:
+    """Return True for batches that carry a time: Kafka writes -1 for none, and 0 is 1970."""
+    return F.col("timestamp_ms") > 0
+
+
 def _chain() -> Column:
     return F.when(F.col("is_checkpoint"), F.col("file_base")).otherwise(F.lit(-1))
 
@@ -88,27 +97,38 @@ def conflicts(batches: DataFrame) -> DataFrame:
     """Where replicas hold different batches at one base offset: a row for each way in which they divide.
 
     `variants` holds, for each batch, its epoch and the replicas that have it, as bits; `offset` is the first base
-    offset at which they divide like that, `count` at how many of them. Followers append a leader's batches unchanged,
-    so that comparing batches compares records.
+    offset at which they divide like that, `count` at how many of them. `places` says where the first of each variant's
+    replicas has the batch at `offset`, and its time. Followers append a leader's batches unchanged, so that comparing
+    batches compares records.
     """
+    place = F.struct("replica", "file", "position", "timestamp_ms")
+
+    def variant(side: Column) -> Column:
+        return F.struct(side["epoch"].alias("epoch"), side["holders"].alias("holders"))
+
     held = (
         batches.where(F.col("fault").isNull() & ~F.col("is_checkpoint"))
         .groupBy("base_offset", "epoch", "digest")
-        .agg(F.expr("bit_or(shiftleft(1L, replica))").alias("holders"))
+        .agg(F.expr("bit_or(shiftleft(1L, replica))").alias("holders"), F.min(place).alias("place"))
     )
     divided = (
         held.groupBy("base_offset")
-        .agg(F.sort_array(F.collect_list(F.struct("epoch", "holders"))).alias("variants"))
-        .where(F.size("variants") > 1)
+        .agg(F.sort_array(F.collect_list(F.struct("epoch", "holders", "place"))).alias("held"))
+        .where(F.size("held") > 1)
+        .select("base_offset", F.transform("held", variant).alias("variants"), F.col("held.place").alias("places"))
     )
-    return divided.groupBy("variants").agg(F.min("base_offset").alias("offset"), F.count("*").alias("count"))
+    return divided.groupBy("variants").agg(
+        F.min("base_offset").alias("offset"),
+        F.count("*").alias("count"),
+        F.min_by("places", "base_offset").alias("places"),
+    )
 
 
 def progress(batches: DataFrame, *, first_ms: int, bucket_ms: int) -> DataFrame:
-    """How far each replica's log had come, and in which epoch, by the time in its batches; no epoch is left out."""
+    """How far each replica's log had come, and in which epoch, by the time in its batches, where they have one."""
     bucket = ((F.col("timestamp_ms") - F.lit(first_ms)) / F.lit(bucket_ms)).cast("bigint")
     return (
-        batches.where(F.col("fault").isNull() & ~F.col("is_checkpoint"))
+        batches.where(F.col("fault").isNull() & ~F.col("is_checkpoint") & _has_time())
         .groupBy("replica", bucket.alias("bucket"), "epoch")
         .agg(F.max("timestamp_ms").alias("at_ms"), (F.max("last_offset") + 1).alias("end_offset"))
     )

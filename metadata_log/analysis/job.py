@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,10 +21,19 @@ from metadata_log.analysis import batch_checks, record_checks, session
 from metadata_log.analysis.errors import AnalysisError
 from metadata_log.analysis.findings import Finding, sort_findings
 from metadata_log.analysis.inputs import ReplicaInput, directory_text, find_replicas
-from metadata_log.analysis.judge import MAX_REPLICAS, Conflict, Judge, Variant, holders_of
+from metadata_log.analysis.judge import MAX_REPLICAS, Conflict, Judge, Place, Variant, holders_of
 from metadata_log.analysis.newer import known_ranges, newer_findings
 from metadata_log.analysis.replicas import ReplicaFacts, gather, is_voter, ranges_to_judge, voters_in_force
-from metadata_log.analysis.report.verdict import LeaderEpoch, Progress, ReplicaSummary, Verdict, count_of
+from metadata_log.analysis.report.verdict import (
+    Difference,
+    Event,
+    EventKind,
+    LeaderEpoch,
+    Progress,
+    ReplicaSummary,
+    Side,
+    Verdict,
+)
 from metadata_log.analysis.rows import BATCHES, RECORDS
 from metadata_log.analysis.source import FORMAT, MetadataLogSource
 from metadata_log.analysis.wording import (
@@ -36,18 +45,23 @@ from metadata_log.analysis.wording import (
     topic_findings,
     unreadable_finding,
 )
+from metadata_log.files.os_files import OsFiles
 from metadata_log.tools.replicas.committed_bounds import committed_bounds
+from metadata_log.tools.replicas.record_differences import Compared, compare_records
+from metadata_log.tools.words import count_of
 
 Told = Callable[[str], None]
 
 _LARGE_BYTES: Final = 256 << 20
 _POINTS: Final = 160
+_DIFFERENCES_READ: Final = 20
+"""Of so many differences the records are read."""
 _HASH_CHUNK: Final = 4 << 20
 
 
 def analyse(paths: Sequence[Path], *, tell: Told) -> Verdict:
     """Run the job; see `metadata_log.analysis.run_analysis`."""
-    began = time.monotonic()
+    began, made_ms = time.monotonic(), time.time_ns() // 1_000_000
     replicas = find_replicas(paths)
     if len(replicas) > MAX_REPLICAS:
         raise AnalysisError(f"there are {len(replicas)} logs; {MAX_REPLICAS} can be compared at once: name fewer")
@@ -59,7 +73,8 @@ def analyse(paths: Sequence[Path], *, tell: Told) -> Verdict:
     batches = _table(spark, BATCHES, replicas).persist()
     try:
         found = _Found(replicas, batches, tell)
-        return found.verdict(spark, began)
+        verdict = found.verdict(spark)
+        return msgspec.structs.replace(verdict, made_ms=made_ms, elapsed_s=round(time.monotonic() - began, 3))
     except (Py4JJavaError, PySparkException) as error:
         full = session.out_of_space(error)
         if full is None:
@@ -96,7 +111,7 @@ class _Found:
         self._conflicts = [_conflict(row) for row in batch_checks.conflicts(batches).collect()]
         self._progress = self._read_progress(batches)
 
-    def verdict(self, spark: SparkSession, began: float) -> Verdict:
+    def verdict(self, spark: SparkSession) -> Verdict:
         """Judge what was read, then the records."""
         judge = Judge(self._facts, self._voters, self._bounds)
         for conflict in sorted(self._conflicts, key=lambda conflict: conflict.offset):
@@ -105,9 +120,9 @@ class _Found:
         for facts in self._facts:
             self._findings.extend(replica_findings(facts))
         self._findings.extend(absent_voters(self._facts, self._voters))
-        types = self._judge_records(spark)
-        self._findings.extend(self._changed_files())
         leading = _most_advanced(self._facts)
+        types, events = self._judge_records(spark)
+        self._findings.extend(self._changed_files())
         counted = _most_advanced([facts for facts in self._facts if facts.index in {index for index, _ in types}])
         by_type = [(kind, count) for (index, kind), count in types.items() if counted and index == counted.index]
         return Verdict(
@@ -120,12 +135,17 @@ class _Found:
             epochs=() if leading is None else _epochs(leading),
             records_by_type=tuple(sorted(by_type, key=lambda pair: (-pair[1], pair[0]))),
             findings=sort_findings(list(_without_repeats(self._findings))),
-            elapsed_s=round(time.monotonic() - began, 3),
+            elapsed_s=0.0,
             java=f"Java {session.java().version} ({session.java().origin})",
+            differences=tuple(_differences(self._conflicts, judge, self._inputs)),
+            events=events,
         )
 
-    def _judge_records(self, spark: SparkSession) -> Mapping[tuple[int, str], int]:
-        """Read the records of the replicas that stand for the others; how many there are of each type."""
+    def _judge_records(self, spark: SparkSession) -> tuple[Mapping[tuple[int, str], int], tuple[Event, ...]]:
+        """Read the records of the replicas that stand for the others.
+
+        Return how many there are of each type, and the events of the most advanced of these replicas.
+        """
         divided = [pair for conflict in self._conflicts for pair in conflict.pairs()]
         ranges, stands_for = ranges_to_judge(self._facts, divided, self._broken_at)
         self._tell(f"reading the records of {count_of(len(ranges), 'log')}")
@@ -140,20 +160,38 @@ class _Found:
             known = known_ranges(ranges, counts)
             for row in record_checks.broken_topics(records, known).collect() if known else ():
                 self._findings.extend(topic_findings(row, self._inputs, stands_for[row["replica"]]))
+            events = self._topic_events(records, {judged.replica for judged in ranges})
         finally:
             records.unpersist()
         types: Counter[tuple[int, str]] = Counter()
         for row in counts:
             if not row["is_checkpoint"]:
                 types[row["replica"], row["type"] or "unreadable"] += row["count"]
-        return types
+        return types, events
+
+    def _topic_events(self, records: DataFrame, read: Set[int]) -> tuple[Event, ...]:
+        leading = _most_advanced([facts for facts in self._facts if facts.index in read])
+        times = self._times
+        if leading is None or times is None:
+            return ()
+        first, bucket = times
+        rows = record_checks.topic_events(records, replica=leading.index, first_ms=first, bucket_ms=bucket).collect()
+        return tuple(sorted(map(_topic_event, rows), key=lambda event: (event.at_ms, event.offset or 0)))
+
+    @property
+    def _times(self) -> tuple[int, int] | None:
+        """The first time in any log, and the width of the steps in which progress and events are shown."""
+        times = [(facts.first_ms, facts.last_ms) for replica in self._facts for facts in replica.epochs]
+        times = [(first, last) for first, last in times if first > 0]
+        if not times:
+            return None
+        first, last = min(first for first, _ in times), max(last for _, last in times)
+        return first, max(1, (last - first) // _POINTS)
 
     def _read_progress(self, batches: DataFrame) -> dict[int, tuple[Progress, ...]]:
-        times = [(facts.first_ms, facts.last_ms) for replica in self._facts for facts in replica.epochs]
-        if not times:
+        if self._times is None:
             return {}
-        first, last = min(first for first, _ in times), max(last for _, last in times)
-        bucket = max(1, (last - first) // _POINTS)
+        first, bucket = self._times
         points: dict[int, list[Progress]] = {}
         for row in batch_checks.progress(batches, first_ms=first, bucket_ms=bucket).collect():
             point = Progress(at_ms=row["at_ms"], end_offset=row["end_offset"], epoch=row["epoch"])
@@ -197,7 +235,56 @@ def _conflict(row: Any) -> Conflict:
     variants = tuple(
         Variant(epoch=variant["epoch"], holders=holders_of(variant["holders"])) for variant in row["variants"]
     )
-    return Conflict(offset=row["offset"], count=row["count"], variants=variants)
+    places = tuple(
+        Place(
+            replica=place["replica"],
+            file=place["file"],
+            position=place["position"],
+            at_ms=max(place["timestamp_ms"], -1),
+        )
+        for place in row["places"]
+    )
+    return Conflict(offset=row["offset"], count=row["count"], variants=variants, places=places)
+
+
+def _differences(
+    conflicts: Sequence[Conflict], judge: Judge, inputs: Mapping[int, ReplicaInput]
+) -> Iterator[Difference]:
+    """The conflicts in the words of a verdict, by offset; the first ones with the fields that differ."""
+    for number, conflict in enumerate(sorted(conflicts, key=lambda conflict: conflict.offset)):
+        majority = judge.majority_of([variant.holders for variant in conflict.variants])
+        places = [(str(Path(inputs[place.replica].path) / place.file), place.position) for place in conflict.places]
+        compared = compare_records(OsFiles(), places) if number < _DIFFERENCES_READ else Compared()
+        sides = tuple(
+            Side(
+                replicas=tuple(inputs[index].label for index in sorted(variant.holders)),
+                epoch=variant.epoch,
+                is_majority=variant.holders is majority,
+            )
+            for variant in conflict.variants
+        )
+        yield Difference(
+            offset=conflict.offset,
+            batches=conflict.count,
+            at_ms=conflict.places[0].at_ms,
+            sides=sides,
+            records=compared.records,
+            unread=tuple(label for index in compared.unread for label in sides[index].replicas),
+        )
+
+
+def _topic_event(row: Any) -> Event:
+    """Topics that were created, or deleted, close together."""
+    is_creation = row["type"] == record_checks.CREATES
+    first, last, count = row["first"], row["last"], row["count"]
+    if not is_creation:
+        text = "a topic is deleted" if count == 1 else f"{count} topics are deleted"
+    elif count == 1:
+        text = f"topic {first['name']} is created"
+    else:
+        text = f"{count} topics are created, from {first['name']} to {last['name']}"
+    kind = EventKind.CREATED if is_creation else EventKind.DELETED
+    return Event(at_ms=first["timestamp_ms"], kind=kind, text=text, count=count, offset=first["offset"])
 
 
 def _first_breaks(broken: Sequence[Any]) -> dict[int, int]:

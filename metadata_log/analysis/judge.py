@@ -28,12 +28,23 @@ Variant: TypeAlias = divergence.Held
 """One of several batches at one base offset, and the replicas that hold it."""
 
 
+class Place(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Where a replica has a batch, and the batch's time in ms; -1 if it carries none."""
+
+    replica: int
+    file: str
+    position: int
+    at_ms: int
+
+
 class Conflict(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A way in which replicas divide: first at `offset`, at `count` offsets in all."""
 
     offset: int
     count: int
     variants: tuple[Variant, ...]
+    places: tuple[Place, ...] = ()
+    """Of the batch at `offset`, for each variant."""
 
     def pairs(self) -> Iterator[tuple[int, int]]:
         """Every two replicas that differ."""
@@ -67,6 +78,11 @@ class Judge:
         for index, found in self._judge.judged(put):
             epoch = -1 if found.epoch is None else found.epoch
             yield self._finding(found.kind, found.severity.value, index, conflict.offset, epoch, found.meaning)
+
+    def majority_of(self, sides: Sequence[frozenset[int]]) -> frozenset[int] | None:
+        """The side that a majority of the voters holds, or else most replicas; None in a tie."""
+        wrong = list(self._judge.minority(sides))
+        return next((side for side in sides if not any(side is other for other in wrong)), None)
 
     def on_leaders(self, epoch: int, leaders: Mapping[tuple[int, int], frozenset[int]]) -> Iterator[Finding]:
         """An epoch's LeaderChanges, as (leader, offset) → replicas that hold it: more than one breaks the promise."""

@@ -20,9 +20,9 @@ from pyspark.sql import functions as F
 from metadata_log.ids import RESERVED_TOPIC_IDS, id_text
 
 _RESERVED: Final = tuple(sorted(map(id_text, RESERVED_TOPIC_IDS)))
-_CREATES: Final = "Topic"
-_REMOVES: Final = "RemoveTopic"
-_USES: Final = ("Partition", "PartitionChange", _REMOVES)
+CREATES: Final = "Topic"
+REMOVES: Final = "RemoveTopic"
+_USES: Final = ("Partition", "PartitionChange", REMOVES)
 
 
 def counts(records: DataFrame) -> DataFrame:
@@ -35,12 +35,28 @@ def counts(records: DataFrame) -> DataFrame:
     )
 
 
+def topic_events(records: DataFrame, *, replica: int, first_ms: int, bucket_ms: int) -> DataFrame:
+    """The topics that a replica's log creates and deletes, by time: how many, and the first and the last of them."""
+    bucket = ((F.col("timestamp_ms") - F.lit(first_ms)) / F.lit(bucket_ms)).cast("bigint")
+    topic = F.struct("offset", "timestamp_ms", "name")
+    return (
+        records.where(
+            (F.col("replica") == replica)
+            & ~F.col("is_checkpoint")
+            & F.col("type").isin(CREATES, REMOVES)
+            & (F.col("timestamp_ms") > 0)
+        )
+        .groupBy("type", bucket.alias("bucket"))
+        .agg(F.count("*").alias("count"), F.min(topic).alias("first"), F.max(topic).alias("last"))
+    )
+
+
 def broken_topics(records: DataFrame, ranges: Sequence[Range]) -> DataFrame:
     """For each replica, topic id and broken rule: the first record that breaks it, how many do, and who had the id."""
     judged = records.where(F.col("topic_id").isNotNull() & reduce(or_, map(_within, ranges)))
     life = Window.partitionBy("replica", "topic_id").orderBy(F.col("is_checkpoint").desc(), "offset")
     before = life.rowsBetween(Window.unboundedPreceding, -1)
-    creates, removes = F.col("type") == _CREATES, F.col("type") == _REMOVES
+    creates, removes = F.col("type") == CREATES, F.col("type") == REMOVES
     seen = judged.select(
         "*",
         F.last(F.when(creates | removes, creates), ignorenulls=True).over(before).alias("alive"),

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import msgspec
 import typer
 
+from quorum import __version__
 from quorum.cli.errors import say, wrong_use
 from quorum.cli.extras import ANALYSIS, needs
 from quorum.cli.output import Output, OutputFormat, plain_lines, show_json, terminal_console, with_times
@@ -22,9 +23,12 @@ from quorum.cli.tables import print_wrapped
 if TYPE_CHECKING:
     from metadata_log.analysis import Verdict
 
-EPILOG: Final = "Example:  kraft analyze exports/ --report verdict.html"
+EPILOG: Final = (
+    "Examples:  kraft analyze exports/ --report verdict.html    "
+    "kraft analyze exports/ --report verdict.html --mark '2026-01-31T12:00:00=rack B lost power'"
+)
 _REMIND_S: Final = 10.0
-_TIMES: Final = ("first_ms", "last_ms", "at_ms")
+_TIMES: Final = ("first_ms", "last_ms", "at_ms", "made_ms")
 """Keys of times in a verdict."""
 
 
@@ -39,13 +43,19 @@ def run(
     report: Annotated[
         Path | None, typer.Option("--report", help="Write a page with plots there: one HTML file.", dir_okay=False)
     ] = None,
+    mark: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--mark", metavar="TIME=TEXT", help="Put an event of yours on the page's axis; may be given several times."
+        ),
+    ] = None,
     output: Output = OutputFormat.TABLE,
 ) -> None:
     """Check metadata logs for consistency: checksums, gaps, epochs, leaders, and whether the replicas agree.
 
     Exit status 0: no errors, no warnings. 1: something was found. 2: nothing to check, or no Spark or Java.
     """
-    verdict, not_judged = _judge(paths, report)
+    verdict, not_judged = _judge(paths, report, [_mark(text) for text in mark or ()])
     if output is OutputFormat.JSON:
         fields = with_times(msgspec.to_builtins(verdict), *_TIMES)
         show_json({"verdict": verdict.sentence, "not_judged": not_judged, **fields})
@@ -57,7 +67,7 @@ def run(
         raise typer.Exit(verdict.exit_status)
 
 
-def _judge(paths: list[Path], report: Path | None) -> tuple[Verdict, Sequence[str]]:
+def _judge(paths: list[Path], report: Path | None, marks: list[tuple[int, str]]) -> tuple[Verdict, Sequence[str]]:
     """Return the verdict and the kinds of findings that Spark does not judge.
 
     Raises:
@@ -69,9 +79,30 @@ def _judge(paths: list[Path], report: Path | None) -> tuple[Verdict, Sequence[st
 
         try:
             with _ended_with_us(), _progress() as tell:
-                return run_analysis(paths, report=report, tell=tell), NOT_JUDGED
+                made_by = f"kraft {__version__}"
+                return run_analysis(paths, report=report, marks=marks, made_by=made_by, tell=tell), NOT_JUDGED
         except AnalysisError as error:
             raise wrong_use(str(error)) from error
+
+
+def _mark(text: str) -> tuple[int, str]:
+    """Return the time in ms and the text of a `--mark`.
+
+    Raises:
+        CliError: it is not of the form TIME=TEXT.
+    """
+    from metadata_log.tools.times import PAST_THE_CALENDAR_MS, parse_time_ms  # noqa: PLC0415  (not needed for help)
+
+    time_text, _, what = text.partition("=")
+    if not what.strip():
+        raise wrong_use(f"--mark {text}: no text; write a time, = and a text, as 2026-01-31T12:00:00=rack B lost power")
+    try:
+        at_ms = parse_time_ms(time_text.strip())
+    except ValueError as error:
+        raise wrong_use(f"--mark {text}: {time_text.strip() or 'nothing'} is no time: {error}") from None
+    if not 0 < at_ms < PAST_THE_CALENDAR_MS:
+        raise wrong_use(f"--mark {text}: {time_text.strip()} is no time between 1970 and 9999")
+    return at_ms, what.strip()
 
 
 def _show(verdict: Verdict) -> None:

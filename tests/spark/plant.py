@@ -7,11 +7,20 @@ import struct
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
+
 from metadata_log.directory import META_PROPERTIES_FILE, METADATA_DIRECTORY, MetaProperties, format_meta_properties
-from metadata_log.format.batch import build_batch, build_control_batch, iter_batches, parse_header
+from metadata_log.format.batch import batch_values, build_batch, build_control_batch, iter_batches, parse_header
 from metadata_log.ids import DirectoryId, NodeId
 from metadata_log.offsets import Epoch, Offset
-from metadata_log.records import LeaderChangeMessage, MetadataRecord, encode_control, encode_record
+from metadata_log.records import (
+    LeaderChangeMessage,
+    MetadataRecord,
+    TopicRecord,
+    decode_versioned,
+    encode_control,
+    encode_record,
+)
 from metadata_log.records.control import LeaderChangeVoter
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
@@ -103,6 +112,23 @@ def other_bytes(batch: bytes) -> bytes:
         epoch=header.partition_leader_epoch,
         timestamp_ms=header.max_timestamp + 1,
         values=[b"\x01\x14\x00\x00"] * header.count,
+    )
+
+
+def with_topic_named(batch: bytes, name: str) -> bytes:
+    """The batch with another name in each of its TopicRecords, and a right checksum."""
+    header = parse_header(batch)
+    values = []
+    for value in batch_values(batch, header, 0):
+        record, version = decode_versioned(value)
+        if isinstance(record, TopicRecord):
+            value = encode_record(msgspec.structs.replace(record, name=name), version)  # noqa: PLW2901
+        values.append(value)
+    return build_batch(
+        base_offset=header.base_offset,
+        epoch=header.partition_leader_epoch,
+        timestamp_ms=header.max_timestamp,
+        values=values,
     )
 
 

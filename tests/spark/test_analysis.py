@@ -14,7 +14,17 @@ from metadata_log.ids import METADATA_TOPIC_ID, METADATA_TOPIC_NAME, NodeId, Top
 from metadata_log.records import PartitionRecord, TopicRecord
 from metadata_log.tools.backup import export
 from metadata_log.tools.backup.export import export_replica
-from tests.spark.plant import FIXTURES, Replica, base_offset, flipped, leader_change, other_bytes, split, with_epoch
+from tests.spark.plant import (
+    FIXTURES,
+    Replica,
+    base_offset,
+    flipped,
+    leader_change,
+    other_bytes,
+    split,
+    with_epoch,
+    with_topic_named,
+)
 from tests.support.newer_logs import NEWER_LOGS, NEWER_NAMES, NewerLog, plant_newer
 
 pytestmark = pytest.mark.timeout(600)
@@ -149,6 +159,36 @@ def test_other_bytes_at_the_same_offset_and_epoch(replicas: dict[int, Replica]) 
     assert (mismatch.node_id, mismatch.offset, mismatch.epoch) == (2, at, 1)
     assert "node 1 and node 3" in mismatch.meaning
     assert {kind for kind, _, _ in places(verdict)} <= {"log_mismatch", "unknown_topic"}
+
+
+def test_the_verdict_has_the_fields_that_differ_the_topics_and_the_marks(
+    replicas: dict[int, Replica], tmp_path: Path
+) -> None:
+    replica, page = replicas[1], tmp_path / "verdict.html"
+    replica.write(
+        [with_topic_named(batch, "search-9x") if base_offset(batch) == 24 else batch for batch in replica.batches()]
+    )
+
+    verdict = run_analysis([replica.directory.parent], report=page, marks=[(1, "a mark")], made_by="kraft 9.8.7")
+
+    (difference,) = verdict.differences
+    assert (difference.offset, difference.batches) == (24, 1)
+    assert [(side.replicas, side.is_majority) for side in difference.sides] == [
+        (("node 1",), False),
+        (("node 2", "node 3"), True),
+    ]
+    (record,) = difference.records
+    assert (record.offset, record.type) == (24, "TopicRecord")
+    assert [(field.name, field.values) for field in record.fields] == [("name", ('"search-9x"', '"search-91"'))]
+    at_24 = [event for event in verdict.events if event.offset == 24]
+    assert [(event.kind, event.text, event.at_ms) for event in at_24] == [
+        ("created", "topic search-91 is created", difference.at_ms)
+    ]
+    assert [event.text for event in verdict.events if event.kind == "marked"] == ["a mark"]
+    assert verdict.made_ms > difference.at_ms
+    text = page.read_text()
+    assert "<h1>Node 1 differs from the other two at offset 24</h1>" in text
+    assert str(tmp_path) not in text
 
 
 def test_two_replicas_that_differ_cannot_tell_who_is_right(replicas: dict[int, Replica]) -> None:

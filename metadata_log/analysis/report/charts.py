@@ -1,244 +1,311 @@
-"""The page's plots, as SVG: a log's progress over time, each replica's log by offset, and bars.
+"""The page's plots, as SVG: progress and events over time, each log by offset, and bars.
 
-Decides: shapes and scales. Must not know: the page around them. Horizontal positions are percentages, and only the step
-lines are stretched, so that text keeps its size in a window of any width.
+Decides: shapes and scales. Must not know: the page around them. One line or lane is a group of equal replicas.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from typing import Final
 
 from metadata_log.analysis.findings import Finding
-from metadata_log.analysis.report.verdict import LeaderEpoch, Progress, ReplicaSummary, Verdict
-from metadata_log.tools.times import clock_text, time_text
+from metadata_log.analysis.report.groups import Group
+from metadata_log.analysis.report.verdict import Difference, Event, EventKind, LeaderEpoch, Verdict
+from metadata_log.tools.pictures.fitting import Label, place_beside, place_centred
+from metadata_log.tools.pictures.page import lane, plot
+from metadata_log.tools.pictures.span import (
+    AXIS_PX,
+    ROW_PX,
+    Bar,
+    Span,
+    draw_bar,
+    draw_flags,
+    draw_texts,
+    draw_time_axis,
+    draw_time_grid,
+    flag_rows,
+)
+from metadata_log.tools.times import time_text
+from metadata_log.tools.words import count_of
 
-SERIES: Final = 6
-"""Colours of replicas; further ones begin again, with dashes."""
+SERIES: Final = 5
+"""Colours of groups that differ from nothing; further ones begin again, with dashes."""
 _BOX: Final = 1000
-"""Width and height of the coordinates in which step lines are drawn."""
-_LEAST_LABEL: Final = 7.0
-"""Per cent of the width that a label needs."""
-_LEAST_WIDTH: Final = 0.6
-"""Per cent of the width that an epoch is drawn with at the least: one that lasted milliseconds must be seen."""
-_LANE_PX: Final = 30
-_STRIP_PX: Final = 42
-"""Above the lines, for the names of epochs."""
+"""Width and height of the coordinates in which step lines are drawn: only they are stretched."""
+_HEIGHT: Final = 190
+_TOP: Final = 12
+_BAND_PX: Final = 26
+_LANE_PX: Final = 34
+_MOST_FLAGS: Final = 6
+_RING_GAP_PX: Final = 13.0
 
 
-def progress_chart(
-    verdict: Verdict, value: Callable[[Progress], int], *, height: int, what: str, label_epochs: bool
-) -> str:
-    """Step lines of `value` by replica over time, upon bands that show the epochs of the most advanced log."""
-    points = [point for replica in verdict.replicas for point in replica.progress]
-    if not points:
-        return '<p class="lead">The logs hold no batch that could be drawn.</p>'
-    first, last = min(p.at_ms for p in points), max(p.at_ms for p in points)
-    values = [value(point) for point in points]
-    lowest = min(values) if max(values) / 2 < min(values) < max(values) else 0
-    top = _STRIP_PX if label_epochs else 8
-    highest = max(*values, lowest + 1)
-    x, y = _scale(first, max(last, first + 1)), _scale(lowest, highest)
-    ticks = [(tick, top + (height - top) * (1 - y(tick) / 100)) for tick in _ticks(lowest, highest, height // 45)]
-    lines = "".join(
-        _step(number, replica, lambda point: x(point.at_ms), lambda point: y(value(point)), verdict)
-        for number, replica in enumerate(verdict.replicas)
-    )
-    parts = [
-        *_bands(verdict.epochs, x, height, label=label_epochs),
-        *(f'<line class="grid" x1="0" x2="100%" y1="{at:.1f}" y2="{at:.1f}"/>' for _, at in ticks),
-        f'<svg x="0" y="{top}" width="100%" height="{height - top}" viewBox="0 0 {_BOX} {_BOX}" '
-        f'preserveAspectRatio="none">{lines}</svg>',
-        *(f'<text class="halo" x="4" y="{at + 14:.1f}">{tick:,}</text>' for tick, at in ticks if at + 14 < height),
-        *_time_axis(first, last, height),
-    ]
-    title = f"{what} by replica from {time_text(first)} to {time_text(last)}; the highest is {max(values):,}"
-    return _svg(height + 22, title, parts)
+def draw_times(verdict: Verdict, groups: Sequence[Group]) -> str:
+    """Return each group's log end offset over time, and below it, on the same axis, leaders, topics and marks."""
+    times = [point.at_ms for replica in verdict.replicas for point in replica.progress if point.at_ms > 0]
+    times += [epoch.first_ms for epoch in verdict.epochs if epoch.first_ms > 0]
+    if not any(replica.progress for replica in verdict.replicas) or not times:
+        return '<p class="lead">The logs hold no batch with a time that could be drawn.</p>'
+    span = Span(low=min(times), high=max(*times, min(times) + 1))
+    lanes = [_progress(verdict, groups, span), _leaders(verdict, span)]
+    lanes += [*_topics(verdict, span), *_marks(verdict, span)]
+    lanes += [lane("", plot(AXIS_PX, "times", [draw_time_axis(span, 0)])), *_marks_outside(verdict, span)]
+    return "".join(lanes)
 
 
-def legend(replicas: Sequence[ReplicaSummary]) -> str:
-    """Which line is whose."""
+def legend(groups: Sequence[Group]) -> str:
+    """Return the list of lines, each with its replicas, and where they begin to differ."""
     items = "".join(
         f'<li><svg aria-hidden="true" viewBox="0 0 26 14"><path class="step" d="M2 7H24" '
-        f'style="{_line_style(number, len(replicas))}"/></svg>{escape(replica.label)}</li>'
-        for number, replica in enumerate(replicas)
+        f'style="{_style(groups, number)}"/></svg>{escape(group.name + _apart(group))}</li>'
+        for number, group in enumerate(groups)
     )
     return f'<ul class="legend">{items}</ul>'
 
 
-def lanes(verdict: Verdict) -> str:
-    """Each replica's log by offset: its epochs, checkpoint, findings, and how far the cluster has committed."""
+def draw_offsets(verdict: Verdict, groups: Sequence[Group]) -> str:
+    """Return each group's log by offset: its epochs, checkpoints, findings, and how far the cluster has committed."""
     lowest = min(replica.start_offset for replica in verdict.replicas)
     highest = max(max(replica.end_offset, replica.snapshot_end) for replica in verdict.replicas)
-    x = _scale(lowest if lowest < highest * 0.9 else 0, max(highest, lowest + 1))
-    return "".join(_lane(verdict, replica, x) for replica in verdict.replicas) + _offset_axis(
-        verdict, x, lowest, highest
-    )
+    span = Span(low=lowest if lowest < highest * 0.9 else 0, high=max(highest, lowest + 1))
+    lanes = "".join(_offsets(verdict, group, span) for group in groups)
+    return lanes + lane("", plot(18, "offsets", [span.fitted(lambda width_px: _offset_axis(span, width_px))]))
 
 
-def bars(rows: Sequence[tuple[str, int]], *, bad: bool = False) -> str:
-    """Horizontal bars with their numbers behind them."""
+def bars(rows: Sequence[tuple[str, int]]) -> str:
+    """Return horizontal bars with their numbers behind them."""
     most = max((count for _, count in rows), default=1)
-    kind = "bar bad" if bad else "bar"
-    rows_drawn = "".join(
-        f'<div class="row"><div class="name">{escape(name)}</div>'
-        f'<svg height="18" role="img" aria-label="{escape(name)}: {count:,}">'
-        f'<rect class="{kind}" x="0" y="2" height="14" rx="3" width="{max(0.4, 88 * count / most):.2f}%"/>'
-        f'<text class="elabel" x="{max(0.4, 88 * count / most) + 0.8:.2f}%" y="13">{count:,}</text></svg></div>'
-        for name, count in rows
-    )
-    return f'<div class="bars">{rows_drawn}</div>'
 
-
-def _step(
-    number: int,
-    replica: ReplicaSummary,
-    x: Callable[[Progress], float],
-    y: Callable[[Progress], float],
-    verdict: Verdict,
-) -> str:
-    """Lines of equal logs lie on each other: the first is the widest, so that each stays visible."""
-    if not replica.progress:
-        return ""
-    spots = [(x(point) * _BOX / 100, _BOX * (1 - y(point) / 100)) for point in replica.progress]
-    path = f"M{spots[0][0]:.1f} {spots[0][1]:.1f}" + "".join(f"H{at:.1f}V{up:.1f}" for at, up in spots[1:])
-    end = f"M{spots[-1][0]:.1f} {spots[-1][1]:.1f}h0"
-    style = _line_style(number, len(verdict.replicas))
-    width = _line_width(number, len(verdict.replicas)) + 4
-    return (
-        f"<g><title>{escape(replica.label)}: up to offset {replica.end_offset:,}, epoch {replica.last_epoch}</title>"
-        f'<path class="step" d="{path}" style="{style}"/>'
-        f'<path class="step" d="{end}" style="stroke:var(--s{number % SERIES});stroke-width:{width:.1f}px"/></g>'
-    )
-
-
-def _line_width(number: int, of: int) -> float:
-    return 2 + 2.6 * (min(of, 4) - 1 - min(number, 3))
-
-
-def _line_style(number: int, of: int) -> str:
-    dashes = ";stroke-dasharray:5 5" if number >= SERIES else ""
-    return f"stroke:var(--s{number % SERIES});stroke-width:{_line_width(number, of):.1f}px{dashes}"
-
-
-def _bands(epochs: Sequence[LeaderEpoch], x: Callable[[float], float], height: int, *, label: bool) -> list[str]:
-    """The brief ones last: they are drawn wider than they were, upon their neighbours."""
-    long: list[str] = []
-    brief: list[str] = []
-    is_shaded = False
-    for number, epoch in enumerate(epochs):
-        start = x(epoch.first_ms) if number else 0.0
-        end = x(epochs[number + 1].first_ms) if number + 1 < len(epochs) else 100.0
-        text = f"epoch {epoch.epoch}" + (f", led by node {epoch.leader_id}" if epoch.leader_id >= 0 else "")
-        left, width = _visible(start, end)
-        if end - start < _LEAST_WIDTH:
-            shade, onto = "band brief", brief
-        else:
-            is_shaded = not is_shaded
-            shade, onto = "band" if is_shaded else "band clear", long
-        onto.append(
-            f'<rect class="{shade}" x="{left:.2f}%" y="0" width="{width:.2f}%" height="{height}">'
-            f"<title>{text}</title></rect>"
+    def drawn(name: str, count: int) -> str:
+        width = max(0.4, 80 * count / most)
+        return (
+            f'<div class="name">{escape(name)}</div>'
+            f'<svg height="18" role="img" aria-label="{escape(name)}: {count:,}">'
+            f'<rect class="bar" x="0" y="2" height="14" rx="3" width="{width:.2f}%"/>'
+            f'<text class="on" x="{width + 1:.2f}%" y="13">{count:,}</text></svg>'
         )
-        if label and width >= _LEAST_LABEL:
-            long.append(_band_label(epoch, left, width))
-    return long + brief
+
+    return f'<div class="bars">{"".join(drawn(name, count) for name, count in rows)}</div>'
 
 
-def _band_label(epoch: LeaderEpoch, left: float, width: float) -> str:
-    """Cut off where the band ends: in a narrow window it would run into the next one's."""
-    is_wide = width >= 2 * _LEAST_LABEL
-    lines = [f'<text x="6" y="14">{"epoch " if is_wide else ""}{epoch.epoch}</text>']
-    if epoch.leader_id >= 0 and is_wide:
-        lines.append(f'<text x="6" y="29">node {epoch.leader_id} leads</text>')
-    return f'<svg class="cut" x="{left:.2f}%" y="0" width="{width:.2f}%" height="{_STRIP_PX}">{"".join(lines)}</svg>'
+def _apart(group: Group) -> str:
+    if group.apart is None:
+        return ""
+    verb = "differs" if len(group.replicas) == 1 else "differ"
+    batches = f" and in {group.apart.batches - 1:,} later batches" if group.apart.batches > 1 else ""
+    return f": {verb} at offset {group.apart.offset:,}{batches}"
 
 
-def _visible(start: float, end: float) -> tuple[float, float]:
-    """Where something from `start` to `end` is drawn, and how wide, in per cent: never too thin, never past the end."""
-    width = max(end - start, _LEAST_WIDTH)
-    return min(start, 100.0 - width), width
-
-
-def _time_axis(first: int, last: int, height: int) -> list[str]:
-    middle = (first + last) // 2
-    return [
-        f'<text x="0" y="{height + 17}">{clock_text(first)}</text>',
-        f'<text x="50%" y="{height + 17}" text-anchor="middle">{clock_text(middle)}</text>',
-        f'<text x="100%" y="{height + 17}" text-anchor="end">{clock_text(last)} UTC</text>',
+def _progress(verdict: Verdict, groups: Sequence[Group], span: Span) -> str:
+    ends = [point.end_offset for replica in verdict.replicas for point in replica.progress]
+    low, high = (min(ends) if max(ends) / 2 < min(ends) < max(ends) else 0), max(*ends, 1)
+    vertical = Span(low=low, high=max(high, low + 1), width_px=_BOX)
+    ticks = [
+        (tick, _TOP + (_HEIGHT - _TOP) * (1 - vertical.share(tick)))
+        for tick in _round_numbers(low, high, _HEIGHT // 50)
     ]
+    lines = "".join(_step(groups, number, span, vertical) for number in range(len(groups)))
+    parts = [
+        draw_time_grid(span, _HEIGHT),
+        *(f'<line class="grid" x1="0" x2="100%" y1="{at:.1f}" y2="{at:.1f}"/>' for _, at in ticks),
+        *_dividers(verdict, span),
+        f'<svg x="0" y="{_TOP}" width="100%" height="{_HEIGHT - _TOP}" viewBox="0 0 {_BOX} {_BOX}" '
+        f'preserveAspectRatio="none">{lines}</svg>',
+        *(f'<text class="halo" x="4" y="{at - 4:.1f}">{tick:,}</text>' for tick, at in ticks),
+        *_rings(verdict, span, vertical),
+    ]
+    during = f"from {time_text(int(span.low))} to {time_text(int(span.high))}"
+    title = f"Log end offset by replica {during}; the highest is {high:,}"
+    return lane("log end offset", plot(_HEIGHT, title, parts))
 
 
-def _lane(verdict: Verdict, replica: ReplicaSummary, x: Callable[[float], float]) -> str:
-    hits = [finding for finding in verdict.findings if finding.replica == replica.label and finding.offset is not None]
+def _step(groups: Sequence[Group], number: int, span: Span, vertical: Span) -> str:
+    """Return a group's line. Lines may lie on each other: each next one is thinner, so that all are seen."""
+    group = groups[number]
+    points = max((replica.progress for replica in group.replicas), key=len)
+    if not points:
+        return ""
+    spots = [(_BOX * span.share(point.at_ms), _BOX * (1 - vertical.share(point.end_offset))) for point in points]
+    path = f"M{spots[0][0]:.1f} {spots[0][1]:.1f}" + "".join(f"H{x:.1f}V{y:.1f}" for x, y in spots[1:])
+    style = _style(groups, number)
+    return (
+        f'<g data-group="{number}"><title>{escape(group.name + _apart(group))}: up to offset '
+        f"{group.first.end_offset:,}, epoch {group.first.last_epoch}</title>"
+        f'<path class="step" d="{path}" style="{style}"/>'
+        f'<path class="step end" d="M{spots[-1][0]:.1f} {spots[-1][1]:.1f}h0" style="{style}"/></g>'
+    )
+
+
+def _style(groups: Sequence[Group], number: int) -> str:
+    """Return a line's colour and width. Groups that differ are red, and dashed as they lie upon others."""
+    group = groups[number]
+    width = 2.5 + 2.5 * (min(len(groups), 4) - 1 - min(number, 3))
+    if group.apart is not None:
+        return f"stroke:var(--bad);stroke-width:{width:.1f}px;stroke-dasharray:6 5"
+    dashes = ";stroke-dasharray:2 5" if number >= SERIES else ""
+    return f"stroke:var(--s{number % SERIES});stroke-width:{width:.1f}px{dashes}"
+
+
+def _dividers(verdict: Verdict, span: Span) -> Iterator[str]:
+    """Yield the operator's marks as lines through the plot."""
+    for event in verdict.events:
+        if event.kind is EventKind.MARKED and span.low <= event.at_ms <= span.high:
+            at = span.at(event.at_ms)
+            yield (
+                f'<line class="flag through" x1="{at}" x2="{at}" y1="0" y2="{_HEIGHT}">'
+                f"<title>{escape(event.text)}</title></line>"
+            )
+
+
+def _rings(verdict: Verdict, span: Span, vertical: Span) -> Iterator[str]:
+    """Yield a ring at each of the first places where replicas differ; the very first one says its offset."""
+    labels = []
+    for difference in verdict.differences[:_MOST_FLAGS]:
+        if difference.at_ms <= 0:
+            continue
+        y = _TOP + (_HEIGHT - _TOP) * (1 - vertical.share(difference.offset))
+        yield f'<circle class="ring" cx="{span.at(difference.at_ms)}" cy="{y:.1f}" r="7"/>'
+        labels.append((span.share(difference.at_ms), y, f"differs at offset {difference.offset:,}"))
+
+    def text(width_px: float) -> str:
+        """Below the ring, or beside it at the bottom: a log never goes down, so that its line is not there."""
+        at, y, words = labels[0]
+        placed = place_beside([Label(at=at, text=words)], width_px, 1, _RING_GAP_PX)
+        return draw_texts(span, placed, min(y + 20, _HEIGHT - 2), kind="bad halo")
+
+    if labels:
+        yield span.fitted(text)
+
+
+def _leaders(verdict: Verdict, span: Span) -> str:
+    epochs = [epoch for epoch in verdict.epochs if epoch.first_ms > 0]
+    parts = [draw_time_grid(span, _BAND_PX)]
+    for number, epoch in enumerate(epochs):
+        end = epochs[number + 1].first_ms if number + 1 < len(epochs) else span.high
+        kind = "leads" if number % 2 == 0 else "leads-b"
+        bar = Bar(start=epoch.first_ms, end=end, kind=kind, title=_epoch_title(epoch), labels=_epoch_labels(epoch))
+        parts.append(draw_bar(span, bar, 2, _BAND_PX - 4))
+    elections = sum(epoch.leader_id >= 0 for epoch in epochs)
+    title = f"Leaders by epoch: {'; '.join(map(_epoch_title, epochs))}"
+    return lane("leaders", plot(_BAND_PX, title, parts), below=count_of(elections, "election"))
+
+
+def _epoch_title(epoch: LeaderEpoch) -> str:
+    leader = f", led by node {epoch.leader_id}" if epoch.leader_id >= 0 else ""
+    since = f", since {time_text(epoch.first_ms)}" if epoch.first_ms > 0 else ""
+    return f"epoch {epoch.epoch}{leader}: offsets {epoch.start_offset:,} to {epoch.end_offset:,}{since}"
+
+
+def _epoch_labels(epoch: LeaderEpoch) -> tuple[str, ...]:
+    if epoch.leader_id < 0:
+        return (f"epoch {epoch.epoch}", f"e{epoch.epoch}")
+    return (
+        f"node {epoch.leader_id} leads, epoch {epoch.epoch}",
+        f"node {epoch.leader_id}, e{epoch.epoch}",
+        f"node {epoch.leader_id}",
+        str(epoch.leader_id),
+    )
+
+
+def _topics(verdict: Verdict, span: Span) -> list[str]:
+    events = [event for event in verdict.events if event.kind is not EventKind.MARKED]
+    if not events:
+        return []
+    most = max(event.count for event in events)
+    parts = [draw_time_grid(span, _BAND_PX)]
+    for event in events:
+        height = 6 + 12 * event.count / most
+        parts.append(
+            f'<svg x="{span.at(event.at_ms)}" y="0" width="1" height="{_BAND_PX}" style="overflow:visible"><rect '
+            f'class="{event.kind}" x="-1.5" y="{_BAND_PX - 4 - height:.1f}" width="3" height="{height:.1f}" rx="1">'
+            f"<title>{escape(event.text)}</title></rect></svg>"
+        )
+    created, deleted = (_total(events, kind) for kind in (EventKind.CREATED, EventKind.DELETED))
+    below = f"{created:,} created" + (f", {deleted:,} deleted" if deleted else "")
+    return [lane("topics", plot(_BAND_PX, f"Topics over time: {below}", parts), below=below)]
+
+
+def _total(events: Iterable[Event], kind: EventKind) -> int:
+    return sum(event.count for event in events if event.kind is kind)
+
+
+def _marks(verdict: Verdict, span: Span) -> list[str]:
+    flags = [
+        (event.at_ms, event.text)
+        for event in verdict.events
+        if event.kind is EventKind.MARKED and span.low <= event.at_ms <= span.high
+    ]
+    if not flags:
+        return []
+    rows = flag_rows(flags, _MOST_FLAGS)
+    title = "; ".join(f"{time_text(at)}: {text}" for at, text in flags)
+    return [lane("marked", plot(rows * ROW_PX, title, [draw_flags(span, flags, rows)]))]
+
+
+def _marks_outside(verdict: Verdict, span: Span) -> Iterator[str]:
+    """Yield a sentence for each mark that is not on the axis: the axis is the log's."""
+    for event in verdict.events:
+        if event.kind is EventKind.MARKED and not span.low <= event.at_ms <= span.high:
+            when = "before the first" if event.at_ms < span.low else "after the last"
+            yield f'<p class="lead">Marked {when} batch, {time_text(event.at_ms)}: {escape(event.text)}.</p>'
+
+
+def _offsets(verdict: Verdict, group: Group, span: Span) -> str:
+    replica = group.first
+    hits = [found for found in verdict.findings if found.replica in group.labels and found.offset is not None]
     parts: list[str] = []
     if replica.start_offset > 0:
-        parts.append(f'<line class="behind" x1="0" x2="{x(replica.start_offset):.2f}%" y1="15" y2="15"/>')
+        parts.append(f'<line class="behind" x1="0" x2="{span.at(replica.start_offset)}" y1="17" y2="17"/>')
     for number, epoch in enumerate(replica.epochs):
-        parts += _epoch_block(number, epoch, x)
-    for offset, kind in ((verdict.lower, ""), (verdict.upper, " upper")):
-        if offset is not None and (kind == "" or verdict.upper != verdict.lower):
-            parts.append(
-                f'<line class="bound{kind}" x1="{x(offset):.2f}%" x2="{x(offset):.2f}%" y1="0" y2="{_LANE_PX}"/>'
-            )
-    if replica.snapshot_end > 0:
-        parts.append(
-            _mark(x(replica.snapshot_end), "snapshot", "M-5 1h10l-5 7z", f"checkpoint to {replica.snapshot_end}")
+        bar = Bar(
+            start=epoch.start_offset,
+            end=epoch.end_offset,
+            kind="ea" if number % 2 == 0 else "eb",
+            title=_epoch_title(epoch),
+            labels=(f"epoch {epoch.epoch}", f"e{epoch.epoch}"),
         )
-    parts += [_hit(finding, x) for finding in hits]
-    role = "voter" if replica.is_voter else "observer"
-    title = (
-        f"{replica.label}: offsets {replica.start_offset:,} to {replica.end_offset:,}, epoch {replica.last_epoch}, "
-        f"{len(hits)} findings"
-    )
-    name = f"{escape(replica.label)}<small>{role}, {replica.start_offset:,} to {replica.end_offset:,}</small>"
-    return f'<div class="lane"><div class="name">{name}</div>{_svg(_LANE_PX, title, parts)}</div>'
+        parts.append(draw_bar(span, bar, 8, 18))
+    if group.apart is not None:
+        parts.append(_apart_bar(group, span, group.apart))
+    for offset, kind in ((verdict.lower, "bound"), (verdict.upper, "bound upper")):
+        if offset is not None and (kind == "bound" or verdict.upper != verdict.lower):
+            at = span.at(offset)
+            parts.append(f'<line class="{kind}" x1="{at}" x2="{at}" y1="0" y2="{_LANE_PX}"/>')
+    for end in sorted({each.snapshot_end for each in group.replicas if each.snapshot_end > 0}):
+        parts.append(_triangle(span, end, "snapshot", "M-5 1h10l-5 7z", f"checkpoint to {end:,}"))
+    parts += [_hit(finding, span) for finding in hits]
+    extent = f"{replica.start_offset:,} to {replica.end_offset:,}"
+    title = f"{group.name}: offsets {extent}, epoch {replica.last_epoch}, {count_of(len(hits), 'finding')}"
+    return lane(group.name, plot(_LANE_PX, title, parts), below=f"{group.role}, {extent}")
 
 
-def _epoch_block(number: int, epoch: LeaderEpoch, x: Callable[[float], float]) -> list[str]:
-    start, end = x(epoch.start_offset), x(epoch.end_offset)
-    leader = f", led by node {epoch.leader_id}" if epoch.leader_id >= 0 else ""
-    title = f"epoch {epoch.epoch}{leader}: offsets {epoch.start_offset:,} to {epoch.end_offset:,}"
-    kind, (left, width) = "ea" if number % 2 == 0 else "eb", _visible(start, end)
-    parts = [
-        f'<rect class="{kind}" x="{left:.2f}%" y="7" width="{width:.2f}%" height="16"><title>{title}</title></rect>'
-    ]
-    if end - start >= _LEAST_LABEL:
-        parts.append(f'<text class="elabel" x="{start:.2f}%" dx="6" y="19">e{epoch.epoch}</text>')
-    return parts
+def _apart_bar(group: Group, span: Span, apart: Difference) -> str:
+    """Return the part of a log that is not the majority's: one batch, or all from the first one on."""
+    end = apart.offset if apart.batches == 1 else group.first.end_offset
+    bar = Bar(start=apart.offset, end=end, kind="apart", title=f"{group.name}{_apart(group)}")
+    return draw_bar(span, bar, 22, 4)
 
 
-def _hit(finding: Finding, x: Callable[[float], float]) -> str:
+def _hit(finding: Finding, span: Span) -> str:
     kind = "hit" if finding.counts else "hit note"
-    at = min(100.0, max(0.0, x(finding.offset or 0)))
-    return _mark(at, kind, "M-6 30h12l-6 -10z", f"{finding.title} at offset {finding.offset}")
+    title = f"{finding.replica}: {finding.title} at offset {finding.offset:,}"
+    return _triangle(span, finding.offset or 0, kind, "M-6 34h12l-6 -9z", title)
 
 
-def _mark(at: float, kind: str, path: str, title: str) -> str:
+def _triangle(span: Span, value: float, kind: str, path: str, title: str) -> str:
     shape = f'<path class="{kind}" d="{path}"><title>{escape(title)}</title></path>'
-    return f'<svg class="mark" x="{at:.2f}%" y="0" width="1" height="1">{shape}</svg>'
+    return f'<svg x="{span.at(value)}" y="0" width="1" height="1" style="overflow:visible">{shape}</svg>'
 
 
-def _offset_axis(verdict: Verdict, x: Callable[[float], float], lowest: int, highest: int) -> str:
-    start = lowest if lowest < highest * 0.9 else 0
-    parts = [
-        f'<text x="0" y="12">{start:,}</text>',
-        f'<text x="100%" y="12" text-anchor="end">offset {highest:,}</text>',
-    ]
-    return f'<div class="lane"><div class="name"></div>{_svg(16, "offsets", parts)}</div>'
+def _offset_axis(span: Span, width_px: float) -> str:
+    numbers = [int(span.low), int(span.high), *_round_numbers(int(span.low), int(span.high), int(width_px / 90))]
+    labels = [Label(at=span.share(number), text=f"{number:,}") for number in numbers]
+    return draw_texts(span, place_centred(labels, width_px), 13)
 
 
-def _scale(low: float, high: float) -> Callable[[float], float]:
-    return lambda value: 100 * (value - low) / (high - low)
-
-
-def _ticks(lowest: int, highest: int, count: int) -> Iterable[int]:
-    """Up to `count` round numbers between the lowest and the highest."""
+def _round_numbers(lowest: int, highest: int, count: int) -> Sequence[int]:
+    """Return up to `count` round numbers above the lowest, up to the highest."""
     steps = (factor * 10**power for power in range(19) for factor in (1, 2, 5))
-    step = next(step for step in steps if (highest - lowest) / step <= count)
+    step = next(step for step in steps if (highest - lowest) / step <= max(count, 1))
     return range(-(-max(lowest, 1) // step) * step, highest + 1, step)
-
-
-def _svg(height: int, title: str, parts: Iterable[str]) -> str:
-    return f'<svg height="{height}" role="img" aria-label="{escape(title)}">{"".join(parts)}</svg>'

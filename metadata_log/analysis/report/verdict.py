@@ -5,16 +5,21 @@ Decides: when nothing was found, which kinds were not judged. Must not know: how
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import enum
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
 
 from metadata_log.analysis.findings import CHECKS, NOT_JUDGED, Finding, Severity
 from metadata_log.tools.findings.kinds import NEWER_RELEASE
+from metadata_log.tools.replicas.record_differences import RecordDifference
+from metadata_log.tools.words import count_of, short_paths
 
 CLEAN: Final = 0
 FINDINGS: Final = 1
+_PATH_ENDS: Final = r"(?![\w.-])"
 
 
 class LeaderEpoch(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -56,6 +61,52 @@ class ReplicaSummary(msgspec.Struct, frozen=True, kw_only=True):
     progress: tuple[Progress, ...]
 
 
+class EventKind(enum.StrEnum):
+    """What happened to topics, or what the operator marked."""
+
+    CREATED = "created"
+    DELETED = "deleted"
+    MARKED = "marked"
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that happened at a time; elections are in `Verdict.epochs`.
+
+    `count` topics, from `offset` on: events that lie close together are one. A mark has neither topics nor an offset.
+    """
+
+    at_ms: int
+    kind: EventKind
+    text: str
+    count: int = 1
+    offset: int | None = None
+
+
+class Side(msgspec.Struct, frozen=True, kw_only=True):
+    """The replicas, by their labels, that hold one of several batches at an offset."""
+
+    replicas: tuple[str, ...]
+    epoch: int
+    is_majority: bool
+
+
+class Difference(msgspec.Struct, frozen=True, kw_only=True):
+    """A way in which replicas divide: first at `offset`, at `batches` offsets in all.
+
+    Attributes:
+        at_ms: the time of the first side's batch; -1 if it carries none.
+        records: the fields that differ at the first offsets; their values are in the order of `sides`.
+        unread: labels of replicas whose records there cannot be read; then `records` is empty.
+    """
+
+    offset: int
+    batches: int
+    at_ms: int
+    sides: tuple[Side, ...]
+    records: tuple[RecordDifference, ...] = ()
+    unread: tuple[str, ...] = ()
+
+
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """What an analysis says.
 
@@ -68,6 +119,9 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
         epochs: of the most advanced log.
         records_by_type: how many of each type the most advanced log holds, the most frequent first.
         findings: the gravest first.
+        differences: where replicas hold different batches, by offset.
+        events: topics of the most advanced log, and the operator's marks, by time.
+        made_ms, made_by: when, and by which program and version.
         elapsed_s: what it took.
         java: what ran Spark.
     """
@@ -83,6 +137,10 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     findings: tuple[Finding, ...]
     elapsed_s: float
     java: str
+    differences: tuple[Difference, ...] = ()
+    events: tuple[Event, ...] = ()
+    made_ms: int = -1
+    made_by: str = ""
 
     @property
     def is_clean(self) -> bool:
@@ -119,9 +177,29 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
         return sum(finding.kind == kind and finding.counts for finding in self.findings)
 
 
-def count_of(count: int, word: str) -> str:
-    """`1 log`, `2 logs`."""
-    return f"{count} {word}{'s' if count != 1 else ''}"
+def with_marks(verdict: Verdict, marks: Sequence[tuple[int, str]]) -> Verdict:
+    """Return the verdict with the operator's marks (time in ms, text) among its events."""
+    marked = (Event(at_ms=at_ms, kind=EventKind.MARKED, text=text) for at_ms, text in marks)
+    events = sorted([*verdict.events, *marked], key=lambda event: (event.at_ms, event.kind, event.text))
+    return msgspec.structs.replace(verdict, events=tuple(events))
+
+
+def with_short_paths(verdict: Verdict) -> Verdict:
+    """Return the verdict with each replica's path, cut in all texts: copies stay distinct."""
+    paths = [replica.path for replica in verdict.replicas]
+    short = dict(zip(paths, short_paths(paths), strict=True))
+    if not short:
+        return verdict
+    named = re.compile("(?:" + "|".join(map(re.escape, sorted(short, key=len, reverse=True))) + ")" + _PATH_ENDS)
+
+    def shown(value: Any) -> Any:
+        if isinstance(value, str):
+            return named.sub(lambda found: short[found[0]], value)
+        if isinstance(value, dict):
+            return {key: shown(each) for key, each in value.items()}
+        return [shown(each) for each in value] if isinstance(value, list | tuple) else value
+
+    return msgspec.convert(shown(msgspec.to_builtins(verdict)), Verdict)
 
 
 def finding_rows(verdict: Verdict) -> list[Mapping[str, Any]]:

@@ -58,6 +58,7 @@ def _write_alone(stage: Stage) -> tuple[Node, int, int]:
             creating = stage.loop.start(writer.create(_TOPIC))
             found = _appended(stage, leader, first)
             if found is not None:
+                stage.mark(f"SIGKILL to {leader.name}, which wrote alone")
                 leader.kill()
         creating.result(30.0)
         if found is not None:

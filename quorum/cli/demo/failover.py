@@ -28,6 +28,7 @@ def run(stage: Stage) -> None:
         with story.working("a writer creates topics"):
             _wait_written(writing, f"{_BEFORE} topics to be created", lambda: len(writer.acknowledged) >= _BEFORE)
         killed_at_s = time.monotonic()
+        stage.mark(f"SIGKILL to {leader.name}")
         leader.kill()
         stage.killed = leader
         story.say(f"SIGKILL to {leader.name}, after {writer.count_until(killed_at_s)} acknowledged creates.")

@@ -5,6 +5,7 @@ Decides: nothing. Must not know: the order of the acts.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -41,10 +42,16 @@ class Stage:
         self.unanswered: Final[list[str]] = []
         """Names of topics whose creation was asked for and never answered."""
         self.killed: Node | None = None
+        self.marks: Final[list[tuple[int, str]]] = []
+        """What was done to the processes, each a time in ms and a text: the pages show them."""
 
     def ask(self, work: Coroutine[Any, Any, T]) -> T:
         """What a coroutine of the client returns."""
         return self.loop.call(work, _CALL_TIMEOUT_S)
+
+    def mark(self, text: str) -> None:
+        """Note what is done to a process now."""
+        self.marks.append((time.time_ns() // 1_000_000, text))
 
     def close(self) -> None:
         """End everything: the client's connections, and all processes, by SIGKILL where they still run."""

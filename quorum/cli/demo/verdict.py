@@ -37,7 +37,8 @@ def analyse(stage: Stage, logs: Path, page: Path) -> Verdict:
     Raises:
         CheckFailedError: it could not be made, or there is no page.
     """
-    words = ("analyze", str(logs), "--report", str(page), "-o", "json")
+    marks = [word for at_ms, text in stage.marks for word in ("--mark", f"{at_ms}={text}")]
+    words = ("analyze", str(logs), "--report", str(page), *marks, "-o", "json")
     with stage.story.working("Spark is at work"):
         done = run_kraft(words, scratch=stage.directory / "tmp")
     if done.status not in (_FOUND_NOTHING, _FOUND_SOMETHING):

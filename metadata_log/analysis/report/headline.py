@@ -1,0 +1,112 @@
+"""The news of a verdict in one sentence: which replica, what, and at which offset.
+
+Decides: which finding is the news, and its words. Must not know: the page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from metadata_log.analysis.findings import Finding, Severity
+from metadata_log.analysis.report.groups import names_of
+from metadata_log.analysis.report.verdict import Difference, ReplicaSummary, Verdict
+from metadata_log.tools.words import count_of
+
+_DIFFERENCE: Final = ("log_mismatch", "committed_prefix_differs")
+_NUMBERS: Final = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_NEWS: Final = {
+    "corrupt_batch": "the log of {who} is damaged",
+    "torn_tail": "the log of {who} ends within an unfinished write",
+    "unsupported_batch": "{who} holds a batch that no controller writes",
+    "offset_gap": "records are missing from the log of {who}",
+    "offset_repeated": "the log of {who} repeats an offset",
+    "epoch_went_back": "the log of {who} goes back to an earlier epoch",
+    "epoch_without_leader": "an epoch begins without a leader in the log of {who}",
+    "two_leaders": "epoch {epoch} has two leaders: the log of {who} names another one",
+    "log_mismatch": "{who} differs from other replicas",
+    "committed_prefix_differs": "{who} may have lost committed records",
+    "uncommitted_tail": "{who} has an uncommitted tail",
+    "below_high_watermark": "the log of {who} ends before its own high watermark",
+    "checkpoint_incomplete": "a checkpoint of {who} is incomplete",
+    "missing_checkpoint": "the log of {who} starts without a checkpoint",
+    "unreadable_record": "{who} holds a record that cannot be read",
+    "topic_id_reused": "two topics have the same id",
+    "topic_id_reserved": "a topic has a reserved id",
+    "unknown_topic": "a record names a topic that does not exist",
+    "file_changed": "a file of {who} was changed after its export",
+    "manifest_missing": "the export of {who} has no readable manifest",
+    "voter_absent": "the log of {who} is not here",
+    "newer_release": "a later release wrote parts of the log of {who}",
+}
+
+
+def headline(verdict: Verdict) -> str:
+    """Return the news, without a full stop: the gravest finding, or that nothing is wrong."""
+    news = _clean(verdict) if verdict.is_clean else _worst(verdict)
+    return news[:1].upper() + news[1:]
+
+
+def in_words(count: int) -> str:
+    """Return a number as a word, up to ten."""
+    return _NUMBERS[count] if count < len(_NUMBERS) else f"{count:,}"
+
+
+def _worst(verdict: Verdict) -> str:
+    counted = [finding for finding in verdict.findings if finding.counts]
+    errors = [finding for finding in counted if finding.severity is Severity.ERROR] or counted
+    first = next((finding for finding in errors if finding.kind in _DIFFERENCE), errors[0])
+    same = [finding for finding in counted if (finding.kind, finding.offset) == (first.kind, first.offset)]
+    difference = next((each for each in verdict.differences if each.offset == first.offset), None)
+    if first.kind in _DIFFERENCE and difference is not None:
+        news = _difference(verdict, difference, [finding.replica for finding in same])
+    else:
+        news = _news(first, [finding.replica for finding in same])
+    left = len(counted) - len(same)
+    return f"{news}, and {count_of(left, 'more finding')}" if left else news
+
+
+def _difference(verdict: Verdict, difference: Difference, accused: Sequence[str]) -> str:
+    others = [label for side in difference.sides for label in side.replicas if label not in accused]
+    where = f"at offset {difference.offset:,}"
+    if not others:
+        sides = [names_of(side.replicas) for side in difference.sides]
+        named = f"{', '.join(sides[:-1])} and {sides[-1]}"
+        return f"{named} differ {where}, and nothing says which is right"
+    if len(others) > 1 and len(others) + len(accused) == len(verdict.replicas):
+        rest = f"the other {in_words(len(others))}"
+    else:
+        rest = names_of(others)
+    return f"{names_of(accused)} {'differs' if len(accused) == 1 else 'differ'} from {rest} {where}"
+
+
+def _news(finding: Finding, replicas: Sequence[str]) -> str:
+    text = _NEWS[finding.kind].format(who=names_of(list(dict.fromkeys(replicas))), epoch=finding.epoch)
+    return text if finding.offset is None else f"{text} at offset {finding.offset:,}"
+
+
+def _clean(verdict: Verdict) -> str:
+    tails = [finding for finding in verdict.findings if finding.kind == "uncommitted_tail"]
+    apart = {finding.replica for finding in tails}
+    agreeing = [replica for replica in verdict.replicas if replica.label not in apart and replica.end_offset > 0]
+    parts = [_agreement(agreeing)]
+    if tails:
+        parts.append(f"{names_of(sorted(apart))} {'has' if len(apart) == 1 else 'have'} an uncommitted tail")
+        if len({finding.offset for finding in tails}) == 1 and tails[0].offset is not None:
+            parts[-1] += f" from offset {tails[0].offset:,}"
+    absent = [finding.replica for finding in verdict.findings if finding.kind == "voter_absent"]
+    if absent:
+        parts.append(f"{names_of(absent)} {'is' if len(absent) == 1 else 'are'} not here")
+    return "; ".join(parts)
+
+
+def _agreement(replicas: Sequence[ReplicaSummary]) -> str:
+    """Return up to which offset these agree: at no offset below it do two of them hold different batches."""
+    if not replicas:
+        return "the logs are empty"
+    end = min(replica.end_offset for replica in replicas)
+    if len(replicas) == 1:
+        return f"no errors in the log of {replicas[0].label}, up to offset {end:,}"
+    if max(replica.start_offset for replica in replicas) >= end:
+        return f"no errors in {in_words(len(replicas))} logs, which share no offset"
+    return f"{in_words(len(replicas))} replicas agree up to offset {end:,}"
