@@ -174,6 +174,9 @@ class DescribedPartition(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     last_known_elr: tuple[int, ...]
     offline_replicas: tuple[int, ...]
     """Replicas on brokers that are fenced or not registered."""
+    adding_replicas: tuple[int, ...] = ()
+    """Replicas that a reassignment adds (KIP-455); they are among `replicas`."""
+    removing_replicas: tuple[int, ...] = ()
 
 
 class DescribedTopic(msgspec.Struct, frozen=True, kw_only=True, gc=False):

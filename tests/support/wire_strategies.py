@@ -166,6 +166,8 @@ _described_partition = st.builds(
     eligible_leader_replicas=tuples(int32),
     last_known_elr=tuples(int32),
     offline_replicas=tuples(int32),
+    adding_replicas=tuples(int32),
+    removing_replicas=tuples(int32),
 )
 described_topics = st.builds(
     r.DescribedTopic,

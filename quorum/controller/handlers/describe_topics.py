@@ -117,4 +117,6 @@ def _describe_partition(partition: PartitionImage, turn: Turn) -> DescribedParti
         eligible_leader_replicas=partition.elr,
         last_known_elr=partition.last_known_elr,
         offline_replicas=offline,
+        adding_replicas=partition.adding,
+        removing_replicas=partition.removing,
     )

@@ -218,6 +218,8 @@ def _described_partition_to(partition: DescribedPartition) -> pb.DescribedPartit
         eligible_leader_replicas=partition.eligible_leader_replicas,
         last_known_elr=partition.last_known_elr,
         offline_replicas=partition.offline_replicas,
+        adding_replicas=partition.adding_replicas,
+        removing_replicas=partition.removing_replicas,
     )
 
 
@@ -232,6 +234,8 @@ def _described_partition_from(message: pb.DescribedPartition) -> DescribedPartit
         eligible_leader_replicas=tuple(message.eligible_leader_replicas),
         last_known_elr=tuple(message.last_known_elr),
         offline_replicas=tuple(message.offline_replicas),
+        adding_replicas=tuple(message.adding_replicas),
+        removing_replicas=tuple(message.removing_replicas),
     )
 
 
