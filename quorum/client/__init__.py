@@ -46,6 +46,7 @@ from quorum.client.admin import Admin
 from quorum.client.admin_acls import AclPatternType, AclPermissionType, CreateAclsResult, DeleteAclsResult
 from quorum.client.admin_cluster import ClusterDescription
 from quorum.client.admin_configs import AlterConfigsResult, Config, DescribeConfigsResult
+from quorum.client.admin_partitions import CreatePartitionsResult, NewPartitions
 from quorum.client.admin_quotas import AlterClientQuotasResult, quota_entity
 from quorum.client.admin_results import Cluster, CreateTopicsResult, DeleteTopicsResult, DescribeTopicsResult, Outcome
 from quorum.client.admin_scram import (
@@ -113,6 +114,7 @@ __all__ = [
     "CreatableTopic",
     "CreatableTopicResult",
     "CreateAclsResult",
+    "CreatePartitionsResult",
     "CreateTopicsResult",
     "DeletableTopicResult",
     "DeleteAclsResult",
@@ -129,6 +131,7 @@ __all__ = [
     "InvalidRequestError",
     "InvalidTopicError",
     "Listener",
+    "NewPartitions",
     "NodeListeners",
     "NotAControllerError",
     "Outcome",

@@ -1,7 +1,7 @@
 """Topics by name or by id, and their administration, in the words of Kafka's Admin (KIP-516).
 
 Decides: what is asked for a collection of topics, and which answer belongs to which of them; what else is administered,
-modules beside this one do (`admin_cluster`, `admin_configs`, `admin_acls`, `admin_quotas`,
+modules beside this one do (`admin_cluster`, `admin_configs`, `admin_acls`, `admin_partitions`, `admin_quotas`,
 `admin_scram`). Must not know: where the
 active controller is.
 
@@ -26,10 +26,11 @@ from metadata_log.image import AclEntry, ConfigResource, QuotaEntity
 from metadata_log.offsets import Offset
 from quorum.api import AclFilter, AlterableConfig, QuotaComponent, ScramDeletion, ScramUpsertion
 from quorum.api.error_codes import Error
-from quorum.client import admin_acls, admin_cluster, admin_configs, admin_quotas, admin_scram
+from quorum.client import admin_acls, admin_cluster, admin_configs, admin_partitions, admin_quotas, admin_scram
 from quorum.client.admin_acls import CreateAclsResult, DeleteAclsResult
 from quorum.client.admin_cluster import ClusterDescription
 from quorum.client.admin_configs import AlterConfigsResult, DescribeConfigsResult
+from quorum.client.admin_partitions import CreatePartitionsResult, NewPartitions
 from quorum.client.admin_quotas import AlterClientQuotasResult
 from quorum.client.admin_results import (
     Cluster,
@@ -93,6 +94,18 @@ class Admin:
 
         collection = TopicCollection.of_topic_names(by_name)
         return CreateTopicsResult(collection, await _outcomes(collection, ask))
+
+    async def create_partitions(
+        self,
+        new_partitions: Mapping[str, NewPartitions],
+        *,
+        validate_only: bool = False,
+        timeout_s: float | None = None,
+    ) -> CreatePartitionsResult:
+        """Give topics more partitions, each topic for itself; a topic keeps its replication factor."""
+        return await admin_partitions.create_partitions(
+            self._client, new_partitions, validate_only=validate_only, timeout_s=timeout_s
+        )
 
     async def delete_topics(self, topics: TopicCollection, *, timeout_s: float | None = None) -> DeleteTopicsResult:
         """Delete topics: gone with the commit, whether or not brokers answer.
