@@ -50,8 +50,8 @@ _OF_TYPE: Final = {
 }
 """By type: the name of its `ResourceType`, and those of the `ConfigSource`s of what is set at run time."""
 
-TopicsConfigs = dict[str, dict[str, str | None] | None]
-"""By the topics' names; None where they are not told."""
+TopicsConfigs = dict[str, "tuple[DescribedConfig, ...] | None"]
+"""By the topics' names; None where they are unknown."""
 
 Type = Annotated[EntityType, typer.Option("--entity-type", help="What has the configs.")]
 EntityName = Annotated[
@@ -166,7 +166,7 @@ def set_configs(described: Iterable[DescribedConfig], entity_type: EntityType) -
 
 
 async def topics_configs(client: Client, names: Iterable[str], at_least_offset: Offset | None) -> TopicsConfigs:
-    """What each topic has set; None: of one that is gone meanwhile, or may not be told."""
+    """Return all configs of each topic; None for one that is gone meanwhile, or that the caller may not see."""
     from metadata_log.image import ConfigResource  # noqa: PLC0415  (not needed for help)
     from quorum.client import Admin  # noqa: PLC0415
 
@@ -174,11 +174,16 @@ async def topics_configs(client: Client, names: Iterable[str], at_least_offset: 
     asked = [ConfigResource(resource_type=kind, name=name) for name in names]
     found = await Admin(client).describe_configs(asked, at_least_offset=at_least_offset)
     return {
-        resource.name: None
-        if outcome.value is None
-        else {config.name: config.value for config in set_configs(outcome.value.entries, EntityType.TOPICS)}
+        resource.name: None if outcome.value is None else outcome.value.entries
         for resource, outcome in found.values().items()
     }
+
+
+def set_for_topic(entries: Iterable[DescribedConfig] | None) -> dict[str, str | None] | None:
+    """Return the configs that are set for the topic itself, by name; None if `entries` is."""
+    if entries is None:
+        return None
+    return {config.name: config.value for config in set_configs(entries, EntityType.TOPICS)}
 
 
 def _name(entity_type: EntityType, name: str | None, is_default: bool, *, needs_one: bool) -> str | None:

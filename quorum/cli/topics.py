@@ -1,4 +1,4 @@
-"""`kraft topics`: create, delete, list and describe topics, with the option names of kafka-topics."""
+"""`kraft topics`: create, alter, delete, list and describe topics, with the option names of kafka-topics."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from metadata_log.ids import TopicId, id_text, parse_topic_id
-from quorum.cli.configs import TopicsConfigs, topics_configs
+from quorum.cli import topic_alter
+from quorum.cli.configs import TopicsConfigs, set_for_topic, topics_configs
 from quorum.cli.connection import (
     DEFAULT_TIMEOUT_S,
     AtLeastOption,
@@ -24,10 +25,25 @@ from quorum.cli.errors import FAILED, say, wrong_use
 from quorum.cli.option_values import MAX_INT16, MAX_INT32
 from quorum.cli.output import OF_TOPICS, Output, OutputFormat, print_table, show_json, show_object, show_rows
 from quorum.cli.topic_options import existing_text, parse_assignments, parse_configs, topic_pattern
+from quorum.cli.topic_reports import (
+    NONE_FOUND,
+    AtMinIsr,
+    DescribeFormat,
+    DescribeOutput,
+    Report,
+    Unavailable,
+    UnderMinIsr,
+    UnderReplicated,
+    WithOverrides,
+    kafka_lines,
+    overrides,
+    report_of,
+    reported,
+)
 
 if TYPE_CHECKING:
     from metadata_log.offsets import Offset
-    from quorum.api import CreatableTopicResult, DescribedPartition, DescribedTopic
+    from quorum.api import CreatableTopicResult, DescribedConfig, DescribedPartition, DescribedTopic
     from quorum.client.client import Client
 
 app = typer.Typer(no_args_is_help=True, epilog="Example:  kraft topics list --bootstrap-controller localhost:9094")
@@ -116,6 +132,12 @@ def _show_created(
     show_object(output, fields, OF_TOPICS)
 
 
+app.command(
+    "alter",
+    epilog="Example:  kraft topics alter --bootstrap-controller localhost:9094 --topic orders --partitions 6",
+)(topic_alter.alter)
+
+
 @app.command(epilog="Example:  kraft topics delete --bootstrap-controller localhost:9094 --topic orders")
 def delete(
     bootstrap_controller: BootstrapController = "",
@@ -191,21 +213,31 @@ def list_topics(
     show_rows(output, columns, rows, name="topics", empty=_NO_SUCH if found else _NONE_YET, headings=OF_TOPICS)
 
 
-@app.command(epilog="Example:  kraft topics describe --bootstrap-controller localhost:9094 --topic orders -o json")
+@app.command(
+    epilog="Examples:  kraft topics describe --bootstrap-controller localhost:9094 --topic orders -o json"
+    "    kraft topics describe --bootstrap-controller localhost:9094 --under-replicated-partitions"
+)
 def describe(
     bootstrap_controller: BootstrapController = "",
     topic: Pattern = None,
     topic_id: Ids = None,
     if_exists: Annotated[bool, typer.Option("--if-exists", help="A topic that is not there is no error.")] = False,
+    under_replicated: UnderReplicated = False,
+    unavailable: Unavailable = False,
+    under_min_isr: UnderMinIsr = False,
+    at_min_isr: AtMinIsr = False,
+    topics_with_overrides: WithOverrides = False,
     consistency: ConsistencyOption = Consistency.LINEARIZABLE,
     at_least: AtLeastOption = None,
     timeout: Timeout = DEFAULT_TIMEOUT_S,
-    output: Output = OutputFormat.TABLE,
+    output: DescribeOutput = DescribeFormat.TABLE,
 ) -> None:
     """Describe topics, the configs that they have set, and their partitions: leader, replicas, who is in sync.
 
-    --topic-id wins over --topic.
+    --topic-id wins over --topic. A report shows only the partitions, or topics, that it means, as kafka-topics does;
+    its exit status is 0 whether or not there are any.
     """
+    report = report_of(under_replicated, unavailable, under_min_isr, at_min_isr, topics_with_overrides)
     ids = _ids(topic_id)
     offset = at_least_offset(consistency, at_least)
 
@@ -224,23 +256,47 @@ def describe(
     for why in missing:
         say(f"kraft: {why}")
     if found or not missing:
-        _show_described(output, found, configs, _NONE_YET if topic is None and not ids else _NO_SUCH)
+        empty = _NONE_YET if topic is None and not ids else _NO_SUCH
+        meant = reported(found, report, configs)
+        _show_described(output, meant, configs, NONE_FOUND[report] if found and report is not None else empty, report)
     if missing:
         raise typer.Exit(FAILED)
 
 
-def _show_described(output: OutputFormat, found: Sequence[DescribedTopic], configs: TopicsConfigs, empty: str) -> None:
-    if output is OutputFormat.JSON:
-        show_json({"topics": [_as_json(each, configs.get(each.name or "")) for each in found]})
-        return
-    if not found:
+def _show_described(
+    output: DescribeFormat, found: Sequence[DescribedTopic], configs: TopicsConfigs, empty: str, report: Report | None
+) -> None:
+    is_of_partitions = report is not None and report is not Report.OVERRIDES
+    if output is DescribeFormat.JSON:
+        show_json({"topics": [_as_json(each, configs.get(each.name or ""), report) for each in found]})
+    elif output is DescribeFormat.KAFKA:
+        for each in found:
+            for line in kafka_lines(each, report, configs):
+                print(line)
+    elif not found:
         print(empty)
-    for each in found:
-        print(
-            f"Topic: {each.name}  TopicId: {id_text(each.topic_id)}  PartitionCount: {len(each.partitions)}  "
-            f"ReplicationFactor: {_replication_factor(each)}  Configs: {_configs_text(configs.get(each.name or ''))}"
-        )
-        print_table(_PARTITION_COLUMNS, [_cells(partition) for partition in each.partitions])
+    elif is_of_partitions:
+        rows = [{"topic": each.name, **_cells(partition)} for each in found for partition in each.partitions]
+        print_table(("topic", *_PARTITION_COLUMNS), rows)
+    else:
+        for each in found:
+            _show_topic(each, _shown_configs(configs.get(each.name or ""), report), report)
+
+
+def _show_topic(topic: DescribedTopic, configs: Mapping[str, str | None] | None, report: Report | None) -> None:
+    print(
+        f"Topic: {topic.name}  TopicId: {id_text(topic.topic_id)}  PartitionCount: {len(topic.partitions)}  "
+        f"ReplicationFactor: {_replication_factor(topic)}  Configs: {_configs_text(configs)}"
+    )
+    if report is None:
+        print_table(_PARTITION_COLUMNS, [_cells(partition) for partition in topic.partitions])
+
+
+def _shown_configs(
+    entries: tuple[DescribedConfig, ...] | None, report: Report | None
+) -> Mapping[str, str | None] | None:
+    """Return the configs that are set for the topic; in the report of overrides all that are no defaults."""
+    return overrides(entries) if entries is not None and report is Report.OVERRIDES else set_for_topic(entries)
 
 
 async def _find_by_id(
@@ -307,12 +363,16 @@ def _cells(partition: DescribedPartition) -> dict[str, object]:
     }
 
 
-def _as_json(topic: DescribedTopic, configs: Mapping[str, str | None] | None) -> dict[str, object]:
+def _as_json(
+    topic: DescribedTopic, entries: tuple[DescribedConfig, ...] | None, report: Report | None
+) -> dict[str, object]:
+    more = {"overrides": overrides(entries)} if entries is not None and report is Report.OVERRIDES else {}
     return {
         "topic": topic.name,
         "topic_id": id_text(topic.topic_id),
         "internal": topic.is_internal,
-        "configs": configs,
+        "configs": set_for_topic(entries),
+        **more,
         "partitions": [
             {
                 "partition": partition.partition_index,
@@ -324,6 +384,8 @@ def _as_json(topic: DescribedTopic, configs: Mapping[str, str | None] | None) ->
                 "elr": partition.eligible_leader_replicas,
                 "last_known_elr": partition.last_known_elr,
                 "offline": partition.offline_replicas,
+                "adding": partition.adding_replicas,
+                "removing": partition.removing_replicas,
             }
             for partition in topic.partitions
         ],

@@ -1,4 +1,4 @@
-"""`kraft brokers` against a running controller with two agents."""
+"""`kraft brokers`, `cluster` and `topics` against a running controller with two agents."""
 
 from __future__ import annotations
 
@@ -91,3 +91,53 @@ class TestBrokers:
         status, out, err = kraft("brokers", "describe", "--id", "11", "--id", "99", "-o", "json")
         assert (status, err) == (1, "kraft: no broker 99 is registered: see kraft brokers list\n")
         assert [broker["broker_id"] for broker in document(out)["brokers"]] == [11]
+
+
+def test_the_id_of_the_cluster(kraft: Kraft, cluster: Cluster) -> None:
+    assert kraft("cluster", "id") == (0, f"Cluster ID: {cluster.cluster_id}\n", "")
+    assert data(kraft("cluster", "id", "-o", "json"))["cluster_id"] == cluster.cluster_id
+
+
+class TestTopics:
+    def test_a_topic_gets_more_partitions(self, kraft: Kraft) -> None:
+        assert kraft("topics", "create", "--topic", "grown", "--partitions", "1")[0] == 0
+        words = ("topics", "alter", "--topic", "grown", "--partitions", "3")
+        assert kraft(*words, "--validate-only") == (0, "Topic grown could have 3 partitions.\n", "")
+        assert kraft(*words) == (0, "Topic grown has 3 partitions.\n", "")
+        status, out, err = kraft(*words, "-o", "json")
+        (row,) = document(out)["topics"]
+        assert (status, row["altered"]) == (1, False)
+        assert "Topic already has 3 partition(s). (INVALID_PARTITIONS)" in row["error"]
+        assert row["error"] in err
+        by_hand = ("topics", "alter", "--topic", "grown", "--partitions", "4", "--replica-assignment")
+        assert kraft(*by_hand, "11,11,11,12")[0] == 0
+        (topic,) = data(kraft("topics", "describe", "--topic", "grown", "-o", "json"))["topics"]
+        assert [each["replicas"] for each in topic["partitions"]][3:] == [[12]]
+        assert kraft(*by_hand, "11,12")[0] == 2
+        nothing = ("topics", "alter", "--topic", "nothing", "--partitions", "3")
+        assert kraft(*nothing) == (1, "", "kraft: there is no topic nothing: see kraft topics list\n")
+        assert kraft(*nothing, "--if-exists") == (0, "", "")
+
+    def test_reports(self, kraft: Kraft) -> None:
+        assert kraft("topics", "create", "--topic", "both", "--replication-factor", "2")[0] == 0
+        told = kraft("topics", "describe", "--topic", "both", "--under-replicated-partitions")
+        assert told == (0, "No partition is under-replicated.\n", "")
+        assert kraft("topics", "describe", "--topic", "both", "--unavailable-partitions", "-o", "kafka") == (0, "", "")
+        minimum = ("configs", "alter", "--entity-type", "topics", "--entity-name", "both", "--add-config")
+        assert kraft(*minimum, "min.insync.replicas=2")[0] == 0
+        _, out, _ = kraft("topics", "describe", "--topic", "both", "--at-min-isr-partitions")
+        heading, row = (line.split() for line in out.splitlines())
+        assert heading[:2] == ["Topic", "Partition"]
+        assert row[:2] == ["both", "0"]
+        with_overrides = ("topics", "describe", "--topic", "both", "--topics-with-overrides")
+        (topic,) = data(kraft(*with_overrides, "-o", "json"))["topics"]
+        assert topic["configs"] == topic["overrides"] == {"min.insync.replicas": "2"}
+        assert kraft(*with_overrides)[1].count("\n") == 1
+        _, out, _ = kraft("topics", "describe", "--topic", "both", "-o", "kafka")
+        first, second = out.splitlines()
+        assert first.startswith("Topic: both\tTopicId: ")
+        assert first.endswith("\tPartitionCount: 1\tReplicationFactor: 2\tConfigs: min.insync.replicas=2")
+        assert second.startswith("\tTopic: both\tPartition: 0\tLeader: ")
+        status, _, err = kraft("topics", "describe", "--under-min-isr-partitions", "--at-min-isr-partitions")
+        assert status == 2
+        assert "ask for one at a time" in err

@@ -19,6 +19,10 @@ LINES: Final = {
     "kraft topics create": "topics create --topic made" + BOOTSTRAP,
     "kraft topics list": "topics list" + BOOTSTRAP,
     "kraft topics describe": "topics describe --topic orders" + BOOTSTRAP,
+    "kraft topics alter": "topics alter --topic widened --partitions 2 --if-exists" + BOOTSTRAP,
+    "kraft cluster id": "cluster id" + BOOTSTRAP,
+    "kraft brokers list": "brokers list" + BOOTSTRAP,
+    "kraft brokers describe": "brokers describe" + BOOTSTRAP,
     "kraft topics delete": "topics delete --topic gone --if-exists" + BOOTSTRAP,
     "kraft configs alter": "configs alter --entity-type topics --entity-name orders --add-config retention.ms=9"
     + BOOTSTRAP,
@@ -64,7 +68,8 @@ def say(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> Say:
 
 
 def test_each_command_that_asks_nodes_is_compared() -> None:
-    asking = {name for name in commands_with("json") if re.match(r"kraft (topics|configs|quorum|agent) ", name)}
+    groups = re.compile(r"kraft (topics|cluster|brokers|configs|quorum|agent) ")
+    asking = {name for name in commands_with("json") if groups.match(name)}
     assert asking == {*LINES, *ELSEWHERE}
 
 
@@ -73,7 +78,9 @@ def test_json_has_the_documented_keys(name: str, say: Say) -> None:
     assert set(document(say(f"{LINES[name]} -o json"))) <= described()[name].keys
 
 
-@pytest.mark.parametrize("name", ["kraft topics list", "kraft topics describe", "kraft configs describe"])
+@pytest.mark.parametrize(
+    "name", ["kraft topics list", "kraft topics describe", "kraft brokers list", "kraft configs describe"]
+)
 def test_headings_are_those_of_the_page(name: str, say: Say) -> None:
     lines = [tuple(line.split()) for line in say(LINES[name]).splitlines()]
     assert described()[name].headings[0] in lines

@@ -10,7 +10,7 @@ from typing import Any, Final
 from quorum.cli.output import SCHEMA_VERSION
 
 _SNAKE: Final = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
-_OF_DATA: Final = frozenset({"added", "configs", "data", "features", "records", "tree"})
+_OF_DATA: Final = frozenset({"added", "configs", "data", "features", "overrides", "records", "tree"})
 """Names of objects whose keys are data: names of configs and features, types of records, paths; a record's fields."""
 
 
