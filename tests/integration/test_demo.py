@@ -20,7 +20,7 @@ from quorum.cli.demo.place import MARKER
 pytestmark = [pytest.mark.campaign, pytest.mark.timeout(600)]
 
 _TOKEN = "KRAFT_DEMO_TEST"
-README = Path(__file__).parents[2] / "README.md"
+PAGE = Path(__file__).parents[2] / "docs" / "demo.md"
 _CHANCE = (
     (r"\b20\d\d-\d\d-\d\dT[\d:.]+Z", "TIME"),
     (r"(?<![\w-])[\w-]{22}(?![\w-]{10})", "ID"),
@@ -101,8 +101,8 @@ def words_of(story: str) -> list[str]:
 
 
 def quoted_story() -> str:
-    """What the README quotes."""
-    found = re.search(r"^    The main job: .*?topics --help$", README.read_text(encoding="utf-8"), re.M | re.S)
+    """Return the output of the demo that its page quotes."""
+    found = re.search(r"^    The main job: .*?topics --help$", PAGE.read_text(encoding="utf-8"), re.M | re.S)
     assert found is not None
     return found[0]
 
@@ -120,7 +120,7 @@ def test_demo_tells_the_whole_story_twice(directory: Path) -> None:
         assert re.search(r"staged for deletion.* remove_at=\d{4}-\d\d-\d\dT", said)
         assert re.search(r"error +log_mismatch +node \d", said)
         assert "\x1b[" not in said
-        assert words_of(said) == words_of(quoted_story()), "the README tells another story: quote this one"
+        assert words_of(said) == words_of(quoted_story()), "docs/demo.md quotes other output: quote this"
         assert (directory / "verdict.html").is_file()
         assert (directory / "verdict-planted.html").is_file()
         assert sorted(path.name for path in (directory / "exports").iterdir()) == [

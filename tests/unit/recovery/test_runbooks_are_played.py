@@ -29,12 +29,12 @@ def test_every_page_is_played_by_a_test(page: str) -> None:
     assert any(re.search(rf'(?:play|blocks_of)\(\s*"{page}"', text) for text in playing)
 
 
-def test_what_the_readme_shows_of_the_recording_stands_in_it() -> None:
+def test_lines_of_the_recording_on_its_page_are_in_the_recording() -> None:
     recording = (RUNBOOKS / "all-controllers-lost.txt").read_text(encoding="utf-8").splitlines()
-    readme = (RUNBOOKS.parents[1] / "README.md").read_text(encoding="utf-8").splitlines()
-    start = readme.index(f"    {recording[0]}")
-    end = readme.index(f"    {recording[-1]}")
-    shown = [line.removeprefix("    ") for line in readme[start : end + 1] if line.strip() not in ("", "...")]
+    page = (RUNBOOKS / "all-controllers-lost.md").read_text(encoding="utf-8").splitlines()
+    start = page.index(f"    {recording[0]}")
+    end = page.index(f"    {recording[-1]}")
+    shown = [line.removeprefix("    ") for line in page[start : end + 1] if line.strip() not in ("", "...")]
     rest = iter(recording)
     assert all(line in rest for line in shown)
     assert any(line.startswith("    Asked for a live leader:") for line in shown)
