@@ -38,6 +38,7 @@ check: $(STAMP) ## lint, types, import contracts, generated files fresh, sizes, 
 	@$(BIN)/lint-imports --no-cache
 	@$(BIN)/python -m metadata_log.records.generate --check
 	@$(BIN)/python proto/generate.py --check
+	@$(BIN)/python -m tests.kafka_releases.config_keys --check
 	@$(BIN)/python tests/architecture/sizes.py --check
 	@$(BIN)/python tests/architecture/changelog.py && $(BIN)/python tests/architecture/pages.py
 	@$(BIN)/python tests/architecture/prose_report.py . --baseline tests/architecture/prose.json --since d572b3a
@@ -45,6 +46,7 @@ check: $(STAMP) ## lint, types, import contracts, generated files fresh, sizes, 
 fix: $(STAMP) ## let ruff mend what it can, and write the generated files anew
 	@$(BIN)/python -m metadata_log.records.generate
 	@$(BIN)/python proto/generate.py
+	@$(BIN)/python -m tests.kafka_releases.config_keys
 	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format .
 
 bench: $(STAMP) ## measure, beside etcd, ZooKeeper and Kafka (Go, Java, Maven; says what is absent); without ARGS the toolkit, too

@@ -34,8 +34,7 @@ from metadata_log.ids import DirectoryId, NodeId, Uuid
 from metadata_log.voters import GRPC_LISTENER
 from quorum.client.client import Client
 from quorum.client.requests import FeatureRange, Listener, RegisterBroker
-from quorum.node.config.node_config import NodeConfig, load_config
-from quorum.node.config.values import ConfigError
+from quorum.node.config.node_config import BROKER_ROLE, NodeConfig, load_config
 from quorum.node.controller.registration import SUPPORTED_FEATURES
 from quorum.node.core.destinations import bootstrap_destinations
 from quorum.node.core.executor import ExecutorConfig
@@ -63,17 +62,15 @@ _MOST_CALLS: Final = 1_000
 _NS_PER_MS: Final = 1_000_000
 
 
-def run(config_path: str | Path) -> None:
-    """Run an agent until SIGTERM or SIGINT, then let it leave in good order.
+def run(config_path: str | Path, *, strict: bool = False) -> None:
+    """Run an agent until SIGTERM or SIGINT, then let it leave in good order. `strict`: unknown keys are errors.
 
     Raises:
         ConfigError: the configuration is wrong.
         NotFormattedError, DirectoryLockedError, ForeignDirectoryError, CorruptBatchError: a directory is.
         StorageFailedError, OSError: a disk failed, or an address cannot be bound.
     """
-    config = load_config(config_path)
-    if config.is_controller:
-        raise ConfigError(f"{config_path}: process.roles={','.join(config.roles)}: this is no broker agent's")
+    config = load_config(config_path, strict=strict, role=BROKER_ROLE)
     uvloop.run(serve(config, config_path=str(config_path)), loop_factory=ServerLoop)
 
 

@@ -18,6 +18,7 @@ from quorum.cli.running import (
     LogFormatOption,
     LogLevel,
     LogLevelOption,
+    Strict,
     log_to_stderr,
     use_one_poller,
 )
@@ -33,7 +34,10 @@ _STAGED_COLUMNS: Final = ("staged", "removed_at")
 
 @app.command(epilog="Example:  kraft agent start --config /etc/kraft/agent.properties")
 def start(
-    config: Config, log_level: LogLevelOption = LogLevel.INFO, log_format: LogFormatOption = LogFormat.TEXT
+    config: Config,
+    strict: Strict = False,
+    log_level: LogLevelOption = LogLevel.INFO,
+    log_format: LogFormatOption = LogFormat.TEXT,
 ) -> None:
     """Run a broker agent in the foreground until SIGTERM or Ctrl-C: it lets its leaders be moved away, then ends.
 
@@ -43,7 +47,7 @@ def start(
     from broker_agent import main  # noqa: PLC0415  (gRPC and all of the agent, which help does not need)
 
     log_to_stderr(log_level, log_format)
-    main.run(config)
+    main.run(config, strict=strict)
 
 
 @app.command(epilog="Example:  kraft agent describe --agent localhost:9194")

@@ -12,6 +12,7 @@ import typer
 
 from quorum.cli.errors import FAILED, CliError, say, wrong_use
 from quorum.cli.findings_output import FindingFormat, FindingOutput
+from quorum.cli.node_file import NodeFiles, directories_of
 from quorum.cli.output import print_table, show_json, show_json_line
 from quorum.cli.tables import print_wrapped
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 EPILOG: Final = (
     "Examples:  kraft storage audit /var/lib/kafka/data    kraft storage audit DATA1 DATA2 --image /var/lib/controller"
+    "    kraft storage audit --config server.properties"
     "    kraft storage audit DATA --image CONTROLLER --quarantine    kraft storage audit DATA --undo"
 )
 _COLUMNS: Final = ("directory", "verdict", "topic_id", "when_kafka_starts", "why")
@@ -28,9 +30,10 @@ _COLUMNS: Final = ("directory", "verdict", "topic_id", "when_kafka_starts", "why
 
 def run(
     log_dirs: Annotated[
-        list[Path],
-        typer.Argument(metavar="DIR...", help="Log directories of one broker, all of log.dirs, or its node."),
-    ],
+        list[Path] | None,
+        typer.Argument(metavar="[DIR...]", help="Log directories of one broker, all of log.dirs, or its node."),
+    ] = None,
+    config: NodeFiles = None,
     image: Annotated[
         list[Path] | None,
         typer.Option(
@@ -59,10 +62,11 @@ def run(
     """
     if (undo and (quarantine or image or problems)) or (to is not None and not quarantine):
         raise wrong_use("--undo goes alone, and --to with --quarantine")
+    directories = directories_of(log_dirs, config, "log directories")
     if undo:
-        _undo(log_dirs, output)
+        _undo(directories, output)
         return
-    _audit(log_dirs, image or [], output, to=to, quarantine=quarantine, problems=problems)
+    _audit(directories, image or [], output, to=to, quarantine=quarantine, problems=problems)
 
 
 def _audit(

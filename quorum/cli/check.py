@@ -11,6 +11,7 @@ import typer
 
 from quorum.cli.errors import wrong_use
 from quorum.cli.findings_output import FindingFormat, FindingOutput, counted, exit_with, show_findings
+from quorum.cli.node_file import NodeFiles, directories_of
 from quorum.cli.output import OF_A_LOG
 from quorum.cli.tables import table_lines
 
@@ -18,23 +19,24 @@ if TYPE_CHECKING:
     from metadata_log.tools.check.check import CheckReport
 
 EPILOG: Final = (
-    "Examples:  kraft check /var/lib/kraft    kraft check backup/node-* -o json | "
-    "jq '.findings[] | select(.severity==\"error\")'"
+    "Examples:  kraft check /var/lib/kraft    kraft check --config server.properties    "
+    "kraft check backup/node-* -o json | jq '.findings[] | select(.severity==\"error\")'"
 )
 
 
 def run(
     paths: Annotated[
-        list[Path],
+        list[Path] | None,
         typer.Argument(
-            metavar="NODE_DIR...",
+            metavar="[NODE_DIR...]",
             readable=False,  # one that is not is a finding
             help="Directories of any controllers and brokers of one cluster, any subset: log directories, or what "
             "holds them; also exports, metadata directories, single segments and checkpoints. Below a directory that "
             "is none of these, nodes are looked for up to 5 levels down, on the first level that has any; hidden ones "
             "are left out.",
         ),
-    ],
+    ] = None,
+    config: NodeFiles = None,
     output: FindingOutput = FindingFormat.TABLE,
 ) -> None:
     """Say what is wrong with a cluster's directories: the command to run first.
@@ -48,7 +50,7 @@ def run(
     from metadata_log.tools.read.sources import SourceError  # noqa: PLC0415
 
     try:
-        report = check_paths(paths)
+        report = check_paths(directories_of(paths, config, "directories of nodes"))
     except SourceError as error:
         raise wrong_use(str(error)) from error
     if output is FindingFormat.TABLE:

@@ -15,6 +15,9 @@ Config = Annotated[
 ]
 
 
+Strict = Annotated[bool, typer.Option("--strict", help="Refuse unknown keys in the file, instead of warning.")]
+
+
 class LogLevel(enum.StrEnum):
     """What `--log-level` takes."""
 

@@ -26,6 +26,7 @@ from quorum.cli import audit
 from quorum.cli.errors import FAILED, say, wrong_use
 from quorum.cli.option_values import MAX_INT16, check_cluster_id
 from quorum.cli.output import RowFormat, RowOutput, show_rows
+from quorum.cli.running import Strict
 from quorum.cli.storage_rows import rows_of, rows_of_config
 from quorum.node.config.node_config import NodeConfig, load_config
 from quorum.node.process.system_ports import SystemEntropy
@@ -97,6 +98,7 @@ def format_storage(
     release_version: Release = None,
     feature: Features = None,
     ignore_formatted: IgnoreFormatted = False,
+    strict: Strict = False,
 ) -> None:
     """Format the log directories of a node, once, before its first start.
 
@@ -104,7 +106,7 @@ def format_storage(
     that joins later with --no-initial-controllers; a broker agent, and a controller whose file has
     controller.quorum.voters, with the same --cluster-id alone.
     """
-    settings = load_config(config)
+    settings = _load(config, strict=strict)
     check_cluster_id(cluster_id)
     level, levels = _levels(release_version, feature or [])
     entropy = SystemEntropy()
@@ -137,6 +139,13 @@ def format_storage(
         print(f"Formatting {path} with metadata.version {metadata_version(level)}.")
     for path in done.already_formatted:
         print(f"{path} is formatted already: left as it is.")
+
+
+def _load(config: Path, *, strict: bool) -> NodeConfig:
+    settings = load_config(config, strict=strict)
+    for warning in settings.warnings:
+        say(f"kraft: {config}: {warning}")
+    return settings
 
 
 def _all_directories(settings: NodeConfig) -> list[str]:

@@ -30,7 +30,7 @@ from metadata_log.storage.other_logs import check_log_in_place, check_vote_kept
 from metadata_log.tools.findings.advice import EPOCHS_ENDED, OBSERVER_ENDED
 from metadata_log.tools.findings.last_epochs import elections_left
 from quorum.cli.errors import wrong_use
-from quorum.node.config.properties import PropertiesError, parse_properties
+from quorum.cli.node_file import NodeFile, read_node_file
 
 if TYPE_CHECKING:
     from metadata_log.tools.read.sources import NodeSource, Unread
@@ -45,29 +45,16 @@ def rows_of_config(config: Path) -> list[dict[str, object]]:
     Raises:
         CliError: it names no node, or no directory.
     """
-    try:
-        found = parse_properties(config.read_text(encoding="utf-8"), source=str(config))
-    except (PropertiesError, UnicodeDecodeError) as error:
-        raise wrong_use(f"--config {config}: {error}") from error
-    node_id = found.get("node.id") or found.get("broker.id") or ""
-    if not node_id.isdecimal():
-        raise wrong_use(f"--config {config}: node.id={node_id} is no node's id: name the .properties file of a node")
-    listed = found.get("log.dirs") or found.get("log.dir") or ""
-    disks = [path.strip() for path in listed.split(",") if path.strip()]
-    metadata = found.get("metadata.log.dir", "").strip()
-    paths = list(dict.fromkeys([*disks, *([metadata] if metadata else [])]))
-    if not paths:
-        raise wrong_use(f"--config {config}: it has neither log.dirs nor metadata.log.dir")
-    is_controller = "controller" in found.get("process.roles", "").replace(" ", "").split(",")
-    rows = [_describe(path, int(node_id), is_controller=is_controller) for path in paths]
-    return [_at_start(row, paths, metadata or paths[0], is_controller=is_controller) for row in rows]
+    node = read_node_file(config)
+    rows = [_describe(path, node.node_id, is_controller=node.is_controller) for path in node.log_dirs]
+    return [_at_start(row, node) for row in rows]
 
 
-def _at_start(row: dict[str, object], paths: list[str], metadata_dir: str, *, is_controller: bool) -> dict[str, object]:
+def _at_start(row: dict[str, object], node: NodeFile) -> dict[str, object]:
     """Return the row with what a start of the node would say first: its metadata log is in another directory."""
-    if row["directory"] == metadata_dir:
+    if row["directory"] == node.metadata_dir:
         try:
-            check_log_in_place(OsFiles(), paths, metadata_dir, is_controller=is_controller)
+            check_log_in_place(OsFiles(), node.log_dirs, node.metadata_dir, is_controller=node.is_controller)
         except MisplacedLogError as error:
             return row | {"problem": str(error)}
         except OSError:

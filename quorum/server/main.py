@@ -17,11 +17,12 @@ import uvloop
 
 from metadata_log.files.os_files import OsFiles
 from metadata_log.ids import Uuid
-from metadata_log.voters import GRPC_LISTENER, Endpoint
+from metadata_log.voters import GRPC_LISTENER
 from quorum.controller.authorizer import Authorizer
 from quorum.controller.config import ControllerConfig
 from quorum.node.config.door_limits import shares_of_this_process
-from quorum.node.config.node_config import NodeConfig, load_config
+from quorum.node.config.listeners import how_derived, set_grpc
+from quorum.node.config.node_config import CONTROLLER_ROLE, NodeConfig, load_config
 from quorum.node.config.values import ConfigError
 from quorum.node.controller.registration import registration_of
 from quorum.node.controller.role import ControllerRole, RoleConfig
@@ -33,6 +34,7 @@ from quorum.node.process.drain_tasks import settle
 from quorum.node.process.driver import Driver
 from quorum.node.process.interpreter import collect_when_idle, tune, without_collections
 from quorum.node.process.large_requests import LargeRequests
+from quorum.node.process.listeners import ListenError
 from quorum.node.process.log_lines import log_start
 from quorum.node.process.monitoring import Monitoring
 from quorum.node.process.refusals import Refusals
@@ -49,8 +51,8 @@ _STOP_GRACE_S: Final = 0.1
 """For answers on their way when everything else is done."""
 
 
-def run(config_path: str | Path) -> None:
-    """Run a controller until SIGTERM or SIGINT, then stop it in good order.
+def run(config_path: str | Path, *, strict: bool = False) -> None:
+    """Run a controller until SIGTERM or SIGINT, then stop it in good order. `strict`: unknown keys are errors.
 
     Raises:
         ConfigError: the configuration is wrong.
@@ -59,9 +61,7 @@ def run(config_path: str | Path) -> None:
         StorageFailedError: a write or a sync failed: nothing that was not durable has been promised.
         InvariantViolation: a bug of ours.
     """
-    config = load_config(config_path)
-    if not config.is_controller:
-        raise ConfigError(f"{config_path}: process.roles={','.join(config.roles)}: this is no controller's")
+    config = load_config(config_path, strict=strict, role=CONTROLLER_ROLE)
     uvloop.run(serve(config, config_path=str(config_path)), loop_factory=ServerLoop)
 
 
@@ -83,7 +83,7 @@ async def serve(config: NodeConfig, *, config_path: str = "", watcher: Watcher |
         shares = shares_of_this_process(config.doors.max_connections)
         await _listen_kafka(config, driver, doors, limits_of(config.doors, shares), monitoring.refusals, large)
         leaders.doors = doors
-        server, port = await listen(_grpc_listener(config), driver, config.doors, monitoring.refusals, large)
+        server, port = await _listen_grpc(config, driver, monitoring.refusals, large)
         await monitoring.start(driver.view, config.http_listener)
     except OSError:
         opened.abandon()
@@ -183,11 +183,23 @@ async def _listen_kafka(
             doors.append(await listen_kafka(endpoint, driver, config.node_id, told, limits, refusals, large))
 
 
-def _grpc_listener(config: NodeConfig) -> Endpoint:
-    listener = config.listener(GRPC_LISTENER)
+async def _listen_grpc(
+    config: NodeConfig, driver: Driver, refusals: Refusals, large: LargeRequests
+) -> tuple[grpc.aio.Server, int]:
+    """Open the door of the listener GRPC, which may be derived; returns the server and its port.
+
+    Raises:
+        ListenError: its address cannot be bound. Where it is derived, the text says which keys set another.
+    """
+    listener, beside = config.listener(GRPC_LISTENER), config.grpc_derived_from
     if listener is None:
         raise ConfigError(f"listeners: the listener {GRPC_LISTENER} is missing: add {GRPC_LISTENER}://host:port")
-    return listener
+    try:
+        return await listen(listener, driver, config.doors, refusals, large)
+    except ListenError as error:
+        if beside is None:
+            raise
+        raise ListenError(f"{error}. {how_derived(beside)}: {set_grpc(beside)}") from error
 
 
 def _stop_on_signals(driver: Driver) -> None:

@@ -24,7 +24,7 @@ from quorum.cli.recover.options import (
     texts_of,
     with_shared_options,
 )
-from quorum.node.config.properties import PropertiesError, parse_properties
+from quorum.node.config.properties import PropertiesError, read_properties
 from quorum.recovery.guards.request import Proposal
 from quorum.recovery.repairs.static_voters import StaticVoter, config_problems
 
@@ -207,8 +207,6 @@ def check_configs(proposal: Proposal, configs: Sequence[Path], named: Sequence[S
 
 def _properties(path: Path) -> Mapping[str, str]:
     try:
-        return parse_properties(path.read_text(encoding="utf-8"), source=f"--config {path}")
+        return read_properties(path).values
     except PropertiesError as error:
-        raise wrong_use(str(error)) from error
-    except UnicodeDecodeError as error:
-        raise wrong_use(f"--config {path}: byte {error.start} is not of a text in UTF-8: write the file so") from error
+        raise wrong_use(f"--config {error}") from error

@@ -24,6 +24,7 @@ from quorum.node.config.values import (
     one_listener,
     optional_integer,
     optional_paths,
+    path,
     principal_set,
     protocol_map,
     text,
@@ -48,6 +49,8 @@ class Key(msgspec.Struct, frozen=True, kw_only=True):
     field: str
     parse: Callable[[str], object]
     default: str | None
+    most: int | None = None
+    """The largest number that this node uses. Kafka takes larger ones: such a value counts as this one."""
 
 
 def _milliseconds(field: str, default: int, *, least: int = 1) -> Key:
@@ -67,7 +70,7 @@ KEYS: Final[Mapping[str, Key]] = {
     "broker.rack": Key(field="rack", parse=text, default=""),
     LOG_DIRS: Key(field="log_dirs", parse=optional_paths, default=""),
     "log.dir": Key(field="log_dir", parse=optional_paths, default=""),
-    "metadata.log.dir": Key(field="metadata_log_dir", parse=text, default=""),
+    "metadata.log.dir": Key(field="metadata_log_dir", parse=path, default=""),
     "metadata.log.segment.bytes": Key(
         field="segment_bytes", parse=integer(8 << 20, _LARGEST_INT32), default=str(1 << 30)
     ),
@@ -130,7 +133,12 @@ KEYS: Final[Mapping[str, Key]] = {
         field="delete_topic_delay_ms", parse=integer(0, _LARGEST_MS), default=str(4 * 3600 * 1000)
     ),
     "http.listener": Key(field="http_listener", parse=one_listener, default=""),
-    **{name: Key(field=at, parse=integer(low, high), default=str(usual)) for name, at, low, high, usual in DOOR_KEYS},
+    **{
+        name: Key(field=at, parse=integer(low, _LARGEST_INT32), default=str(usual), most=high)
+        for name, at, low, high, usual in DOOR_KEYS
+    },
 }
 """All of them. Those that are ours, not Kafka's: `delete.topic.delay.ms` (KIP-516 names it), `http.listener` and
 `inter.controller.listener.name`."""
+ALIASES: Final[Mapping[str, str]] = {"broker.id": "node.id"}
+"""Other names that Kafka has for a key: each counts where the key is not given."""

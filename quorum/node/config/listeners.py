@@ -1,34 +1,48 @@
 """The listeners of a node's configuration: which protocol each speaks, and the addresses that other nodes get.
 
-Decides: that every controller listener but GRPC speaks Kafka's protocol, and what its address is where none is
-advertised. Must not know: the other keys.
+Decides: the protocol of each listener (Kafka's at every controller listener but GRPC). It derives a GRPC listener that
+the file leaves out, and addresses that are not advertised. Must not know: the other keys.
 
 Source: KIP-853 (an address that is not advertised is the listener's), KAFKA-20380 (or that of the static voter).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 import msgspec
 
-from metadata_log.voters import CONTROLLER_LISTENER, GRPC_LISTENER, Endpoint, Voter
-from quorum.node.config.values import SUPPORTED_PROTOCOL, ConfigError
+from metadata_log.voters import CONTROLLER_LISTENER, GRPC_LISTENER, LARGEST_PORT, Endpoint, Voter
+from quorum.node.config.values import PROTOCOLS, SUPPORTED_PROTOCOL
 
 INTER_CONTROLLER: Final = "inter.controller.listener.name"
 _HTTP: Final = "HTTP"
 _EVERY_INTERFACE: Final = ("", "0.0.0.0", "::")
 
 
-class Listeners(msgspec.Struct, frozen=True, kw_only=True):
-    """What the keys of listeners say together."""
+class GivenListeners(msgspec.Struct, frozen=True, kw_only=True):
+    """The values of the keys of listeners."""
 
     bound: tuple[Endpoint, ...]
     advertised: tuple[Endpoint, ...]
     controller_names: tuple[str, ...]
     inter_controller: str
     is_controller: bool
+    own: Voter | None
+    """This node's entry in controller.quorum.voters."""
+
+
+class Listeners(msgspec.Struct, frozen=True, kw_only=True):
+    """The listeners of a node, with what their keys leave out."""
+
+    bound: tuple[Endpoint, ...]
+    advertised: tuple[Endpoint, ...]
+    controller_names: tuple[str, ...]
+    inter_controller: str
+    is_controller: bool
+    derived_from: Endpoint | None
+    """The listener that gave GRPC its host and port, or None where the file names GRPC itself."""
 
     @property
     def kafka_names(self) -> tuple[str, ...]:
@@ -46,13 +60,46 @@ def controller_names(given: tuple[str, ...], bound: tuple[Endpoint, ...]) -> tup
     return given or tuple(at.name for at in bound if at.name in (CONTROLLER_LISTENER, GRPC_LISTENER))
 
 
-def advertised_by_controller(
-    bound: tuple[Endpoint, ...], given: tuple[Endpoint, ...], names: tuple[str, ...], own: Voter | None
+def listeners_of(given: GivenListeners, own_host: Callable[[], str] | None) -> Listeners:
+    """Complete the listeners of a file.
+
+    A controller without GRPC gets one, beside its first listener for Kafka's protocol. `own_host`: gives the name of
+    this host, for a controller that listens at every address and does not advertise one, as Kafka's does.
+    """
+    names = controller_names(given.controller_names, given.bound)
+    bound, beside = given.bound, None
+    if given.is_controller and all(at.name != GRPC_LISTENER for at in bound):
+        beside = next((at for at in bound if at.name in kafka_names(names)), None)
+        if beside is not None:
+            port = beside.port + 1 if beside.port else 0
+            bound = (*bound, Endpoint(name=GRPC_LISTENER, host=beside.host, port=port))
+            names = (*names, *({GRPC_LISTENER} - set(names)))
+    advertised = given.advertised or bound
+    if given.is_controller:
+        advertised = _advertised_by_controller(bound, given.advertised, names, given.own, beside)
+    if given.is_controller and own_host is not None:
+        advertised = _reachable(advertised, given.advertised, own_host)
+    return Listeners(
+        bound=bound,
+        advertised=advertised,
+        controller_names=names,
+        inter_controller=given.inter_controller,
+        is_controller=given.is_controller,
+        derived_from=beside,
+    )
+
+
+def _advertised_by_controller(
+    bound: tuple[Endpoint, ...],
+    given: tuple[Endpoint, ...],
+    names: tuple[str, ...],
+    own: Voter | None,
+    beside: Endpoint | None,
 ) -> tuple[Endpoint, ...]:
     """Return the addresses of a controller, as Kafka derives those that advertised.listeners leaves out.
 
     `own`: this node's entry in controller.quorum.voters. A listener that binds every interface is reached at its host,
-    the one that the entry means at its port, too.
+    the one that the entry means at its port, too. `beside`: the listener at whose advertised host a derived GRPC is.
     """
     meant = None if own is None else _meant(own.endpoints[0], bound, names)
     found = {at.name: at for at in given}
@@ -60,11 +107,26 @@ def advertised_by_controller(
         if at.name in found:
             continue
         found[at.name] = at
-        if own is not None and at.host in _EVERY_INTERFACE:
+        if beside is not None and at.name == GRPC_LISTENER:
+            found[at.name] = Endpoint(name=at.name, host=found[beside.name].host, port=at.port)
+        elif own is not None and at.host in _EVERY_INTERFACE:
             entry = own.endpoints[0]
             port = entry.port if at is meant else at.port
             found[at.name] = Endpoint(name=at.name, host=entry.host, port=port)
     return tuple(found.values())
+
+
+def _reachable(
+    advertised: tuple[Endpoint, ...], given: tuple[Endpoint, ...], own_host: Callable[[], str]
+) -> tuple[Endpoint, ...]:
+    """Return the addresses with the name of this host where one would be every interface, and is not given so."""
+    if not any(at.host in _EVERY_INTERFACE and at not in given for at in advertised):
+        return advertised
+    host = own_host()
+    return tuple(
+        Endpoint(name=at.name, host=host, port=at.port) if at.host in _EVERY_INTERFACE and at not in given else at
+        for at in advertised
+    )
 
 
 def _meant(entry: Endpoint, bound: tuple[Endpoint, ...], names: tuple[str, ...]) -> Endpoint | None:
@@ -74,53 +136,77 @@ def _meant(entry: Endpoint, bound: tuple[Endpoint, ...], names: tuple[str, ...])
     return by_port or next((at for at in bound if at.name == first), None)
 
 
-def check_listeners(found: Listeners, security: Mapping[str, str]) -> None:
-    """Raise ConfigError where the keys of listeners contradict each other, or nothing would listen at one."""
-    bound = {endpoint.name for endpoint in found.bound}
-    for name in sorted(bound.union(found.controller_names) & security.keys()):
-        if security[name] != SUPPORTED_PROTOCOL:
-            raise ConfigError(
-                f"listener.security.protocol.map: {security[name]} for {name} is not supported: only "
+def protocol_problems(found: Listeners, security: Mapping[str, str]) -> Iterator[str]:
+    """Yield a problem for each listener whose security protocol is not supported.
+
+    A name that the map leaves out means itself if it is a protocol's, as in Kafka's default of the map.
+    """
+    for name in sorted({endpoint.name for endpoint in found.bound}.union(found.controller_names)):
+        protocol = security.get(name, name if name in PROTOCOLS else SUPPORTED_PROTOCOL)
+        if protocol != SUPPORTED_PROTOCOL:
+            yield (
+                f"listener.security.protocol.map: {protocol} for {name} is not supported: only "
                 f"{SUPPORTED_PROTOCOL} is, so far"
             )
+
+
+def listener_problems(found: Listeners) -> Iterator[str]:
+    """Yield a problem where the keys of listeners contradict each other, or nothing would listen at one."""
+    bound = {endpoint.name for endpoint in found.bound}
     if _HTTP in bound:
-        raise ConfigError(f"listeners: nothing would listen at {_HTTP} here: write http.listener={_HTTP}://host:port")
+        yield f"listeners: nothing would listen at {_HTTP} here: write http.listener={_HTTP}://host:port"
     for endpoint in found.advertised:
         if endpoint.name not in bound:
-            raise ConfigError(f"advertised.listeners: {endpoint} has no listener of that name in listeners")
-        if endpoint.host in _EVERY_INTERFACE:
-            raise ConfigError(
+            yield f"advertised.listeners: {endpoint} has no listener of that name in listeners"
+        elif endpoint.host in _EVERY_INTERFACE:
+            yield (
                 f"advertised.listeners: nobody can connect to {endpoint.name}://{endpoint.host}:{endpoint.port}: set "
                 "advertised.listeners to an address that other nodes reach"
             )
     if GRPC_LISTENER not in bound:
-        raise ConfigError(f"listeners: the listener {GRPC_LISTENER} is missing: add {GRPC_LISTENER}://host:port")
-    if found.is_controller:
-        _check_controllers(found, bound)
-    else:
-        _check_agents(found, bound)
+        yield f"listeners: the listener {GRPC_LISTENER} is missing: add {GRPC_LISTENER}://host:port"
+    elif found.derived_from is not None:
+        yield from _derived_problems(found, found.derived_from)
+    yield from (_controller_problems if found.is_controller else _agent_problems)(found, bound)
 
 
-def _check_controllers(found: Listeners, bound: set[str]) -> None:
+def how_derived(beside: Endpoint) -> str:
+    """Return the end of a sentence: where a GRPC listener comes from that the file does not name."""
+    return f"listeners has no {GRPC_LISTENER}, so that it takes the host of {beside} and the next port"
+
+
+def set_grpc(beside: Endpoint) -> str:
+    """Return the advice for a derived GRPC listener that cannot be."""
+    return f"add {GRPC_LISTENER}://{beside.host}:PORT to listeners, and {GRPC_LISTENER} to controller.listener.names"
+
+
+def _derived_problems(found: Listeners, beside: Endpoint) -> Iterator[str]:
+    grpc = next(at for at in found.bound if at.name == GRPC_LISTENER)
+    taken = next((at for at in found.bound if at is not grpc and at.port == grpc.port and at.port), None)
+    if grpc.port > LARGEST_PORT:
+        yield f"listeners: {grpc.port} is no port. {how_derived(beside)}: {set_grpc(beside)}"
+    elif taken is not None:
+        yield f"listeners: port {grpc.port} is that of {taken}. {how_derived(beside)}: {set_grpc(beside)}"
+
+
+def _controller_problems(found: Listeners, bound: set[str]) -> Iterator[str]:
     for name in found.controller_names:
         if name not in bound:
-            raise ConfigError(f"controller.listener.names: there is no listener {name}: add it to listeners")
+            yield f"controller.listener.names: there is no listener {name}: add it to listeners"
     for at in found.bound:
-        if at.name not in (*found.controller_names, GRPC_LISTENER):
+        if at.name not in (*found.controller_names, GRPC_LISTENER, _HTTP):
             names = ",".join(found.controller_names)
-            raise ConfigError(
+            yield (
                 f"listeners: nothing would listen at {at}: add {at.name} to controller.listener.names (it is "
                 f"{names or 'not set'}), or remove it from listeners. A controller has no listeners for clients"
             )
     allowed = (GRPC_LISTENER, *(found.kafka_names or (CONTROLLER_LISTENER,)))
     if found.inter_controller not in allowed:
-        raise ConfigError(f"{INTER_CONTROLLER}={found.inter_controller}: write {' or '.join(allowed)}")
+        yield f"{INTER_CONTROLLER}={found.inter_controller}: write {' or '.join(allowed)}"
 
 
-def _check_agents(found: Listeners, bound: set[str]) -> None:
+def _agent_problems(found: Listeners, bound: set[str]) -> Iterator[str]:
     for name in sorted({CONTROLLER_LISTENER, *found.kafka_names} & bound):
-        raise ConfigError(f"listeners: a broker has no {name} listener: remove it")
+        yield f"listeners: a broker has no {name} listener: remove it"
     if found.inter_controller != GRPC_LISTENER:
-        raise ConfigError(
-            f"{INTER_CONTROLLER}={found.inter_controller}: an agent asks controllers by {GRPC_LISTENER} alone"
-        )
+        yield f"{INTER_CONTROLLER}={found.inter_controller}: an agent asks controllers by {GRPC_LISTENER} alone"

@@ -1,13 +1,13 @@
 """The configuration of a controller or an agent, in Kafka's key names.
 
-Decides: which keys there are, what their values may be, and what must fit together. Every fault is one `ConfigError`
-that names the key, its value and what to do. Must not know: what the settings are used for.
+Decides: what must fit together, and which keys are errors, warnings or merely not used. All errors of a file come in
+one `ConfigError`; each names the key, its value and what to do. Must not know: what the settings are used for.
 """
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Mapping
+import socket
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,23 +15,28 @@ import msgspec
 
 from metadata_log.ids import NodeId
 from metadata_log.storage.file_log import LogConfig
-from metadata_log.voters import Endpoint, VoterSet
+from metadata_log.voters import GRPC_LISTENER, Endpoint, VoterSet
 from quorum.controller.config import Setting
 from quorum.controller.configs.defaults import BOOLEAN, LONG, PASSWORD, STRING
 from quorum.controller.tokens import TokenSettings
 from quorum.node.config.door_limits import DOOR_FIELDS, DoorLimits
-from quorum.node.config.keys import BYTES_BETWEEN_SNAPSHOTS, KEYS, LOG_DIRS, PROCESS_ROLES, Key
+from quorum.node.config.keys import ALIASES, BYTES_BETWEEN_SNAPSHOTS, KEYS, LOG_DIRS, PROCESS_ROLES, Key
+from quorum.node.config.known_keys import sort_keys
 from quorum.node.config.listeners import (
     INTER_CONTROLLER,
+    GivenListeners,
     Listeners,
-    advertised_by_controller,
-    check_listeners,
-    controller_names,
+    how_derived,
     kafka_names,
+    listener_problems,
+    listeners_of,
+    protocol_problems,
 )
-from quorum.node.config.properties import PropertiesError, parse_properties
+from quorum.node.config.properties import Properties, PropertiesError, read_properties
+from quorum.node.config.providers import is_provider_key
 from quorum.node.config.values import ConfigError, boolean
 from quorum.node.core.retention import SnapshotConfig
+from quorum.plain_text import on_one_line
 from quorum.raft.config import RaftConfig
 
 __all__ = [
@@ -50,6 +55,9 @@ _ROLES: Final = frozenset({CONTROLLER_ROLE, BROKER_ROLE})
 _FETCH_MAX_WAIT_MS: Final = 500
 _SNAPSHOT_FIELDS: Final = ("max_new_record_bytes", "max_interval_ms", "retention_bytes", "retention_ms")
 _TOKEN_FIELDS: Final = ("max_lifetime_ms", "expiry_time_ms", "expiry_check_interval_ms")
+_LISTENER_KEYS: Final = frozenset(
+    {PROCESS_ROLES, "listeners", "advertised.listeners", "controller.listener.names", "controller.quorum.voters"}
+)
 _RAFT_FIELDS: Final = (
     "election_timeout_ms",
     "election_backoff_max_ms",
@@ -112,6 +120,14 @@ class NodeConfig(msgspec.Struct, frozen=True, kw_only=True):
     delete_topic_delay_ms: int
     http_listener: Endpoint | None
     doors: DoorLimits
+    grpc_derived_from: Endpoint | None = None
+    """The listener that gave GRPC its host and port; None where the file names GRPC."""
+    unused_keys: tuple[str, ...] = ()
+    """Given keys that Kafka knows, and this software does not use."""
+    warnings: tuple[str, ...] = ()
+    """What the file's writer may not have meant: a sentence each."""
+    notes: tuple[str, ...] = ()
+    """What this node derived, because the file leaves it out: a sentence each."""
 
     @property
     def is_controller(self) -> bool:
@@ -134,66 +150,128 @@ class NodeConfig(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(endpoint for endpoint in self.advertised_listeners if endpoint.name in names)
 
 
-def load_config(path: str | Path, overrides: Mapping[str, str] | None = None) -> NodeConfig:
-    """Read and check a configuration file; `overrides` replace what it says, key by key.
+def load_config(
+    path: str | Path, overrides: Mapping[str, str] | None = None, *, strict: bool = False, role: str | None = None
+) -> NodeConfig:
+    """Read and check a configuration file.
+
+    Args:
+        overrides: replace what the file says, key by key.
+        strict: every unknown key is an error.
+        role: the only role that the file may have here; None: any.
 
     Raises:
         ConfigError: the file cannot be read, or anything in it is wrong.
     """
     try:
-        content = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"cannot read the configuration {path}: {error}") from error
-    try:
-        found = parse_properties(content, source=str(path))
+        found = read_properties(path)
+    except OSError as error:
+        raise ConfigError(f"cannot read the configuration {path}: {error.strerror or error}") from error
     except PropertiesError as error:
         raise ConfigError(str(error)) from error
-    return config_of({**found, **(overrides or {})}, source=str(path))
+    if overrides:
+        errors = {key: why for key, why in found.errors.items() if key not in overrides}
+        found = msgspec.structs.replace(found, values={**found.values, **overrides}, errors=errors)
+    return _config_of(found, source=str(path), strict=strict, role=role, own_host=socket.getfqdn)
 
 
-def config_of(properties: Mapping[str, str], *, source: str = "configuration") -> NodeConfig:
-    """Check keys and values, and that they fit together.
+def config_of(
+    properties: Mapping[str, str], *, source: str = "configuration", strict: bool = False, role: str | None = None
+) -> NodeConfig:
+    """Check keys and values, and that they fit together; `strict` and `role` as for `load_config`.
 
     Raises:
-        ConfigError: naming source, key, value and what to do.
+        ConfigError: naming source, keys, values and what to do.
     """
-    try:
-        _refuse_combined(properties)
-        values = _parsed(properties)
-        return _assembled({**values, "settings": _settings(properties)})
-    except ConfigError as error:
-        raise ConfigError(f"{source}: {error}") from error
+    return _config_of(Properties(values=properties), source=source, strict=strict, role=role, own_host=None)
 
 
-def _refuse_combined(properties: Mapping[str, str]) -> None:
-    """Refuse Kafka's combined mode before anything else of such a file, which is written for a broker too."""
-    given = properties.get(PROCESS_ROLES, "")
-    if {part.strip() for part in given.split(",")} == _ROLES:
-        raise ConfigError(
-            f"{PROCESS_ROLES}={given}: a node of both roles is not supported. Run two processes with a file each: "
+def _config_of(
+    found: Properties, *, source: str, strict: bool, role: str | None, own_host: Callable[[], str] | None
+) -> NodeConfig:
+    given = dict(found.values)
+    for alias, name in ALIASES.items():
+        if alias in given:
+            given.setdefault(name, given[alias])
+    other_role = _other_role(given, role)
+    if other_role is not None:
+        raise ConfigError(f"{source}: {other_role}")
+    keys = sort_keys(given, (*KEYS, *ALIASES), strict=strict)
+    values, wrong = _parsed(given, found.errors)
+    problems = [*keys.errors, *wrong.values(), *_together(given, values, wrong)]
+    listeners: Listeners | None = None
+    if not wrong.keys() & _LISTENER_KEYS:
+        listeners = _listeners(values, own_host)
+        problems += listener_problems(listeners)
+        if "listener.security.protocol.map" not in wrong:
+            problems += protocol_problems(listeners, values["security_protocols"])
+    if problems or listeners is None:
+        raise ConfigError(_said(source, problems))
+    config = _assembled({**values, "settings": _settings(given)}, listeners)
+    return msgspec.structs.replace(
+        config,
+        unused_keys=keys.unused,
+        warnings=(*found.warnings, *keys.warnings),
+        notes=tuple(_notes(given, values, config)),
+    )
+
+
+def _said(source: str, problems: list[str]) -> str:
+    """Return one sentence for one problem, else a line for each."""
+    lines = [on_one_line(problem) for problem in problems]
+    if len(lines) == 1:
+        return f"{source}: {lines[0]}"
+    return "\n  ".join([f"{source} has {len(lines)} errors:", *lines])
+
+
+def _other_role(given: Mapping[str, str], wanted: str | None) -> str | None:
+    """Return what to do with a file of another role, or of both; None where the role fits, or is no role at all.
+
+    Nothing else is said of such a file: it is written for another program, and so are its keys.
+    """
+    text = given.get(PROCESS_ROLES, "")
+    roles = {part.strip() for part in text.split(",")}
+    if roles == _ROLES:
+        return (
+            f"{PROCESS_ROLES}={text}: a node of both roles is not supported. Run two processes with a file each: "
             "Kafka's broker with this file, process.roles=broker and its node.id; and this controller, with "
-            "process.roles=controller, a node.id that no broker has, another log.dirs, and the listeners "
-            "CONTROLLER and GRPC. Take the controller listener out of the broker's listeners, and let its "
+            "process.roles=controller, a node.id that no broker has, another log.dirs, and the listener CONTROLLER. "
+            "Take the controller listener out of the broker's listeners, and let its "
             "controller.quorum.bootstrap.servers name the controllers' CONTROLLER listeners"
         )
+    if wanted is None or roles not in ({BROKER_ROLE}, {CONTROLLER_ROLE}) or roles == {wanted}:
+        return None
+    if wanted == BROKER_ROLE:
+        return f"{PROCESS_ROLES}={text}: this is no broker agent's file, but a controller's: kraft controller start"
+    return (
+        f"{PROCESS_ROLES}={text}: this is no controller's file. Start Apache Kafka's broker with it, or, if it is an "
+        "agent's, run kraft agent start. A controller needs a file of its own, with process.roles=controller, a "
+        "node.id that no broker has, log.dirs, and a listener CONTROLLER that is named in controller.listener.names. "
+        "The broker's controller.quorum.bootstrap.servers name the controllers' CONTROLLER listeners"
+    )
 
 
-def _parsed(properties: Mapping[str, str]) -> dict[str, Any]:
-    for name in properties:
-        if name not in KEYS:
-            near = difflib.get_close_matches(name, KEYS, n=1, cutoff=0.6)
-            hint = f"did you mean {near[0]}?" if near else "remove it: this node does not use it"
-            raise ConfigError(f"unknown key {name}: {hint}")
-    values: dict[str, Any] = {}
+def _parsed(given: Mapping[str, str], unresolved: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the value of each field, and by key what is wrong with it: such a field has its default, or nothing."""
+    values: dict[str, Any] = {"roles": (), "node_id": 0, "listeners": ()}
+    wrong = {name: why for name, why in unresolved.items() if is_provider_key(name)}
     for name, key in KEYS.items():
-        given = properties.get(name, key.default)
-        if given is None or (key.default is None and not given):
-            raise ConfigError(f"{name} is missing: it must be set")
-        try:
-            values[key.field] = key.parse(given)
-        except ValueError as error:
-            raise ConfigError(f"{name}={given}: {error}") from error
-    return values
+        text = given.get(name, key.default)
+        if key.default is not None:
+            values[key.field] = key.parse(key.default)
+        if name in unresolved:
+            wrong[name] = unresolved[name]
+        elif text is None or (key.default is None and not text):
+            wrong[name] = f"{name} is missing: it must be set"
+        else:
+            try:
+                value = key.parse(text)
+                if key.most is not None and isinstance(value, int):
+                    value = min(value, key.most)
+                values[key.field] = value
+            except ValueError as error:
+                wrong[name] = f"{name}={text}: {error}"
+    return values, wrong
 
 
 def _settings(given: Mapping[str, str]) -> dict[str, Setting]:
@@ -211,22 +289,33 @@ def _settings(given: Mapping[str, str]) -> dict[str, Setting]:
     }
 
 
-def _assembled(values: dict[str, Any]) -> NodeConfig:
+def _listeners(values: Mapping[str, Any], own_host: Callable[[], str] | None) -> Listeners:
+    return listeners_of(
+        GivenListeners(
+            bound=values["listeners"],
+            advertised=values["advertised_listeners"],
+            controller_names=values["controller_listener_names"],
+            inter_controller=values["inter_controller_listener_name"],
+            is_controller=CONTROLLER_ROLE in values["roles"],
+            own=values["static_voters"].get(NodeId(values["node_id"])),
+        ),
+        own_host,
+    )
+
+
+def _assembled(values: dict[str, Any], listeners: Listeners) -> NodeConfig:
     raft = {field: values.pop(field) for field in _RAFT_FIELDS}
     snapshots = {field: values.pop(field) for field in _SNAPSHOT_FIELDS}
     doors = {field: values.pop(field) for field in DOOR_FIELDS}
-    security, segment_bytes = values.pop("security_protocols"), values.pop("segment_bytes")
+    segment_bytes = values.pop("segment_bytes")
     log = LogConfig(
         segment_bytes=values.pop("internal_segment_bytes") or segment_bytes, segment_ms=values.pop("segment_ms")
     )
     log_dirs = values["log_dirs"] or values["log_dir"]
-    if not log_dirs:
-        raise ConfigError(f"{LOG_DIRS} is missing: it must be set")
-    del values["log_dir"]
-    names = controller_names(values["controller_listener_names"], values["listeners"])
+    del values["log_dir"], values["security_protocols"]
     secret_key = values.pop("token_secret_key")
     tokens = {field: values.pop(f"token_{field}") for field in _TOKEN_FIELDS}
-    config = NodeConfig(
+    return NodeConfig(
         **{
             **values,
             "doors": DoorLimits(**doors),
@@ -241,59 +330,64 @@ def _assembled(values: dict[str, Any]) -> NodeConfig:
             "metadata_log_dir": values["metadata_log_dir"] or log_dirs[0],
             "bootstrap_servers": values["bootstrap_servers"]
             or tuple(at for voter in values["static_voters"] for at in voter.endpoints),
-            "advertised_listeners": _advertised(values, names),
-            "controller_listener_names": names,
+            "listeners": listeners.bound,
+            "advertised_listeners": listeners.advertised,
+            "controller_listener_names": listeners.controller_names,
+            "grpc_derived_from": listeners.derived_from,
         }
     )
-    _check_roles(config)
-    found = Listeners(
-        bound=config.listeners,
-        advertised=config.advertised_listeners,
-        controller_names=names,
-        inter_controller=config.inter_controller_listener_name,
-        is_controller=config.is_controller,
-    )
-    check_listeners(found, security)
-    _check_times(config)
-    return config
 
 
-def _advertised(values: Mapping[str, Any], names: tuple[str, ...]) -> tuple[Endpoint, ...]:
-    bound: tuple[Endpoint, ...] = values["listeners"]
-    given: tuple[Endpoint, ...] = values["advertised_listeners"]
-    if CONTROLLER_ROLE not in values["roles"]:
-        return given or bound
-    own = values["static_voters"].get(NodeId(values["node_id"]))
-    return advertised_by_controller(bound, given, names, own)
-
-
-def _check_roles(config: NodeConfig) -> None:
-    for role in config.roles:
-        if role not in _ROLES:
-            raise ConfigError(
-                f"process.roles={','.join(config.roles)}: {role!r} is no role: write controller or broker"
-            )
-    if len(config.roles) != 1:
-        raise ConfigError(f"{PROCESS_ROLES}={','.join(config.roles)}: a node has one role here: write one of the two")
-    if not config.is_controller and not config.bootstrap_servers:
-        raise ConfigError("controller.quorum.bootstrap.servers is missing: an agent finds the controllers by it")
-    if config.is_controller and len(config.static_voters) and config.node_id not in config.static_voters:
-        raise ConfigError(
-            f"controller.quorum.voters={_listed(config.static_voters)}: node {config.node_id} is not among them, and a "
-            "static quorum has no other controllers: name it in every node's configuration, or, for a quorum whose "
-            "voters are in its log, set controller.quorum.bootstrap.servers instead"
+def _together(given: Mapping[str, str], values: Mapping[str, Any], wrong: Mapping[str, str]) -> Iterator[str]:
+    """Yield a problem where keys that are right by themselves contradict each other."""
+    if not {LOG_DIRS, "log.dir"} & wrong.keys() and not (values["log_dirs"] or values["log_dir"]):
+        yield f"{LOG_DIRS} is missing: it must be set"
+    for alias, name in ALIASES.items():
+        if given.get(alias, given.get(name)) != given.get(name):
+            yield f"{alias}={given[alias]}: it is not {name}={given[name]}: remove {alias}"
+    if PROCESS_ROLES not in wrong:
+        yield from _role_problems(values, wrong)
+    heartbeat_ms, session_ms = values["heartbeat_interval_ms"], values["session_timeout_ms"]
+    if not {"broker.heartbeat.interval.ms", "broker.session.timeout.ms"} & wrong.keys() and heartbeat_ms >= session_ms:
+        yield (
+            f"broker.heartbeat.interval.ms={heartbeat_ms}: it must be below "
+            f"broker.session.timeout.ms={session_ms}, or every broker is fenced between two heartbeats"
         )
-    if not config.is_controller and config.auto_join:
-        raise ConfigError("controller.quorum.auto.join.enable=true: only a controller can join the voters")
 
 
-def _listed(voters: VoterSet) -> str:
-    return ",".join(str(node_id) for node_id in voters.node_ids)
-
-
-def _check_times(config: NodeConfig) -> None:
-    if config.heartbeat_interval_ms >= config.session_timeout_ms:
-        raise ConfigError(
-            f"broker.heartbeat.interval.ms={config.heartbeat_interval_ms}: it must be below "
-            f"broker.session.timeout.ms={config.session_timeout_ms}, or every broker is fenced between two heartbeats"
+def _role_problems(values: Mapping[str, Any], wrong: Mapping[str, str]) -> Iterator[str]:
+    roles: tuple[str, ...] = values["roles"]
+    voters: VoterSet = values["static_voters"]
+    unknown = [role for role in roles if role not in _ROLES]
+    for role in unknown:
+        yield f"{PROCESS_ROLES}={','.join(roles)}: {role!r} is no role: write controller or broker"
+    if not unknown and len(roles) != 1:
+        yield f"{PROCESS_ROLES}={','.join(roles)}: a node has one role here: write one of the two"
+    if roles == (BROKER_ROLE,):
+        found = {"controller.quorum.bootstrap.servers", "controller.quorum.voters"} & wrong.keys()
+        if not found and not values["bootstrap_servers"] and not len(voters):
+            yield "controller.quorum.bootstrap.servers is missing: an agent finds the controllers by it"
+        if values["auto_join"]:
+            yield "controller.quorum.auto.join.enable=true: only a controller can join the voters"
+    elif roles == (CONTROLLER_ROLE,) and len(voters) and "node.id" not in wrong and values["node_id"] not in voters:
+        listed = ",".join(str(node_id) for node_id in voters.node_ids)
+        yield (
+            f"controller.quorum.voters={listed}: node {values['node_id']} is not among them, and a static quorum has "
+            "no other controllers: name it in every node's configuration, or, for a quorum whose voters are in its "
+            "log, set controller.quorum.bootstrap.servers instead"
         )
+
+
+def _notes(given: Mapping[str, str], values: Mapping[str, Any], config: NodeConfig) -> Iterator[str]:
+    """Yield a sentence for each value that this node derived or changed."""
+    for name, key in KEYS.items():
+        if key.most is not None and name in given and int(given[name]) > key.most:
+            yield f"{name}={given[name]} counts as {key.most}: this node takes no more"
+    if config.grpc_derived_from is not None:
+        grpc = next(at for at in config.listeners if at.name == GRPC_LISTENER)
+        yield f"listens at {grpc}: {how_derived(config.grpc_derived_from)}"
+    if config.is_controller:
+        shown = {*values["listeners"], *values["advertised_listeners"]}
+        derived = [str(at) for at in config.advertised_listeners if at not in {*shown, *config.listeners}]
+        if derived:
+            yield f"is advertised at {', '.join(derived)}: advertised.listeners does not say it"

@@ -1,42 +1,86 @@
-"""Reads Kafka's `.properties` files.
+"""Reads Kafka's `.properties` files as Kafka does: `java.util.Properties`, then the references of `config.providers`.
 
-Decides: that no key repeats. Must not know: which keys there are (`node_config`).
-
-A line means the same as to `java.util.Properties`. A key that stands twice is refused here: one of the two lines is not
-what its writer believes.
+Decides: the text of each key. Must not know: which keys a node uses (`node_config`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Final
 
-from metadata_log.java_properties import PROPERTY_BLANKS, MalformedEscapeError, Property, properties_in
+import msgspec
+
+from metadata_log.java_properties import MalformedEscapeError, Property, properties_in
+from metadata_log.java_text import BLANKS
+from quorum.node.config.providers import resolved, unknown_providers
+
+_ENCODING: Final = "latin-1"
+"""Of `Properties.load(InputStream)`; other characters are written as `\\uXXXX`."""
+_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
 
 class PropertiesError(ValueError):
-    """A line is not what a properties file may hold."""
+    """A file cannot be read as properties."""
 
 
-def parse_properties(text: str, *, source: str = "configuration") -> dict[str, str]:
-    """The keys and values of a properties file, in its order.
+class Properties(msgspec.Struct, frozen=True, kw_only=True):
+    """The keys of a file in its order, with their values, and what to say about them."""
+
+    values: Mapping[str, str]
+    """Resolved, without blanks at either end."""
+    errors: Mapping[str, str] = {}
+    """By key: why a reference in its value could not be resolved, or its provider not be configured."""
+    warnings: tuple[str, ...] = ()
+
+
+def read_properties(path: str | Path) -> Properties:
+    """Read a file of a node, of this software or of Kafka.
 
     Raises:
-        PropertiesError: a key stands twice, or a line has no key or a broken escape; it names the source and the line.
+        PropertiesError: it has a broken escape; it names the file and the line.
+        OSError: it cannot be read.
     """
+    data = Path(path).read_bytes()
+    found = parse_properties(data.decode(_ENCODING), source=str(path))
+    return msgspec.structs.replace(found, warnings=(*_encoding_warnings(data), *found.warnings))
+
+
+def parse_properties(text: str, *, source: str = "configuration") -> Properties:
+    """Return the properties of a text whose characters are decoded already; raises as `read_properties` does."""
     try:
-        return _values(properties_in(text))
-    except (MalformedEscapeError, PropertiesError) as error:
+        lines = list(properties_in(text))
+    except MalformedEscapeError as error:
         raise PropertiesError(f"{source}, {error}") from error
+    given = {line.key: line.value for line in lines}
+    values, errors = resolved(given)
+    return Properties(
+        values={key: value.strip(BLANKS) for key, value in values.items()},
+        errors=errors,
+        warnings=(*_repeats(lines), *unknown_providers(given)),
+    )
 
 
-def _values(properties: Iterable[Property]) -> dict[str, str]:
-    found: dict[str, str] = {}
+def _repeats(lines: Iterable[Property]) -> Iterator[str]:
     seen_at: dict[str, int] = {}
-    for line, text, key, value in properties:
-        if not key:
-            raise PropertiesError(f"line {line}: {text!r} has no key: write key=value")
-        if key in found:
-            raise PropertiesError(f"line {line}: {key} stands in line {seen_at[key]} already: keep one of the two")
-        found[key] = value.rstrip(PROPERTY_BLANKS)
-        seen_at[key] = line
-    return found
+    for line in lines:
+        if line.key in seen_at:
+            yield f"line {line.line}: {line.key} replaces the value of line {seen_at[line.key]}: remove one of the two"
+        seen_at[line.key] = line.line
+
+
+def _encoding_warnings(data: bytes) -> Iterator[str]:
+    if data.startswith(_BYTE_ORDER_MARK):
+        yield "line 1: the file begins with a byte order mark, which Java takes for letters of a key: remove it"
+        return
+    if data.isascii():
+        return
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return
+    number = next(at for at, line in enumerate(data.splitlines(), start=1) if not line.isascii())
+    yield (
+        f"line {number}: it has characters in UTF-8, but Java reads each byte as a character of ISO-8859-1: write "
+        "\\uXXXX for them"
+    )

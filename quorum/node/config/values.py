@@ -6,11 +6,13 @@ written; the caller names the key. Must not know: keys.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from typing import Final
 
 from metadata_log.ids import NodeId, ReplicaKey
+from metadata_log.java_text import BLANKS, java_int
 from metadata_log.voters import LARGEST_PORT, Endpoint, InvalidVoterError, Voter, VoterSet
 
 _LISTENER: Final = re.compile(
@@ -18,7 +20,7 @@ _LISTENER: Final = re.compile(
 )
 _HOST_PORT: Final = re.compile(r"(?P<host>\[[0-9A-Fa-f:.%]+\]|[^:/\[\]\s]+):(?P<port>\d{1,10})", re.ASCII)
 SUPPORTED_PROTOCOL: Final = "PLAINTEXT"
-_PROTOCOLS: Final = (SUPPORTED_PROTOCOL, "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+PROTOCOLS: Final = (SUPPORTED_PROTOCOL, "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 STANDARD_AUTHORIZER: Final = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 
 
@@ -37,14 +39,25 @@ def text(value: str) -> str:
     return value.strip()
 
 
+def path(value: str) -> str:
+    """A directory, or nothing."""
+    found = value.strip()
+    try:
+        os.fsencode(found)
+    except UnicodeEncodeError as error:
+        raise ConfigError(f"{found!r} is no path: half a surrogate pair is no character") from error
+    if "\0" in found:
+        raise ConfigError(f"{found!r} is no path: remove the character NUL")
+    return found
+
+
 def integer(least: int, most: int) -> Callable[[str], int]:
     """A whole number within bounds, both inclusive."""
 
     def parse(value: str) -> int:
-        try:
-            number = int(value.strip())
-        except ValueError as error:
-            raise ConfigError(f"it is not a whole number: write one from {least} to {most}") from error
+        number = java_int(value.strip(BLANKS), 64)
+        if number is None:
+            raise ConfigError(f"it is not a whole number: write one from {least} to {most}")
         if not least <= number <= most:
             raise ConfigError(f"it is out of bounds: write a number from {least} to {most}")
         return number
@@ -67,7 +80,7 @@ def name_list(value: str) -> tuple[str, ...]:
 
 def path_list(value: str) -> tuple[str, ...]:
     """Directories between commas; none stands twice, with or without a closing slash."""
-    paths = tuple(part.strip().rstrip("/") or "/" for part in value.split(",") if part.strip())
+    paths = tuple(path(part).rstrip("/") or "/" for part in value.split(",") if part.strip())
     if not paths:
         raise ConfigError("name at least one directory")
     return _without_repeats(paths)
@@ -136,8 +149,8 @@ def protocol_map(value: str) -> dict[str, str]:
         name, separator, protocol = part.partition(":")
         if not separator or not name:
             raise ConfigError(f"{part!r} is not LISTENER:PROTOCOL")
-        if protocol not in _PROTOCOLS:
-            raise ConfigError(f"{protocol!r} for {name} is not a protocol: known are {', '.join(_PROTOCOLS)}")
+        if protocol not in PROTOCOLS:
+            raise ConfigError(f"{protocol!r} for {name} is not a protocol: known are {', '.join(PROTOCOLS)}")
         if name in found:
             raise ConfigError(f"{name} stands twice")
         found[name] = protocol

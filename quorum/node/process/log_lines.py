@@ -127,11 +127,27 @@ def log_start(config: NodeConfig, opened: OpenedReplica, config_path: str) -> No
         log_end_offset=opened.storage.end.offset,
         epoch=opened.storage.end.epoch,
     )
+    log_config(config)
     warn_of_plaintext(config)
     state = opened.storage.quorum_state
     if state is not None:
         in_log = int(opened.storage.end.epoch)
         warn_of_last_epoch(int(state.leader_epoch), in_log=in_log, is_observer=not config.is_controller)
+
+
+def log_config(config: NodeConfig) -> None:
+    """Write the line with all keys that are not used, and one for each warning and note of the configuration."""
+    log = structlog.get_logger().bind(node_id=config.node_id)
+    for warning in config.warnings:
+        log.warning("configuration", what=warning)
+    for note in config.notes:
+        log.info("configuration", what=note)
+    if config.unused_keys:
+        log.info(
+            "keys not used",
+            keys=",".join(config.unused_keys),
+            what="Apache Kafka knows these keys of the configuration, this node does not use them",
+        )
 
 
 def warn_of_last_epoch(epoch: int, *, in_log: int, is_observer: bool) -> None:

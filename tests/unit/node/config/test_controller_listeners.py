@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import socket
+from pathlib import Path
+
 import pytest
 
-from quorum.node.config.node_config import NodeConfig, config_of
+from quorum.node.config.node_config import NodeConfig, config_of, load_config
 from quorum.node.config.values import ConfigError
 
 PLANE = "CONTROLPLANE-9090"
@@ -118,3 +121,57 @@ def test_a_combined_node_is_refused_before_its_other_keys(roles: str) -> None:
     }
     with pytest.raises(ConfigError, match=f"process.roles={roles}: a node of both roles is not supported. Run two"):
         config_of(combined)
+
+
+GIVEN = {"process.roles": "controller", "node.id": "1", "log.dirs": "data", "listeners": "CONTROLLER://c1:9093"}
+
+
+def test_a_missing_grpc_listener_is_beside_the_first_one_for_kafkas_protocol() -> None:
+    config = config_of({**GIVEN, "listeners": f"X://h:1,{PLANE}://c1:9093", "controller.listener.names": f"{PLANE},X"})
+    assert str(config.listener("GRPC")) == "GRPC://h:2"
+    assert str(config.grpc_derived_from) == "X://h:1"
+    assert config.controller_listener_names == (PLANE, "X", "GRPC")
+    assert config_of({**GIVEN, "listeners": "CONTROLLER://[::1]:0"}).listeners[1].port == 0
+    named = config_of({**GIVEN, "listeners": "CONTROLLER://c1:9093,GRPC://c1:7"})
+    assert (named.grpc_derived_from, named.notes) == (None, ())
+
+
+def test_a_derived_grpc_listener_is_advertised_where_the_other_one_is() -> None:
+    given = {**GIVEN, "listeners": "CONTROLLER://:9093", "advertised.listeners": "CONTROLLER://gate:19093"}
+    assert advertised(given) == ["CONTROLLER://gate:19093", "GRPC://gate:9094"]
+    given["advertised.listeners"] += ",GRPC://other:5"
+    assert advertised(given) == ["CONTROLLER://gate:19093", "GRPC://other:5"]
+
+
+@pytest.mark.parametrize(
+    ("listeners", "why"),
+    [
+        ("CONTROLLER://h:65535", "65536 is no port"),
+        (f"CONTROLLER://h:9093,{PLANE}://h:9094", f"port 9094 is that of {PLANE}://h:9094"),
+    ],
+)
+def test_a_port_that_grpc_cannot_get_is_an_error_that_says_what_to_set(listeners: str, why: str) -> None:
+    given = {**GIVEN, "listeners": listeners, "controller.listener.names": f"CONTROLLER,{PLANE}"}
+    with pytest.raises(ConfigError, match=f"{why}.*: add GRPC://h:PORT to listeners"):
+        config_of(given)
+
+
+def test_a_file_for_every_address_gets_the_name_of_this_host(tmp_path: Path) -> None:
+    path = tmp_path / "c.properties"
+    given = {**GIVEN, "listeners": "CONTROLLER://:9093", "controller.quorum.bootstrap.servers": "c1:9093"}
+    path.write_text("".join(f"{key}={value}\n" for key, value in given.items()))
+    host = socket.getfqdn()
+    config = load_config(path)
+    assert [(at.host, at.port) for at in config.advertised_listeners] == [(host, 9093), (host, 9094)]
+    assert f"is advertised at CONTROLLER://{host}:9093" in config.notes[-1]
+    path.write_text(path.read_text() + "advertised.listeners=CONTROLLER://0.0.0.0:9093\n")
+    with pytest.raises(ConfigError, match=r"nobody can connect to CONTROLLER://0\.0\.0\.0:9093"):
+        load_config(path)
+
+
+@pytest.mark.parametrize("name", ["SSL", "SASL_SSL", "SASL_PLAINTEXT"])
+def test_a_listener_with_the_name_of_a_protocol_speaks_it_by_default(name: str) -> None:
+    given = {**GIVEN, "listeners": f"{name}://c1:9093", "controller.listener.names": name}
+    with pytest.raises(ConfigError, match=rf"listener\.security\.protocol\.map: {name} for {name} is not supported"):
+        config_of(given)
+    assert config_of({**given, "listener.security.protocol.map": f"{name}:PLAINTEXT"}).is_controller

@@ -41,7 +41,7 @@ def _properties_text(node: Path) -> str:
 
 
 def _config(node: Path, log_dir: Path) -> NodeConfig:
-    theirs = parse_properties(_properties_text(node), source=str(node))
+    theirs = parse_properties(_properties_text(node), source=str(node)).values
     return config_of(
         {
             "process.roles": "controller",

@@ -1,0 +1,80 @@
+"""The `.properties` file of a node, ours or Kafka's own, as a way to name its directories.
+
+Decides: which keys are looked at: only those that say whose directories there are, and where. So every role is read, a
+broker's and the combined one, too.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Final, NamedTuple
+
+import typer
+
+from quorum.cli.errors import wrong_use
+from quorum.node.config.properties import PropertiesError, read_properties
+
+_KEYS: Final = ("process.roles", "node.id", "broker.id", "log.dirs", "log.dir", "metadata.log.dir")
+
+NodeFiles = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "-c",
+        "--config",
+        help="A node's .properties file, ours or Kafka's: look into its log.dirs. May be repeated.",
+        exists=True,
+        dir_okay=False,
+    ),
+]
+
+
+class NodeFile(NamedTuple):
+    """The id, role and directories of a node, as its file names them."""
+
+    node_id: int
+    is_controller: bool
+    log_dirs: tuple[str, ...]
+    """All of them, and the directory of the metadata log; each once."""
+    metadata_dir: str
+
+
+def read_node_file(path: Path) -> NodeFile:
+    """Read a file of a node.
+
+    Raises:
+        CliError: it names no node or no directory, or a value that this needs cannot be resolved.
+    """
+    try:
+        found = read_properties(path)
+    except PropertiesError as error:
+        raise wrong_use(f"--config {error}") from error
+    for key in _KEYS:
+        if key in found.errors:
+            raise wrong_use(f"--config {path}: {found.errors[key]}")
+    given = {key: found.values.get(key, "") for key in _KEYS}
+    node_id = given["node.id"] or given["broker.id"]
+    if not (node_id.isascii() and node_id.isdecimal()):
+        raise wrong_use(f"--config {path}: node.id={node_id} is no node's id: name the .properties file of a node")
+    disks = _listed(given["log.dirs"] or given["log.dir"])
+    metadata = given["metadata.log.dir"]
+    directories = tuple(dict.fromkeys([*disks, *([metadata] if metadata else [])]))
+    if not directories:
+        raise wrong_use(f"--config {path}: it has neither log.dirs nor metadata.log.dir")
+    is_controller = "controller" in _listed(given["process.roles"])
+    return NodeFile(int(node_id), is_controller, directories, metadata or directories[0])
+
+
+def directories_of(paths: list[Path] | None, configs: list[Path] | None, metavar: str) -> list[Path]:
+    """Return the directories that a command was given, by their names or by files of nodes.
+
+    Raises:
+        CliError: none of either was given, or a file names none.
+    """
+    named = [Path(at) for config in configs or [] for at in read_node_file(config).log_dirs]
+    if not paths and not named:
+        raise wrong_use(f"give {metavar}, or --config with a node's .properties file")
+    return [*(paths or []), *named]
+
+
+def _listed(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]

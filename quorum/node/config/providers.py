@@ -1,0 +1,176 @@
+"""References in the values of a configuration, `${provider:path:key}`, as Kafka's config providers resolve them.
+
+Decides: what Kafka's providers of environment variables, files and directories give. A reference to another provider,
+and one for which its provider has nothing, stays as it is. Must not know: which keys there are.
+
+Source: KIP-297, KIP-421, KIP-887; `AllowedPaths` in KIP-993.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+from metadata_log.java_properties import MalformedEscapeError, properties_in
+from metadata_log.java_text import BLANKS
+from quorum.controller.configs.java_regex import is_java_pattern
+
+PROVIDERS: Final = "config.providers"
+_PACKAGE: Final = "org.apache.kafka.common.config.provider."
+_REFERENCE: Final = re.compile(r"\$\{([^}]*?):(([^}]*?):)?([^}]*?)\}")
+"""The provider, the path with its colon, the path, and the key."""
+
+Provider = Callable[[str, str], str | None]
+"""Gives the value of a path and a key, or None if it has none; raises `ProviderError`."""
+
+
+class ProviderError(ValueError):
+    """A provider is configured wrongly, or cannot read what a reference names."""
+
+
+def is_provider_key(name: str) -> bool:
+    """Return True if the key configures providers."""
+    return name == PROVIDERS or name.startswith(f"{PROVIDERS}.")
+
+
+def resolved(values: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+    """Return all values with their references resolved; and by key why one could not be."""
+    errors: dict[str, str] = {}
+    providers = _providers(values, errors)
+    found = dict(values)
+    if providers:
+        for key, value in values.items():
+            try:
+                found[key] = _REFERENCE.sub(lambda match: _looked_up(providers, match), value)
+            except ProviderError as error:
+                errors[key] = f"{key}={value}: {error}"
+    return found, errors
+
+
+def unknown_providers(values: Mapping[str, str]) -> Iterator[str]:
+    """Yield a warning for each provider whose references stay as they are."""
+    for name in filter(None, values.get(PROVIDERS, "").split(",")):
+        key = f"{PROVIDERS}.{name}.class"
+        if values.get(key, "").removeprefix(_PACKAGE) not in _KINDS:
+            yield (
+                f"{key}={values.get(key, '')}: references ${{{name}:...}} stay as they are, because only Kafka's "
+                f"{', '.join(_KINDS)} are known here"
+            )
+
+
+def _looked_up(providers: Mapping[str, Provider], reference: re.Match[str]) -> str:
+    provider = providers.get(reference[1])
+    path, key = (reference[3] or "").strip(BLANKS), reference[4].strip(BLANKS)
+    value = None if provider is None else provider(path, key)
+    return reference[0] if value is None else value
+
+
+def _providers(values: Mapping[str, str], errors: dict[str, str]) -> dict[str, Provider]:
+    """Return the known providers that the values configure, by name; adds to `errors` why one is not."""
+    found: dict[str, Provider] = {}
+    for name in values.get(PROVIDERS, "").split(","):
+        kind = values.get(f"{PROVIDERS}.{name}.class", "").removeprefix(_PACKAGE)
+        if kind not in _KINDS:
+            continue
+        make, option = _KINDS[kind]
+        key = f"{PROVIDERS}.{name}.param.{option}"
+        try:
+            found[name] = make(values.get(key, ""))
+        except ProviderError as error:
+            errors[key] = f"{key}={values[key]}: {error}"
+    return found
+
+
+def _of_environment(allowed: str) -> Provider:
+    """Give environment variables whose whole name the pattern of `allowlist.pattern` matches."""
+    if allowed and not is_java_pattern(allowed):
+        raise ProviderError("it is no regular expression of Java: correct it")
+    try:
+        pattern = re.compile(allowed or ".*")
+    except re.error as error:
+        raise ProviderError(f"it is no regular expression here ({error}): write a simpler one") from error
+
+    def look_up(path: str, key: str) -> str | None:
+        if path:
+            raise ProviderError(f"the provider of environment variables takes no path, but {path!r} is one: remove it")
+        return os.environ.get(key) if pattern.fullmatch(key) else None
+
+    return look_up
+
+
+def _of_files(allowed: str) -> Provider:
+    """Give the properties in files, which are in UTF-8."""
+    within = _within(allowed)
+    read: dict[Path, dict[str, str]] = {}
+
+    def look_up(path: str, key: str) -> str | None:
+        at = within(path)
+        if at is None:
+            return None
+        if at not in read:
+            try:
+                read[at] = {one.key: one.value for one in properties_in(_text_of(at))}
+            except MalformedEscapeError as error:
+                raise ProviderError(f"{at}, {error}") from error
+        return read[at].get(key)
+
+    return look_up
+
+
+def _of_directories(allowed: str) -> Provider:
+    """Give the whole text of the file in a directory that the key names."""
+    within = _within(allowed)
+
+    def look_up(path: str, key: str) -> str | None:
+        at = within(path)
+        if at is None or not at.is_dir() or "/" in key or key in {"", ".", ".."}:
+            return None
+        file = at / key
+        return _text_of(file) if file.is_file() else None
+
+    return look_up
+
+
+_KINDS: Final[Mapping[str, tuple[Callable[[str], Provider], str]]] = {
+    "EnvVarConfigProvider": (_of_environment, "allowlist.pattern"),
+    "FileConfigProvider": (_of_files, "allowed.paths"),
+    "DirectoryConfigProvider": (_of_directories, "allowed.paths"),
+}
+"""By Kafka's class: what makes the provider, and the parameter that bounds what it gives."""
+
+
+def _within(allowed: str) -> Callable[[str], Path | None]:
+    """Return a function that gives the place of a path, or None if the path is empty or not below an allowed one."""
+    roots = [_normal(root) for root in allowed.split(",")] if allowed else []
+    for root in roots:
+        if not root.is_absolute():
+            raise ProviderError(f"{root} is not an absolute path: write it from / on")
+        if not Path(root).exists():
+            raise ProviderError(f"{root} does not exist: make it, or correct the path")
+
+    def place(path: str) -> Path | None:
+        if not path or "\0" in path:
+            return None
+        normal = _normal(path)
+        if roots and not any(normal.is_relative_to(root) for root in roots):
+            return None
+        return Path(normal if roots else path)
+
+    return place
+
+
+def _normal(path: str) -> PurePosixPath:
+    """Return the path without `.` and `..`, by its text alone: links are not followed."""
+    return PurePosixPath(os.path.normpath(path))
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return path.read_bytes().decode()
+    except OSError as error:
+        raise ProviderError(f"{path} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ProviderError(f"{path}: byte {error.start} is not of a text in UTF-8: write the file so") from error
