@@ -12,7 +12,7 @@ from typing import Final
 from metadata_log.analysis.findings import Finding
 from metadata_log.analysis.report.groups import Group
 from metadata_log.analysis.report.verdict import Difference, Event, EventKind, LeaderEpoch, Verdict
-from metadata_log.tools.pictures.fitting import Label, place_beside, place_centred
+from metadata_log.tools.pictures.fitting import Label, first_that_fits, place_beside, place_centred
 from metadata_log.tools.pictures.page import lane, plot
 from metadata_log.tools.pictures.span import (
     AXIS_PX,
@@ -140,7 +140,7 @@ def _step(groups: Sequence[Group], number: int, span: Span, vertical: Span) -> s
 def _style(groups: Sequence[Group], number: int) -> str:
     """Return a line's colour and width. Groups that differ are red, and dashed as they lie upon others."""
     group = groups[number]
-    width = 2.5 + 2.5 * (min(len(groups), 4) - 1 - min(number, 3))
+    width = 2.5 + 2 * (min(len(groups), 3) - 1 - min(number, 2))
     if group.apart is not None:
         return f"stroke:var(--bad);stroke-width:{width:.1f}px;stroke-dasharray:6 5"
     dashes = ";stroke-dasharray:2 5" if number >= SERIES else ""
@@ -160,22 +160,22 @@ def _dividers(verdict: Verdict, span: Span) -> Iterator[str]:
 
 def _rings(verdict: Verdict, span: Span, vertical: Span) -> Iterator[str]:
     """Yield a ring at each of the first places where replicas differ; the very first one says its offset."""
-    labels = []
-    for difference in verdict.differences[:_MOST_FLAGS]:
-        if difference.at_ms <= 0:
-            continue
-        y = _TOP + (_HEIGHT - _TOP) * (1 - vertical.share(difference.offset))
+    timed = [difference for difference in verdict.differences if difference.at_ms > 0][:_MOST_FLAGS]
+    heights = [_TOP + (_HEIGHT - _TOP) * (1 - vertical.share(difference.offset)) for difference in timed]
+    for difference, y in zip(timed, heights, strict=True):
         yield f'<circle class="ring" cx="{span.at(difference.at_ms)}" cy="{y:.1f}" r="7"/>'
-        labels.append((span.share(difference.at_ms), y, f"differs at offset {difference.offset:,}"))
+    if timed:
+        yield span.fitted(lambda width_px: _ring_text(span, timed[0], heights[0], width_px))
 
-    def text(width_px: float) -> str:
-        """Below the ring, or beside it at the bottom: a log never goes down, so that its line is not there."""
-        at, y, words = labels[0]
-        placed = place_beside([Label(at=at, text=words)], width_px, 1, _RING_GAP_PX)
-        return draw_texts(span, placed, min(y + 20, _HEIGHT - 2), kind="bad halo")
 
-    if labels:
-        yield span.fitted(text)
+def _ring_text(span: Span, difference: Difference, y: float, width_px: float) -> str:
+    """Return the text beside a ring where no line is: a log never goes down, so right and below, or left and above."""
+    at = span.share(difference.at_ms)
+    room, offset = max(at, 1 - at) * width_px - _RING_GAP_PX, f"{difference.offset:,}"
+    text = first_that_fits((f"differs at offset {offset}", f"at offset {offset}", offset), room)
+    placed = place_beside([Label(at=at, text=text)], width_px, 1, _RING_GAP_PX)
+    is_left = any(label.anchor == "end" for label in placed)
+    return draw_texts(span, placed, max(y - 10, 12) if is_left else min(y + 20, _HEIGHT - 2), kind="bad halo")
 
 
 def _leaders(verdict: Verdict, span: Span) -> str:

@@ -34,15 +34,14 @@ def differences_section(verdict: Verdict) -> str:
 def first_change(verdict: Verdict) -> str:
     """Return the first field that differs as `payments` → `paymants`: the majority's value, then the other one.
 
-    It is empty if there are more than two sides, or no majority.
+    It is empty if nothing is wrong, there are more than two sides, no majority, or records of different types.
     """
-    for difference in verdict.differences:
+    for difference in () if verdict.is_clean else verdict.differences:
         order = _majority_first(difference)
-        if len(order) == 2 and difference.sides[order[0]].is_majority and difference.records:
-            record = difference.records[0]
-            kind = f"{record.type}, " if record.type else ""
+        record = next((record for record in difference.records if record.type), None)
+        if len(order) == 2 and difference.sides[order[0]].is_majority and record is not None:
             before, after = _values(record.fields[0], order)
-            return f'<p class="change">{escape(kind + record.fields[0].name)}: {before} → {after}</p>'
+            return f'<p class="change">{escape(record.type)}, {escape(record.fields[0].name)}: {before} → {after}</p>'
     return ""
 
 

@@ -16,7 +16,7 @@ from metadata_log.analysis.report.charts import bars, draw_offsets, draw_times, 
 from metadata_log.analysis.report.difference import differences_section, first_change
 from metadata_log.analysis.report.groups import groups_of
 from metadata_log.analysis.report.headline import headline
-from metadata_log.analysis.report.verdict import Verdict, with_short_paths
+from metadata_log.analysis.report.verdict import Verdict, for_other_readers
 from metadata_log.tools.new_files import naming, new_file, writing_to
 from metadata_log.tools.pictures.page import Column, html_page, made_line, table
 from metadata_log.tools.times import time_text
@@ -53,7 +53,7 @@ def write_report(verdict: Verdict, path: Path) -> None:
 
 def render(verdict: Verdict) -> str:
     """Return the whole page; it names no path of this machine."""
-    shown = with_short_paths(verdict)
+    shown = for_other_readers(verdict)
     news = headline(shown)
     cluster = (
         f"Metadata log of cluster {shown.cluster_id}" if shown.cluster_id else "Metadata log of an unnamed cluster"

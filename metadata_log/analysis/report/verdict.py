@@ -184,22 +184,30 @@ def with_marks(verdict: Verdict, marks: Sequence[tuple[int, str]]) -> Verdict:
     return msgspec.structs.replace(verdict, events=tuple(events))
 
 
-def with_short_paths(verdict: Verdict) -> Verdict:
-    """Return the verdict with each replica's path, cut in all texts: copies stay distinct."""
+def for_other_readers(verdict: Verdict) -> Verdict:
+    """Return the verdict without this machine's paths, and without characters that would change how its texts look.
+
+    Each replica's path is cut in all texts to the part that distinguishes the copies. An unprintable
+    character, such as one that turns the direction of a text, becomes its escape.
+    """
     paths = [replica.path for replica in verdict.replicas]
     short = dict(zip(paths, short_paths(paths), strict=True))
-    if not short:
-        return verdict
     named = re.compile("(?:" + "|".join(map(re.escape, sorted(short, key=len, reverse=True))) + ")" + _PATH_ENDS)
 
     def shown(value: Any) -> Any:
         if isinstance(value, str):
-            return named.sub(lambda found: short[found[0]], value)
+            return _printable(named.sub(lambda found: short[found[0]], value))
         if isinstance(value, dict):
             return {key: shown(each) for key, each in value.items()}
         return [shown(each) for each in value] if isinstance(value, list | tuple) else value
 
     return msgspec.convert(shown(msgspec.to_builtins(verdict)), Verdict)
+
+
+def _printable(text: str) -> str:
+    if text.isprintable():
+        return text
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
 
 
 def finding_rows(verdict: Verdict) -> list[Mapping[str, Any]]:

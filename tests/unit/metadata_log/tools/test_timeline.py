@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
+import msgspec
 import pytest
 
 from metadata_log.errors import MalformedRecordError
@@ -16,9 +18,10 @@ from metadata_log.ids import NodeId
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.records import UnfenceBrokerRecord, encode_record
 from metadata_log.storage.segment import LocatedBatch
-from metadata_log.tools.pictures.timeline import timeline_html, timeline_svg
+from metadata_log.tools.pictures.timeline import timeline_headline, timeline_html, timeline_svg
 from metadata_log.tools.read.history import open_history
 from metadata_log.tools.timeline import EventKind, Timeline, merged, timeline_of
+from quorum import __version__
 from quorum.cli.main import run
 from tests.support.image_logs import FIXTURES
 
@@ -105,6 +108,42 @@ def test_replicas_tell_one_story() -> None:
     for node in ("basic/node-1", "basic/node-2", "basic/node-3"):
         assert [event for event in _timeline(node).events if event not in together.events] == []
     assert len(together.events) == len({event.offset for event in together.events})
+
+
+def test_the_headline_says_how_many_elections_when_and_who_leads() -> None:
+    assert timeline_headline(_timeline("failovers/node-1", "failovers/node-2")).endswith("; node 3 leads in epoch 9")
+    assert timeline_headline(_timeline("basic/node-1")).startswith("1 election in 7.")
+    assert " on 20 Nov 2026; node 3 leads in epoch 1" in timeline_headline(_timeline("basic/node-1"))
+    empty = Timeline(start_ms=0, end_ms=0, end_offset=0, events=())
+    assert timeline_headline(empty) == "The log is empty"
+    assert timeline_headline(msgspec.structs.replace(empty, end_offset=7)) == "0 elections; the log carries no times"
+
+
+def test_a_time_that_damage_made_is_drawn_at_the_end_of_the_calendar() -> None:
+    timeline = msgspec.structs.replace(_timeline("basic/node-1"), end_ms=2**62)
+    assert "node 3 leads" in timeline_svg(timeline, "a log")
+    assert "31 Dec 9999" in timeline_html(timeline, "a log")
+
+
+@pytest.mark.parametrize("suffix", [".html", ".svg"])
+def test_a_picture_names_no_absolute_path_and_a_page_its_version(
+    suffix: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    picture, log = tmp_path / f"cluster{suffix}", FIXTURES / "basic" / "node-1" / "data"
+    assert run(["log", "timeline", str(log), "--picture", str(picture)]) == 0
+    capsys.readouterr()
+    drawn = picture.read_text()
+    assert str(FIXTURES) not in drawn
+    assert "node-1/data" in drawn
+    assert "prefers-color-scheme: dark" in drawn
+    if suffix == ".html":
+        assert re.search(rf"made \d+ \w+ \d+, \d\d:\d\d UTC by kraft {re.escape(__version__)}", drawn)
+    else:
+        assert "var(--" not in drawn
+
+
+def test_an_svg_for_pixels_has_one_ground() -> None:
+    assert "prefers-color-scheme" not in timeline_svg(_timeline("basic/node-1"), "a log", is_light=True)
 
 
 def test_the_picture_has_every_election_and_nothing_from_elsewhere() -> None:

@@ -302,6 +302,13 @@ def test_nothing_from_a_log_becomes_markup(dirty: Verdict) -> None:
     assert "&lt;script&gt;" in page
 
 
+def test_a_name_cannot_turn_or_break_the_text_around_it(clean: Verdict) -> None:
+    event = Event(at_ms=1_795_000_005_000, kind=EventKind.CREATED, text="topic a\u202eb\x00c\ud800", offset=5)
+    page = render(msgspec.structs.replace(clean, events=(event,)))
+    assert "\u202e" not in page
+    assert "topic a\\u202eb\\x00c\\ud800" in page
+
+
 def test_the_page_loads_nothing(dirty: Verdict) -> None:
     page = render(dirty)
     assert not re.search(r"https?://|\bsrc=|<link|@import|url\(", page)
