@@ -62,7 +62,7 @@ def run(
     """
     if (undo and (quarantine or image or problems)) or (to is not None and not quarantine):
         raise wrong_use("--undo goes alone, and --to with --quarantine")
-    directories = directories_of(log_dirs, config, "log directories")
+    directories = directories_of(log_dirs, config, "DIR...")
     if undo:
         _undo(directories, output)
         return

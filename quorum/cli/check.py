@@ -50,7 +50,7 @@ def run(
     from metadata_log.tools.read.sources import SourceError  # noqa: PLC0415
 
     try:
-        report = check_paths(directories_of(paths, config, "directories of nodes"))
+        report = check_paths(directories_of(paths, config, "NODE_DIR..."))
     except SourceError as error:
         raise wrong_use(str(error)) from error
     if output is FindingFormat.TABLE:

@@ -9,13 +9,14 @@ from Kafka's published jars.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from importlib import resources
+from pathlib import Path
 from typing import Final
 
 import msgspec
 
 from quorum.node.config.providers import is_provider_key
 
+_TABLE: Final = Path(__file__).with_name("kafka_keys.json")
 _FURTHEST: Final = 2
 """The edit distance up to which a known key may be meant."""
 _STRICT_PREFIXES: Final = (
@@ -69,8 +70,7 @@ class SortedKeys(msgspec.Struct, frozen=True, kw_only=True):
 
 def kafka_keys() -> KafkaKeys:
     """Read the table."""
-    table = resources.files("quorum.node.config").joinpath("kafka_keys.json").read_bytes()
-    return msgspec.json.decode(table, type=KafkaKeys)
+    return msgspec.json.decode(_TABLE.read_bytes(), type=KafkaKeys)
 
 
 def sort_keys(given: Iterable[str], used: Iterable[str], *, strict: bool) -> SortedKeys:
