@@ -15,6 +15,7 @@ from quorum.client import Client, RefusedError, UnavailableError
 from quorum.client.transfer import transfer_leadership
 from tests.support.command_json import document
 from tests.support.grpc_controllers import three_controllers
+from tests.support.logs_apart import keep_logs_apart
 from tests.support.loop import run, until
 
 
@@ -124,12 +125,9 @@ def test_a_controller_that_has_answered_is_not_said_to_answer_nothing() -> None:
     run(main())
 
 
-def _said(capsys: pytest.CaptureFixture[str]) -> str:
-    """By the command; the controllers of this process log to the same place."""
-    return "\n".join(line for line in capsys.readouterr().out.splitlines() if "[info" not in line)
-
-
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    keep_logs_apart()
+
     async def main() -> None:
         async with three_controllers(tmp_path) as controllers:
             leader = await controllers.elected()
@@ -137,10 +135,10 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
             to = str(controllers.standby().config.node_id)
             old = leader.config.node_id
             assert await asyncio.to_thread(kraft, ("quorum", "transfer", *words, "--to", to, "-o", "json")) == 0
-            done = document(_said(capsys))
+            done = document(capsys.readouterr().out)
             assert (done["old_leader_id"], str(done["leader_id"])) == (old, to)
             assert await asyncio.to_thread(kraft, ("quorum", "transfer", *words, "--to", to)) == 0
-            assert _said(capsys) == f"Node {to} leads epoch {done['leader_epoch']} already."
+            assert capsys.readouterr().out == f"Node {to} leads epoch {done['leader_epoch']} already.\n"
             assert await asyncio.to_thread(kraft, ("quorum", "transfer", *words, "--to", "8")) == 1
             assert "there is no voter 8" in capsys.readouterr().err
 
