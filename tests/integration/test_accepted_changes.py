@@ -69,7 +69,8 @@ def test_voters(tmp_path: Path) -> None:
         wait_until(
             "controller 2 to be added", lambda: controllers.quorum("add-controller", "-i", "2")[0] == 0, timeout_s=60
         )
-        changes = _changes(controllers.nodes[1])
-        (added,) = [each for each in changes if each[2] == "AddRaftVoter"]
+        leader = controllers.nodes[1]
+        (added,) = wait_until("the line", lambda: [each for each in _changes(leader) if each[2] == "AddRaftVoter"])
         assert re.fullmatch(r"voter 2 \(directory \S{22}\)", added[3])
-        assert any(each[2] == "RegisterController" and each[3].startswith("controller 2 (") for each in changes)
+        registrations = [each for each in _changes(leader) if each[2] == "RegisterController"]
+        assert any(each[3].startswith("controller 2 (") for each in registrations)

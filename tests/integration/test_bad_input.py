@@ -119,7 +119,8 @@ def test_requests_for_another_topic_are_refused(
 
 def _check_refusals(node: Node, error: Error, named: str) -> None:
     """Each is one WARN that names what was asked for, and none of them moved the epoch."""
-    refusals = [line for line in node.log_file.read_text().splitlines() if " refusal " in line]
+    wait_until("both lines", lambda: len(_refusals(node)) >= 2)
+    refusals = _refusals(node)
     assert len(refusals) == 2
     assert all("peer=9@127.0.0.1" in line for line in refusals)
     assert all("[warning" in line and error.name in line and named in line for line in refusals)

@@ -35,7 +35,9 @@ def test_a_quorum_at_the_end_of_its_epochs_comes_back(tmp_path: Path, capsys: py
 
         end_epochs({node.node_id: node.ports["CONTROLLER"] for node in nodes}, cluster.cluster_id)
         await_last_epoch(*(node.metadata_dir for node in nodes))
-        assert any("raises the epoch from" in node.log_file.read_text() for node in nodes)
+        wait_until(
+            "a line about it", lambda: any("raises the epoch from" in each.log_file.read_text() for each in nodes)
+        )
         assert f"peer={STRANGER}" in "".join(node.log_file.read_text() for node in nodes).replace('"', "")
         for node in (*nodes, agent):
             node.kill()
