@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -58,6 +59,7 @@ def version_id(item: tuple[type[msgspec.Struct], int]) -> str:
     return f"{item[0].__name__}-v{item[1]}"
 
 
+@cache
 def any_record(record: type[msgspec.Struct], version: int) -> st.SearchStrategy[Any]:
     """Any record of this class that this version can hold."""
     fields = [field for field in schema_of(record).fields if field.since <= version]

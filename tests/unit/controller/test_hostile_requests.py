@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import types
 import typing
+from functools import cache
 from typing import Any
 
 import pytest
@@ -84,6 +85,7 @@ FLOATS = st.floats() | st.sampled_from((0.0, 1e308, float("nan"), float("inf")))
 IDS = st.sampled_from((bytes(16), bytes(15) + b"\1", b"\xff" * 16, uuid(11), uuid(0xF000_0001), uuid(0xD000_00B0)))
 
 
+@cache
 def values(hint: Any, name: str = "") -> st.SearchStrategy[Any]:
     """Anything that the wire can carry in a field of this type and name."""
     while hasattr(hint, "__supertype__"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import typing
+from functools import cache
 from typing import Any
 
 import pytest
@@ -55,6 +56,7 @@ def _field(field: dataclasses.Field[Any]) -> st.SearchStrategy[Any]:
     return values | st.none() if is_optional and "tag" not in field.metadata else values
 
 
+@cache
 def _entities(entity: type[Any]) -> st.SearchStrategy[Any]:
     """Of any kind that kio has."""
     return st.builds(entity, **{field.name: _field(field) for field in dataclasses.fields(entity)})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import types
 import typing
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -39,6 +40,7 @@ _BY_FUNCTIONS = ("create_topics", "delete_topics", "describe_topics")
 _BY_FIELDS = {kind.name: kind for kind in KINDS if kind.name not in _BY_FUNCTIONS}
 
 
+@cache
 def _any(kind: Any) -> st.SearchStrategy[Any]:
     """Any value of the type, as the struct declares it."""
     given_types = typing.get_args(kind)
