@@ -6,6 +6,8 @@ STAMP := $(VENV)/.ready
 # How many processes run the tests: as many as there are cores, 0 for none but pytest itself.
 WORKERS ?= auto
 SHELL := /bin/bash
+# With this set, each worker of the tests, and each command that a test starts, would compile its modules anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test campaign sim check fix bench bench-toolkit bench-gate audit proto records clean
