@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 import urllib.request
 from pathlib import Path
 from typing import Any
 
 from metadata_log.directory import PARTITION_METADATA_FILE
-from quorum.cli.demo.cluster import Cluster, Node, wait_until
+from quorum.cli.demo.cluster import Node, wait_until
 from tests.integration.test_agent_readiness import _checks
 from tests.support.command_json import document
+from tests.support.local_cluster import Cluster
+from tests.support.voter_processes import kraft
 
 
 def _verified(cluster: Cluster) -> tuple[int, Any]:
-    words = ["agent", "verify", "--agent", cluster.agents[11].grpc_address, "-o", "json"]
-    done = subprocess.run([*cluster.kraft, *words], capture_output=True, text=True, check=False)
-    return done.returncode, document(done.stdout)
+    status, out, _ = kraft("agent", "verify", "--agent", cluster.agents[11].grpc_address, "-o", "json")
+    return status, document(out)
 
 
 def _metric(node: Node, name: str) -> float:

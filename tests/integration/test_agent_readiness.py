@@ -11,7 +11,8 @@ from typing import Any
 import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from quorum.cli.demo.cluster import Cluster, Node, wait_until
+from quorum.cli.demo.cluster import Node, wait_until
+from tests.support.local_cluster import Cluster
 
 
 def _checks(node: Node) -> dict[str, Any]:

@@ -17,10 +17,11 @@ import pytest
 from metadata_log.directory import read_committed_state, read_quorum_state
 from metadata_log.files.os_files import OsFiles
 from metadata_log.ids import METADATA_TOPIC_NAME, id_text
-from quorum.cli.demo.cluster import Cluster, Node, wait_until
+from quorum.cli.demo.cluster import Node, wait_until
 from quorum.client import Client
 from quorum.client.agent_status import NotReadyError, verify_agent
 from tests.support.kafka.runbook import Block, blocks_of
+from tests.support.local_cluster import Cluster
 
 AGENT_HOST = 21
 """The runbook's host of an agent."""

@@ -21,8 +21,9 @@ from metadata_log.ids import METADATA_TOPIC_ID, id_text
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.records import FeatureLevelRecord, encode_record
 from quorum.api.error_codes import Error
-from quorum.cli.demo.cluster import Cluster, Node, wait_until
+from quorum.cli.demo.cluster import Node, wait_until
 from quorum.node.process.system_ports import SystemEntropy
+from tests.support.local_cluster import Cluster
 from tests.support.log_history import read_history
 from tests.support.standalone import complaint, create, listed, log_of, standalone, start, written
 

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from quorum.cli.connection import VARIABLE
-from quorum.cli.demo.cluster import Cluster, wait_until
+from quorum.cli.demo.cluster import wait_until
 from quorum.cli.main import run
 from tests.support.command_json import document
+from tests.support.local_cluster import Cluster
 
 Kraft = Callable[..., tuple[int, str, str]]
 OF_TOPICS = ("--entity-type", "topics")

@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 
 from metadata_log.ids import TopicId
-from quorum.cli.demo.cluster import Cluster, Node
+from quorum.cli.demo.cluster import Node
+from tests.support.local_cluster import Cluster
 from tests.support.log_history import read_history
 from tests.support.standalone import (
     complaint,

@@ -10,10 +10,11 @@ import pytest
 
 from metadata_log.directory import read_meta_properties
 from metadata_log.files.os_files import OsFiles
-from quorum.cli.demo.cluster import Cluster, wait_until
+from quorum.cli.demo.cluster import wait_until
 from quorum.cli.main import run
 from quorum.client import Client
 from tests.support.clusters import unpack_clusters
+from tests.support.local_cluster import Cluster
 from tests.support.misuses import NO_WAIT
 from tests.support.standalone import create, start, written
 

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from quorum.cli.demo.cluster import Cluster, Node, wait_until
+from quorum.cli.demo.cluster import Node, wait_until
 from quorum.client.client import Client
 from quorum.client.requests import CreatableReplicaAssignment
 from tests.support.command_json import document
+from tests.support.local_cluster import Cluster
 from tests.support.standalone import create, leader_of
 
 pytestmark = [pytest.mark.campaign, pytest.mark.timeout(180)]

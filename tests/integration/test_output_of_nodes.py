@@ -8,9 +8,10 @@ from typing import Final
 
 import pytest
 
-from quorum.cli.demo.cluster import Cluster, wait_until
+from quorum.cli.demo.cluster import wait_until
 from quorum.cli.main import run
 from tests.support.command_json import document
+from tests.support.local_cluster import Cluster
 from tests.support.output_page import commands_with, described
 
 BOOTSTRAP: Final = " --bootstrap-controller ALL"

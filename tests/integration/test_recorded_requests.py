@@ -17,9 +17,10 @@ from typing import Any, Final
 
 import pytest
 
-from quorum.cli.demo.cluster import LOOPBACK, Cluster
+from quorum.cli.demo.cluster import LOOPBACK
 from tests.support.kafka_requests import api_versions
 from tests.support.kafka_wire import KafkaClient, connected_to
+from tests.support.local_cluster import Cluster
 
 _FRAMES: Final = Path(__file__).parents[1] / "fixtures" / "wire" / "requests.jsonl.gz"
 _NODE_ID: Final = 9

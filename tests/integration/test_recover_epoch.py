@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from metadata_log.offsets import LAST_EPOCH
-from quorum.cli.demo.cluster import Cluster, Node, wait_until
+from quorum.cli.demo.cluster import Node, wait_until
 from quorum.cli.main import run
 from tests.support.last_epoch import STRANGER, await_last_epoch, end_epochs, epoch_in
+from tests.support.local_cluster import Cluster
 from tests.support.standalone import create, leader_of, listed, log_of, start
 
 pytestmark = pytest.mark.timeout(240)

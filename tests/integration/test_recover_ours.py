@@ -10,11 +10,12 @@ import pytest
 
 from metadata_log.files.os_files import OsFiles
 from metadata_log.tools.replicas.hashes import hash_logs
-from quorum.cli.demo.cluster import LOOPBACK, Cluster, Node, wait_until
+from quorum.cli.demo.cluster import LOOPBACK, Node, wait_until
 from quorum.cli.main import run
 from quorum.recovery.copies.copy_reader import read_copy
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.journal.log_directories import find_place
+from tests.support.local_cluster import Cluster
 from tests.support.standalone import create, leader_id, listed, start
 
 pytestmark = pytest.mark.timeout(240)

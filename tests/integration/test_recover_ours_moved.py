@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from metadata_log.tools.replicas.hashes import hash_logs
-from quorum.cli.demo.cluster import LOOPBACK, Cluster, Node
+from quorum.cli.demo.cluster import LOOPBACK, Node
 from quorum.cli.main import run
+from tests.support.local_cluster import Cluster
 from tests.support.standalone import create, leader_of, listed
 
 pytestmark = pytest.mark.timeout(240)

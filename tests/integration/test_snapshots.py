@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
-import sys
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,8 +13,10 @@ from metadata_log.files.os_files import OsFiles
 from metadata_log.ids import id_text
 from metadata_log.storage.checkpoint import checkpoint_ends, checkpoint_name
 from metadata_log.storage.loaded_checkpoint import load_snapshot
-from quorum.cli.demo.cluster import Cluster, Node, wait_until
+from quorum.cli.demo.cluster import Node, wait_until
+from tests.support.local_cluster import Cluster
 from tests.support.standalone import complaint, create, leader_of, listed
+from tests.support.voter_processes import kraft
 
 pytestmark = [pytest.mark.timeout(400)]
 
@@ -83,13 +83,8 @@ def _check_readable(node: Node) -> None:
     """The newest checkpoint is sound, and our own tools find nothing wrong with a stopped node's directory."""
     (*_, newest) = checkpoint_ends(OsFiles(), str(node.metadata_dir))
     load_snapshot(OsFiles(), str(node.metadata_dir / checkpoint_name(newest)), newest)
-    done = subprocess.run(
-        [sys.executable, "-m", "quorum.cli.main", "log", "verify", str(node.metadata_dir)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    status, out, err = kraft("log", "verify", str(node.metadata_dir))
+    assert status == 0, out + err
 
 
 def test_all_take_snapshots_and_let_their_logs_go(cluster: Cluster) -> None:

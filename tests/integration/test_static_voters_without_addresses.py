@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from quorum.cli.demo.cluster import LOOPBACK, Cluster, Node, wait_until
+from quorum.cli.demo.cluster import LOOPBACK, Node, wait_until
 from tests.support.kafka_wire import connected_to, requests_of
+from tests.support.local_cluster import Cluster
 from tests.support.loop import run
 from tests.support.standalone import create, leader_of
 from tests.support.voter_processes import kraft
