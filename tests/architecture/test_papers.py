@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,7 @@ def _named(cell: str) -> list[str]:
     return re.findall(r"`([^`]+)`", cell)
 
 
+@cache
 def _tests() -> dict[str, tuple[Path, set[str]]]:
     """By module: its file and its tests, those in classes too."""
     found: dict[str, tuple[Path, set[str]]] = {}
@@ -50,6 +52,7 @@ def _tests() -> dict[str, tuple[Path, set[str]]]:
     return found
 
 
+@cache
 def _may_skip(path: Path) -> bool:
     tree = ast.parse(path.read_text())
     return any(isinstance(node, ast.Attribute) and node.attr in _SKIPPING for node in ast.walk(tree))
