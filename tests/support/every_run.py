@@ -1,4 +1,4 @@
-"""Which cases of a parametrized test `make test` runs; `make campaign` runs the others."""
+"""The cases of a parametrized test that `make test` runs; `make campaign` runs the others."""
 
 from __future__ import annotations
 

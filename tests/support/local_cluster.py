@@ -1,4 +1,4 @@
-"""The demo's cluster, whose commands run in the test's process: a process of its own costs a third of a second."""
+"""The demo's cluster, whose commands run in the test's process: to start a process costs a third of a second."""
 
 from __future__ import annotations
 
