@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -11,14 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Final
 import msgspec
 import typer
 
-from quorum.cli.errors import wrong_use
 from quorum.cli.findings_output import (
-    check_one_cluster,
     counted,
     exit_with,
     finding_lines,
     print_findings,
-    sources_of,
     summary,
 )
 from quorum.cli.output import OF_A_LOG, RowFormat, RowOutput, show_json, show_json_line
@@ -47,27 +43,9 @@ def run(
     Exit status 0: they agree, or differ harmlessly. 1: they contradict each other, or one is damaged. 2: there are no
     two logs.
     """
-    from metadata_log.tools.read.readable import finding_of  # noqa: PLC0415
-    from metadata_log.tools.replicas.diff import diff_logs, with_own_findings  # noqa: PLC0415  (not needed for help)
-    from metadata_log.tools.replicas.replica_set import view_quorum  # noqa: PLC0415
-    from metadata_log.tools.replicas.reread_lagging import with_second_look  # noqa: PLC0415
-    from metadata_log.tools.verify.verify_log import Depth, verify_log  # noqa: PLC0415
+    from metadata_log.tools.replicas.diff_paths import diff_paths  # noqa: PLC0415  (not needed for help)
 
-    sources = sources_of(paths)
-    check_one_cluster(sources.nodes)
-    nodes = [node for node in sources.nodes if node.metadata is not None]
-    if len(nodes) < 2 and sources.unread:
-        raise sources.unread[0].error
-    if len(nodes) < 2 or sources.files:
-        raise wrong_use(
-            "it takes two logs to compare: name the directories of two or more nodes (not single files; the same log "
-            "named twice is one)"
-        )
-    read = partial(verify_log, depth=Depth.BYTES)
-    view = with_second_look(view_quorum([(node, read(node)) for node in nodes]), read)
-    report = with_own_findings(diff_logs(view), view)
-    closed = tuple(map(finding_of, sources.unread))
-    report = msgspec.structs.replace(report, findings=(*closed, *report.findings))
+    report = diff_paths(paths)
     if output is RowFormat.JSON:
         show_json(msgspec.to_builtins(report))
     elif output is RowFormat.JSONL:

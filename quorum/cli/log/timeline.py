@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import functools
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -14,15 +12,11 @@ import typer
 from quorum import __version__
 from quorum.cli.errors import FAILED, say, wrong_use
 from quorum.cli.extras import ANALYSIS, needs
-from quorum.cli.findings_output import check_one_cluster, sources_of
-from quorum.cli.log_history import say_what_is_lost
 from quorum.cli.option_values import a_time
 from quorum.cli.output import RowFormat, RowOutput, show_json, show_json_line, with_times
 from quorum.cli.tables import table_lines
 
 if TYPE_CHECKING:
-    from metadata_log.storage.segment import LocatedBatch
-    from metadata_log.tools.read.history import LogHistory, State
     from metadata_log.tools.timeline import Timeline
 
 _SUFFIXES: Final = (".svg", ".html", ".png")
@@ -53,16 +47,14 @@ def run(
     are those of the leaders' clocks. Exit status 0: all was read. 1: a part is damaged, or they are no replicas of one
     log. 2: there is no log to read.
     """
-    from metadata_log.tools.timeline import merged, why_not_one  # noqa: PLC0415  (not needed for help)
+    from metadata_log.tools.timelines import timeline_of_paths  # noqa: PLC0415  (not needed for help)
     from metadata_log.tools.times import time_text  # noqa: PLC0415
 
     if picture is not None:
         _check_picture(picture)
-    logs, problems, is_short = _timelines(paths, round(gap * 1000))
-    found = merged(logs)
-    mixed = why_not_one(found)
-    problems += [] if mixed is None else [mixed]
-    for problem in problems:
+    report = timeline_of_paths(paths, round(gap * 1000), lambda sentence: say(f"kraft: {sentence}"))
+    found = report.timeline
+    for problem in report.problems:
         say(f"kraft: {problem}")
     if found.not_shown is not None:
         say(f"kraft: {found.not_shown}")
@@ -80,7 +72,7 @@ def run(
         ]
         for line in table_lines(("time", "offset", "epoch", "kind", "what"), rows):
             print(line)
-    if problems or is_short:
+    if not report.is_whole:
         raise typer.Exit(FAILED)
 
 
@@ -90,89 +82,6 @@ def _as_data(timeline: Timeline) -> dict[str, object]:
     if data.pop("newer", None) is not None:
         data["not_shown"] = timeline.not_shown
     return data
-
-
-def _timelines(paths: list[Path], gap_ms: int) -> tuple[list[Timeline], list[str], bool]:
-    """That of each log, as far as it can be read, what cannot be, and whether one has lost its end, which is told.
-
-    Raises:
-        CliError: no log is there.
-        SourceError: a path leads to none, or they are of several clusters.
-        OSError: the only one cannot be read.
-    """
-    from metadata_log.tools.read.history import (  # noqa: PLC0415
-        HistoryError,
-        RemovedMeanwhileError,
-        file_history,
-        open_history,
-        past_removals,
-    )
-    from metadata_log.tools.read.readable import why_unread  # noqa: PLC0415
-
-    sources = sources_of(paths)
-    check_one_cluster(sources.nodes)
-    places: list[tuple[Callable[[Path], LogHistory], Path]]
-    places = [(open_history, node.metadata) for node in sources.nodes if node.metadata is not None]
-    places += [(file_history, file) for file in sources.files]
-    found: list[Timeline] = []
-    problems = [f"{one.path} is left out: {why_unread(one.error)}" for one in sources.unread]
-    is_short = False
-    for opened, place in places:
-        try:
-            history = opened(place)
-            is_short = say_what_is_lost(history) or is_short
-            if history.segments:
-                read = functools.partial(_timeline, opened, place, gap_ms)
-                told, damaged = past_removals(read)
-                found.append(told)
-                problems += damaged
-        except (HistoryError, RemovedMeanwhileError, OSError) as error:
-            if len(places) + len(sources.unread) == 1:
-                raise
-            problems.append(f"{place} is left out: {why_unread(error)}")
-    if not found and not problems:
-        where = ", ".join(map(str, paths))
-        raise wrong_use(f"{where}: no segment is there, and a checkpoint does not say when: give segments")
-    return found, problems, is_short
-
-
-def _timeline(opened: Callable[[Path], LogHistory], place: Path, gap_ms: int) -> tuple[Timeline, list[str]]:
-    """What one log tells, past its damage, and what is damaged."""
-    from metadata_log.storage.segment import LocatedBatch  # noqa: PLC0415
-    from metadata_log.tools.timeline import timeline_of, with_first_state  # noqa: PLC0415
-
-    history, problems = opened(place), list[str]()
-
-    def sound() -> Iterator[LocatedBatch]:
-        for found in history.readable():
-            if isinstance(found, LocatedBatch):
-                yield found
-                continue
-            path, damage = found
-            problems.append(
-                f"{path}, position {damage.position}: {damage.size} bytes are damaged ({damage.what}): events in them "
-                "are told only if another replica holds them"
-            )
-
-    told = timeline_of(sound(), gap_ms, lambda error: problems.append(f"{history.path}: {error}"))
-    first = _first_state(history, problems) if told.start_offset else None
-    if first is None:
-        return with_first_state(told, None), problems
-    return with_first_state(told, first.image, first.quorum.voters), problems
-
-
-def _first_state(history: LogHistory, problems: list[str]) -> State | None:
-    """Return the state that a trimmed log begins with; None: no sound checkpoint has it."""
-    from metadata_log.errors import MetadataLogError  # noqa: PLC0415
-    from metadata_log.tools.read.history import RemovedMeanwhileError  # noqa: PLC0415
-
-    try:
-        return history.trimmed_state()
-    except RemovedMeanwhileError:
-        raise
-    except MetadataLogError as error:
-        problems.append(f"{history.path}: the checkpoint that the log goes on from cannot be read: {error}")
-        return None
 
 
 def _check_picture(picture: Path) -> None:
