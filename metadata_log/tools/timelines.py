@@ -108,7 +108,7 @@ def _timeline(opened: Callable[[Path], LogHistory], place: Path, gap_ms: int) ->
             path, damage = found
             problems.append(
                 f"{path}, position {damage.position}: {damage.size} bytes are damaged ({damage.what}): events in them "
-                "are told only if another replica holds them"
+                "are missing unless another replica holds them"
             )
 
     events = timeline_of(sound(), gap_ms, lambda error: problems.append(f"{history.path}: {error}"))
