@@ -13,7 +13,7 @@ import msgspec
 
 from metadata_log.java_properties import MalformedEscapeError, Property, properties_in
 from metadata_log.java_text import BLANKS
-from quorum.node.config.providers import resolved, unknown_providers
+from quorum.node.config.providers import resolved
 
 _ENCODING: Final = "latin-1"
 """Of `Properties.load(InputStream)`; other characters are written as `\\uXXXX`."""
@@ -52,12 +52,11 @@ def parse_properties(text: str, *, source: str = "configuration") -> Properties:
         lines = list(properties_in(text))
     except MalformedEscapeError as error:
         raise PropertiesError(f"{source}, {error}") from error
-    given = {line.key: line.value for line in lines}
-    values, errors = resolved(given)
+    found = resolved({line.key: line.value for line in lines})
     return Properties(
-        values={key: value.strip(BLANKS) for key, value in values.items()},
-        errors=errors,
-        warnings=(*_repeats(lines), *unknown_providers(given)),
+        values={key: value.strip(BLANKS) for key, value in found.values.items()},
+        errors=found.errors,
+        warnings=(*_repeats(lines), *found.warnings),
     )
 
 

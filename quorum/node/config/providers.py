@@ -11,11 +11,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import Final
+from typing import Final, NamedTuple
 
 from metadata_log.java_properties import MalformedEscapeError, properties_in
-from metadata_log.java_text import BLANKS
 from quorum.controller.configs.java_regex import is_java_pattern
 
 PROVIDERS: Final = "config.providers"
@@ -36,21 +36,31 @@ def is_provider_key(name: str) -> bool:
     return name == PROVIDERS or name.startswith(f"{PROVIDERS}.")
 
 
-def resolved(values: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
-    """Return all values with their references resolved; and by key why one could not be."""
-    errors: dict[str, str] = {}
-    providers = _providers(values, errors)
-    found = dict(values)
-    if providers:
-        for key, value in values.items():
-            try:
-                found[key] = _REFERENCE.sub(lambda match: _looked_up(providers, match), value)
-            except ProviderError as error:
-                errors[key] = f"{key}={value}: {error}"
-    return found, errors
+class Resolved(NamedTuple):
+    """The values of a configuration with their references resolved."""
+
+    values: dict[str, str]
+    errors: dict[str, str]
+    """By key: why a reference could not be resolved, or its provider not be configured."""
+    warnings: list[str]
+    """References that stay as they are."""
 
 
-def unknown_providers(values: Mapping[str, str]) -> Iterator[str]:
+def resolved(values: Mapping[str, str]) -> Resolved:
+    """Resolve the references in all values."""
+    found = Resolved(dict(values), {}, list(_unknown_providers(values)))
+    providers = _providers(values, found.errors)
+    for key, value in values.items() if providers else ():
+        missing: list[str] = []
+        try:
+            found.values[key] = _REFERENCE.sub(partial(_looked_up, providers, missing), value)
+        except ProviderError as error:
+            found.errors[key] = f"{key}={value}: {error}"
+        found.warnings.extend(f"{key}: {each} stays as it is: its provider has no such value" for each in missing)
+    return found
+
+
+def _unknown_providers(values: Mapping[str, str]) -> Iterator[str]:
     """Yield a warning for each provider whose references stay as they are."""
     for name in filter(None, values.get(PROVIDERS, "").split(",")):
         key = f"{PROVIDERS}.{name}.class"
@@ -61,11 +71,15 @@ def unknown_providers(values: Mapping[str, str]) -> Iterator[str]:
             )
 
 
-def _looked_up(providers: Mapping[str, Provider], reference: re.Match[str]) -> str:
-    provider = providers.get(reference[1])
-    path, key = (reference[3] or "").strip(BLANKS), reference[4].strip(BLANKS)
-    value = None if provider is None else provider(path, key)
-    return reference[0] if value is None else value
+def _looked_up(providers: Mapping[str, Provider], missing: list[str], reference: re.Match[str]) -> str:
+    """Return the text of a reference; adds to `missing` a reference for which its provider has nothing."""
+    if reference[1] not in providers:
+        return reference[0]
+    value = providers[reference[1]](reference[3] or "", reference[4])
+    if value is None:
+        missing.append(reference[0])
+        return reference[0]
+    return value
 
 
 def _providers(values: Mapping[str, str], errors: dict[str, str]) -> dict[str, Provider]:
@@ -143,7 +157,10 @@ _KINDS: Final[Mapping[str, tuple[Callable[[str], Provider], str]]] = {
 
 
 def _within(allowed: str) -> Callable[[str], Path | None]:
-    """Return a function that gives the place of a path, or None if the path is empty or not below an allowed one."""
+    """Return a function that gives the place of a path, or None if it is empty.
+
+    If paths are allowed by name, it gives None also for a path that is not below one of them, or does not exist.
+    """
     roots = [_normal(root) for root in allowed.split(",")] if allowed else []
     for root in roots:
         if not root.is_absolute():
@@ -155,9 +172,10 @@ def _within(allowed: str) -> Callable[[str], Path | None]:
         if not path or "\0" in path:
             return None
         normal = _normal(path)
-        if roots and not any(normal.is_relative_to(root) for root in roots):
-            return None
-        return Path(normal if roots else path)
+        if not roots:
+            return Path(path)
+        is_allowed = any(normal.is_relative_to(root) for root in roots)
+        return Path(normal) if is_allowed and Path(normal).exists() else None
 
     return place
 

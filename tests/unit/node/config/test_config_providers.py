@@ -46,11 +46,10 @@ def test_a_file_gives_its_properties(tmp_path: Path) -> None:
     secrets = tmp_path / "secrets.properties"
     secrets.write_text("key=se\\u0063ret\nother=é\n", encoding="utf-8")
     lines = _configured("file", "FileConfigProvider", allowed_paths=f"{tmp_path / 'nothing' / '..'},/usr")
-    found = _parsed(
-        *lines, f"a=${{file:{secrets}:key}}", f"b=${{file:{secrets}: other }}", f"c=${{file:{secrets}:none}}"
-    )
+    found = _parsed(*lines, f"a=${{file:{secrets}:key}}", f"b=${{file:{secrets}:other}}", f"c=${{file:{secrets}:none}}")
     assert (found.values["a"], found.values["b"]) == ("secret", "é")
     assert found.values["c"] == f"${{file:{secrets}:none}}"
+    assert found.warnings == (f"c: ${{file:{secrets}:none}} stays as it is: its provider has no such value",)
     away = _parsed(*_configured("file", "FileConfigProvider", allowed_paths="/usr"), f"a=${{file:{secrets}:key}}")
     assert away.values["a"] == f"${{file:{secrets}:key}}"
     out = _parsed(*_configured("file", "FileConfigProvider", allowed_paths="/usr"), f"a=${{file:/usr/..{secrets}:key}}")
