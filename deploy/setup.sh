@@ -10,11 +10,12 @@ command -v "$python" >/dev/null || fail "$python is not there: install Python 3.
 import sys
 sys.exit(sys.version_info < (3, 11))
 PY
+printf 'setup: about 620 MB are downloaded from the Python package index, three quarters of them Spark; %s takes 1.1 GB\n' "$venv"
 if [ ! -x "$venv/bin/python" ]; then
   printf 'setup: making %s\n' "$venv"
   "$python" -m venv "$venv" || fail "no virtual environment could be made: on Debian, apt-get install python3-venv"
 fi
-printf 'setup: installing packages (half a gigabyte, most of it Spark; a minute or two)\n'
+printf 'setup: installing packages (a minute or two)\n'
 install() { # its notes are of no use to a user, and all there is when it fails
   "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "$@" >"$venv/pip.log" 2>&1 ||
     { cat "$venv/pip.log" >&2; fail "the packages could not be installed, see above"; }
