@@ -10,7 +10,7 @@ SHELL := /bin/bash
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test campaign sim check fix bench bench-toolkit bench-gate audit proto records clean
+.PHONY: help setup demo test campaign sim check fix bench bench-toolkit bench-gate audit onefile proto records clean
 
 help: ## show what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 22
@@ -65,6 +65,9 @@ bench-gate: $(STAMP) ## measure this tree beside the previous release; fails if 
 audit: $(STAMP) ## look the installed packages up among known vulnerabilities, by hand (needs the network)
 	@$(PYTHON) -m venv .cache/audit && .cache/audit/bin/pip install -q pip-audit
 	@.cache/audit/bin/pip-audit --skip-editable --path $(VENV)/lib/python3.*/site-packages
+
+onefile: ## build one executable that needs no Python, build/onefile/kraft-* (Linux, gcc, zlib1g-dev, the network)
+	@$(PYTHON) deploy/onefile/build.py $(ARGS)
 
 clean: ## remove what was built here
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build demo-out

@@ -132,6 +132,10 @@ def _talk(shell: Shell) -> None:
 
 def _prepare_terminal(shell: Shell) -> None:
     import atexit  # noqa: PLC0415  (only for a person at a terminal)
+    import importlib.util  # noqa: PLC0415
+
+    if importlib.util.find_spec("readline") is None:  # so built, as in the one file: no history, no completion
+        return
     import readline  # noqa: PLC0415
 
     state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "kraft"

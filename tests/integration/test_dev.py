@@ -5,11 +5,9 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import random
 import re
 import secrets
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -19,6 +17,7 @@ import pytest
 
 from quorum.cli.demo.cluster import LOOPBACK, wait_until
 from quorum.cli.dev.place import PORTS
+from tests.support.port_rows import free_row
 
 # Five processes a start.
 pytestmark = [pytest.mark.campaign, pytest.mark.timeout(600)]
@@ -97,19 +96,8 @@ def directory(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def port() -> Iterator[int]:
-    """The first of so many free ports in a row, outside those of `free_ports`; marked by their namesakes of UDP."""
-    for first in random.sample(range(10_000, 19_000), 1_000):
-        with contextlib.ExitStack() as marks:
-            try:
-                for number in range(first, first + PORTS):
-                    marks.enter_context(socket.socket(type=socket.SOCK_DGRAM)).bind((LOOPBACK, number))
-                    with socket.socket() as probe:
-                        probe.bind((LOOPBACK, number))
-            except OSError:
-                continue
-            yield first
-            return
-    raise AssertionError(f"there are not {PORTS} free ports in a row")
+    with free_row(PORTS) as first:
+        yield first
 
 
 def _commands(said: str) -> list[str]:

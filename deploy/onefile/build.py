@@ -1,0 +1,279 @@
+"""`make onefile`: build one executable for Linux that needs neither Python nor a C library of the host.
+
+Decides: which files go in, how they are found later (the index and trailer that `launcher.c` reads), and what is
+written beside the executable: its sha256, and an SBOM of all that it holds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import compileall
+import hashlib
+import json
+import os
+import platform
+import py_compile
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import sysconfig
+import uuid
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+HERE: Final = Path(__file__).parent
+MAGIC: Final = b"KRAFTONE"
+KEY_LENGTH: Final = 32
+
+LEFT_OUT: Final = (
+    "config-3*", "ensurepip", "idlelib", "lib2to3", "pydoc_data", "site-packages", "test", "tests", "tkinter",
+    "turtledemo", "venv", "__pycache__", "*.a",
+)  # fmt: skip
+"""Names in Python's library that the product has no use for."""
+LEFT_OUT_EXTENSIONS: Final = (
+    "_ctypes_test", "_curses*", "_dbm", "_gdbm", "_sqlite3", "_test*", "_tkinter", "_xx*", "audioop", "nis",
+    "ossaudiodev", "readline", "spwd", "xxlimited*",
+)  # fmt: skip
+"""Extensions that are left out. GNU's readline and gdbm are under the GPL, which would reach the whole file."""
+BUILD_TOOLS: Final = ("pip", "setuptools", "wheel", "pkg_resources", "_distutils_hack")
+"""Packages of a new virtual environment that are not part of the product."""
+
+
+class SystemLibrary(NamedTuple):
+    """A shared library of the machine that builds."""
+
+    path: Path
+    sha256: str
+
+
+def main() -> None:
+    """Build, and print where everything is."""
+    parser = argparse.ArgumentParser(description="Build one executable that needs no Python.")
+    parser.add_argument("--output", type=Path, default=ROOT / "build" / "onefile")
+    parser.add_argument("--work", type=Path, default=ROOT / ".cache" / "onefile")
+    options = parser.parse_args()
+    if sys.platform != "linux":
+        sys.exit(f"onefile: builds on Linux only, and this is {sys.platform}")
+    for tool, package in (("gcc", "gcc"), ("ldd", "libc-bin"), ("strip", "binutils")):
+        if shutil.which(tool) is None:
+            sys.exit(f"onefile: {tool} is not there: on Debian, apt-get install {package}")
+    work: Path = options.work
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir(parents=True)
+    site_packages = install(work)
+    tree = work / "tree"
+    libraries = fill(tree, site_packages)
+    launcher = compile_launcher(work)
+    version = distributions(site_packages)["kraft-quorum"]["Version"]
+    name = f"kraft-{version}-linux-{platform.machine()}"
+    output: Path = options.output
+    output.mkdir(parents=True, exist_ok=True)
+    target = output / name
+    pack(launcher, tree, target)
+    checksum = hashlib.sha256(target.read_bytes()).hexdigest()
+    (output / f"{name}.sha256").write_text(f"{checksum}  {name}\n")
+    bom = sbom(name, version, checksum, site_packages, libraries)
+    (output / f"{name}.cdx.json").write_text(json.dumps(bom, indent=2) + "\n")
+    print(f"{target}  {target.stat().st_size / 1e6:.1f} MB, {len(bom['components'])} components in {name}.cdx.json")
+
+
+def install(work: Path) -> Path:
+    """Install the product without extras, from this checkout; return the directory of its packages."""
+    venv = work / "venv"
+    subprocess.run([sys.executable, "-m", "venv", venv], check=True)
+    left_by_setuptools = ROOT / "build" / "lib"
+    shutil.rmtree(left_by_setuptools, ignore_errors=True)  # setuptools would add modules that are gone since
+    subprocess.run(
+        [venv / "bin" / "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile",
+         "--constraint", ROOT / "constraints.txt", ROOT],
+        check=True,
+    )  # fmt: skip
+    shutil.rmtree(left_by_setuptools)
+    (packages,) = venv.glob("lib/python3.*/site-packages")
+    for tool in BUILD_TOOLS:
+        for path in (*packages.glob(tool), *packages.glob(f"{tool}-*.dist-info")):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    return packages
+
+
+def fill(tree: Path, site_packages: Path) -> list[SystemLibrary]:
+    """Make the tree that the launcher unpacks: Python, its library, the packages, and shared libraries."""
+    (tree / "bin").mkdir(parents=True)
+    interpreter = Path(os.path.realpath(sys.executable))
+    shutil.copy2(interpreter, tree / "bin" / "python3")
+    own = sysconfig.get_path("stdlib")
+    library = tree / "lib" / Path(own).name
+    shutil.copytree(own, library, ignore=shutil.ignore_patterns(*LEFT_OUT))
+    packages = tree / "packages"
+    shutil.copytree(site_packages, packages, ignore=shutil.ignore_patterns("__pycache__", "*.pyi", "*.pth"))
+    for extension in LEFT_OUT_EXTENSIONS:
+        for path in library.glob(f"lib-dynload/{extension}.*"):
+            path.unlink()
+    for sources in (library, packages):
+        _compile(sources)
+    py_compile.compile(
+        str(HERE / "entry.py"), str(tree / "entry.pyc"), dfile="entry.py", doraise=True,
+        invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH,
+    )  # fmt: skip
+    binaries = [tree / "bin" / "python3", *tree.rglob("*.so"), *tree.rglob("*.so.*")]
+    loader, needed = _needed_by(interpreter, binaries)
+    shutil.copy2(loader, tree / "kraft")  # the name that `ps` shows
+    for path in needed:
+        shutil.copy2(path, tree / "lib" / path.name)
+        os.chmod(tree / "lib" / path.name, 0o700)
+        binaries.append(tree / "lib" / path.name)
+    for path in binaries:
+        subprocess.run(["strip", "--strip-unneeded", path], check=True)
+    return [SystemLibrary(path, hashlib.sha256(path.read_bytes()).hexdigest()) for path in (loader, *sorted(needed))]
+
+
+def _compile(sources: Path) -> None:
+    """Put compiled modules in the place of their sources: half as many files to unpack, and none is compiled later."""
+    done = compileall.compile_dir(
+        sources, quiet=2, legacy=True, force=True, stripdir=str(sources),
+        invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH,
+    )  # fmt: skip
+    if not done:
+        sys.exit("onefile: a module could not be compiled")
+    for source in sources.rglob("*.py"):
+        source.unlink()
+
+
+def _needed_by(interpreter: Path, binaries: list[Path]) -> tuple[Path, set[Path]]:
+    """Return the loader of programs, and the shared libraries of the host that the binaries need."""
+    found: dict[str, Path] = {}
+    loader = None
+    own = {path.name for path in binaries}
+    for binary in (interpreter, *binaries):
+        told = subprocess.run(["ldd", binary], capture_output=True, text=True, check=False).stdout
+        for line in told.splitlines():
+            match = re.match(r"\s*(?:(\S+) => )?(/\S+) \(0x", line)
+            if match and match[1] is None:
+                loader = Path(match[2])
+            elif match and match[1] not in own:
+                found[match[1]] = Path(match[2])
+            elif "not found" in line and line.split()[0] not in own:
+                sys.exit(f"onefile: {binary} needs {line.split()[0]}, which is not on this machine")
+    if loader is None:
+        sys.exit(f"onefile: {interpreter} names no loader: is it linked statically?")
+    return loader, set(found.values())
+
+
+def compile_launcher(work: Path) -> Path:
+    """Compile the launcher, which needs no shared library."""
+    launcher = work / "launcher"
+    done = subprocess.run(["gcc", "-static", "-O2", "-s", "-o", launcher, HERE / "launcher.c", "-lz"], check=False)
+    if done.returncode:
+        sys.exit("onefile: the launcher did not compile: on Debian, apt-get install gcc libc6-dev zlib1g-dev")
+    return launcher
+
+
+def pack(launcher: Path, tree: Path, target: Path) -> None:
+    """Write the executable: the launcher, all bytes of all files compressed, the index, the trailer."""
+    compressor = zlib.compressobj(9)
+    index, data = [], bytearray()
+    for path in sorted(tree.rglob("*")):
+        name = path.relative_to(tree).as_posix()
+        if path.is_dir():
+            index.append(f"d 0 {name}\n")
+            continue
+        content = path.read_bytes()
+        is_program = name in ("kraft", "bin/python3")
+        index.append(f"{'700' if is_program else '600'} {len(content)} {name}\n")
+        data += compressor.compress(content)
+    data += compressor.flush()
+    listed = "".join(index).encode()
+    key = hashlib.sha256(listed + data).hexdigest()[:KEY_LENGTH].encode()
+    first = launcher.read_bytes()
+    trailer = struct.pack("=QQQQ", len(first), len(data), len(first) + len(data), len(listed)) + key + MAGIC
+    unfinished = target.with_name(f".{target.name}")
+    unfinished.write_bytes(first + data + listed + trailer)
+    unfinished.chmod(0o755)
+    unfinished.replace(target)
+
+
+def distributions(site_packages: Path) -> dict[str, Any]:
+    """Return the metadata of each installed distribution, by its name."""
+    from importlib import metadata  # noqa: PLC0415  (slow)
+
+    return {found.metadata["Name"]: found.metadata for found in metadata.distributions(path=[str(site_packages)])}
+
+
+def sbom(name: str, version: str, checksum: str, site_packages: Path, libraries: list[SystemLibrary]) -> dict[str, Any]:
+    """Return the bill of materials, in CycloneDX 1.5: distributions, Python itself, and shared libraries."""
+    components = [*_packages(site_packages), _python(), *map(_library, libraries)]
+    return {
+        "bomFormat": "CycloneDX",
+        "specVersion": "1.5",
+        "serialNumber": f"urn:uuid:{uuid.uuid5(uuid.NAMESPACE_URL, f'sha256:{checksum}')}",
+        "version": 1,
+        "metadata": {
+            "component": {
+                "type": "application", "bom-ref": name, "name": "kraft", "version": version,
+                "hashes": [{"alg": "SHA-256", "content": checksum}],
+            }
+        },
+        "components": sorted(components, key=lambda each: (each["type"], each["name"])),
+    }  # fmt: skip
+
+
+def _packages(site_packages: Path) -> Iterator[dict[str, Any]]:
+    for name, about in distributions(site_packages).items():
+        reference = f"pkg:pypi/{re.sub(r'[-_.]+', '-', name).lower()}@{about['Version']}"
+        licence = about["License-Expression"]
+        terms = {"expression": licence} if licence else {"license": {"name": _licence_of(about)}}
+        yield {
+            "type": "library", "bom-ref": reference, "name": name, "version": about["Version"], "purl": reference,
+            "licenses": [terms],
+        }  # fmt: skip
+
+
+def _licence_of(about: Any) -> str:
+    """Return the licence's name by the metadata's older ways to name it."""
+    classified = [each.rpartition(" :: ")[2] for each in about.get_all("Classifier", []) if each.startswith("License")]
+    return ", ".join(classified) or (about["License"] or "not declared").splitlines()[0]
+
+
+def _python() -> dict[str, Any]:
+    return {
+        "type": "platform", "bom-ref": "python", "name": "CPython", "version": platform.python_version(),
+        "licenses": [{"license": {"id": "PSF-2.0"}}],
+    }  # fmt: skip
+
+
+def _library(library: SystemLibrary) -> dict[str, Any]:
+    package = _system_package(library.path)
+    about: dict[str, Any] = {
+        "type": "library", "bom-ref": library.path.name, "name": library.path.name,
+        "hashes": [{"alg": "SHA-256", "content": library.sha256}],
+    }  # fmt: skip
+    if package is not None:
+        about["version"] = package[1]
+        about["properties"] = [{"name": "system-package", "value": package[0]}]
+    return about
+
+
+def _system_package(path: Path) -> tuple[str, str] | None:
+    """Return the name and version of the Debian package that the library came with, or None if there is none."""
+    if shutil.which("dpkg-query") is None:
+        return None
+    names = {str(path), os.path.realpath(path)}
+    names |= {f"/usr{name}" for name in names} | {name.removeprefix("/usr") for name in names}  # a merged /usr has both
+    for name in sorted(names):
+        found = subprocess.run(["dpkg-query", "--search", name], capture_output=True, text=True, check=False)
+        package = found.stdout.partition(": ")[0].partition(",")[0]
+        if package:
+            version = subprocess.run(
+                ["dpkg-query", "--show", "-f", "${Version}", package], capture_output=True, text=True, check=True
+            ).stdout
+            return package.partition(":")[0], version
+    return None
+
+
+if __name__ == "__main__":
+    main()
