@@ -132,6 +132,17 @@ def with_topic_named(batch: bytes, name: str) -> bytes:
     )
 
 
+def without_time(batch: bytes) -> bytes:
+    """The batch with -1 as its records' times, which is Kafka's value for none; a control batch as it is."""
+    header = parse_header(batch)
+    if header.is_control:
+        return batch
+    values = list(batch_values(batch, header, 0))
+    return build_batch(
+        base_offset=header.base_offset, epoch=header.partition_leader_epoch, timestamp_ms=-1, values=values
+    )
+
+
 def leader_change(offset: int, epoch: int, leader_id: int, timestamp_ms: int) -> bytes:
     """The batch that a new leader of the three voters writes first."""
     voters = tuple(LeaderChangeVoter(voter_id=NodeId(voter)) for voter in (1, 2, 3))

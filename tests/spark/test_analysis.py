@@ -24,6 +24,7 @@ from tests.spark.plant import (
     split,
     with_epoch,
     with_topic_named,
+    without_time,
 )
 from tests.support.every_run import in_every_run
 from tests.support.newer_logs import NEWER_LOGS, NEWER_NAMES, NewerLog, plant_newer
@@ -192,6 +193,19 @@ def test_the_verdict_has_the_fields_that_differ_the_topics_and_the_marks(
     text = page.read_text()
     assert "<h1>Node 1 differs from the other two at offset 24</h1>" in text
     assert str(tmp_path) not in text
+
+
+def test_batches_without_a_time_are_not_drawn_in_1970(replicas: dict[int, Replica], tmp_path: Path) -> None:
+    for replica in replicas.values():
+        replica.write([without_time(batch) for batch in replica.batches()])
+
+    verdict = run_analysis([replicas[1].directory.parent], report=tmp_path / "verdict.html")
+
+    timed = [point.at_ms for replica in verdict.replicas for point in replica.progress]
+    assert timed
+    assert min(timed) > 1_700_000_000_000
+    assert verdict.events == ()
+    assert "1970" not in (tmp_path / "verdict.html").read_text()
 
 
 def test_two_replicas_that_differ_cannot_tell_who_is_right(replicas: dict[int, Replica]) -> None:
