@@ -13,6 +13,7 @@ from typing import Final
 import msgspec
 
 from metadata_log.tools.pictures.axis import day_text, duration_text
+from metadata_log.tools.pictures.fitting import elided, text_width
 from metadata_log.tools.pictures.page import Column, html_page, lane, made_line, plot, table
 from metadata_log.tools.pictures.palette import picture_style
 from metadata_log.tools.pictures.span import AXIS_PX, Bar, Span, draw_bar, draw_time_axis, draw_time_grid, visible
@@ -23,7 +24,7 @@ from metadata_log.tools.words import count_of
 _WIDTH: Final = 1200
 _LEFT: Final = 130
 _PLOT: Final = _WIDTH - _LEFT - 20
-_TOP: Final = 80
+_TOP: Final = 104
 _ROW: Final = 34
 _BAR: Final = 22
 _KINDS: Final = {
@@ -88,6 +89,7 @@ def timeline_svg(timeline: Timeline, subject: str, *, is_light: bool = False) ->
         f"<style>\n{picture_style(is_light=is_light)}\n</style>",
         f'<rect class="ground" width="{_WIDTH}" height="{height}"/>',
         f'<text class="title" x="12" y="28">{escape(timeline_headline(timeline))}</text>',
+        f'<text x="12" y="48">{escape(elided(f"Metadata log of {subject}; all times are UTC", _WIDTH - 24))}</text>',
         *_legend_in_svg(),
         f'<g transform="translate({_LEFT},{_TOP - 6})">{draw_time_grid(span, axis_y - _TOP + 6)}</g>',
     ]
@@ -206,5 +208,5 @@ def _legend() -> str:
 def _legend_in_svg() -> Iterator[str]:
     x = _LEFT
     for kind, text in _LEGEND:
-        yield f'<rect class="{kind}" x="{x}" y="44" width="14" height="12"/><text x="{x + 19}" y="54">{text}</text>'
-        x += 44 + 7 * len(text)
+        yield f'<rect class="{kind}" x="{x}" y="64" width="14" height="12"/><text x="{x + 19}" y="74">{text}</text>'
+        x += 44 + int(text_width(text))
