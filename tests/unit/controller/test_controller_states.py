@@ -64,6 +64,8 @@ class Controllers(AdminRules):
         self.was_without_elr = not elr
         self.ids_seen: dict[TopicId, str] = {}
         self.deleted: set[TopicId] = set()
+        self.given_up: set[tuple[TopicId, int]] = set()
+        """Partitions whose move was given up while no former replica was in sync: the first one is said to be."""
         self.epochs: dict[tuple[TopicId, int], tuple[int, int]] = {}
         for broker in range(1, 1 + brokers):
             self.live(broker)
@@ -151,10 +153,14 @@ class Controllers(AdminRules):
         ).response
         assert isinstance(response, AlterPartitionReassignmentsResponse)
         (answer,) = response.topics[0].partitions
-        now = self.cluster.partition(self.cluster.image.topics.by_name[name], was.partition_id)
+        topic_id = self.cluster.image.topics.by_name[name]
+        now = self.cluster.partition(topic_id, was.partition_id)
         if answer.error is not Error.NONE:
             assert now == was
         elif wanted is None:
+            if set(was.isr) <= set(was.adding):
+                assert self.cluster.config.unclean_leader_election_enable
+                self.given_up.add((topic_id, was.partition_id))
             assert not now.adding
             assert not now.removing
         else:
@@ -209,12 +215,15 @@ class Controllers(AdminRules):
     @invariant()
     def nobody_leads_or_is_in_sync_who_is_fenced(self) -> None:
         brokers = self.cluster.image.cluster.brokers
-        for partition in self.partitions():
-            assert partition.leader == NO_LEADER or not brokers[partition.leader].fenced
-            for member in partition.isr:
-                # Without an ELR, the last member of the ISR stays in it.
-                is_alive = member in brokers and not brokers[member].fenced
-                assert is_alive or (self.was_without_elr and partition.leader == NO_LEADER)
+        for topic in self.cluster.image.topics.by_id.values():
+            for partition in topic.partitions:
+                assert partition.leader == NO_LEADER or not brokers[partition.leader].fenced
+                # Without an ELR, the last member of the ISR stays in it. The first replica of a move that was given up
+                # is made a member, alive or not, as Kafka's PartitionReassignmentRevert does.
+                may_be_dead = self.was_without_elr or (topic.topic_id, partition.partition_id) in self.given_up
+                for member in partition.isr:
+                    is_alive = member in brokers and not brokers[member].fenced
+                    assert is_alive or (may_be_dead and partition.leader == NO_LEADER)
 
     @invariant()
     def epochs_only_rise(self) -> None:
@@ -250,3 +259,26 @@ class Controllers(AdminRules):
 
 TestControllers: Any = Controllers.TestCase
 TestControllers.settings = settings(max_examples=150, stateful_step_count=30, deadline=None)
+
+
+class _FirstPartition:
+    """Draws partition 0 of topic a."""
+
+    def draw(self, _: object) -> tuple[str, int]:
+        return ("a", 0)
+
+
+def test_a_move_that_is_given_up_with_nobody_in_sync_makes_the_first_replica_a_member() -> None:
+    """Found by the states above: the members of the ISR had all gone into the ELR."""
+    state = Controllers()
+    state.begin(brokers=2, elr=True, min_isr=2, unclean=True, per_turn=2000)
+    first: Any = _FirstPartition()
+    state.stop(broker=1, returns=False)
+    state.heartbeat(broker=2, behind=False, fence=True, stop=False)
+    state.reassign(data=first, wanted=[1], any_factor=True)
+    state.reassign(data=first, wanted=None, any_factor=False)
+    _, partition = state.any_partition(first)
+    assert (partition.isr, partition.leader) == ((1,), NO_LEADER)
+    state.nobody_leads_or_is_in_sync_who_is_fenced()
+    state.live(broker=1)
+    assert state.any_partition(first)[1].leader == 1
