@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import shutil
 from pathlib import Path
 
@@ -20,10 +21,25 @@ TYPES = sorted(type(record).__name__ for record, _ in every_record())
 def test_no_command_breaks_at_a_number_that_names_nothing(
     kind: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
+    """Each number meets `check`, which replays and judges all, and two other commands by turns."""
+    _run_at_each_number(kind, tmp_path, capfd, others=2)
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("kind", TYPES)
+def test_no_command_at_all_breaks_at_a_number_that_names_nothing(
+    kind: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    _run_at_each_number(kind, tmp_path, capfd, others=len(_commands("")))
+
+
+def _run_at_each_number(kind: str, tmp_path: Path, capfd: pytest.CaptureFixture[str], *, others: int) -> None:
+    """Append a record of this kind for each of its numbers, and run `check` and so many of the other commands."""
     node = Path(shutil.copytree(NODE, tmp_path / "data", copy_function=shutil.copyfile))
     for path in (node / METADATA).glob("*index"):
         path.unlink()
     whole = (node / SEGMENT).read_bytes()
+    commands = itertools.cycle(_commands(str(node)))
     for label, record, version in strange_numbers():
         if not label.startswith(f"{kind}."):
             continue
@@ -32,12 +48,13 @@ def test_no_command_breaks_at_a_number_that_names_nothing(
             append(node / SEGMENT, [record], version)
         except (MetadataLogError, InvariantViolation):
             continue  # the field has no room for the number
-        for words in _commands(str(node)):
+        for words in (["check", str(node)], *itertools.islice(commands, others)):
             assert run(words) in (0, 1), (label, words)
         assert "Traceback" not in capfd.readouterr().err
 
 
 def _commands(node: str) -> list[list[str]]:
+    """Return the commands that read a log, but for `check`."""
     return [
         ["shell", node, "tree", "/"],
         ["shell", node, "-c", "find /", "-c", "hash"],
@@ -46,5 +63,4 @@ def _commands(node: str) -> list[list[str]]:
         ["log", "dump", node, "--from", "370"],
         ["log", "dump", node, "--from", "370", "-o", "jsonl"],
         ["log", "timeline", node],
-        ["check", node],
     ]
