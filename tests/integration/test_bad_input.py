@@ -250,8 +250,8 @@ def _refused(node: Node) -> str:
     ("role", "listener"),
     [
         ("controller", "CONTROLLER"),
-        ("controller", "GRPC"),
-        ("controller", "HTTP"),
+        pytest.param("controller", "GRPC", marks=pytest.mark.campaign),
+        pytest.param("controller", "HTTP", marks=pytest.mark.campaign),
         ("agent", "GRPC"),
         ("agent", "HTTP"),
     ],
@@ -268,7 +268,14 @@ def test_an_address_that_is_taken(role: str, listener: str, tmp_path: Path) -> N
     assert said == f"kraft: cannot listen at {where}: another process listens there already"
 
 
-@pytest.mark.parametrize("listener", ["CONTROLLER", "GRPC", "HTTP"])
+@pytest.mark.parametrize(
+    "listener",
+    [
+        "CONTROLLER",
+        pytest.param("GRPC", marks=pytest.mark.campaign),
+        pytest.param("HTTP", marks=pytest.mark.campaign),
+    ],
+)
 def test_an_address_of_another_host(listener: str, node: Node) -> None:
     """Of the block that documentation has for itself."""
     here, elsewhere = f"{listener}://127.0.0.1", f"{listener}://192.0.2.7"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from pathlib import Path
 from typing import Final
 
@@ -13,7 +14,7 @@ from metadata_log.files.os_files import OsFiles
 from quorum.cli.demo.cluster import wait_until
 from quorum.cli.main import run
 from quorum.client import Client
-from tests.support.clusters import unpack_clusters
+from tests.support.every_run import in_every_run
 from tests.support.local_cluster import Cluster
 from tests.support.misuses import NO_WAIT
 from tests.support.standalone import create, start, written
@@ -27,7 +28,7 @@ _ODD: Final = {
 }
 
 
-@pytest.fixture(params=_ODD.values(), ids=_ODD.keys())
+@pytest.fixture(params=in_every_run(("signs", "letters", "long"), _ODD))
 def odd(request: pytest.FixtureRequest) -> str:
     """Return a cluster id that is no UUID."""
     return str(request.param)
@@ -66,8 +67,8 @@ def test_a_cluster_lives_with_an_odd_id(odd: str, tmp_path: Path, capsys: pytest
         assert written(controller).items() >= made.items()
 
 
-def test_a_clone_gets_an_odd_id(odd: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    node = unpack_clusters(tmp_path) / "basic/node-1/data"
+def test_a_clone_gets_an_odd_id(odd: str, clusters: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    node = shutil.copytree(clusters / "basic/node-1/data", tmp_path / "data")
     words = ["recover", "cluster-id", "--dir", str(node), "--to", odd, "--is-a-clone", *NO_WAIT, "--apply"]
     assert run(words) == 0
     assert "is no UUID. Kafka takes it" in capsys.readouterr().out
@@ -75,9 +76,10 @@ def test_a_clone_gets_an_odd_id(odd: str, tmp_path: Path, capsys: pytest.Capture
     assert read_meta_properties(OsFiles(), str(node)).cluster_id == odd
 
 
-def test_a_backup_is_restored_under_an_odd_id(odd: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    node = unpack_clusters(tmp_path) / "basic/node-1"
-    assert run(["snapshot", "save", str(node), str(tmp_path / "backup")]) == 0
+def test_a_backup_is_restored_under_an_odd_id(
+    odd: str, clusters: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["snapshot", "save", str(clusters / "basic/node-1"), str(tmp_path / "backup")]) == 0
     for target, source in (("first", "backup"), ("second", "again")):
         place = str(tmp_path / target)
         assert run(["snapshot", "restore", str(tmp_path / source), place, "--node-id", "1", "-t", odd]) == 0
