@@ -138,7 +138,10 @@ def _start(nodes: Iterable[Node]) -> None:
         node.wait_listening()
 
 
-@pytest.mark.parametrize("restarted", [False, True], ids=["alive", "restarted"])
+@pytest.mark.parametrize(
+    "restarted",
+    [pytest.param(False, id="alive"), pytest.param(True, id="restarted", marks=pytest.mark.campaign)],
+)
 def test_agents_hold_beside_controllers_that_were_formatted_again(cluster: Cluster, restarted: bool) -> None:
     agents = list(cluster.agents.values())
     _stop(cluster.controllers.values())
@@ -221,6 +224,7 @@ def test_a_released_agent_follows_the_new_quorum(cluster: Cluster) -> None:
         _await(agent, "be ready", lambda node: _page(node, "/readyz")[0] == 200)
 
 
+@pytest.mark.campaign
 def test_nothing_younger_is_lost_where_the_quorum_is_brought_back_as_of_an_earlier_time(cluster: Cluster) -> None:
     """Its log becomes the longer one in the same epoch. Agents hold until they are released, and delete nothing."""
     controllers, agents = list(cluster.controllers.values()), list(cluster.agents.values())
@@ -273,6 +277,7 @@ def _voters(cluster: Cluster) -> list[int]:
     return asyncio.run(describe())
 
 
+@pytest.mark.campaign
 def test_a_controller_that_holds_is_replaced(tmp_path: Path) -> None:
     """Step 4 of the runbook: of three controllers two were formatted again, and the third has a checkpoint."""
     with Cluster(tmp_path, agents=(), properties={"metadata.log.max.snapshot.interval.ms": "1000"}) as cluster:

@@ -163,7 +163,7 @@ def _three_static_voters(controllers: Controllers, listener: str, version: str) 
     return controllers.wait_for_leader()
 
 
-@pytest.mark.parametrize("version", [BEFORE_REGISTRATION, VERSION_0])
+@pytest.mark.parametrize("version", [BEFORE_REGISTRATION, pytest.param(VERSION_0, marks=pytest.mark.campaign)])
 def test_static_voters_named_by_their_controller_ports_are_asked_through_any_of_them(
     tmp_path: Path, version: str
 ) -> None:
@@ -179,7 +179,7 @@ def test_static_voters_named_by_their_controller_ports_are_asked_through_any_of_
             leader = controllers.wait_for_leader(other_than=leader)
 
 
-@pytest.mark.parametrize("listener", ["GRPC", "CONTROLLER"])
+@pytest.mark.parametrize("listener", [pytest.param("GRPC", marks=pytest.mark.campaign), "CONTROLLER"])
 def test_static_voters_move_into_the_log(tmp_path: Path, listener: str) -> None:
     with Controllers(tmp_path, 4) as controllers:
         leader = _three_static_voters(controllers, listener, VERSION_0)

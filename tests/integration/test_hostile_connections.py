@@ -49,7 +49,10 @@ def test_silent_connections_leave_the_log_its_descriptors(tmp_path: Path, listen
         assert "Traceback" not in text
 
 
-@pytest.mark.parametrize("flood", [attacks.empty_elements, attacks.few_elements, attacks.large_sessions])
+@pytest.mark.parametrize(
+    "flood",
+    [attacks.empty_elements, pytest.param(attacks.few_elements, marks=pytest.mark.campaign), attacks.large_sessions],
+)
 def test_floods_of_the_largest_requests_bring_neither_elections_nor_growth(
     tmp_path: Path, flood: Callable[[attacks.Ports, float], str]
 ) -> None:

@@ -93,6 +93,7 @@ def _restart(nodes: Sequence[Node], agent: Node) -> None:
         start(node)
 
 
+@pytest.mark.campaign
 def test_logs_near_the_last_epoch_keep_their_elections_until_an_earlier_backup(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
