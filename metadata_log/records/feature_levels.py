@@ -54,6 +54,17 @@ FEATURE_LEVELS: Final = (
 )
 """All levels above 0, by feature and ascending. The lowest level of each feature is 0, which is off."""
 
+IN_KAFKAS_ORDER: Final = (
+    FEATURE_NAME,
+    "kraft.version",
+    "transaction.version",
+    "group.version",
+    "eligible.leader.replicas.version",
+    "share.version",
+    "streams.version",
+)
+"""All features in the order of Kafka's enum Feature, in which its tools print them; metadata.version is the first."""
+
 
 def highest_feature_level(name: str, level: int) -> int:
     """Return the highest level of a feature other than metadata.version that software of this level supports, or 0."""
@@ -75,6 +86,23 @@ def default_features(level: int) -> dict[str, int]:
     return {
         row.name: row.level for row in FEATURE_LEVELS if row.default_since is not None and known >= row.default_since
     }
+
+
+def mapped_features(level: int) -> dict[str, int]:
+    """Return the level of every feature that Kafka maps to this metadata.version, in the order of Kafka's tools.
+
+    For kraft.version it is the highest level, though a new cluster may have less: its voters decide.
+    Source: Feature.defaultLevel of Kafka 4.4.0.
+
+    Raises:
+        UnknownLevelError: there is no such level.
+    """
+    levels = {
+        **default_features(level),
+        FEATURE_NAME: level,
+        "kraft.version": highest_feature_level("kraft.version", level),
+    }
+    return {name: levels.get(name, 0) for name in IN_KAFKAS_ORDER}
 
 
 def needed_metadata_version(name: str, level: int) -> int:

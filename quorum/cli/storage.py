@@ -22,7 +22,7 @@ from metadata_log.records.levels import (
 from metadata_log.records.levels import parse_metadata_version as parse_release
 from metadata_log.storage.formatter import LogDirectory, format_directory
 from metadata_log.voters import CONTROLLER_LISTENER, InvalidVoterError, Voter, VoterSet, parse_voters
-from quorum.cli import audit
+from quorum.cli import audit, feature_mappings
 from quorum.cli.errors import FAILED, say, wrong_use
 from quorum.cli.option_values import MAX_INT16, check_cluster_id
 from quorum.cli.output import RowFormat, RowOutput, show_rows
@@ -37,6 +37,8 @@ app = typer.Typer(
     "kraft storage audit /var/lib/kafka/data --image CONTROLLER",
 )
 app.command("audit", epilog=audit.EPILOG)(audit.run)
+app.command("version-mapping", epilog=feature_mappings.MAPPING_EPILOG)(feature_mappings.version_mapping)
+app.command("feature-dependencies", epilog=feature_mappings.DEPENDENCIES_EPILOG)(feature_mappings.feature_dependencies)
 
 _DEFAULT_RELEASE: Final = metadata_version(DEFAULT_LEVEL).name
 _KRAFT_VERSION: Final = "kraft.version"

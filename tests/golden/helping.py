@@ -10,7 +10,7 @@ from tests.golden.cases import Case
 _COMMANDS: Final = {
     "demo": "",
     "dev": "",
-    "storage": "audit format info random-uuid",
+    "storage": "audit feature-dependencies format info random-uuid version-mapping",
     "controller": "start",
     "agent": "describe release start verify",
     "topics": "alter create delete describe list",

@@ -39,6 +39,8 @@ _COMMANDS = (
     "quorum transfer",
     "quorum unregister-controller",
     "storage random-uuid",
+    "storage version-mapping",
+    "storage feature-dependencies",
     "storage audit",
     "check",
     "log dump",

@@ -35,6 +35,8 @@ OFFLINE: Final[dict[str, tuple[str, ...]]] = {
     ),
     "kraft features check": ("features check BASIC --target 3.9",),
     "kraft storage info": ("storage info BASIC",),
+    "kraft storage version-mapping": ("storage version-mapping --release-version 4.2",),
+    "kraft storage feature-dependencies": ("storage feature-dependencies --feature group.version=1",),
     "kraft storage audit": ("storage audit BROKER --image NODE",),
     "kraft snapshot save": ("snapshot save NODE PLACE/new.backup",),
     "kraft snapshot status": ("snapshot status BACKUP",),
