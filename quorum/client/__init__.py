@@ -41,11 +41,13 @@ from quorum.api import (
     ScramDeletion,
     ScramUpsertion,
     TopicAlteration,
+    UpgradeType,
 )
 from quorum.client.admin import Admin
 from quorum.client.admin_acls import AclPatternType, AclPermissionType, CreateAclsResult, DeleteAclsResult
 from quorum.client.admin_cluster import ClusterDescription
 from quorum.client.admin_configs import AlterConfigsResult, Config, DescribeConfigsResult
+from quorum.client.admin_features import FeatureMetadata
 from quorum.client.admin_partitions import CreatePartitionsResult, NewPartitions
 from quorum.client.admin_quotas import AlterClientQuotasResult, quota_entity
 from quorum.client.admin_results import Cluster, CreateTopicsResult, DeleteTopicsResult, DescribeTopicsResult, Outcome
@@ -126,6 +128,7 @@ __all__ = [
     "DescribedConfig",
     "DescribedPartition",
     "DescribedTopic",
+    "FeatureMetadata",
     "FeatureRange",
     "InvalidReplicationFactorError",
     "InvalidRequestError",
@@ -158,6 +161,7 @@ __all__ = [
     "UnavailableError",
     "UnknownTopicError",
     "UnresolvableError",
+    "UpgradeType",
     "WrongListenerError",
     "quota_entity",
     "scram_upsertion",

@@ -1,9 +1,8 @@
 """Topics by name or by id, and their administration, in the words of Kafka's Admin (KIP-516).
 
 Decides: what is asked for a collection of topics, and which answer belongs to which of them; what else is administered,
-modules beside this one do (`admin_cluster`, `admin_configs`, `admin_acls`, `admin_partitions`, `admin_quotas`,
-`admin_scram`). Must not know: where the
-active controller is.
+modules beside this one do (`admin_acls`, `admin_cluster`, `admin_configs`, `admin_features`, `admin_partitions`,
+`admin_quotas`, `admin_scram`). Must not know: where the active controller is.
 
     async with Admin("c1:9094,c2:9094") as admin:
         created = await admin.create_topics([CreatableTopic(name="orders", num_partitions=3, replication_factor=1)])
@@ -24,12 +23,21 @@ from typing import Any, Self, TypeVar
 from metadata_log.ids import ZERO_TOPIC_ID, TopicId, id_text
 from metadata_log.image import AclEntry, ConfigResource, QuotaEntity
 from metadata_log.offsets import Offset
-from quorum.api import AclFilter, AlterableConfig, QuotaComponent, ScramDeletion, ScramUpsertion
+from quorum.api import AclFilter, AlterableConfig, QuotaComponent, ScramDeletion, ScramUpsertion, UpgradeType
 from quorum.api.error_codes import Error
-from quorum.client import admin_acls, admin_cluster, admin_configs, admin_partitions, admin_quotas, admin_scram
+from quorum.client import (
+    admin_acls,
+    admin_cluster,
+    admin_configs,
+    admin_features,
+    admin_partitions,
+    admin_quotas,
+    admin_scram,
+)
 from quorum.client.admin_acls import CreateAclsResult, DeleteAclsResult
 from quorum.client.admin_cluster import ClusterDescription
 from quorum.client.admin_configs import AlterConfigsResult, DescribeConfigsResult
+from quorum.client.admin_features import FeatureMetadata
 from quorum.client.admin_partitions import CreatePartitionsResult, NewPartitions
 from quorum.client.admin_quotas import AlterClientQuotasResult
 from quorum.client.admin_results import (
@@ -144,6 +152,33 @@ class Admin:
     ) -> ClusterDescription:
         """Return the cluster's id and its registered brokers, as consistently as `Client.describe_topics`."""
         return await admin_cluster.describe_cluster(self._client, at_least_offset=at_least_offset, timeout_s=timeout_s)
+
+    async def describe_features(
+        self, *, at_least_offset: Offset | None = None, timeout_s: float | None = None
+    ) -> FeatureMetadata:
+        """Return the levels of features, as consistently as `Client.describe_topics`."""
+        return await admin_features.describe_features(
+            self._client, at_least_offset=at_least_offset, timeout_s=timeout_s
+        )
+
+    async def update_features(
+        self,
+        levels: Mapping[str, int],
+        *,
+        upgrade_type: UpgradeType = UpgradeType.UPGRADE,
+        validate_only: bool = False,
+        timeout_s: float | None = None,
+    ) -> None:
+        """Set levels of features, by name, all or none; level 0 disables a feature.
+
+        Raft raises kraft.version after all levels were checked, and before the others are set.
+
+        Raises:
+            RefusedError: INVALID_UPDATE_VERSION: a node does not support a level, or the direction is wrong.
+        """
+        await admin_features.update_features(
+            self._client, levels, upgrade_type=upgrade_type, validate_only=validate_only, timeout_s=timeout_s
+        )
 
     async def unregister_controller(self, controller_id: int, *, timeout_s: float | None = None) -> None:
         """Remove the registration of a controller that is gone for good; see `Client.unregister_controller`."""

@@ -1,0 +1,96 @@
+"""Features, in the words of Kafka's Admin (KIP-584, KIP-778): the levels that are finalised, and their changes.
+
+Decides: that all updates are checked before Raft raises kraft.version, and that the rest follows. Must not know: which
+levels there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from metadata_log.image.features import KRAFT_VERSION
+from metadata_log.offsets import Offset
+from quorum.api import (
+    DescribeCluster,
+    DescribeClusterResponse,
+    FeatureUpdate,
+    UpdateFeatures,
+    UpdateFeaturesResponse,
+    UpgradeType,
+)
+from quorum.api.voter_messages import UpgradeKRaftVersionRequest
+from quorum.client.arguments import in_ms
+from quorum.client.client import DEFAULT_TIMEOUT_S, Client
+
+
+@dataclass(frozen=True)
+class FeatureMetadata:
+    """The levels of features as the image of one controller has them.
+
+    Attributes:
+        finalized_features: the levels above 0, by name.
+        finalized_features_epoch: the offset of the last record in the image.
+        supported_features: the lowest and the highest level that this controller can run, by name.
+        node_id: this controller.
+    """
+
+    finalized_features: dict[str, int]
+    finalized_features_epoch: int
+    supported_features: dict[str, tuple[int, int]]
+    node_id: int
+
+
+async def describe_features(
+    client: Client, *, at_least_offset: Offset | None, timeout_s: float | None
+) -> FeatureMetadata:
+    """See `Admin.describe_features`."""
+    response = await client.ask(
+        DescribeCluster(), DescribeClusterResponse, at_least_offset=at_least_offset, timeout_s=timeout_s
+    )
+    return FeatureMetadata(
+        finalized_features={each.name: each.level for each in response.finalized_features},
+        finalized_features_epoch=response.finalized_features_epoch,
+        supported_features={
+            each.name: (each.min_supported_version, each.max_supported_version) for each in response.supported_features
+        },
+        node_id=response.node_id,
+    )
+
+
+async def update_features(
+    client: Client,
+    levels: Mapping[str, int],
+    *,
+    upgrade_type: UpgradeType,
+    validate_only: bool,
+    timeout_s: float | None,
+) -> None:
+    """See `Admin.update_features`."""
+    kraft_version = levels.get(KRAFT_VERSION)
+    others = {name: level for name, level in levels.items() if name != KRAFT_VERSION}
+    if kraft_version is not None:
+        if others:
+            await _update(client, levels, upgrade_type, validate_only=True, timeout_s=timeout_s)
+        request = UpgradeKRaftVersionRequest(kraft_version=kraft_version, validate_only=validate_only)
+        await client.change_voters(request, timeout_s=timeout_s)
+    if others and not (kraft_version is not None and validate_only):
+        await _update(client, others, upgrade_type, validate_only=validate_only, timeout_s=timeout_s)
+
+
+async def _update(
+    client: Client,
+    levels: Mapping[str, int],
+    upgrade_type: UpgradeType,
+    *,
+    validate_only: bool,
+    timeout_s: float | None,
+) -> None:
+    request = UpdateFeatures(
+        updates=tuple(
+            FeatureUpdate(name=name, level=level, upgrade_type=upgrade_type) for name, level in levels.items()
+        ),
+        validate_only=validate_only,
+        timeout_ms=in_ms(DEFAULT_TIMEOUT_S if timeout_s is None else timeout_s),
+    )
+    await client.ask(request, UpdateFeaturesResponse, timeout_s=timeout_s)
