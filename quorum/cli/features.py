@@ -1,4 +1,4 @@
-"""`kraft features`: what a log asks of the software that is to read it."""
+"""`kraft features`: the levels of features, and the records of a log that a release could not read."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import msgspec
 import typer
 
-from quorum.cli.connection import DEFAULT_TIMEOUT_S, BootstrapController, timeout_option, with_client
+from quorum.cli import feature_updates
 from quorum.cli.errors import FAILED, CliError, say, wrong_use
 from quorum.cli.findings_output import counted
 from quorum.cli.log_history import what_is_lost
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from metadata_log.storage.segment import LocatedBatch
     from metadata_log.tools.features import Registered
     from metadata_log.tools.read.history import LogHistory, State
-    from quorum.client.client import Client
 
 app = typer.Typer(no_args_is_help=True, epilog="Example:  kraft features check /var/lib/kafka/data --target 3.9")
 
@@ -33,45 +32,12 @@ _SUMMARY: Final = ("type", "version", "records", "in_checkpoints", "first_offset
 
 @app.callback()
 def features() -> None:
-    """What a log asks of the software that is to read it, and the raising of kraft.version."""
+    """See and change the levels of features; see which records of a log a release could not read."""
 
 
-@app.command(
-    epilog="Examples:  kraft features upgrade --bootstrap-controller localhost:9094 --feature kraft.version=1 --dry-run"
-    "    kraft features upgrade --bootstrap-controller localhost:9094 --feature kraft.version=1"
-)
-def upgrade(
-    bootstrap_controller: BootstrapController = "",
-    feature: Annotated[
-        str, typer.Option("--feature", help="NAME=LEVEL; kraft.version is the one that can be raised.")
-    ] = "",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only ask whether the leader would do it.")] = False,
-    timeout: Annotated[float, timeout_option("for the change to commit")] = DEFAULT_TIMEOUT_S,
-) -> None:
-    """Raise kraft.version: from 0 to 1 it moves the static voters out of the configuration into the log, for good.
-
-    Every voter of controller.quorum.voters has to run and to follow the leader. Afterwards voters can be added and
-    removed (kraft quorum add-controller); the key may be taken out of the nodes' files.
-    """
-    name, separator, level = feature.partition("=")
-    if not separator or not level.isdigit():
-        raise wrong_use(f"--feature {feature!r} is not NAME=LEVEL, such as kraft.version=1")
-    if name != "kraft.version":
-        raise wrong_use(f"--feature {feature}: only kraft.version can be raised here")
-
-    async def work(client: Client) -> int:
-        from quorum.api.voter_messages import UpgradeKRaftVersionRequest  # noqa: PLC0415  (not needed for help)
-
-        request = UpgradeKRaftVersionRequest(kraft_version=int(level), validate_only=dry_run)
-        return await client.change_voters(request)
-
-    offset = with_client(bootstrap_controller, timeout, work)
-    if dry_run:
-        print(f"Dry run: the leader would set kraft.version to {level}, or it is that already. Nothing was changed.")
-    elif offset < 0:
-        print(f"kraft.version is {level} already.")
-    else:
-        print(f"kraft.version is {level}: the voters stand in the log, at offset {offset}.")
+app.command("describe", epilog=feature_updates.DESCRIBE_EPILOG)(feature_updates.describe)
+app.command("upgrade", epilog=feature_updates.UPGRADE_EPILOG)(feature_updates.upgrade)
+app.command("downgrade", epilog=feature_updates.DOWNGRADE_EPILOG)(feature_updates.downgrade)
 
 
 @app.command(

@@ -35,7 +35,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "shell": ("quorum.cli.shell", "Walk through all that a log says, at any moment that it holds."),
     "features": (
         "quorum.cli.features",
-        "See which records another version could not read; raise kraft.version.",
+        "See and change levels of features; see which records a release could not read.",
     ),
     "snapshot": ("quorum.cli.snapshot", "Back all metadata up in one file, check it, restore it."),
     "recover": ("quorum.cli.recover.recover", "Bring a dead quorum back from the directories that are left."),

@@ -1,4 +1,4 @@
-"""`kraft brokers`, `cluster` and `topics` against a running controller with two agents."""
+"""`kraft brokers`, `cluster`, `features` and `topics` against a running controller with two agents."""
 
 from __future__ import annotations
 
@@ -141,3 +141,52 @@ class TestTopics:
         status, _, err = kraft("topics", "describe", "--under-min-isr-partitions", "--at-min-isr-partitions")
         assert status == 2
         assert "ask for one at a time" in err
+
+
+class TestFeatures:
+    def test_levels_are_described(self, kraft: Kraft) -> None:
+        rows = {row["feature"]: row for row in data(kraft("features", "describe", "-o", "json"))["features"]}
+        version = rows["metadata.version"]
+        assert (version["supported_min_version"], version["metadata_version"]) == (7, "4.4-IV2")
+        assert rows["kraft.version"]["finalized_version_level"] == 1
+        _, out, _ = kraft("features", "describe", "--consistency", "at-least")
+        lines = [line.split() for line in out.splitlines()]
+        assert lines[0] == ["Feature", "SupportedMinVersion", "SupportedMaxVersion", "FinalizedVersionLevel", "Epoch"]
+        assert ["metadata.version", "3.3-IV3", "4.4-IV2", "4.4-IV2"] in [line[:4] for line in lines]
+
+    def test_a_release_is_set_as_a_whole(self, kraft: Kraft) -> None:
+        status, out, _ = kraft("features", "upgrade", "--release-version", "4.4", "--dry-run")
+        assert (status, out.splitlines()[-1]) == (0, "transaction.version can be upgraded to 2.")
+        assert kraft("features", "upgrade", "--release-version", "4.4")[0] == 0
+        status, _, err = kraft("features", "downgrade", "--release-version", "4.2")
+        assert status == 1
+        assert "might delete metadata information" in err
+
+    def test_one_feature_is_lowered_and_raised(self, kraft: Kraft) -> None:
+        lowered = kraft("features", "downgrade", "--feature", "group.version=0")
+        assert lowered == (0, "group.version was downgraded to 0.\n", "")
+        raised = data(kraft("features", "upgrade", "--feature", "group.version=1", "-o", "json"))
+        assert raised == {"features": [{"feature": "group.version", "level": 1}], "dry_run": False}
+        rows = {row["feature"]: row for row in data(kraft("features", "describe", "-o", "json"))["features"]}
+        assert rows["group.version"]["finalized_version_level"] == 1
+        same = kraft("features", "upgrade", "--feature", "kraft.version=1")
+        assert same == (0, "kraft.version was upgraded to 1.\n", "")
+        status, out, err = kraft("features", "downgrade", "--feature", "kraft.version=0")
+        assert (status, out) == (1, "")
+        assert "kraft.version" in err
+
+    @pytest.mark.parametrize(
+        ("words", "says"),
+        [
+            ((), "say which levels"),
+            (("--feature", "group.version"), "is not NAME=LEVEL"),
+            (("--feature", "group.version=1", "--feature", "group.version=0"), "group.version is given twice"),
+            (("--feature", "group.version=1", "--release-version", "4.4"), "leave --feature out"),
+            (("--release-version", "9.9"), "--release-version: "),
+        ],
+    )
+    def test_wrong_words(self, kraft: Kraft, words: tuple[str, ...], says: str) -> None:
+        for command in ("upgrade", "downgrade"):
+            status, _, err = kraft("features", command, *words)
+            assert status == 2
+            assert says in err

@@ -22,6 +22,9 @@ LINES: Final = {
     "kraft topics describe": "topics describe --topic orders" + BOOTSTRAP,
     "kraft topics alter": "topics alter --topic widened --partitions 2 --if-exists" + BOOTSTRAP,
     "kraft cluster id": "cluster id" + BOOTSTRAP,
+    "kraft features describe": "features describe" + BOOTSTRAP,
+    "kraft features upgrade": "features upgrade --release-version 4.4 --dry-run" + BOOTSTRAP,
+    "kraft features downgrade": "features downgrade --feature group.version=0 --dry-run" + BOOTSTRAP,
     "kraft brokers list": "brokers list" + BOOTSTRAP,
     "kraft brokers describe": "brokers describe" + BOOTSTRAP,
     "kraft topics delete": "topics delete --topic gone --if-exists" + BOOTSTRAP,
@@ -69,7 +72,7 @@ def say(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> Say:
 
 
 def test_each_command_that_asks_nodes_is_compared() -> None:
-    groups = re.compile(r"kraft (topics|cluster|brokers|configs|quorum|agent) ")
+    groups = re.compile(r"kraft (topics |cluster |brokers |configs |quorum |agent |features (?!check))")
     asking = {name for name in commands_with("json") if groups.match(name)}
     assert asking == {*LINES, *ELSEWHERE}
 
@@ -80,7 +83,14 @@ def test_json_has_the_documented_keys(name: str, say: Say) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["kraft topics list", "kraft topics describe", "kraft brokers list", "kraft configs describe"]
+    "name",
+    [
+        "kraft topics list",
+        "kraft topics describe",
+        "kraft brokers list",
+        "kraft features describe",
+        "kraft configs describe",
+    ],
 )
 def test_headings_are_those_of_the_page(name: str, say: Say) -> None:
     lines = [tuple(line.split()) for line in say(LINES[name]).splitlines()]

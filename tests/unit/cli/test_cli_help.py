@@ -52,6 +52,8 @@ _COMMANDS = (
     "shell",
     "features check",
     "features upgrade",
+    "features describe",
+    "features downgrade",
     "snapshot save",
     "snapshot status",
     "snapshot restore",

@@ -15,7 +15,7 @@ from quorum.cli.main import run
         ("quorum describe --bootstrap-controller h:1 --bootstrap-controller h:2", "--bootstrap-controller is given"),
         ("quorum remove-controller -i 1 --controller-id 2 -i 3", "--controller-id is given 3 times"),
         ("quorum unregister-controller -i 1 --id 2", "--controller-id is given 2 times"),
-        ("features upgrade --feature kraft.version=1 --feature kraft.version=0", "--feature is given 2 times"),
+        ("features upgrade --release-version 4.3 --release-version 4.4", "--release-version is given 2 times"),
     ],
 )
 def test_it_is_refused(words: str, named: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -46,7 +46,7 @@ OFFLINE: Final[dict[str, tuple[str, ...]]] = {
     "kraft recover standalone": ("recover standalone --dir NODE --missing 2,3,11,12",),
 }  # fmt: skip
 """Commands that need no node, by their names on the page; the fixtures' places are in capitals."""
-NEEDS_NODES: Final = re.compile(r"kraft (topics|cluster|brokers|configs|quorum|agent) ")
+NEEDS_NODES: Final = re.compile(r"kraft (topics |cluster |brokers |configs |quorum |agent |features (?!check))")
 NEEDS_SPARK: Final = "kraft analyze"
 REPAIR: Final = re.compile(r"kraft recover (?!inspect|verify)")
 
