@@ -8,6 +8,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,17 @@ def test_a_sample_configuration_is_accepted(sample: Path) -> None:
 def test_what_a_sample_calls_a_default_is_the_default(sample: Path) -> None:
     told = re.findall(r"^#([a-z.]+)=(.*)$", sample.read_text(), re.MULTILINE)
     assert [(key, KEYS[key].default) for key, _ in told] == told
+
+
+def test_the_image_is_built_from_every_folder_that_the_build_reads() -> None:
+    root = DEPLOY.parent
+    project = tomllib.loads((root / "pyproject.toml").read_text())
+    setuptools = project["tool"]["setuptools"]
+    folders = {name.partition(".")[0] for name in setuptools["packages"]} | set(setuptools["package-dir"].values())
+    files = {"pyproject.toml", "constraints.txt", project["project"]["readme"], *project["project"]["license-files"]}
+    lines = (DEPLOY / "Containerfile").read_text().splitlines()
+    copied = {word for line in lines if re.match(r"COPY (?!--)", line) for word in line.split()[1:-1]}
+    assert copied == folders | files
 
 
 def _compose() -> dict[str, Any]:
