@@ -32,7 +32,7 @@ def bring_back(stage: Stage, back: Node, *, must_cut: bool) -> None:
         f"When it was killed, the log of {back.name} ended at offset {before.end_offset}, epoch {before.last_epoch}; "
         f"that of {leader.name} is at {truth.end_offset}, epoch {truth.last_epoch}."
     )
-    stage.mark(f"{back.name} is started again")
+    stage.mark(f"{back.name} starts again")
     back.start()
     with story.working(f"{back.name} starts and catches up"):
         back.wait_listening()
