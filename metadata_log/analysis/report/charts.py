@@ -238,7 +238,7 @@ def _marks(verdict: Verdict, span: Span) -> list[str]:
     ]
     if not flags:
         return []
-    rows = flag_rows(flags, _MOST_FLAGS)
+    rows = flag_rows(span, flags, _MOST_FLAGS)
     title = "; ".join(f"{time_text(at)}: {text}" for at, text in flags)
     return [lane("marked", plot(rows * ROW_PX, title, [draw_flags(span, flags, rows)]))]
 

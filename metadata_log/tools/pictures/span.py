@@ -129,17 +129,22 @@ def draw_flags(span: Span, flags: Sequence[tuple[float, str]], rows: int) -> str
         f"<title>{escape(text)}</title></line>"
         for at, text in flags
     )
+    texts = span.fitted(
+        lambda width_px: draw_texts(span, _placed_flags(span, flags, width_px, rows), 13, kind="on halo")
+    )
+    return lines + texts
+
+
+def flag_rows(span: Span, flags: Sequence[tuple[float, str]], most: int) -> int:
+    """Return how many rows the texts of flags need, up to `most`, in the narrowest window too."""
+    widths = (NARROW_PX, WIDE_PX) if span.width_px is None else (span.width_px,)
+    rows = (label.row for width_px in widths for label in _placed_flags(span, flags, width_px, most))
+    return max(rows, default=0) + 1
+
+
+def _placed_flags(span: Span, flags: Sequence[tuple[float, str]], width_px: float, rows: int) -> list[PlacedLabel]:
     labels = [Label(at=span.share(at), text=text) for at, text in flags]
-
-    def texts(width_px: float) -> str:
-        return draw_texts(span, place_beside(labels, width_px, rows, _FLAG_GAP_PX), 13, kind="on halo")
-
-    return lines + span.fitted(texts)
-
-
-def flag_rows(flags: Sequence[tuple[float, str]], most: int) -> int:
-    """Return how many rows the texts of flags need: each its own, up to `most`."""
-    return max(1, min(len(flags), most))
+    return place_beside(labels, width_px, rows, _FLAG_GAP_PX)
 
 
 def draw_texts(span: Span, labels: Iterable[PlacedLabel], y: float, *, kind: str = "") -> str:
