@@ -17,9 +17,10 @@ from typing import Final
 
 from metadata_log.directory.quorum_state import parse_quorum_state
 from metadata_log.voters import CONTROLLER_LISTENER, GRPC_LISTENER
-from quorum.cli.demo.cluster import Cluster, Node, wait_until
+from quorum.cli.demo.cluster import Node, wait_until
 from quorum.node.config.node_config import INTER_CONTROLLER
 from tests.support.kafka.jars import PREVIOUS, RELEASES
+from tests.support.local_cluster import Cluster
 from tests.support.log_bytes import log_bytes
 from tests.support.write_load import Ledger, WriteLoad
 

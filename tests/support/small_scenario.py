@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Final
 
 from quorum.api.error_codes import Error
-from quorum.cli.demo.cluster import Cluster
 from quorum.client.client import Client
 from quorum.client.requests import CreatableTopic
 from tests.support.kafka.jars import PREVIOUS, RELEASES
+from tests.support.local_cluster import Cluster
 
 _PROPERTIES: Final = {"broker.session.timeout.ms": "4000", "broker.heartbeat.interval.ms": "200"}
 _PATIENCE_S: Final = 30.0

@@ -9,9 +9,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
-from quorum.cli.demo.cluster import LOOPBACK, Cluster, Node, wait_until
+from quorum.cli.demo.cluster import LOOPBACK, Node, wait_until
 from tests.support.kafka.cluster import KafkaCluster, KafkaNode
 from tests.support.kafka.tools import KafkaTools
+from tests.support.local_cluster import Cluster
 from tests.support.voter_processes import kraft
 
 _ANSWER_S: Final = 5.0
