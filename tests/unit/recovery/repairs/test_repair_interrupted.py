@@ -22,7 +22,7 @@ pytestmark = [
 ]
 
 MANY_CALLS = ("voters", "static-voters")
-"""Over several directories: a run for each of their calls takes half a minute."""
+"""Over several directories, for several times as many calls."""
 every_repair = pytest.mark.parametrize(
     "case",
     [pytest.param(case, marks=pytest.mark.campaign) if case.name in MANY_CALLS else case for case in CASES],
