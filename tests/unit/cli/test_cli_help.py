@@ -179,8 +179,13 @@ def test_the_list_of_commands_is_whole(capsys: pytest.CaptureFixture[str]) -> No
     ("line", "expected"),
     [
         ("kraft to", ["topics"]),
-        ("kraft topics ", ["create", "delete", "list", "describe"]),
+        ("kraft topics ", ["create", "alter", "delete", "list", "describe"]),
         ("kraft topics de", ["delete", "describe"]),
+        ("kraft topics describe --under", ["--under-replicated-partitions", "--under-min-isr-partitions"]),
+        ("kraft brokers ", ["list", "describe"]),
+        ("kraft cluster ", ["id"]),
+        ("kraft features upgrade --r", ["--release-version"]),
+        ("kraft storage v", ["version-mapping"]),
         ("kraft topics create --re", ["--replication-factor", "--replica-assignment"]),
         ("kraft demo --d", ["--directory"]),
     ],
@@ -196,7 +201,7 @@ def test_zsh_and_fish_complete() -> None:
     fish = _complete(
         _KRAFT_COMPLETE="complete_fish", _TYPER_COMPLETE_ARGS="kraft topics ", _TYPER_COMPLETE_FISH_ACTION="get-args"
     )
-    assert [line.split("\t")[0] for line in fish.splitlines()] == ["create", "delete", "list", "describe"]
+    assert [line.split("\t")[0] for line in fish.splitlines()] == ["create", "alter", "delete", "list", "describe"]
 
 
 def _complete(**variables: str) -> str:
