@@ -15,6 +15,7 @@ from tests.support.kafka.verdicts import both_verdicts
 pytestmark = pytest.mark.campaign
 
 _CLASS: Final = "org.apache.kafka.common.config.provider."
+_NAMES: Final = ("q,p", "q, p", "p ,q", "p,p", " p ", ",p", "", "q")
 _ENVIRONMENT: Final = ("HOME", "PATH", "NO_SUCH_VARIABLE_HERE")
 
 
@@ -52,13 +53,18 @@ def _files(folder: Path) -> dict[str, bytes]:
         *_cases("FileConfigProvider", "allowed.paths", bounds, files),
         *_cases("DirectoryConfigProvider", "allowed.paths", bounds, directories),
         *_cases("EnvVarConfigProvider", "allowlist.pattern", patterns, [*variables, *texts]),
+        *(f"config.providers={names}\n{_class_of_p('EnvVarConfigProvider')}a=${{p:HOME}}\n" for names in _NAMES),
     ]
     return {f"{number:04}": text.encode("latin-1") for number, text in enumerate(cases)}
 
 
+def _class_of_p(kind: str) -> str:
+    return f"config.providers.p.class={_CLASS}{kind}\n"
+
+
 def _cases(kind: str, parameter: str, bounds: tuple[str, ...], values: list[str]) -> list[str]:
     return [
-        f"config.providers=p\nconfig.providers.p.class={_CLASS}{kind}\n"
+        f"config.providers=p\n{_class_of_p(kind)}"
         + (f"config.providers.p.param.{parameter}={bound}\n" if bound else "")
         + f"a={value}\n"
         for bound, value in itertools.product(bounds, values)

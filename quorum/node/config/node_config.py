@@ -6,7 +6,6 @@ one `ConfigError`; each names the key, its value and what to do. Must not know: 
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -172,7 +171,13 @@ def load_config(
     if overrides:
         errors = {key: why for key, why in found.errors.items() if key not in overrides}
         found = msgspec.structs.replace(found, values={**found.values, **overrides}, errors=errors)
-    return _config_of(found, source=str(path), strict=strict, role=role, own_host=socket.getfqdn)
+    return _config_of(found, source=str(path), strict=strict, role=role, own_host=_own_host)
+
+
+def _own_host() -> str:
+    from socket import getfqdn  # noqa: PLC0415  (only for a controller that listens at every address)
+
+    return getfqdn()
 
 
 def config_of(

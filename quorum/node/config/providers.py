@@ -16,7 +16,6 @@ from pathlib import Path, PurePosixPath
 from typing import Final, NamedTuple
 
 from metadata_log.java_properties import MalformedEscapeError, properties_in
-from quorum.controller.configs.java_regex import is_java_pattern
 
 PROVIDERS: Final = "config.providers"
 _PACKAGE: Final = "org.apache.kafka.common.config.provider."
@@ -100,6 +99,8 @@ def _providers(values: Mapping[str, str], errors: dict[str, str]) -> dict[str, P
 
 def _of_environment(allowed: str) -> Provider:
     """Give environment variables whose whole name the pattern of `allowlist.pattern` matches."""
+    from quorum.controller.configs.java_regex import is_java_pattern  # noqa: PLC0415  (only where it is configured)
+
     if allowed and not is_java_pattern(allowed):
         raise ProviderError("it is no regular expression of Java: correct it")
     try:
