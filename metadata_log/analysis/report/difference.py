@@ -11,6 +11,7 @@ from html import escape
 from typing import Final
 
 from metadata_log.analysis.report.groups import names_of
+from metadata_log.analysis.report.headline import difference_in_news
 from metadata_log.analysis.report.verdict import Difference, Verdict
 from metadata_log.tools.pictures.page import Column, table
 from metadata_log.tools.replicas.record_differences import FieldDifference, RecordDifference
@@ -32,17 +33,18 @@ def differences_section(verdict: Verdict) -> str:
 
 
 def first_change(verdict: Verdict) -> str:
-    """Return the first field that differs as `payments` → `paymants`: the majority's value, then the other one.
+    """Return the first field in the news as `payments` → `paymants`: the majority's value, then the other one.
 
-    It is empty if nothing is wrong, there are more than two sides, no majority, or records of different types.
+    It is empty if the news is something else, with more than two sides, or without a majority.
     """
-    for difference in () if verdict.is_clean else verdict.differences:
-        order = _majority_first(difference)
-        record = next((record for record in difference.records if record.type), None)
-        if len(order) == 2 and difference.sides[order[0]].is_majority and record is not None:
-            before, after = _values(record.fields[0], order)
-            return f'<p class="change">{escape(record.type)}, {escape(record.fields[0].name)}: {before} → {after}</p>'
-    return ""
+    difference = difference_in_news(verdict)
+    if difference is None or len(difference.sides) != 2 or not any(side.is_majority for side in difference.sides):
+        return ""
+    record = next((record for record in difference.records if record.type), None)
+    if record is None:
+        return ""
+    before, after = _values(record.fields[0], _majority_first(difference))
+    return f'<p class="change">{escape(record.type)}, {escape(record.fields[0].name)}: {before} → {after}</p>'
 
 
 def _majority_first(difference: Difference) -> list[int]:

@@ -43,7 +43,8 @@ _NEWS: Final = {
 
 def headline(verdict: Verdict) -> str:
     """Return the news, without a full stop: the gravest finding, or that nothing is wrong."""
-    news = _clean(verdict) if verdict.is_clean else _worst(verdict)
+    gravest = _gravest(verdict)
+    news = _clean(verdict) if gravest is None else _bad(verdict, gravest)
     return news[:1].upper() + news[1:]
 
 
@@ -52,16 +53,27 @@ def in_words(count: int) -> str:
     return _NUMBERS[count] if count < len(_NUMBERS) else f"{count:,}"
 
 
-def _worst(verdict: Verdict) -> str:
+def difference_in_news(verdict: Verdict) -> Difference | None:
+    """Return the difference that the headline is about, or None if it is about something else."""
+    gravest = _gravest(verdict)
+    if gravest is None or gravest.kind not in _DIFFERENCE:
+        return None
+    return next((each for each in verdict.differences if each.offset == gravest.offset), None)
+
+
+def _gravest(verdict: Verdict) -> Finding | None:
+    """Return the finding that is the news: the first error, and before others a difference between replicas."""
     counted = [finding for finding in verdict.findings if finding.counts]
     errors = [finding for finding in counted if finding.severity is Severity.ERROR] or counted
-    first = next((finding for finding in errors if finding.kind in _DIFFERENCE), errors[0])
+    return next((finding for finding in errors if finding.kind in _DIFFERENCE), errors[0] if errors else None)
+
+
+def _bad(verdict: Verdict, first: Finding) -> str:
+    counted = [finding for finding in verdict.findings if finding.counts]
     same = [finding for finding in counted if (finding.kind, finding.offset) == (first.kind, first.offset)]
-    difference = next((each for each in verdict.differences if each.offset == first.offset), None)
-    if first.kind in _DIFFERENCE and difference is not None:
-        news = _difference(verdict, difference, [finding.replica for finding in same])
-    else:
-        news = _news(first, [finding.replica for finding in same])
+    difference = difference_in_news(verdict)
+    replicas = [finding.replica for finding in same]
+    news = _news(first, replicas) if difference is None else _difference(verdict, difference, replicas)
     left = len(counted) - len(same)
     return f"{news}, and {count_of(left, 'more finding')}" if left else news
 

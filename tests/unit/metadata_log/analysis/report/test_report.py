@@ -176,6 +176,20 @@ def test_the_headline_is_the_news_and_the_page_shows_what_differs(planted: Verdi
     assert text_of(section).index("nodes 2 to 5 (majority)") < text_of(section).index("node 1")
 
 
+def test_the_field_in_the_banner_is_of_the_difference_in_the_headline(planted: Verdict) -> None:
+    (mismatch,) = planted.differences
+    name = FieldDifference(name="name", values=('"lost"', '"kept"'))
+    record = RecordDifference(offset=7, type="TopicRecord", fields=(name,))
+    tail = msgspec.structs.replace(mismatch, offset=7, records=(record,))
+    note = msgspec.structs.replace(finding("uncommitted_tail", Severity.NOTE, 7), replica="node 1")
+    both = msgspec.structs.replace(planted, differences=(tail, mismatch), findings=(*planted.findings, note))
+    only_tail = msgspec.structs.replace(planted, differences=(tail,), findings=(note,))
+
+    assert "paym<mark>e</mark>nts" in render(both).split("</div>")[0]
+    assert 'class="change"' not in render(only_tail)
+    assert "kept" in render(only_tail)
+
+
 def test_equal_replicas_share_a_line_and_one_that_differs_has_its_own(planted: Verdict, clean: Verdict) -> None:
     def lines(verdict: Verdict) -> list[str]:
         return re.findall(r'<g data-group="\d+"><title>(.*?): up to offset', render(verdict))
