@@ -13,7 +13,14 @@ from metadata_log.offsets import Epoch, Offset
 from quorum.api.error_codes import Error
 from quorum.node.config.node_config import config_of
 from quorum.node.core.ports import ControllerActivated, ControllerDeactivated, Refused, RoleChanged
-from quorum.node.process.log_lines import REFUSAL_EVERY_S, SETTLED_S, LogWatcher, configure_logging, warn_of_plaintext
+from quorum.node.process.log_lines import (
+    REFUSAL_EVERY_S,
+    SETTLED_S,
+    LogWatcher,
+    configure_logging,
+    log_config,
+    warn_of_plaintext,
+)
 from quorum.raft.ready import MajorityLost
 
 
@@ -66,6 +73,25 @@ def test_the_level_bounds_what_is_written() -> None:
         Refused(request="FetchRequest", error=Error.UNKNOWN_TOPIC_ID, why="no", by_us=True, peer="2", passes=True)
     )
     assert stream.getvalue() == ""
+
+
+@pytest.mark.usefixtures("_restored")
+def test_one_line_lists_all_keys_that_are_not_used() -> None:
+    stream = io.StringIO()
+    configure_logging(as_json=True, stream=stream)
+    given = {"process.roles": "controller", "node.id": "1", "listeners": "CONTROLLER://localhost:1", "log.dirs": "/d"}
+    log_config(config_of({**given, "num.io.threads": "8", "log.segment.bytes": "1", "log.segment.byte": "1"}))
+    lines = [json.loads(line) for line in stream.getvalue().splitlines()]
+    assert [(line["event"], line["level"], line["node_id"]) for line in lines] == [
+        ("configuration", "warning", 1),
+        ("configuration", "info", 1),
+        ("keys not used", "info", 1),
+    ]
+    assert lines[0]["what"] == "unknown key log.segment.byte is ignored: did you mean log.segment.bytes?"
+    assert lines[1]["what"].startswith("listens at GRPC://localhost:2: listeners has no GRPC")
+    assert lines[2]["keys"] == "log.segment.bytes,num.io.threads"
+    log_config(config_of({**given, "listeners": "CONTROLLER://localhost:1,GRPC://localhost:2"}))
+    assert len(stream.getvalue().splitlines()) == len(lines)
 
 
 def test_an_unknown_level_is_named() -> None:
