@@ -12,6 +12,7 @@ from typing import Final
 
 import msgspec
 
+from metadata_log.ids import NodeId
 from metadata_log.image import ResourceType
 from metadata_log.secret_names import may_be_secret
 from quorum.api import (
@@ -154,8 +155,9 @@ def _check_other_node(name: str, turn: Turn, *, of_other_nodes: bool) -> None:
     if not of_other_nodes:
         why = f"This is node {turn.config.node_id}: ask node {name} itself, or for the defaults of all."
         raise Refused(Error.INVALID_REQUEST, why)
-    node_id = int(name) if name.isascii() and name.isdigit() and len(name) <= _DIGITS else -1
-    if node_id not in turn.image.cluster.brokers and not turn.image.configs.of(ResourceType.BROKER, name):
+    if not (name.isascii() and name.isdigit() and len(name) <= _DIGITS):
+        raise Refused(Error.INVALID_REQUEST, f"A broker is named by its id, a number of at most {_DIGITS} digits.")
+    if NodeId(int(name)) not in turn.image.cluster.brokers and not turn.image.configs.of(ResourceType.BROKER, name):
         why = f"Node {name} is no registered broker, and no configs are set for it."
         raise Refused(Error.BROKER_ID_NOT_REGISTERED, why)
 
