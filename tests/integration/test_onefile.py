@@ -13,7 +13,6 @@ import json
 import os
 import platform
 import re
-import resource
 import shlex
 import shutil
 import signal
@@ -27,14 +26,17 @@ import pytest
 
 from quorum.cli.demo.cluster import LOOPBACK, free_ports, wait_until
 from quorum.cli.dev.place import PORTS
+from tests.support.containerfile import data_directory_command
 from tests.support.port_rows import free_row
 
 pytestmark = [pytest.mark.campaign, pytest.mark.timeout(1200)]
 
 ROOT = Path(__file__).parents[2]
 FIXTURE = ROOT / "tests" / "fixtures" / "basic"
-_ENTER = 'mount -t proc proc "$0/proc" && mount --bind /dev/urandom "$0/dev/urandom" && exec chroot "$0" "$@"'
-_MOST_CPU_S = 1.5
+_ENTER = """
+mount -t proc proc "$0/proc" && mount --bind /dev/urandom "$0/dev/urandom" && user=$1 && shift &&
+exec chroot --userspec="$user" --groups= "$0" "$@"
+"""
 
 
 class OneFile:
@@ -44,23 +46,25 @@ class OneFile:
         self.path = path
         self.root = root
 
-    def start(self, *words: str, environment: Mapping[str, str] | None = None, **options: Any) -> subprocess.Popen[str]:
-        """Start it in the empty root; the process that is returned becomes it."""
+    def start(
+        self, *words: str, user: str = "0:0", environment: Mapping[str, str] | None = None, **options: Any
+    ) -> subprocess.Popen[str]:
+        """Start it in the empty root as a user UID:GID; the process that is returned becomes it."""
         return subprocess.Popen(
-            ["unshare", "--mount", "/bin/sh", "-c", _ENTER, str(self.root), "/kraft", *words],
+            ["unshare", "--mount", "/bin/sh", "-c", _ENTER, str(self.root), user, "/kraft", *words],
             env={"HOME": "/", "PATH": os.environ["PATH"], **(environment or {})}, text=True, **options,
         )  # fmt: skip
 
-    def ask(self, *words: str, text: str = "", environment: Mapping[str, str] | None = None) -> tuple[int, str, str]:
+    def ask(self, *words: str, text: str = "", **options: Any) -> tuple[int, str, str]:
         """Run it in the empty root, and return its status, standard output and standard error."""
         pipe = subprocess.PIPE
-        process = self.start(*words, environment=environment, stdin=pipe, stdout=pipe, stderr=pipe)
+        process = self.start(*words, stdin=pipe, stdout=pipe, stderr=pipe, **options)
         output, errors = process.communicate(text)
         return process.returncode, output, errors
 
-    def run(self, *words: str, text: str = "", environment: Mapping[str, str] | None = None) -> str:
+    def run(self, *words: str, text: str = "", **options: Any) -> str:
         """Run it in the empty root without an error, and return its standard output."""
-        status, output, errors = self.ask(*words, text=text, environment=environment)
+        status, output, errors = self.ask(*words, text=text, **options)
         assert (status, errors) == (0, ""), (words, output)
         return output
 
@@ -82,6 +86,8 @@ def one_file(built: Path, tmp_path_factory: pytest.TempPathFactory) -> OneFile:
     for name in ("dev", "proc", "tmp"):
         (root / name).mkdir()
     (root / "dev" / "urandom").touch()
+    root.chmod(0o755)
+    (root / "tmp").chmod(0o1777)
     shutil.copy2(built, root / "kraft")
     return OneFile(built, root)
 
@@ -95,19 +101,11 @@ def fixture_inside(one_file: OneFile) -> Iterator[str]:
     shutil.rmtree(target)
 
 
-def _cpu_s() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
-
-
 def test_the_first_start_unpacks_and_a_second_one_need_not(one_file: OneFile) -> None:
-    """Processor time is measured: a busy machine makes no test slower by that."""
     cache = one_file.root / "tmp" / "first"
     cache.mkdir(mode=0o700)
     environment = {"KRAFT_CACHE_DIR": "/tmp/first"}
-    before = _cpu_s()
     assert one_file.run("--help", environment=environment).startswith("Usage: kraft")
-    assert _cpu_s() - before < _MOST_CPU_S
     (unpacked,) = cache.glob("kraft-quorum/*")
     assert unpacked.parent.stat().st_mode & 0o777 == 0o700
     changed = unpacked.stat().st_ctime_ns
@@ -118,7 +116,7 @@ def test_the_first_start_unpacks_and_a_second_one_need_not(one_file: OneFile) ->
 
 def test_a_file_that_a_cleaner_removed_is_unpacked_again(one_file: OneFile) -> None:
     one_file.run("--version")
-    (unpacked,) = (one_file.root / "tmp").glob("kraft-quorum-*/*")
+    (unpacked,) = (one_file.root / "tmp").glob("kraft-quorum-0/*")
     (unpacked / "entry.pyc").unlink()
     assert one_file.run("--version").startswith("kraft ")
     assert [each.name for each in unpacked.parent.iterdir()] == [unpacked.name]
@@ -127,7 +125,7 @@ def test_a_file_that_a_cleaner_removed_is_unpacked_again(one_file: OneFile) -> N
 def test_a_cache_that_another_user_could_have_written_is_not_used(one_file: OneFile) -> None:
     """Here in the only place that there is: it says so, and names the way out."""
     one_file.run("--version")
-    (cache,) = (one_file.root / "tmp").glob("kraft-quorum-*")
+    (cache,) = (one_file.root / "tmp").glob("kraft-quorum-0")
     other = one_file.root / "tmp" / "other"
     other.mkdir(mode=0o700)
     try:
@@ -182,6 +180,11 @@ def test_the_toolkit_reads_real_logs(one_file: OneFile, fixture_inside: str) -> 
     assert "NodeId" in one_file.run("recover", "inspect", *nodes)
 
 
+def test_its_pages_can_be_read(one_file: OneFile) -> None:
+    assert "cloned-volume" in one_file.run("docs")
+    assert one_file.run("docs", "runbooks/cloned-volume").startswith("# ")
+
+
 def test_without_spark_one_sentence_says_so(one_file: OneFile, fixture_inside: str) -> None:
     status, output, errors = one_file.ask("analyze", fixture_inside)
     assert (status, output) == (2, "")
@@ -189,24 +192,52 @@ def test_without_spark_one_sentence_says_so(one_file: OneFile, fixture_inside: s
 
 
 def test_a_controller_listens_and_stops(one_file: OneFile) -> None:
+    grpc = _write_config(one_file, "/tmp/data")
+    config = ("--config", "/tmp/node.properties")
+    one_file.run("storage", "format", *config, "--cluster-id", "dG9kYXkgaXQgcmFpbnMgYQ", "--standalone")
+    _run_controller(one_file, grpc)
+
+
+def _write_config(one_file: OneFile, log_dir: str) -> int:
+    """Write /tmp/node.properties of a lone controller; return its GRPC port."""
     controller, grpc = free_ports(2)
     (one_file.root / "tmp" / "node.properties").write_text(
-        f"process.roles=controller\nnode.id=1\nlog.dirs=/tmp/data\ncontroller.listener.names=CONTROLLER,GRPC\n"
+        f"process.roles=controller\nnode.id=1\nlog.dirs={log_dir}\ncontroller.listener.names=CONTROLLER,GRPC\n"
         f"listeners=CONTROLLER://{LOOPBACK}:{controller},GRPC://{LOOPBACK}:{grpc}\n"
         "listener.security.protocol.map=CONTROLLER:PLAINTEXT,GRPC:PLAINTEXT\n"
         f"controller.quorum.bootstrap.servers={LOOPBACK}:{grpc}\n"
     )
-    config = ("--config", "/tmp/node.properties")
-    one_file.run("storage", "format", *config, "--cluster-id", "dG9kYXkgaXQgcmFpbnMgYQ", "--standalone")
-    with (one_file.root / "tmp" / "node.log").open("w") as log:
-        process = one_file.start("controller", "start", *config, stdout=log, stderr=log)
+    return grpc
+
+
+def _run_controller(one_file: OneFile, grpc: int, **options: Any) -> None:
+    """Start the controller, wait until it leads, and stop it."""
+    log_file = one_file.root / "tmp" / "node.log"
+    with log_file.open("w") as log:
+        process = one_file.start(
+            "controller", "start", "--config", "/tmp/node.properties", stdout=log, stderr=log, **options
+        )
     with process:
         try:
             wait_until("the controller to lead", lambda: process.poll() is not None or _leader(one_file, grpc) == 1)
             process.terminate()
-            assert process.wait(60) == 0
+            assert process.wait(60) == 0, log_file.read_text()
         finally:
             process.kill()
+
+
+def test_a_uid_without_a_name_runs_a_node_in_the_directory_of_the_container_image(one_file: OneFile) -> None:
+    """The image's own command makes the directory here. Group 0 and HOME are as in the image."""
+    library = one_file.root / "var" / "lib"
+    library.mkdir(parents=True)
+    make = f'mount --bind "$0" /var/lib && {data_directory_command()}'
+    subprocess.run(["unshare", "--mount", "/bin/sh", "-c", make, library], check=True)
+    grpc = _write_config(one_file, "/var/lib/kraft/data")
+    config = ("--config", "/tmp/node.properties")
+    inside = {"user": "54321:0", "environment": {"HOME": "/var/lib/kraft"}}
+    one_file.run("storage", "format", *config, "--cluster-id", "dG9kYXkgaXQgcmFpbnMgYQ", "--standalone", **inside)
+    _run_controller(one_file, grpc, **inside)
+    assert (library / "kraft" / "data").stat().st_uid == 54321
 
 
 def _leader(one_file: OneFile, port: int) -> int | None:
@@ -253,7 +284,7 @@ def test_the_checksum_is_that_of_the_file(built: Path) -> None:
 
 def test_the_sbom_names_every_part(one_file: OneFile) -> None:
     one_file.run("--version")
-    (unpacked,) = (one_file.root / "tmp").glob("kraft-quorum-*/*")
+    (unpacked,) = (one_file.root / "tmp").glob("kraft-quorum-0/*")
     bom = json.loads(one_file.path.with_name(f"{one_file.path.name}.cdx.json").read_text())
     assert (bom["bomFormat"], bom["specVersion"]) == ("CycloneDX", "1.5")
     assert (
