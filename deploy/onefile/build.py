@@ -20,6 +20,7 @@ import subprocess
 import sys
 import sysconfig
 import uuid
+import zipfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -40,6 +41,8 @@ LEFT_OUT_EXTENSIONS: Final = (
     "ossaudiodev", "readline", "spwd", "xxlimited*",
 )  # fmt: skip
 """Extensions that are left out. GNU's readline and gdbm are under the GPL, which would reach the whole file."""
+PRODUCT: Final = ("broker_agent", "kraft", "metadata_log", "quorum")
+"""The product's folders among the packages."""
 BUILD_TOOLS: Final = ("pip", "setuptools", "wheel", "pkg_resources", "_distutils_hack")
 """Packages of a new virtual environment that are not part of the product."""
 
@@ -116,6 +119,7 @@ def fill(tree: Path, site_packages: Path) -> list[SystemLibrary]:
             path.unlink()
     for sources in (library, packages):
         _compile(sources)
+    _gather_modules(tree, library, packages)
     py_compile.compile(
         str(HERE / "entry.py"), str(tree / "entry.pyc"), dfile="entry.py", doraise=True,
         invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH,
@@ -130,6 +134,42 @@ def fill(tree: Path, site_packages: Path) -> list[SystemLibrary]:
     for path in binaries:
         subprocess.run(["strip", "--strip-unneeded", path], check=True)
     return [SystemLibrary(path, hashlib.sha256(path.read_bytes()).hexdigest()) for path in (loader, *sorted(needed))]
+
+
+def _gather_modules(tree: Path, library: Path, packages: Path) -> None:
+    """Put most modules into two zip files. A first start would spend most of its time on making thousands of files.
+
+    The product's folders stay as they are, since some of its modules read files beside them. An extension cannot be
+    loaded from a zip file: it goes into `extensions`, where `entry.py` finds it by its whole name.
+    """
+    stay = {library / "os.pyc", library / "lib-dynload"}  # Python looks for these to find its library
+    _zip([path for path in library.iterdir() if path not in stay], library, library.with_name(_zip_of(library)))
+    extensions = tree / "extensions"
+    extensions.mkdir()
+    others = [path for path in packages.iterdir() if path.name not in PRODUCT]
+    for top in others:
+        for path in [*top.rglob("*.so")]:
+            parts = path.relative_to(packages).with_name(path.name.partition(".")[0]).parts
+            path.rename(extensions / f"{'.'.join(parts)}.so")
+    _zip(others, packages, tree / "packages.zip")
+
+
+def _zip_of(library: Path) -> str:
+    """Return `python311.zip` for `python3.11`: the name at which Python looks for its library."""
+    return f"{library.name.replace('.', '')}.zip"
+
+
+def _zip(tops: list[Path], root: Path, target: Path) -> None:
+    """Move these files and folders into a zip file, uncompressed, with an entry for each folder."""
+    with zipfile.ZipFile(target, "w") as file:
+        for path in sorted(path for top in tops for path in (top, *top.rglob("*"))):
+            name = path.relative_to(root).as_posix()
+            if path.is_dir():
+                file.writestr(zipfile.ZipInfo(f"{name}/"), b"")
+            else:
+                file.writestr(zipfile.ZipInfo(name), path.read_bytes())
+    for top in tops:
+        shutil.rmtree(top) if top.is_dir() else top.unlink()
 
 
 def _compile(sources: Path) -> None:
