@@ -55,7 +55,7 @@ def places(verdict: Verdict) -> set[tuple[str, int, int | None]]:
 NEWER = ("leader_change_v2", "voters_record_v1", "mixed", "checkpoint_frame_v1", "checkpoint_type_30")
 """One for each branch by which Spark's rows take a part of a later release, in logs and in checkpoints."""
 SCENARIOS = ["basic", "basic-4.4", "every-record", "every-record-4.4", "upgrade-path", "static-3.9"]
-"""The first ones hold nothing that the others lack: they are for the campaign."""
+"""The last three are in every run; the campaign takes the others, too."""
 
 
 @pytest.mark.parametrize("scenario", in_every_run(SCENARIOS[3:], {name: name for name in SCENARIOS}))
