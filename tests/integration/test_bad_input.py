@@ -107,7 +107,7 @@ def test_requests_for_another_topic_are_refused(
     cluster: Cluster, node: Node, quorum: quorum_pb2_grpc.QuorumStub
 ) -> None:
     """Neither the sentinel nor the metadata topic's own id, once the node knows that: before, any may be right."""
-    wait_until("its own id to be given", lambda: " active controller " in node.log_file.read_text())
+    wait_until("its own id to be committed", lambda: " request=RegisterController " in node.log_file.read_text())
     other = SystemEntropy().new_id()
     vote = quorum.Vote(_vote(cluster.cluster_id, other), timeout=10)
     assert [partition.error_code for topic in vote.topics for partition in topic.partitions] == [Error.UNKNOWN_TOPIC_ID]
