@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from quorum.cli.demo.cluster import wait_until
+from quorum.cli.main import run
 from tests.support.kafka.on_ours import KafkaOnOurs, is_ready
 from tests.support.kafka.tools import KafkaTools, ToolFailedError
 
@@ -51,6 +52,25 @@ def test_what_is_finalised_is_told_by_brokers_and_controllers(cluster: KafkaOnOu
     assert levels["kraft.version"] == "1"
     words = ("--bootstrap-controller", cluster.running_addresses, "describe")
     assert _finalised(cluster.tools.run("features", *words)) == levels
+
+
+def test_topics_and_features_are_printed_as_kafkas_tools_print_them(
+    cluster: KafkaOnOurs, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("--create", "--topic", "alike", "--replica-assignment", "11:12,12:11,11:12", "--config", "flush.ms=9")
+    cluster.admin("topics", *words)
+    at = ("--bootstrap-controller", ",".join(cluster.ours.bootstrap))
+
+    def ours(*command: str) -> list[str]:
+        capsys.readouterr()
+        assert run([*command, *at]) == 0
+        return capsys.readouterr().out.splitlines()
+
+    cluster.kafka.await_topics("alike")
+    theirs = cluster.admin("topics", "--describe", "--topic", "alike").splitlines()
+    assert ours("topics", "describe", "--topic", "alike", "-o", "kafka") == [line for line in theirs if line]
+    rows = [line.split() for line in ours("features", "describe")[1:]]
+    assert {row[0]: row[3] for row in rows} == _levels(cluster)
 
 
 def test_a_level_that_lacks_another_is_refused(cluster: KafkaOnOurs) -> None:
