@@ -183,7 +183,7 @@ def all_hits(root: Path, since: str | None) -> Iterator[Hit]:
                 yield from code_hits(relative, path.read_text(), package_of(relative))
     for path in sorted(root.rglob("*.md")):
         relative = path.relative_to(root)
-        if str(relative) in RULE_PAGES:
+        if str(relative) in RULE_PAGES or relative.parts[0] == "build":  # `pip install .` leaves a copy of docs there
             continue
         if not any(part.startswith(".") or part in ("fixtures", "node_modules") for part in relative.parts):
             yield from doc_hits(relative, path.read_text())
