@@ -28,7 +28,9 @@ from tests.simulation.mutant_table import ROOT
 def test_make_sim_refuses_words_that_mean_nothing(words: list[str], said: str) -> None:
     python = f"BIN={sys.executable.rpartition('/')[0]}"
     # What the make that runs the tests was told, as by ARGS, is not meant for this one.
-    environment = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKEOVERRIDES")}
+    environment = {
+        name: value for name, value in os.environ.items() if name not in ("ARGS", "MAKEFLAGS", "MAKEOVERRIDES")
+    }
     done = subprocess.run(
         ["make", "-s", "sim", python, *words],
         cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=60,
