@@ -9,23 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from quorum.cli.demo.cluster import LOOPBACK, MOST_MARKS, Node, free_ports, wait_until
+from quorum.cli.demo.cluster import LOOPBACK, Node, wait_until
 from tests.support.kafka_configs import stock_properties
+from tests.support.port_rows import free_row
 from tests.support.voter_processes import CLUSTER_ID, kraft
 
 STATIC, DYNAMIC = "stock-3.9-controller.properties", "stock-4-controller.properties"
-
-
-def _pairs(count: int) -> list[int]:
-    """Return the first port of each of so many pairs: two free ports that follow each other."""
-    while True:
-        ports = set(free_ports(MOST_MARKS - 10))
-        starts: list[int] = []
-        for port in sorted(ports):
-            if port + 1 in ports and (not starts or port > starts[-1] + 1):
-                starts.append(port)
-        if len(starts) >= count:
-            return starts[:count]
 
 
 def _node(name: str, root: Path, node_id: int, voters: dict[int, int]) -> Node:
@@ -47,17 +36,18 @@ def _node(name: str, root: Path, node_id: int, voters: dict[int, int]) -> Node:
 def nodes(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[list[Node]]:
     """Formatted controllers, as many as the parameter says, each with a copy of the named file."""
     name, count = request.param
-    voters = dict(enumerate(_pairs(count), start=1))
-    made = [_node(name, tmp_path / f"node-{node_id}", node_id, voters) for node_id in voters]
-    try:
-        for node in made:
-            words = ("-c", str(node.config_file), "-t", CLUSTER_ID, *(["--standalone"] if name == DYNAMIC else []))
-            status, out, err = kraft("storage", "format", *words)
-            assert status == 0, out + err
-        yield made
-    finally:
-        for node in made:
-            node.signal(9)
+    with free_row(2 * count) as first:  # for each controller its port, and the one that follows, which becomes GRPC's
+        voters = {node_id: first + 2 * (node_id - 1) for node_id in range(1, count + 1)}
+        made = [_node(name, tmp_path / f"node-{node_id}", node_id, voters) for node_id in voters]
+        try:
+            for node in made:
+                words = ("-c", str(node.config_file), "-t", CLUSTER_ID, *(["--standalone"] if name == DYNAMIC else []))
+                status, out, err = kraft("storage", "format", *words)
+                assert status == 0, out + err
+            yield made
+        finally:
+            for node in made:
+                node.signal(9)
 
 
 @pytest.mark.parametrize("nodes", [(STATIC, 1), (DYNAMIC, 1), (STATIC, 3)], indirect=True)
