@@ -117,7 +117,11 @@ def _shows_tracebacks(arguments: Sequence[str]) -> bool:
 
 def _forget_output() -> None:
     """Let what standard output still holds go nowhere: nobody will read it, or it cannot be written."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    try:
+        sink = os.open(os.devnull, os.O_WRONLY)
+    except FileNotFoundError:  # an empty root directory has no devices
+        sink = os.memfd_create("output that has no reader")
+    os.dup2(sink, sys.stdout.fileno())
 
 
 def _plain_dump(arguments: Sequence[str]) -> list[str] | None:

@@ -181,6 +181,18 @@ def test_the_toolkit_reads_real_logs(one_file: OneFile, fixture_inside: str) -> 
     assert "NodeId" in one_file.run("recover", "inspect", *nodes)
 
 
+def test_a_reader_that_leaves_early_is_no_error(one_file: OneFile, fixture_inside: str) -> None:
+    """Here without /dev/null, into which the rest of the output would go."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    with one_file.start(
+        "log", "dump", f"{fixture_inside}/node-1", "-o", "json", stdout=writer, stderr=subprocess.PIPE
+    ) as process:
+        os.close(writer)
+        _, errors = process.communicate()
+    assert (process.returncode, errors) == (141, "")
+
+
 def test_its_pages_can_be_read(one_file: OneFile) -> None:
     assert "cloned-volume" in one_file.run("docs")
     assert one_file.run("docs", "runbooks/cloned-volume").startswith("# ")
