@@ -26,7 +26,8 @@ from quorum.plain_text import plain
 
 _HELP: Final = """A KRaft quorum whose metadata log is Apache Kafka's own, byte for byte.
 
-Start with `kraft demo`. Every command takes --help; those that answer with data take -o json.
+Start with `kraft check` on a metadata log, or with `kraft dev` for a quorum. Every command takes --help; those that
+answer with data take -o json.
 """
 _COMPLETE: Final = "_KRAFT_COMPLETE"
 _TELLS_APART: Final = "tells_apart"
