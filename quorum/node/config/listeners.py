@@ -164,7 +164,11 @@ def listener_problems(found: Listeners) -> Iterator[str]:
                 "advertised.listeners to an address that other nodes reach"
             )
     if GRPC_LISTENER not in bound:
-        yield f"listeners: the listener {GRPC_LISTENER} is missing: add {GRPC_LISTENER}://host:port"
+        if_kafkas = "; a broker of Apache Kafka is formatted and started by Kafka's own tools"
+        yield (
+            f"listeners: the listener {GRPC_LISTENER} is missing: add {GRPC_LISTENER}://host:port"
+            f"{'' if found.is_controller else if_kafkas}"
+        )
     elif found.derived_from is not None:
         yield from _derived_problems(found, found.derived_from)
     yield from (_controller_problems if found.is_controller else _agent_problems)(found, bound)

@@ -77,6 +77,12 @@ def test_a_file_for_another_program_is_answered_at_once(roles: str, says: str, t
     assert len(said.splitlines()) == 1
 
 
+@pytest.mark.parametrize("words", [["agent", "start"], ["storage", "format", "-t", "4L6g3nShT-eMCtK--X86sw"]])
+def test_a_file_of_kafkas_broker_is_sent_to_kafkas_own_tools(words: list[str], capsys: Capture) -> None:
+    assert run([*words, "--config", str(FIXTURES / "configs" / "stock-4-broker.properties")]) == 1
+    assert "a broker of Apache Kafka is formatted and started by Kafka's own tools" in capsys.readouterr().err
+
+
 def test_format_warns_of_an_unknown_key_and_refuses_it_if_strict(tmp_path: Path, capsys: Capture) -> None:
     config = _file(
         tmp_path / "c.properties",
