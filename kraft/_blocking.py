@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import os
 import threading
 from collections.abc import Callable, Coroutine, Iterable
+from concurrent.futures import CancelledError, Future
 from types import TracebackType
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar
 
@@ -26,20 +28,26 @@ class _LoopThread:
     One loop, because gRPC logs errors where several loops wait for its events.
     """
 
-    _lock = threading.Lock()
+    _lock = threading.RLock()  # a signal's handler may close a client while another one is made
     _shared: _LoopThread | None = None
 
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
         self._users = 0
+        self._pid = os.getpid()
         self._thread = threading.Thread(target=self.loop.run_forever, name="kraft clients", daemon=True)
         self._thread.start()
+
+    @property
+    def is_here(self) -> bool:
+        """True if the thread runs in this process: a fork takes no thread along."""
+        return self._pid == os.getpid()
 
     @classmethod
     def acquire(cls) -> _LoopThread:
         """Return the thread that runs; `release` it once."""
         with cls._lock:
-            if cls._shared is None or not cls._shared._thread.is_alive():  # after a fork no thread is left
+            if cls._shared is None or not cls._shared.is_here:
                 cls._shared = _LoopThread()
             cls._shared._users += 1
             return cls._shared
@@ -73,6 +81,7 @@ class _Blocking(Generic[C]):
 
     def __init__(self, make: Callable[[], C]) -> None:
         self._thread = _LoopThread.acquire()
+        self._lock = threading.RLock()  # a signal's handler may close the client during a call
         self._is_closed = False
         try:
             self._client = self._run(_made(make))
@@ -89,23 +98,47 @@ class _Blocking(Generic[C]):
         self.close()
 
     def close(self) -> None:
-        """Close every connection; calls that wait in other threads fail. A second call does nothing."""
-        if not self._is_closed:
-            try:
-                self._run(self._client.close())
-            finally:
-                self._is_closed = True
-                self._thread.release()
+        """Close every connection; calls that wait in other threads fail. A second call does nothing.
+
+        Nor does one in a process that was forked since: the connections are its parent's.
+        """
+        if not self._thread.is_here:
+            return
+        with self._lock:
+            if self._is_closed:
+                return
+            self._is_closed = True
+            closing = asyncio.run_coroutine_threadsafe(self._client.close(), self._thread.loop)
+        try:
+            closing.result()
+        finally:
+            self._thread.release()
 
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
-        if self._is_closed:
-            work.close()
-            raise ClosedError("the client has been closed")
-        future = asyncio.run_coroutine_threadsafe(work, self._thread.loop)
+        future = self._started(work)
         try:
             return future.result()
+        except CancelledError:
+            if self._is_closed:
+                raise _closed() from None
+            raise
         finally:
             future.cancel()  # nothing, unless the wait was interrupted
+
+    def _started(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+        """Hand the work to the loop before it closes the client, or not at all."""
+        if not self._thread.is_here:
+            work.close()
+            raise ClosedError("the client was made before this process was forked: make another one here")
+        with self._lock:
+            if self._is_closed:
+                work.close()
+                raise _closed()
+            return asyncio.run_coroutine_threadsafe(work, self._thread.loop)
+
+
+def _closed() -> ClosedError:
+    return ClosedError("the client has been closed")
 
 
 async def _made(make: Callable[[], C]) -> C:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
+import signal
+import socket
 import threading
 from collections.abc import Iterator
+from concurrent.futures import CancelledError
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +91,65 @@ def test_a_closed_client_refuses() -> None:
     with pytest.raises(kraft.ClosedError):
         client.list_topics()
     assert _threads() == []
+
+
+def test_a_client_that_several_threads_close_leaves_the_thread_to_another_client() -> None:
+    with kraft.SyncClient("127.0.0.1:1", timeout_s=0.1) as other:
+        for _ in range(20):
+            client = kraft.SyncClient("127.0.0.1:1")
+            start = threading.Barrier(3)
+
+            def close(client: kraft.SyncClient = client, start: threading.Barrier = start) -> None:
+                start.wait(30)
+                client.close()
+
+            closers = [threading.Thread(target=close, daemon=True) for _ in range(start.parties)]
+            for closer in closers:
+                closer.start()
+            for closer in closers:
+                closer.join(30)
+            assert not any(closer.is_alive() for closer in closers)
+        with pytest.raises(kraft.UnavailableError):
+            other.describe_quorum()
+    assert _threads() == []
+
+
+def test_a_call_that_waits_while_the_client_is_closed_says_so() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        client = kraft.SyncClient(f"127.0.0.1:{silent.getsockname()[1]}", timeout_s=60.0)
+        raised: list[BaseException] = []
+
+        def ask() -> None:
+            try:
+                client.describe_quorum()
+            except (kraft.ClientError, CancelledError) as error:
+                raised.append(error)
+
+        asker = threading.Thread(target=ask, daemon=True)
+        asker.start()
+        silent.settimeout(30.0)
+        connection, _ = silent.accept()
+        with connection:
+            client.close()
+            asker.join(30)
+    assert [type(error) for error in raised] == [kraft.ClosedError]
+
+
+def test_a_forked_process_does_not_wait_for_its_parents_thread() -> None:
+    with kraft.SyncClient("127.0.0.1:1") as client:
+        child = os.fork()
+        if not child:
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
+            signal.alarm(30)  # ends a child that waits
+            try:
+                client.list_topics()
+            except kraft.ClosedError:
+                client.close()
+                os._exit(7)
+            finally:
+                os._exit(1)
+        _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 7
 
 
 @pytest.mark.parametrize("kind", [kraft.SyncClient, kraft.SyncAdmin])
