@@ -43,7 +43,11 @@ static int self_fd;
 static struct trailer trailer;
 static char *index_text;
 static char reasons[8192]; /* one line for each place that cannot be used */
+static char unfinished[PATH_MAX]; /* the directory that is being filled, or nothing */
 
+static void remove_tree(const char *path);
+
+/* Print why this start ends, and end it. Files that it has unpacked would fill the disk, a copy for each start. */
 static void fail(const char *format, ...) {
     va_list words;
     va_start(words, format);
@@ -51,6 +55,8 @@ static void fail(const char *format, ...) {
     vfprintf(stderr, format, words);
     fputs("\n", stderr);
     va_end(words);
+    if (*unfinished)
+        remove_tree(unfinished);
     exit(2);
 }
 
@@ -276,8 +282,10 @@ static int make_tree(const char *cache, const char *root) {
     join(fresh, cache, UNFINISHED "XXXXXX");
     if (!mkdtemp(fresh))
         return 0;
-    if (!unpack(fresh)) {
-        int why = errno;
+    strcpy(unfinished, fresh);
+    int is_unpacked = unpack(fresh), why = errno;
+    *unfinished = 0;
+    if (!is_unpacked) {
         remove_tree(fresh);
         errno = why;
         return 0;

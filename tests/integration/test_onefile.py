@@ -169,6 +169,7 @@ def test_a_file_that_is_cut_or_changed_is_refused(built: Path, tmp_path: Path) -
         )
         assert (done.returncode, done.stdout) == (2, "")
         assert "is not whole: compare its sha256" in done.stderr
+        assert list(cache.glob("kraft-quorum/*")) == []
 
 
 def test_the_toolkit_reads_real_logs(one_file: OneFile, fixture_inside: str) -> None:
