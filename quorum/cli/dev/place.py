@@ -11,11 +11,12 @@ import os
 import socket
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Final, Self
+from typing import Annotated, Final, Self
 
 import msgspec
 
 from metadata_log.tools.new_files import new_file
+from metadata_log.voters import LARGEST_PORT
 from quorum.cli.demo.cluster import LOOPBACK, Cluster
 from quorum.cli.demo.place import Owner, clear, held_directory
 from quorum.cli.errors import CliError, wrong_use
@@ -32,13 +33,14 @@ OWNER: Final = Owner(
     text="Made by `kraft dev`, which goes on with the cluster in this directory. Without it, remove all at will.\n",
 )
 _STATE: Final = "cluster.json"
+_FirstPort = Annotated[int, msgspec.Meta(ge=1, le=LARGEST_PORT - PORTS + 1)]
 
 
 class SavedCluster(msgspec.Struct, frozen=True, kw_only=True):
     """The content of `cluster.json`: what a second start needs of the first."""
 
     cluster_id: str
-    port: int
+    port: _FirstPort
     """The first of the cluster's ports."""
 
     @classmethod
@@ -53,7 +55,7 @@ class SavedCluster(msgspec.Struct, frozen=True, kw_only=True):
             return None
         try:
             return msgspec.json.decode(path.read_bytes(), type=cls)
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise CliError(
                 f"{path} is not as kraft dev wrote it ({error}): put it back, or remove the directory for a new cluster"
             ) from error

@@ -75,13 +75,17 @@ def test_a_directory_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
     assert [child.name for child in tmp_path.iterdir()] == ["precious"]
 
 
-def test_a_saved_cluster_that_cannot_be_read_is_not_replaced(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "content",
+    [b"{}", b'{"cluster_id":"x","port":0}', b'{"cluster_id":"x","port":65524}', b'{"cluster_id":"\xff","port":19400}'],
+)
+def test_a_saved_cluster_that_cannot_be_read_is_not_replaced(content: bytes, tmp_path: Path) -> None:
     with dev_directory(tmp_path) as (place, _):
         SAVED.write(place)
-    (tmp_path / "cluster.json").write_text("{}")
+    (tmp_path / "cluster.json").write_bytes(content)
     with pytest.raises(CliError, match=r"cluster\.json is not as kraft dev wrote it"), dev_directory(tmp_path):
         pass
-    assert (tmp_path / "cluster.json").read_text() == "{}"
+    assert (tmp_path / "cluster.json").read_bytes() == content
 
 
 def test_the_first_port_is_the_saved_one_or_the_one_asked_for(tmp_path: Path) -> None:
