@@ -326,7 +326,7 @@ def _assembled(values: dict[str, Any], listeners: Listeners) -> NodeConfig:
             "doors": DoorLimits(**doors),
             "raft": RaftConfig(**raft, fetch_max_wait_ms=min(_FETCH_MAX_WAIT_MS, raft["fetch_timeout_ms"] // 2)),
             "log": log,
-            "tokens": TokenSettings(secret_key=secret_key.encode(), **tokens) if secret_key else None,
+            "tokens": TokenSettings(secret_key=secret_key.encode(errors="replace"), **tokens) if secret_key else None,
             "snapshots": SnapshotConfig(
                 **snapshots, or_as_the_newest=values["settings"][BYTES_BETWEEN_SNAPSHOTS].value is None
             ),

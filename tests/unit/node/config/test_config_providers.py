@@ -108,3 +108,27 @@ def test_an_unresolved_reference_is_an_error_only_in_a_key_that_is_used(tmp_path
 def test_keys_of_providers_are_no_unknown_keys() -> None:
     given = {"process.roles": "controller", "node.id": "1", "listeners": "CONTROLLER://c1:9093", "log.dirs": "/d"}
     assert config_of({**given, "config.providers": "x", "config.providers.x.param.y": "1"}, strict=True).warnings == ()
+
+
+@pytest.mark.parametrize("name", ["\\ud800", "\\u0000", "x" * 5_000])
+def test_what_can_name_no_file_and_no_variable_has_no_value(name: str, tmp_path: Path) -> None:
+    for kind in ("EnvVarConfigProvider", "DirectoryConfigProvider"):
+        assert not _parsed(*_configured("p", kind), f"a=${{p:{name}}}").errors
+    for options in ({}, {"allowed_paths": str(tmp_path)}):
+        lines = _configured("p", "DirectoryConfigProvider", **options)
+        found = _parsed(*lines, f"a=${{p:{tmp_path}/{name}:key}}", f"b=${{p:{tmp_path}:{name}}}")
+        assert not found.errors
+        assert len(found.warnings) == 2
+    found = _parsed(*_configured("p", "FileConfigProvider", allowed_paths=f"{tmp_path}/{name}"), "a=${p:/x:y}")
+    assert "does not exist" in found.errors["config.providers.p.param.allowed.paths"]
+
+
+def test_half_a_surrogate_pair_is_no_path_of_a_file() -> None:
+    found = _parsed(*_configured("p", "FileConfigProvider"), "a=${p:/\\ud800:key}")
+    assert not found.errors
+    assert len(found.warnings) == 1
+
+
+def test_a_long_value_is_read_in_time() -> None:
+    value = "${" + ":" * 20_000
+    assert _parsed(*_configured("p", "EnvVarConfigProvider"), f"a={value}").values["a"] == value

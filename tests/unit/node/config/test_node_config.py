@@ -32,6 +32,12 @@ def _dotted(changes: Mapping[str, str]) -> dict[str, str]:
     return {name.replace("_", "."): value for name, value in changes.items()}
 
 
+def test_half_a_surrogate_pair_in_a_secret_becomes_a_question_mark_as_in_java() -> None:
+    tokens = controller(delegation_token_secret_key="se\ud800cret").tokens
+    assert tokens is not None
+    assert tokens.secret_key == b"se?cret"
+
+
 def test_defaults_are_kafkas() -> None:
     config = controller()
     assert config.is_controller
