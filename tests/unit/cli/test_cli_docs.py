@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pty
 import re
@@ -20,6 +21,8 @@ from quorum.cli.main import run
 
 ROOT = Path(__file__).resolve().parents[3]
 DOCS = ROOT / "docs"
+NOT_COPIED = (".*", "__pycache__", "*.egg-info", "build", "demo-out", "kraft-dev", "tests")
+"""Among them what other tests write to meanwhile."""
 NAMES = sorted(path.relative_to(DOCS).as_posix().removesuffix(".md") for path in DOCS.rglob("*.md"))
 PAGES = [name for name in NAMES if name != "README"]
 KRAFT = [sys.executable, "-m", "quorum.cli.main"]
@@ -56,12 +59,10 @@ def test_a_terminal_gets_a_pager() -> None:
 def _all_of(master: int) -> bytes:
     """Return all that is written to a terminal until it is closed, which Linux reports as an error of input."""
     printed = bytearray()
-    with open(master, "rb", buffering=0) as reader:
-        while True:
-            try:
-                printed += reader.read(4096)
-            except OSError:
-                return bytes(printed)
+    with open(master, "rb", buffering=0) as reader, contextlib.suppress(OSError):
+        while part := reader.read(4096):
+            printed += part
+    return bytes(printed)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +115,7 @@ def test_pages_that_messages_cite_exist() -> None:
 @pytest.mark.campaign
 def test_a_built_wheel_prints_its_pages(tmp_path: Path) -> None:
     source = tmp_path / "source"  # a build leaves files in its source
-    shutil.copytree(ROOT, source, ignore=shutil.ignore_patterns(".*", "build", "demo-out", "tests"))
+    shutil.copytree(ROOT, source, ignore=shutil.ignore_patterns(*NOT_COPIED))
     build = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(tmp_path), str(source)]
     subprocess.run(build, check=True)
     [wheel] = tmp_path.glob("*.whl")
