@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import socket
 import threading
 from collections.abc import AsyncIterator, Callable
@@ -126,6 +127,31 @@ def test_a_reader_that_fails_at_an_event_is_called_for_those_behind_it() -> None
         return queue.seen
 
     assert uvloop.run(main(), loop_factory=ServerLoop) == [1, 2, 3]
+
+
+def test_a_lookup_that_its_connection_left_behind_fails_in_silence() -> None:
+    """uvloop leaves it behind if the connection attempt is cancelled."""
+
+    async def main() -> list[str]:
+        loop = asyncio.get_running_loop()
+        failures: list[str] = []
+        loop.set_exception_handler(lambda _, context: failures.append(context["message"]))
+        for error in (socket.gaierror(-2, "Name or service not known"), OSError("another failure")):
+            future: asyncio.Future[None] = loop.create_future()
+            future.set_exception(error)
+            del future
+
+        async def fail() -> None:
+            raise socket.gaierror(-2, "Name or service not known")
+
+        task = loop.create_task(fail())
+        await until(task.done, what="the task to fail")
+        del task
+        gc.collect()
+        return failures
+
+    said = uvloop.run(main(), loop_factory=ServerLoop)
+    assert said == ["Future exception was never retrieved", "Task exception was never retrieved"]
 
 
 def test_other_readers_are_left_alone() -> None:

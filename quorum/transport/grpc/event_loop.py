@@ -5,14 +5,16 @@ reader takes one byte for each pass of the loop, and then all events. Where more
 fills, and a pass takes one event. A voter's Fetch then waits behind the events of all other streams, longer than an
 election takes.
 
-Decides: how often gRPC's reader is called in a pass. Must not know: what the events are.
+Decides: how often gRPC's reader is called in a pass, and which failures go unreported. Must not know: what events are.
 """
 
 from __future__ import annotations
 
 import array
+import asyncio
 import fcntl
 import functools
+import socket
 import termios
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, TypeVarTuple
@@ -65,6 +67,18 @@ class ServerLoop(uvloop.Loop):
         if _is_grpcs_reader(callback):
             reader = _for_each_byte(fd if isinstance(fd, int) else fd.fileno(), callback)
         super().add_reader(fd, reader, *args)
+
+    def call_exception_handler(self, context: dict[str, Any]) -> None:
+        """See `asyncio.loop.call_exception_handler`.
+
+        If a connection attempt is cancelled, uvloop leaves its lookup of the name behind. A name without an address
+        would then print a traceback for each attempt.
+        """
+        lookup = context.get("future")
+        is_left_behind = isinstance(lookup, asyncio.Future) and not isinstance(lookup, asyncio.Task)
+        if is_left_behind and isinstance(context.get("exception"), socket.gaierror):
+            return
+        super().call_exception_handler(context)
 
 
 def _is_grpcs_reader(callback: Callable[..., Any]) -> bool:
