@@ -14,6 +14,7 @@ from typing import Final
 
 import msgspec
 
+from quorum.node.config.keys import ALIASES, KEYS
 from quorum.node.config.providers import is_provider_key
 
 _TABLE: Final = Path(__file__).with_name("kafka_keys.json")
@@ -92,6 +93,12 @@ def sort_keys(given: Iterable[str], used: Iterable[str], *, strict: bool) -> Sor
         else:
             warnings.append(f"unknown key {name} is ignored{hint}")
     return SortedKeys(unused=tuple(sorted(unused)), warnings=tuple(warnings), errors=tuple(errors))
+
+
+def missing_key(name: str, given: Iterable[str]) -> str:
+    """Return a problem that names the given key which is probably the missing one, misspelled."""
+    near = _nearest(name, (key for key in given if key not in KEYS and key not in ALIASES))
+    return f"{name} is missing: {f'write it in place of {near}, an unknown key' if near else 'it must be set'}"
 
 
 def _nearest(name: str, known: Iterable[str]) -> str | None:

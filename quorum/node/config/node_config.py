@@ -20,7 +20,7 @@ from quorum.controller.configs.defaults import BOOLEAN, LONG, PASSWORD, STRING
 from quorum.controller.tokens import TokenSettings
 from quorum.node.config.door_limits import DOOR_FIELDS, DoorLimits
 from quorum.node.config.keys import ALIASES, BYTES_BETWEEN_SNAPSHOTS, KEYS, LOG_DIRS, PROCESS_ROLES, Key
-from quorum.node.config.known_keys import sort_keys
+from quorum.node.config.known_keys import missing_key, sort_keys
 from quorum.node.config.listeners import (
     INTER_CONTROLLER,
     GivenListeners,
@@ -267,7 +267,7 @@ def _parsed(given: Mapping[str, str], unresolved: Mapping[str, str]) -> tuple[di
         if name in unresolved:
             wrong[name] = unresolved[name]
         elif text is None or (key.default is None and not text):
-            wrong[name] = f"{name} is missing: it must be set"
+            wrong[name] = missing_key(name, given)
         else:
             try:
                 value = key.parse(text)
@@ -346,7 +346,7 @@ def _assembled(values: dict[str, Any], listeners: Listeners) -> NodeConfig:
 def _together(given: Mapping[str, str], values: Mapping[str, Any], wrong: Mapping[str, str]) -> Iterator[str]:
     """Yield a problem where keys that are right by themselves contradict each other."""
     if not {LOG_DIRS, "log.dir"} & wrong.keys() and not (values["log_dirs"] or values["log_dir"]):
-        yield f"{LOG_DIRS} is missing: it must be set"
+        yield missing_key(LOG_DIRS, given)
     for alias, name in ALIASES.items():
         if given.get(alias, given.get(name)) != given.get(name):
             yield f"{alias}={given[alias]}: it is not {name}={given[name]}: remove {alias}"

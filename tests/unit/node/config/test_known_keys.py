@@ -141,3 +141,13 @@ def test_the_table_holds_both_releases() -> None:
 
 def test_no_table_is_read_for_keys_that_are_used() -> None:
     assert sort_keys(KEYS, KEYS, strict=True).errors == ()
+
+
+@pytest.mark.parametrize("name", ["process.roles", "node.id", "listeners", "log.dirs"])
+def test_a_misspelled_key_is_named_where_its_own_is_missing(name: str) -> None:
+    given = dict(CONTROLLER)
+    given[name[:-1] + "zz"] = given.pop(name)
+    with pytest.raises(ConfigError, match=f"^configuration: {name} is missing: write it in place of {name[:-1]}zz"):
+        config_of(given)
+    others = {key.name for key in kafka_keys().keys} - KEYS.keys()
+    assert min(edit_distance(name, other, 2) for other in others) > 2, "only a key that is unknown is called so"
