@@ -215,8 +215,8 @@ def _config_of(
     config = _assembled({**values, "settings": _settings(given)}, listeners)
     return msgspec.structs.replace(
         config,
-        unused_keys=keys.unused,
-        warnings=(*found.warnings, *keys.warnings),
+        unused_keys=tuple(map(on_one_line, keys.unused)),
+        warnings=tuple(map(on_one_line, (*found.warnings, *keys.warnings))),
         notes=tuple(_notes(given, values, config)),
     )
 

@@ -46,6 +46,12 @@ def test_an_unknown_key_is_a_warning_and_an_error_if_strict(key: str, hint: str)
     assert str(raised.value) == f"configuration: unknown key {key}{hint or ': remove it'}"
 
 
+def test_keys_are_written_on_one_line_with_nothing_unseen() -> None:
+    config = config_of({**CONTROLLER, "rsm.config.a\x1b[2J": "1", "no.such\nkey": "1"})
+    assert config.unused_keys == (r"rsm.config.a\x1b[2J",)
+    assert config.warnings == (r"unknown key no.such\x0akey is ignored",)
+
+
 @pytest.mark.parametrize(
     "key",
     [
