@@ -24,6 +24,8 @@ from quorum.cli.demo.interrupts import shielded
 from quorum.node.process.system_ports import SystemEntropy
 
 LOOPBACK: Final = "127.0.0.1"
+LOG_NAME: Final = "node.log"
+"""In a node's directory, from its first start on."""
 PORTS = range(20_000, 29_000)
 """Below the range from which the kernel takes the ports of outgoing connections, so that none of those interferes, and
 below those that the logs of recorded clusters name: whoever asks there whether a controller lives must hear nobody."""
@@ -120,7 +122,7 @@ class Node:
     @property
     def log_file(self) -> Path:
         """What it writes to standard output and error, over all its starts."""
-        return self.root / "node.log"
+        return self.root / LOG_NAME
 
     @property
     def log_dir(self) -> Path:

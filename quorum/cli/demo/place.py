@@ -59,7 +59,8 @@ def held_directory(path: Path, owner: Owner) -> Iterator[Path]:
     """A directory that `owner` made, now or before, locked for as long as the block lasts.
 
     Raises:
-        CliError: something is there that the command did not make, or the command is running there.
+        CliError: something is there that the command did not make, or that another user made, or the command is
+            running there.
     """
     path = path.absolute()
     marker = path / owner.marker
@@ -110,3 +111,6 @@ def _require_own(path: Path, owner: Owner) -> None:
         raise wrong_use(
             f"{path} was not made by {owner.command}, and it is not empty: name another one with {owner.option}"
         )
+    # Another user could lead what is written there elsewhere, by symbolic links.
+    if path.is_dir() and (of := path.stat().st_uid) != os.geteuid():
+        raise wrong_use(f"{path} belongs to another user (uid {of}): name another directory with {owner.option}")

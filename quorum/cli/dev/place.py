@@ -1,6 +1,7 @@
 """The directory of `kraft dev`, and the ports of its cluster.
 
-Decides: whether a cluster is there to go on with. `cluster.json` is written last: a directory without it is half-made.
+Decides: whether a cluster is there to go on with. `cluster.json` is written before a node starts. A directory without
+it is half-made, unless a node has run there.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import msgspec
 
 from metadata_log.tools.new_files import new_file
 from metadata_log.voters import LARGEST_PORT
-from quorum.cli.demo.cluster import LOOPBACK, Cluster
+from quorum.cli.demo.cluster import LOG_NAME, LOOPBACK, Cluster
 from quorum.cli.demo.place import Owner, clear, held_directory
 from quorum.cli.errors import CliError, wrong_use
 
@@ -75,21 +76,32 @@ def dev_directory(path: Path) -> Iterator[tuple[Path, SavedCluster | None]]:
     If no cluster is saved in it when the block ends, the directory is left as it was found.
 
     Raises:
-        CliError: something is there that `kraft dev` did not make, or another `kraft dev` is running there.
+        CliError: something is there that `kraft dev` did not make, or another `kraft dev` is running there. Or a
+            cluster has run there, and its `cluster.json` is gone.
     """
     was_there = path.exists()
     with held_directory(path, OWNER) as place:
         saved = SavedCluster.read(place)
         if saved is None:
+            if _has_run(place):
+                raise CliError(
+                    f"{place / _STATE} is missing, but a cluster has run here: put the file back, or remove the "
+                    "directory for a new cluster"
+                )
             clear(place, OWNER)
         try:
             yield place, saved
         finally:
-            if not (place / _STATE).exists():
+            if not (place / _STATE).exists() and not _has_run(place):
                 clear(place, OWNER)
                 (place / OWNER.marker).unlink()
                 if not was_there:
                     place.rmdir()
+
+
+def _has_run(place: Path) -> bool:
+    """Return True if a node was started here: its log is there from then on."""
+    return any(place.glob(f"*/{LOG_NAME}"))
 
 
 def first_port(asked: int | None, saved: SavedCluster | None, place: Path) -> int:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import shlex
 import socket
 from pathlib import Path
 
 import pytest
 
-from quorum.cli.demo.cluster import LOOPBACK, Cluster, free_ports
+from quorum.cli.demo.cluster import LOG_NAME, LOOPBACK, Cluster, free_ports
 from quorum.cli.dev.command import commands_to_try
 from quorum.cli.dev.place import (
     AGENTS,
@@ -86,6 +87,27 @@ def test_a_saved_cluster_that_cannot_be_read_is_not_replaced(content: bytes, tmp
     with pytest.raises(CliError, match=r"cluster\.json is not as kraft dev wrote it"), dev_directory(tmp_path):
         pass
     assert (tmp_path / "cluster.json").read_bytes() == content
+
+
+def test_a_cluster_that_has_run_is_not_removed_with_its_saved_state(tmp_path: Path) -> None:
+    with dev_directory(tmp_path) as (place, _):
+        SAVED.write(place)
+        (place / "controller-1").mkdir()
+        (place / "controller-1" / LOG_NAME).touch()
+        (place / "cluster.json").unlink()
+    for _ in range(2):
+        with pytest.raises(CliError, match=r"cluster\.json is missing, but a cluster has run"), dev_directory(tmp_path):
+            pass
+        assert (tmp_path / "controller-1" / LOG_NAME).exists()
+
+
+def test_the_directory_of_another_user_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: tmp_path.stat().st_uid + 1)
+    (tmp_path / OWNER.marker).symlink_to(tmp_path.parent / "theirs")
+    (tmp_path.parent / "theirs").write_text("theirs")
+    with pytest.raises(CliError, match=r"belongs to another user \(uid \d+\): name another"), dev_directory(tmp_path):
+        pass
+    assert (tmp_path.parent / "theirs").read_text() == "theirs"
 
 
 def test_the_first_port_is_the_saved_one_or_the_one_asked_for(tmp_path: Path) -> None:
