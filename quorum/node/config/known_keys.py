@@ -81,12 +81,13 @@ def sort_keys(given: Iterable[str], used: Iterable[str], *, strict: bool) -> Sor
     if not others:
         return SortedKeys(unused=(), warnings=(), errors=())
     kafkas = {key.name for key in kafka_keys().keys}
-    unused = [name for name in others if name in kafkas or name.startswith(_OF_PLUGINS)]
-    warnings, errors = [], []
+    known = ours | kafkas
+    unused, warnings, errors = list[str](), list[str](), list[str]()
     for name in others:
         if name in kafkas or name.startswith(_OF_PLUGINS):
+            unused.append(name)
             continue
-        near = _nearest(name, ours | kafkas)
+        near = _nearest(name, known)
         hint = f": did you mean {near}?" if near else ""
         if strict or name.startswith(_STRICT_PREFIXES):
             errors.append(f"unknown key {name}{hint or ': remove it'}")
