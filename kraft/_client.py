@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import TypeVar
 
 import msgspec
 
@@ -20,6 +21,13 @@ from quorum.api.error_codes import Error
 from quorum.client.client import DEFAULT_TIMEOUT_S
 from quorum.client.errors import refused
 
+T = TypeVar("T", CreatableTopicResult, DeletableTopicResult, DescribedTopic)
+
+
+def _with_public_ids(results: Iterable[T]) -> tuple[T, ...]:
+    """Return the results with topic ids that print as text."""
+    return tuple(msgspec.structs.replace(result, topic_id=TopicId(result.topic_id)) for result in results)
+
 
 class Client(client.Client):
     __doc__ = client.Client.__doc__
@@ -35,7 +43,7 @@ class Client(client.Client):
         results = await super().create_topics(
             topics, validate_only=validate_only, if_not_exists=if_not_exists, timeout_s=timeout_s
         )
-        return tuple(msgspec.structs.replace(one, topic_id=TopicId(one.topic_id)) for one in results)
+        return _with_public_ids(results)
 
     async def delete_topics(
         self,
@@ -46,7 +54,7 @@ class Client(client.Client):
         timeout_s: float | None = None,
     ) -> tuple[DeletableTopicResult, ...]:
         results = await super().delete_topics(names, topic_ids=topic_ids, if_exists=if_exists, timeout_s=timeout_s)
-        return tuple(msgspec.structs.replace(one, topic_id=TopicId(one.topic_id)) for one in results)
+        return _with_public_ids(results)
 
     async def describe_topics(
         self,
@@ -60,7 +68,7 @@ class Client(client.Client):
         results = await super().describe_topics(
             names, topic_ids=topic_ids, all_topics=all_topics, at_least_offset=at_least_offset, timeout_s=timeout_s
         )
-        return tuple(msgspec.structs.replace(one, topic_id=TopicId(one.topic_id)) for one in results)
+        return _with_public_ids(results)
 
     async def list_topics(
         self, *, at_least_offset: Offset | None = None, timeout_s: float | None = None
