@@ -6,20 +6,16 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from metadata_log.ids import METADATA_TOPIC_ID, id_text, parse_topic_id
 from metadata_log.tools.read.manifest import read_manifest
-from quorum.cli.connection import VARIABLE
 from quorum.cli.demo.cluster import LOOPBACK, Cluster, wait_until
-from quorum.cli.main import run
 from tests.support.command_json import document
-
-Kraft = Callable[..., tuple[int, str, str]]
+from tests.support.commands_at import Kraft, commands_at, data
 
 
 @pytest.fixture(scope="module")
@@ -38,28 +34,13 @@ def _describe_agent(address: str) -> tuple[str, ...]:
 
 
 @pytest.fixture
-def kraft(
-    cluster: Cluster, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Callable[..., tuple[int, str, str]]:
+def kraft(cluster: Cluster, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Kraft:
     """Runs a command in this process: its status, standard output and standard error."""
-    monkeypatch.setenv(VARIABLE, ",".join(cluster.bootstrap))
-
-    def call(*words: str) -> tuple[int, str, str]:
-        status = run(words)
-        said = capsys.readouterr()
-        return status, said.out, said.err
-
-    return call
-
-
-def _json(answer: tuple[int, str, str]) -> Any:
-    status, out, err = answer
-    assert (status, err) == (0, "")
-    return document(out)
+    return commands_at(cluster.bootstrap, monkeypatch, capsys)
 
 
 def test_a_topic_from_its_creation_to_its_end(kraft: Kraft) -> None:
-    created = _json(kraft("topics", "create", "--topic", "orders", "--partitions", "3", "-o", "json"))
+    created = data(kraft("topics", "create", "--topic", "orders", "--partitions", "3", "-o", "json"))
     assert created == {
         "topic": "orders",
         "created": True,
@@ -67,7 +48,7 @@ def test_a_topic_from_its_creation_to_its_end(kraft: Kraft) -> None:
         "partitions": 3,
         "replication_factor": 1,
     }
-    (described,) = _json(kraft("topics", "describe", "--topic", "orders", "-o", "json"))["topics"]
+    (described,) = data(kraft("topics", "describe", "--topic", "orders", "-o", "json"))["topics"]
     assert described["topic_id"] == created["topic_id"]
     assert [each["replicas"] for each in described["partitions"]] == [[11]] * 3
     status, out, _ = kraft("topics", "describe", "--topic-id", created["topic_id"])
@@ -81,12 +62,12 @@ def test_a_topic_from_its_creation_to_its_end(kraft: Kraft) -> None:
     status, out, _ = kraft("topics", "list", "--topic", "ord.*")
     assert (status, out.splitlines()[1].split()) == (0, ["orders", created["topic_id"], "3", "1"])
     assert kraft("topics", "delete", "--topic-id", created["topic_id"]) == (0, "Deleted topic orders.\n", "")
-    assert _json(kraft("topics", "list", "--topic", "orders", "-o", "json")) == {"topics": []}
+    assert data(kraft("topics", "list", "--topic", "orders", "-o", "json")) == {"topics": []}
 
 
 def test_placement_and_configs_are_handed_over(kraft: Kraft) -> None:
     words = ("topics", "create", "--topic", "placed", "--replica-assignment", "11,11", "--config", "retention.ms=1000")
-    assert _json(kraft(*words, "-o", "json"))["partitions"] == 2
+    assert data(kraft(*words, "-o", "json"))["partitions"] == 2
     status, _, err = kraft("topics", "create", "--topic", "other", "--config", "no.such.config=1")
     assert status == 1
     assert "no.such.config" in err
@@ -96,11 +77,11 @@ def test_placement_and_configs_are_handed_over(kraft: Kraft) -> None:
 
 
 def test_a_topic_that_is_there_already(kraft: Kraft) -> None:
-    first = _json(kraft("topics", "create", "--topic", "twice", "-o", "json"))
+    first = data(kraft("topics", "create", "--topic", "twice", "-o", "json"))
     status, out, err = kraft("topics", "create", "--topic", "twice")
     assert (status, out) == (1, "")
     assert "TOPIC_ALREADY_EXISTS" in err
-    again = _json(kraft("topics", "create", "--topic", "twice", "--if-not-exists", "-o", "json"))
+    again = data(kraft("topics", "create", "--topic", "twice", "--if-not-exists", "-o", "json"))
     assert (again["topic_id"], first["created"], again["created"]) == (first["topic_id"], True, False)
     status, out, _ = kraft("topics", "create", "--topic", "twice", "--if-not-exists", "--partitions", "7")
     assert (status, out.split("\n")[0]) == (
@@ -121,7 +102,7 @@ def test_nothing_is_called_deleted_that_was_not_there(kraft: Kraft) -> None:
     kraft("topics", "create", "--topic", "there")
     words = ("topics", "delete", "--topic", "there", "--topic", "none", "--if-exists")
     assert kraft(*words) == (0, "Deleted topic there.\nTopic none is not there.\n", "")
-    assert _json(kraft("topics", "delete", "--topic", "none", "--if-exists", "-o", "json"))["topics"] == [
+    assert data(kraft("topics", "delete", "--topic", "none", "--if-exists", "-o", "json"))["topics"] == [
         {"topic": "none", "deleted": False, "error": None}
     ]
     absent = f"Topic {'B' * 21}A is not there.\n"
@@ -129,13 +110,13 @@ def test_nothing_is_called_deleted_that_was_not_there(kraft: Kraft) -> None:
 
 
 def test_describing_several_ids_says_which_were_there(kraft: Kraft) -> None:
-    topic_id = _json(kraft("topics", "create", "--topic", "known", "-o", "json"))["topic_id"]
+    topic_id = data(kraft("topics", "create", "--topic", "known", "-o", "json"))["topic_id"]
     words = ("topics", "describe", "--topic-id", topic_id, "--topic-id", "B" * 21 + "A", "-o", "json")
     status, out, err = kraft(*words)
     assert (status, [each["topic"] for each in document(out)["topics"]]) == (1, ["known"])
     assert "BBBBBBBBBBBBBBBBBBBBBA" in err
     assert "UNKNOWN_TOPIC_ID" in err
-    assert _json(kraft(*words, "--if-exists"))["topics"][0]["topic_id"] == topic_id
+    assert data(kraft(*words, "--if-exists"))["topics"][0]["topic_id"] == topic_id
 
 
 def test_deleting_several_says_which_were_there(kraft: Kraft) -> None:
@@ -150,14 +131,14 @@ def test_what_is_only_checked_is_not_made(kraft: Kraft) -> None:
     status, out, _ = kraft("topics", "create", "--topic", "checked", "--validate-only")
     assert status == 0
     assert "Topic checked could be created." in out
-    assert _json(kraft("topics", "list", "--topic", "checked", "-o", "json")) == {"topics": []}
+    assert data(kraft("topics", "list", "--topic", "checked", "-o", "json")) == {"topics": []}
     status, _, err = kraft("topics", "create", "--topic", "checked", "--replication-factor", "2", "--validate-only")
     assert status == 1
     assert "INVALID_REPLICATION_FACTOR" in err
 
 
 def test_the_quorum_is_described(kraft: Kraft, cluster: Cluster) -> None:
-    found = _json(kraft("quorum", "describe", "-o", "json"))
+    found = data(kraft("quorum", "describe", "-o", "json"))
     assert found["answered_by"] == 1
     status, (leader, observer) = found["status"], found["replication"]
     assert status["cluster_id"] == cluster.cluster_id
@@ -173,7 +154,7 @@ def test_the_quorum_is_described(kraft: Kraft, cluster: Cluster) -> None:
         }
     ]
     assert [(each["node_id"], each["status"]) for each in (leader, observer)] == [(1, "Leader"), (11, "Observer")]
-    assert set(_json(kraft("quorum", "describe", "--status", "-o", "json"))) == {"answered_by", "problem", "status"}
+    assert set(data(kraft("quorum", "describe", "--status", "-o", "json"))) == {"answered_by", "problem", "status"}
     code, out, _ = kraft("quorum", "describe", "--replication")
     assert code == 0
     assert out.splitlines()[0].split() == [
@@ -257,7 +238,7 @@ def test_watched_in_a_pipe_it_is_one_block_after_the_other(cluster: Cluster) -> 
 def test_reads_say_how_current_they_are_to_be(kraft: Kraft) -> None:
     kraft("topics", "create", "--topic", "current", "--if-not-exists")
     for words in ((), ("--consistency", "linearizable"), ("--consistency", "at-least", "--at-least-offset", "1")):
-        found = _json(kraft("topics", "list", "--topic", "current", *words, "-o", "json"))
+        found = data(kraft("topics", "list", "--topic", "current", *words, "-o", "json"))
         assert [row["topic"] for row in found["topics"]] == ["current"]
     status, _, err = kraft("topics", "describe", "--topic", "current", "--at-least-offset", "1")
     assert status == 2
@@ -272,7 +253,7 @@ def test_an_agent_is_described(kraft: Kraft, cluster: Cluster) -> None:
         lambda: next(
             (
                 agent
-                for agent in [_json(kraft(*_describe_agent(address)))]
+                for agent in [data(kraft(*_describe_agent(address)))]
                 if any(each["topic"] == "held" for each in agent["log_dirs"][0]["partitions"])
             ),
             None,
@@ -295,7 +276,7 @@ def test_who_is_no_agent_is_named(kraft: Kraft, cluster: Cluster) -> None:
 def test_an_export_notes_the_live_high_watermark(kraft: Kraft, cluster: Cluster, tmp_path: Path, role: str) -> None:
     (node,) = getattr(cluster, role).values()
     target = tmp_path / "export"
-    found = _json(kraft("log", "export", str(node.log_dir), str(target), "--live", node.grpc_address, "-o", "json"))
+    found = data(kraft("log", "export", str(node.log_dir), str(target), "--live", node.grpc_address, "-o", "json"))
     manifest = read_manifest(target)
     assert manifest.node_id == node.node_id == found["node_id"]
     assert manifest.high_watermark is not None

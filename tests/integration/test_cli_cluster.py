@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 import pytest
 
-from quorum.cli.connection import VARIABLE
 from quorum.cli.demo.cluster import Cluster, wait_until
-from quorum.cli.main import run
 from quorum.client import Admin
 from tests.support.command_json import document
+from tests.support.commands_at import Kraft, commands_at, data
 
-Kraft = Callable[..., tuple[int, str, str]]
 PATIENT = {"broker.session.timeout.ms": "60000"}
 RACK = {"broker.rack": "r1"}
 
@@ -41,21 +38,8 @@ def _serving(cluster: Cluster) -> list[int]:
 
 @pytest.fixture
 def kraft(cluster: Cluster, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Kraft:
-    monkeypatch.setenv(VARIABLE, ",".join(cluster.bootstrap))
     capsys.readouterr()
-
-    def call(*words: str) -> tuple[int, str, str]:
-        status = run(words)
-        said = capsys.readouterr()
-        return status, said.out, said.err
-
-    return call
-
-
-def data(answer: tuple[int, str, str]) -> Any:
-    status, out, err = answer
-    assert (status, err) == (0, "")
-    return document(out)
+    return commands_at(cluster.bootstrap, monkeypatch, capsys)
 
 
 class TestBrokers:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 import pytest
 
-from quorum.cli.connection import VARIABLE
 from quorum.cli.demo.cluster import wait_until
 from quorum.cli.main import run
-from tests.support.command_json import document
+from tests.support.commands_at import Kraft, commands_at, data
 from tests.support.local_cluster import Cluster
 
-Kraft = Callable[..., tuple[int, str, str]]
 OF_TOPICS = ("--entity-type", "topics")
 
 
@@ -31,21 +28,8 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 @pytest.fixture
 def kraft(cluster: Cluster, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Kraft:
-    monkeypatch.setenv(VARIABLE, ",".join(cluster.bootstrap))
     capsys.readouterr()
-
-    def call(*words: str) -> tuple[int, str, str]:
-        status = run(words)
-        said = capsys.readouterr()
-        return status, said.out, said.err
-
-    return call
-
-
-def data(answer: tuple[int, str, str]) -> Any:
-    status, out, err = answer
-    assert (status, err) == (0, "")
-    return document(out)
+    return commands_at(cluster.bootstrap, monkeypatch, capsys)
 
 
 def test_a_topics_configs_are_set_shown_and_removed(kraft: Kraft) -> None:
