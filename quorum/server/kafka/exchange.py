@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
@@ -17,7 +17,9 @@ from quorum.api.calls import NO_OFFSET, ClientAnswer, ClientCall
 from quorum.api.error_codes import Error
 from quorum.server.kafka.offered_versions import OFFERED
 from quorum.server.node import Caller, Node, timeout_of
-from quorum.transport.kafka.wire import Answers, Header
+
+if TYPE_CHECKING:  # `wire` loads kio, which no process pays for that has no listener CONTROLLER
+    from quorum.transport.kafka.wire import Answers, Header
 
 _SPELT = {Error.OFFSET_NOT_AVAILABLE: Error.REQUEST_TIMED_OUT}
 """Refusals of ours alone, and what a client of Kafka's knows instead."""
