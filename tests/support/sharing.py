@@ -1,13 +1,13 @@
 """Which tests one worker runs together, when several share the tests out.
 
 Decides: that. A file's tests stay together, for what they share is costly; so do files that share something of the
-session (a cluster that lived and was lost), and all that hurts the machine itself. Planted bugs go one by one: they
-share nothing, and fill up the end.
+session (a cluster that lived and was lost), and all that hurts the machine itself. What takes longest begins first, so
+that no worker is alone at the end. Planted bugs go one by one: they share nothing, and fill up the end.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from xdist.scheduler import LoadScopeScheduling
 
@@ -19,6 +19,24 @@ TOGETHER: Final = {
     "tests/interop/test_toolkit_on_a_real_cluster.py": "what a living cluster left",
     "tests/interop/test_check_on_a_living_cluster.py": "what a living cluster left",
 }
+LONGEST: Final = (
+    "what a cluster left that was lost",
+    "tests/simulation/test_simulation.py",
+    "chaos",
+    "tests/packaging/test_installed.py",
+    "tests/integration/test_demo.py",
+    "tests/interop/test_other_clients_on_our_quorum.py",
+    "tests/integration/test_roll_of_releases.py",
+    "tests/interop/test_every_release.py",
+    "tests/fuzz/test_fuzz_directories.py",
+    "tests/integration/test_onefile.py",
+    "tests/interop/test_brokers_of_two_versions.py",
+    "what the kills left",
+    "tests/spark/test_full_disk.py",
+    "tests/fuzz/test_fuzz_log_files.py",
+    "tests/packaging/test_interpreters.py",
+)
+"""Scopes that take over a minute, in the order in which they begin."""
 ONE_BY_ONE: Final = ("tests/simulation/test_simulation.py::test_every_planted_bug_is_caught[",)
 
 
@@ -29,8 +47,19 @@ def scope_of(nodeid: str) -> str:
     return next((scope for start, scope in TOGETHER.items() if nodeid.startswith(start)), nodeid.partition("::")[0])
 
 
+def place_of(scope: str) -> int:
+    """Return where a scope begins: the longest, then all others, then planted bugs."""
+    if scope in LONGEST:
+        return LONGEST.index(scope)
+    return len(LONGEST) + scope.startswith(ONE_BY_ONE)
+
+
 class Sharing(LoadScopeScheduling):
-    """A worker that is free takes the next scope, those of most tests first."""
+    """A worker that is free takes the next scope by its place; of one place, those of most tests first."""
 
     def _split_scope(self, nodeid: str) -> str:
         return scope_of(nodeid)
+
+    def _assign_work_unit(self, node: Any) -> None:
+        self.workqueue.move_to_end(min(self.workqueue, key=place_of), last=False)
+        super()._assign_work_unit(node)
