@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable
 from pathlib import Path
 from random import Random
 
@@ -115,15 +117,18 @@ def _flipped(data: bytes, bit: int) -> bytes:
     return with_bytes(data, bit // 8, bytes((data[bit // 8] ^ 1 << bit % 8,)))
 
 
-def _unreported(directory: Path, segment: Path, bits: list[int]) -> list[int]:
-    """The bits of a log that may be flipped without a finding."""
+def _unreported(directory: Path, segment: Path, bits: Iterable[int], depth: Depth = Depth.REPLAY) -> list[int]:
+    """The bits of a log that may be flipped without a finding. Each is flipped in place, and back."""
     data = segment.read_bytes()
     node = _node(directory)
     missed = []
-    for bit in bits:
-        segment.write_bytes(_flipped(data, bit))
-        if not any(found.counts for found in verify_log(node).findings):
-            missed.append(bit)
+    with segment.open("r+b", buffering=0) as file:
+        for bit in bits:
+            at = bit // 8
+            os.pwrite(file.fileno(), bytes((data[at] ^ 1 << bit % 8,)), at)
+            if not any(found.counts for found in verify_log(node, depth=depth).findings):
+                missed.append(bit)
+            os.pwrite(file.fileno(), data[at : at + 1], at)
     return missed
 
 
@@ -138,10 +143,13 @@ def test_no_flipped_bit_goes_unreported(clusters: Path, tmp_path: Path) -> None:
 @pytest.mark.campaign
 @pytest.mark.timeout(1800)
 def test_no_flipped_bit_at_all_goes_unreported(clusters: Path, tmp_path: Path) -> None:
+    """Each is looked for at the depth of bytes first: replay, which is slower, looks for those that are left."""
     cluster = copy_cluster(clusters / "failovers", tmp_path / "failovers")
     segment = cluster.segment(1, 294)
 
-    assert _unreported(cluster.node(1), segment, list(range(segment.stat().st_size * 8))) == []
+    beyond_bytes = _unreported(cluster.node(1), segment, range(segment.stat().st_size * 8), Depth.BYTES)
+
+    assert _unreported(cluster.node(1), segment, beyond_bytes) == []
 
 
 class _GrowingFiles(OsFiles):
