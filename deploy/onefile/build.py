@@ -1,13 +1,15 @@
 """`make onefile`: build one executable for Linux that needs neither Python nor a C library of the host.
 
 Decides: which files go in, how they are found later (the index and trailer that `launcher.c` reads), and what is
-written beside the executable: its sha256, and an SBOM of all that it holds.
+written beside the executable: its sha256, and an SBOM of all that it holds. Nothing is written in the checkout before
+all three are whole, so that several builds can run at once.
 """
 
 from __future__ import annotations
 
 import argparse
 import compileall
+import fcntl
 import hashlib
 import json
 import os
@@ -19,6 +21,7 @@ import struct
 import subprocess
 import sys
 import sysconfig
+import tempfile
 import uuid
 import zipfile
 import zlib
@@ -58,50 +61,86 @@ def main() -> None:
     """Build, and print where everything is."""
     parser = argparse.ArgumentParser(description="Build one executable that needs no Python.")
     parser.add_argument("--output", type=Path, default=ROOT / "build" / "onefile")
-    parser.add_argument("--work", type=Path, default=ROOT / ".cache" / "onefile")
+    parser.add_argument("--work", type=Path, help="Make the temporary files below this directory, and leave them.")
     options = parser.parse_args()
     if sys.platform != "linux":
         sys.exit(f"onefile: builds on Linux only, and this is {sys.platform}")
     for tool, package in (("gcc", "gcc"), ("ldd", "libc-bin"), ("strip", "binutils")):
         if shutil.which(tool) is None:
             sys.exit(f"onefile: {tool} is not there: on Debian, apt-get install {package}")
-    work: Path = options.work
-    shutil.rmtree(work, ignore_errors=True)
-    work.mkdir(parents=True)
+    if options.work is not None:
+        options.work.mkdir(parents=True, exist_ok=True)
+        build(Path(tempfile.mkdtemp(prefix="onefile-", dir=options.work)), options.output)
+        return
+    with tempfile.TemporaryDirectory(prefix="onefile-") as work:
+        build(Path(work), options.output)
+
+
+def build(work: Path, output: Path) -> None:
+    """Build in the empty directory `work`, and move the executable and what belongs to it to `output`."""
     site_packages = install(work)
     tree = work / "tree"
     libraries = fill(tree, site_packages)
     launcher = compile_launcher(work)
     version = distributions(site_packages)["kraft-quorum"]["Version"]
     name = f"kraft-{version}-linux-{platform.machine()}"
-    output: Path = options.output
-    output.mkdir(parents=True, exist_ok=True)
-    target = output / name
-    pack(launcher, tree, target)
-    checksum = hashlib.sha256(target.read_bytes()).hexdigest()
-    (output / f"{name}.sha256").write_text(f"{checksum}  {name}\n")
+    made = work / "made"
+    made.mkdir()
+    pack(launcher, tree, made / name)
+    checksum = hashlib.sha256((made / name).read_bytes()).hexdigest()
+    (made / f"{name}.sha256").write_text(f"{checksum}  {name}\n")
     bom = sbom(name, version, checksum, site_packages, libraries)
-    (output / f"{name}.cdx.json").write_text(json.dumps(bom, indent=2) + "\n")
+    (made / f"{name}.cdx.json").write_text(json.dumps(bom, indent=2) + "\n")
+    move_into(output, [made / name, *sorted(made.glob(f"{name}.*"))])
+    target = output / name
     print(f"{target}  {target.stat().st_size / 1e6:.1f} MB, {len(bom['components'])} components in {name}.cdx.json")
 
 
+def move_into(output: Path, files: list[Path]) -> None:
+    """Move files into a directory, which may be on another disk: no reader sees a part of one.
+
+    One build at a time: the checksum there is that of the executable there.
+    """
+    output.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".onefile-", dir=output) as beside:
+        copies = [Path(shutil.copy2(file, beside)) for file in files]
+        held = os.open(output, os.O_RDONLY)
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX)
+            for copy in copies:
+                copy.replace(output / copy.name)
+        finally:
+            os.close(held)
+
+
 def install(work: Path) -> Path:
-    """Install the product without extras, from this checkout; return the directory of its packages."""
-    venv = work / "venv"
+    """Install the product without extras, from this checkout; return the directory of its packages.
+
+    From a copy: setuptools writes below the sources, where another build may run, and where modules may be left that
+    are gone since.
+    """
+    venv, source = work / "venv", work / "source"
+    copy_sources(source)
     subprocess.run([sys.executable, "-m", "venv", venv], check=True)
-    left_by_setuptools = ROOT / "build" / "lib"
-    shutil.rmtree(left_by_setuptools, ignore_errors=True)  # setuptools would add modules that are gone since
     subprocess.run(
         [venv / "bin" / "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile",
-         "--constraint", ROOT / "constraints.txt", ROOT],
+         "--constraint", ROOT / "constraints.txt", source],
         check=True,
     )  # fmt: skip
-    shutil.rmtree(left_by_setuptools)
     (packages,) = venv.glob("lib/python3.*/site-packages")
     for tool in BUILD_TOOLS:
         for path in (*packages.glob(tool), *packages.glob(f"{tool}-*.dist-info")):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
     return packages
+
+
+def copy_sources(target: Path) -> None:
+    """Copy the files of the checkout that a wheel is built from."""
+    target.mkdir()
+    for name in (*PRODUCT, "docs"):
+        shutil.copytree(ROOT / name, target / name, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
+    for name in ("LICENSE", "MANIFEST.in", "README.md", "pyproject.toml"):
+        shutil.copy2(ROOT / name, target)
 
 
 def fill(tree: Path, site_packages: Path) -> list[SystemLibrary]:
@@ -231,10 +270,8 @@ def pack(launcher: Path, tree: Path, target: Path) -> None:
     key = hashlib.sha256(listed + data).hexdigest()[:KEY_LENGTH].encode()
     first = launcher.read_bytes()
     trailer = struct.pack("=QQQQ", len(first), len(data), len(first) + len(data), len(listed)) + key + MAGIC
-    unfinished = target.with_name(f".{target.name}")
-    unfinished.write_bytes(first + data + listed + trailer)
-    unfinished.chmod(0o755)
-    unfinished.replace(target)
+    target.write_bytes(first + data + listed + trailer)
+    target.chmod(0o755)
 
 
 def distributions(site_packages: Path) -> dict[str, Any]:
