@@ -11,8 +11,8 @@ from typing import Annotated, Final, NamedTuple
 
 import typer
 
-from quorum.cli.errors import wrong_use
-from quorum.node.config.properties import PropertiesError, read_properties
+from quorum.cli.errors import CliError, wrong_use
+from quorum.node.config.properties import Properties, PropertiesError, as_warning, read_properties
 
 _KEYS: Final = ("process.roles", "node.id", "broker.id", "log.dirs", "log.dir", "metadata.log.dir")
 
@@ -50,18 +50,25 @@ def read_node_file(path: Path) -> NodeFile:
         raise wrong_use(f"--config {error}") from error
     for key in _KEYS:
         if key in found.errors:
-            raise wrong_use(f"--config {path}: {found.errors[key]}")
+            raise _wrong(path, found.errors[key], found)
     given = {key: found.values.get(key, "") for key in _KEYS}
     node_id = given["node.id"] or given["broker.id"]
     if not (node_id.isascii() and node_id.isdecimal()):
-        raise wrong_use(f"--config {path}: node.id={node_id} is no node's id: name the .properties file of a node")
+        name = "broker.id" if not given["node.id"] and given["broker.id"] else "node.id"
+        pair = found.shown.pair(name) if given[name] else f"{name}="
+        raise _wrong(path, f"{pair} is no node's id: name the .properties file of a node", found)
     disks = _listed(given["log.dirs"] or given["log.dir"])
     metadata = given["metadata.log.dir"]
     directories = tuple(dict.fromkeys([*disks, *([metadata] if metadata else [])]))
     if not directories:
-        raise wrong_use(f"--config {path}: it has neither log.dirs nor metadata.log.dir")
+        raise _wrong(path, "it has neither log.dirs nor metadata.log.dir", found)
     is_controller = "controller" in _listed(given["process.roles"])
     return NodeFile(int(node_id), is_controller, directories, metadata or directories[0])
+
+
+def _wrong(path: Path, problem: str, found: Properties) -> CliError:
+    """Return the error of a file, with all that may be wrong with it besides."""
+    return wrong_use("\n  ".join([f"--config {path}: {problem}", *map(as_warning, found.warnings)]))
 
 
 def directories_of(paths: list[Path] | None, configs: list[Path] | None, metavar: str) -> list[Path]:

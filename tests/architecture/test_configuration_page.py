@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from quorum.node.config.kafka_table import kafka_keys
 from quorum.node.config.keys import ALIASES, KEYS
-from quorum.node.config.known_keys import kafka_keys
 from quorum.node.config.providers import PROVIDERS
 from tests.kafka_releases.config_keys import PAGE, main, page_text
 from tests.kafka_releases.key_meanings import MEANINGS

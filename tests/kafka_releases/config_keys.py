@@ -16,8 +16,8 @@ from typing import Final
 
 import msgspec
 
+from quorum.node.config.kafka_table import KafkaKey, KafkaKeys, KeyOfRelease, kafka_keys
 from quorum.node.config.keys import ALIASES, KEYS
-from quorum.node.config.known_keys import KafkaKey, KafkaKeys, KeyOfRelease, kafka_keys
 from quorum.node.config.providers import PROVIDERS
 from tests.kafka_releases.key_meanings import MEANINGS
 from tests.support.kafka.jars import BEFORE_4, NEWEST, class_path, kafka_jars

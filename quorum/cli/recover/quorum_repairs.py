@@ -5,7 +5,7 @@ Decides: their options. Each one's work is imported when it is called.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -24,7 +24,7 @@ from quorum.cli.recover.options import (
     texts_of,
     with_shared_options,
 )
-from quorum.node.config.properties import PropertiesError, read_properties
+from quorum.node.config.properties import Properties, PropertiesError, read_properties
 from quorum.recovery.guards.request import Proposal
 from quorum.recovery.repairs.static_voters import StaticVoter, config_problems
 
@@ -201,12 +201,15 @@ def check_configs(proposal: Proposal, configs: Sequence[Path], named: Sequence[S
         CliError: one is no properties file: nothing is changed while what was to be checked is not.
         OSError: one cannot be read.
     """
-    problems = [problem for path in configs for problem in config_problems(_properties(path), named, str(path))]
+    problems: list[str] = []
+    for path in configs:
+        found = _properties(path)
+        problems += config_problems(found.values, named, str(path), shown=found.written)
     return msgspec.structs.replace(proposal, warnings=(*proposal.warnings, *problems))
 
 
-def _properties(path: Path) -> Mapping[str, str]:
+def _properties(path: Path) -> Properties:
     try:
-        return read_properties(path).values
+        return read_properties(path)
     except PropertiesError as error:
         raise wrong_use(f"--config {error}") from error

@@ -1,23 +1,24 @@
 """The keys that Apache Kafka knows, and what a key means here that this node does not use.
 
 Decides: which keys are unknown, which of these are errors, and which known key may be meant. Must not know: values.
-
-`kafka_keys.json` holds the keys of Kafka's own `KafkaConfig`. `python -m tests.kafka_releases.config_keys` writes it
-from Kafka's published jars.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Final
 
 import msgspec
 
+from quorum.node.config.kafka_table import kafka_keys
 from quorum.node.config.keys import ALIASES, KEYS
 from quorum.node.config.providers import is_provider_key
 
-_TABLE: Final = Path(__file__).with_name("kafka_keys.json")
+LISTED: Final = 20
+"""Unknown keys that are named, of the errors and of the warnings each; of the others only the number is said.
+
+A suggestion takes a comparison with all known keys: more of them would take seconds.
+"""
 _FURTHEST: Final = 2
 """The edit distance up to which a known key may be meant."""
 _STRICT_PREFIXES: Final = (
@@ -33,33 +34,6 @@ _OF_PLUGINS: Final = ("rlmm.config.", "rsm.config.")
 """The usual prefixes of keys that Kafka's broker hands to its managers of remote storage."""
 
 
-class KeyOfRelease(msgspec.Struct, frozen=True, kw_only=True):
-    """A key as one release of Kafka defines it."""
-
-    type: str
-    default: str | None = None
-    """As text; None: Kafka has no default, or the default is null."""
-
-
-class KafkaKey(msgspec.Struct, frozen=True, kw_only=True):
-    """A key in the two releases of the table; None where a release does not have it."""
-
-    name: str
-    is_used: bool
-    """True if a node of this software reads the key."""
-    before: KeyOfRelease | None = None
-    newest: KeyOfRelease | None = None
-
-
-class KafkaKeys(msgspec.Struct, frozen=True, kw_only=True):
-    """The table of Kafka's keys, in the order of their names."""
-
-    before: str
-    """The older release, such as 3.9.1."""
-    newest: str
-    keys: tuple[KafkaKey, ...]
-
-
 class SortedKeys(msgspec.Struct, frozen=True, kw_only=True):
     """The keys of a file that its node does not use."""
 
@@ -69,9 +43,9 @@ class SortedKeys(msgspec.Struct, frozen=True, kw_only=True):
     errors: tuple[str, ...]
 
 
-def kafka_keys() -> KafkaKeys:
-    """Read the table."""
-    return msgspec.json.decode(_TABLE.read_bytes(), type=KafkaKeys)
+def is_strict(name: str) -> bool:
+    """Return True if a mistake in the key, or in a value that nothing reads, is always an error."""
+    return name.startswith(_STRICT_PREFIXES)
 
 
 def sort_keys(given: Iterable[str], used: Iterable[str], *, strict: bool) -> SortedKeys:
@@ -81,24 +55,38 @@ def sort_keys(given: Iterable[str], used: Iterable[str], *, strict: bool) -> Sor
     if not others:
         return SortedKeys(unused=(), warnings=(), errors=())
     kafkas = {key.name for key in kafka_keys().keys}
-    known = ours | kafkas
-    unused, warnings, errors = list[str](), list[str](), list[str]()
+    unused, wrong, ignored = list[str](), list[str](), list[str]()
     for name in others:
         if name in kafkas or name.startswith(_OF_PLUGINS):
             unused.append(name)
-            continue
-        near = _nearest(name, known)
-        hint = f": did you mean {near}?" if near else ""
-        if strict or name.startswith(_STRICT_PREFIXES):
-            errors.append(f"unknown key {name}{hint or ': remove it'}")
         else:
-            warnings.append(f"unknown key {name} is ignored{hint}")
-    return SortedKeys(unused=tuple(sorted(unused)), warnings=tuple(warnings), errors=tuple(errors))
+            (wrong if strict or is_strict(name) else ignored).append(name)
+    known = ours | kafkas
+    return SortedKeys(
+        unused=tuple(sorted(unused)),
+        warnings=_said(ignored, known, end=" is ignored", otherwise="", rest="are ignored"),
+        errors=_said(wrong, known, end="", otherwise=": remove it", rest="are wrong: remove them"),
+    )
 
 
-def missing_key(name: str, given: Iterable[str]) -> str:
-    """Return a problem that names the given key which is probably the missing one, misspelled."""
-    near = _nearest(name, (key for key in given if key not in KEYS and key not in ALIASES))
+def _said(names: list[str], known: Iterable[str], *, end: str, otherwise: str, rest: str) -> tuple[str, ...]:
+    """Return a line for each of the first unknown keys, and one for the number of the others."""
+    listed = names[:LISTED] if len(names) > LISTED + 1 else names
+    lines = []
+    for name in listed:
+        near = _nearest(name, known)
+        lines.append(f"unknown key {name}{end}{f': did you mean {near}?' if near else otherwise}")
+    left = len(names) - len(listed)
+    return (*lines, f"{left} more unknown keys {rest}") if left else tuple(lines)
+
+
+def misspelled(name: str, given: Iterable[str]) -> str | None:
+    """Return the given key that is probably the missing key `name`, or None."""
+    return _nearest(name, (key for key in given if key not in KEYS and key not in ALIASES))
+
+
+def missing_key(name: str, near: str | None) -> str:
+    """Return the problem of a missing key; `near`: the key that is probably meant to be it."""
     return f"{name} is missing: {f'write it in place of {near}, an unknown key' if near else 'it must be set'}"
 
 

@@ -6,7 +6,7 @@ one `ConfigError`; each names the key, its value and what to do. Must not know: 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,7 +20,7 @@ from quorum.controller.configs.defaults import BOOLEAN, LONG, PASSWORD, STRING
 from quorum.controller.tokens import TokenSettings
 from quorum.node.config.door_limits import DOOR_FIELDS, DoorLimits
 from quorum.node.config.keys import ALIASES, BYTES_BETWEEN_SNAPSHOTS, KEYS, LOG_DIRS, PROCESS_ROLES, Key
-from quorum.node.config.known_keys import missing_key, sort_keys
+from quorum.node.config.known_keys import is_strict, missing_key, misspelled, sort_keys
 from quorum.node.config.listeners import (
     INTER_CONTROLLER,
     GivenListeners,
@@ -31,8 +31,10 @@ from quorum.node.config.listeners import (
     listeners_of,
     protocol_problems,
 )
-from quorum.node.config.properties import Properties, PropertiesError, read_properties
+from quorum.node.config.properties import Properties, PropertiesError, as_warning, read_properties
 from quorum.node.config.providers import is_provider_key
+from quorum.node.config.shown import Shown
+from quorum.node.config.together import BROKER_ROLE, CONTROLLER_ROLE, contradictions, other_role
 from quorum.node.config.values import ConfigError, boolean
 from quorum.node.core.retention import SnapshotConfig
 from quorum.plain_text import on_one_line
@@ -48,9 +50,6 @@ __all__ = [
     "load_config",
 ]
 
-CONTROLLER_ROLE: Final = "controller"
-BROKER_ROLE: Final = "broker"
-_ROLES: Final = frozenset({CONTROLLER_ROLE, BROKER_ROLE})
 _FETCH_MAX_WAIT_MS: Final = 500
 _SNAPSHOT_FIELDS: Final = ("max_new_record_bytes", "max_interval_ms", "retention_bytes", "retention_ms")
 _TOKEN_FIELDS: Final = ("max_lifetime_ms", "expiry_time_ms", "expiry_check_interval_ms")
@@ -168,9 +167,7 @@ def load_config(
         raise ConfigError(f"cannot read the configuration {path}: {error.strerror or error}") from error
     except PropertiesError as error:
         raise ConfigError(str(error)) from error
-    if overrides:
-        errors = {key: why for key, why in found.errors.items() if key not in overrides}
-        found = msgspec.structs.replace(found, values={**found.values, **overrides}, errors=errors)
+    found = _overridden(found, overrides or {})
     return _config_of(found, source=str(path), strict=strict, role=role, own_host=_own_host)
 
 
@@ -194,69 +191,82 @@ def config_of(
 def _config_of(
     found: Properties, *, source: str, strict: bool, role: str | None, own_host: Callable[[], str] | None
 ) -> NodeConfig:
-    given = dict(found.values)
-    for alias, name in ALIASES.items():
-        if alias in given:
-            given.setdefault(name, given[alias])
-    other_role = _other_role(given, role)
-    if other_role is not None:
-        raise ConfigError(f"{source}: {other_role}")
-    keys = sort_keys(given, (*KEYS, *ALIASES), strict=strict)
-    values, wrong = _parsed(given, found.errors)
-    problems = [*keys.errors, *wrong.values(), *_together(given, values, wrong)]
+    given, written = _with_aliases(found.values), _with_aliases(found.written)
+    shown = Shown(given, written)
+    whose = other_role(given, shown, role)
+    if whose is not None:
+        raise ConfigError(f"{source}: {whose}")
+    near = _misspelled(given)
+    keys = sort_keys((name for name in given if name not in near.values()), (*KEYS, *ALIASES), strict=strict)
+    values, wrong = _parsed(given, {**found.errors, **found.broken}, shown, near)
+    problems = [*keys.errors, *wrong.values()]
+    problems += map(shown.masked, contradictions(given, values, wrong, near.get(LOG_DIRS)))
     listeners: Listeners | None = None
     if not wrong.keys() & _LISTENER_KEYS:
         listeners = _listeners(values, own_host)
-        problems += listener_problems(listeners)
+        problems += map(shown.masked, listener_problems(listeners))
         if "listener.security.protocol.map" not in wrong:
-            problems += protocol_problems(listeners, values["security_protocols"])
+            problems += map(shown.masked, protocol_problems(listeners, values["security_protocols"]))
+    unread = {name: why for name, why in found.broken.items() if name not in KEYS}
+    problems += (why for name, why in unread.items() if strict or is_strict(name))
+    ignored = (why for name, why in unread.items() if not strict and not is_strict(name))
+    warnings = tuple(map(on_one_line, (*found.warnings, *ignored, *keys.warnings)))
     if problems or listeners is None:
-        raise ConfigError(_said(source, problems))
+        raise ConfigError(_said(source, problems, warnings))
     config = _assembled({**values, "settings": _settings(given)}, listeners)
     return msgspec.structs.replace(
         config,
         unused_keys=tuple(map(on_one_line, keys.unused)),
-        warnings=tuple(map(on_one_line, (*found.warnings, *keys.warnings))),
-        notes=tuple(_notes(given, values, config)),
+        warnings=warnings,
+        notes=tuple(_notes(given, shown, values, config)),
     )
 
 
-def _said(source: str, problems: list[str]) -> str:
-    """Return one sentence for one problem, else a line for each."""
+def _overridden(found: Properties, overrides: Mapping[str, str]) -> Properties:
+    """Return the properties with other values for some keys, of which nothing is said that the file says."""
+
+    def others(said: Mapping[str, str]) -> dict[str, str]:
+        return {key: text for key, text in said.items() if key not in overrides}
+
+    return msgspec.structs.replace(
+        found,
+        values={**found.values, **overrides},
+        written=others(found.written),
+        errors=others(found.errors),
+        broken=others(found.broken),
+    )
+
+
+def _with_aliases(said: Mapping[str, str]) -> dict[str, str]:
+    """Return what is said by key, with Kafka's own name of a key that has two; its own value counts."""
+    return {**{name: said[alias] for alias, name in ALIASES.items() if alias in said}, **said}
+
+
+def _misspelled(given: Mapping[str, str]) -> dict[str, str]:
+    """Return by missing key the given one that is probably meant to be it."""
+    missing = [name for name, key in KEYS.items() if key.default is None and not given.get(name)]
+    if not given.get(LOG_DIRS) and not given.get("log.dir"):
+        missing.append(LOG_DIRS)
+    found = ((name, misspelled(name, given)) for name in missing)
+    return {name: near for name, near in found if near is not None}
+
+
+def _said(source: str, problems: list[str], warnings: Sequence[str]) -> str:
+    """Return one sentence for one problem alone, else a line for each problem, and then for each warning."""
     lines = [on_one_line(problem) for problem in problems]
-    if len(lines) == 1:
+    if len(lines) == 1 and not warnings:
         return f"{source}: {lines[0]}"
-    return "\n  ".join([f"{source} has {len(lines)} errors:", *lines])
+    counts = [_counted(some, kind) for some, kind in ((lines, "error"), (warnings, "warning")) if some]
+    return "\n  ".join([f"{source} has {' and '.join(counts)}:", *lines, *map(as_warning, warnings)])
 
 
-def _other_role(given: Mapping[str, str], wanted: str | None) -> str | None:
-    """Return what to do with a file of another role, or of both; None where the role fits, or is no role at all.
-
-    Nothing else is said of such a file: it is written for another program, and so are its keys.
-    """
-    text = given.get(PROCESS_ROLES, "")
-    roles = {part.strip() for part in text.split(",")}
-    if roles == _ROLES:
-        return (
-            f"{PROCESS_ROLES}={text}: a node of both roles is not supported. Run two processes with a file each: "
-            "Kafka's broker with this file, process.roles=broker and its node.id; and this controller, with "
-            "process.roles=controller, a node.id that no broker has, another log.dirs, and the listener CONTROLLER. "
-            "Take the controller listener out of the broker's listeners, and let its "
-            "controller.quorum.bootstrap.servers name the controllers' CONTROLLER listeners"
-        )
-    if wanted is None or roles not in ({BROKER_ROLE}, {CONTROLLER_ROLE}) or roles == {wanted}:
-        return None
-    if wanted == BROKER_ROLE:
-        return f"{PROCESS_ROLES}={text}: this is no broker agent's file, but a controller's: kraft controller start"
-    return (
-        f"{PROCESS_ROLES}={text}: this is no controller's file. Start Apache Kafka's broker with it, or, if it is an "
-        "agent's, run kraft agent start. A controller needs a file of its own, with process.roles=controller, a "
-        "node.id that no broker has, log.dirs, and a listener CONTROLLER that is named in controller.listener.names. "
-        "The broker's controller.quorum.bootstrap.servers name the controllers' CONTROLLER listeners"
-    )
+def _counted(some: Sequence[str], kind: str) -> str:
+    return f"{len(some)} {kind}{'' if len(some) == 1 else 's'}"
 
 
-def _parsed(given: Mapping[str, str], unresolved: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
+def _parsed(
+    given: Mapping[str, str], unresolved: Mapping[str, str], shown: Shown, near: Mapping[str, str]
+) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the value of each field, and by key what is wrong with it: such a field has its default, or nothing."""
     values: dict[str, Any] = {"roles": (), "node_id": 0, "listeners": ()}
     wrong = {name: why for name, why in unresolved.items() if is_provider_key(name)}
@@ -267,7 +277,7 @@ def _parsed(given: Mapping[str, str], unresolved: Mapping[str, str]) -> tuple[di
         if name in unresolved:
             wrong[name] = unresolved[name]
         elif text is None or (key.default is None and not text):
-            wrong[name] = missing_key(name, given)
+            wrong[name] = missing_key(name, near.get(name))
         else:
             try:
                 value = key.parse(text)
@@ -275,7 +285,7 @@ def _parsed(given: Mapping[str, str], unresolved: Mapping[str, str]) -> tuple[di
                     value = min(value, key.most)
                 values[key.field] = value
             except ValueError as error:
-                wrong[name] = f"{name}={text}: {error}"
+                wrong[name] = shown.wrong(name, error)
     return values, wrong
 
 
@@ -343,56 +353,16 @@ def _assembled(values: dict[str, Any], listeners: Listeners) -> NodeConfig:
     )
 
 
-def _together(given: Mapping[str, str], values: Mapping[str, Any], wrong: Mapping[str, str]) -> Iterator[str]:
-    """Yield a problem where keys that are right by themselves contradict each other."""
-    if not {LOG_DIRS, "log.dir"} & wrong.keys() and not (values["log_dirs"] or values["log_dir"]):
-        yield missing_key(LOG_DIRS, given)
-    for alias, name in ALIASES.items():
-        if given.get(alias, given.get(name)) != given.get(name):
-            yield f"{alias}={given[alias]}: it is not {name}={given[name]}: remove {alias}"
-    if PROCESS_ROLES not in wrong:
-        yield from _role_problems(values, wrong)
-    heartbeat_ms, session_ms = values["heartbeat_interval_ms"], values["session_timeout_ms"]
-    if not {"broker.heartbeat.interval.ms", "broker.session.timeout.ms"} & wrong.keys() and heartbeat_ms >= session_ms:
-        yield (
-            f"broker.heartbeat.interval.ms={heartbeat_ms}: it must be below "
-            f"broker.session.timeout.ms={session_ms}, or every broker is fenced between two heartbeats"
-        )
-
-
-def _role_problems(values: Mapping[str, Any], wrong: Mapping[str, str]) -> Iterator[str]:
-    roles: tuple[str, ...] = values["roles"]
-    voters: VoterSet = values["static_voters"]
-    unknown = [role for role in roles if role not in _ROLES]
-    for role in unknown:
-        yield f"{PROCESS_ROLES}={','.join(roles)}: {role!r} is no role: write controller or broker"
-    if not unknown and len(roles) != 1:
-        yield f"{PROCESS_ROLES}={','.join(roles)}: a node has one role here: write one of the two"
-    if roles == (BROKER_ROLE,):
-        found = {"controller.quorum.bootstrap.servers", "controller.quorum.voters"} & wrong.keys()
-        if not found and not values["bootstrap_servers"] and not len(voters):
-            yield "controller.quorum.bootstrap.servers is missing: an agent finds the controllers by it"
-        if values["auto_join"]:
-            yield "controller.quorum.auto.join.enable=true: only a controller can join the voters"
-    elif roles == (CONTROLLER_ROLE,) and len(voters) and "node.id" not in wrong and values["node_id"] not in voters:
-        listed = ",".join(str(node_id) for node_id in voters.node_ids)
-        yield (
-            f"controller.quorum.voters={listed}: node {values['node_id']} is not among them, and a static quorum has "
-            "no other controllers: name it in every node's configuration, or, for a quorum whose voters are in its "
-            "log, set controller.quorum.bootstrap.servers instead"
-        )
-
-
-def _notes(given: Mapping[str, str], values: Mapping[str, Any], config: NodeConfig) -> Iterator[str]:
+def _notes(given: Mapping[str, str], shown: Shown, values: Mapping[str, Any], config: NodeConfig) -> Iterator[str]:
     """Yield a sentence for each value that this node derived or changed."""
     for name, key in KEYS.items():
         if key.most is not None and name in given and int(given[name]) > key.most:
-            yield f"{name}={given[name]} counts as {key.most}: this node takes no more"
+            yield f"{shown.pair(name)} counts as {key.most}: this node takes no more"
     if config.grpc_derived_from is not None:
         grpc = next(at for at in config.listeners if at.name == GRPC_LISTENER)
         yield f"listens at {grpc}: {how_derived(config.grpc_derived_from)}"
     if config.is_controller:
-        shown = {*values["listeners"], *values["advertised_listeners"]}
-        derived = [str(at) for at in config.advertised_listeners if at not in {*shown, *config.listeners}]
+        named = {*values["listeners"], *values["advertised_listeners"], *config.listeners}
+        derived = [str(at) for at in config.advertised_listeners if at not in named]
         if derived:
             yield f"is advertised at {', '.join(derived)}: advertised.listeners does not say it"

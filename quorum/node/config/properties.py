@@ -13,11 +13,14 @@ import msgspec
 
 from metadata_log.java_properties import MalformedEscapeError, Property, properties_in
 from metadata_log.java_text import BLANKS
+from quorum.node.config.pem import without_pem
 from quorum.node.config.providers import resolved
+from quorum.node.config.shown import Shown, shown_value
 
 _ENCODING: Final = "latin-1"
 """Of `Properties.load(InputStream)`; other characters are written as `\\uXXXX`."""
-_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
+_BYTE_ORDER_MARKS: Final = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
+"""Of UTF-8 and UTF-16."""
 
 
 class PropertiesError(ValueError):
@@ -29,9 +32,18 @@ class Properties(msgspec.Struct, frozen=True, kw_only=True):
 
     values: Mapping[str, str]
     """Resolved, without blanks at either end."""
+    written: Mapping[str, str] = {}
+    """As the file has them: the values that changed because a reference was resolved."""
     errors: Mapping[str, str] = {}
     """By key: why a reference in its value could not be resolved, or its provider not be configured."""
+    broken: Mapping[str, str] = {}
+    """By key: why the file has only the beginning of its value. The empty key is that of lines before all keys."""
     warnings: tuple[str, ...] = ()
+
+    @property
+    def shown(self) -> Shown:
+        """The values as messages may show them."""
+        return Shown(self.values, self.written)
 
 
 def read_properties(path: str | Path) -> Properties:
@@ -42,20 +54,32 @@ def read_properties(path: str | Path) -> Properties:
         OSError: it cannot be read.
     """
     data = Path(path).read_bytes()
-    found = parse_properties(data.decode(_ENCODING), source=str(path))
-    return msgspec.structs.replace(found, warnings=(*_encoding_warnings(data), *found.warnings))
+    warnings = tuple(_encoding_warnings(data))
+    try:
+        found = parse_properties(data.decode(_ENCODING), source=str(path))
+    except PropertiesError as error:
+        raise PropertiesError("\n  ".join([str(error), *map(as_warning, warnings)])) from error
+    return msgspec.structs.replace(found, warnings=(*warnings, *found.warnings))
+
+
+def as_warning(text: str) -> str:
+    """Return the line of a warning that comes with errors."""
+    return f"warning: {text}"
 
 
 def parse_properties(text: str, *, source: str = "configuration") -> Properties:
     """Return the properties of a text whose characters are decoded already; raises as `read_properties` does."""
     try:
-        lines = list(properties_in(text))
+        lines, broken = without_pem(properties_in(text))
     except MalformedEscapeError as error:
         raise PropertiesError(f"{source}, {error}") from error
-    found = resolved({line.key: line.value for line in lines})
+    written = {line.key: line.value for line in lines}
+    found = resolved(written)
     return Properties(
         values={key: value.strip(BLANKS) for key, value in found.values.items()},
-        errors=found.errors,
+        written={key: value.strip(BLANKS) for key, value in written.items() if value != found.values[key]},
+        errors={key: f"{key}={shown_value(key, written[key])}: {why}" for key, why in found.errors.items()},
+        broken=broken,
         warnings=(*_repeats(lines), *found.warnings),
     )
 
@@ -69,8 +93,11 @@ def _repeats(lines: Iterable[Property]) -> Iterator[str]:
 
 
 def _encoding_warnings(data: bytes) -> Iterator[str]:
-    if data.startswith(_BYTE_ORDER_MARK):
-        yield "line 1: the file begins with a byte order mark, which Java takes for letters of a key: remove it"
+    if data.startswith(_BYTE_ORDER_MARKS):
+        yield (
+            "line 1: the file begins with a byte order mark, which Java reads as part of the first key: save the file "
+            "as ASCII text"
+        )
         return
     if data.isascii():
         return

@@ -42,7 +42,7 @@ class Resolved(NamedTuple):
 
     values: dict[str, str]
     errors: dict[str, str]
-    """By key: why a reference could not be resolved, or its provider not be configured."""
+    """By key: why a reference could not be resolved, or its provider not be configured; without the key's value."""
     warnings: list[str]
     """References that stay as they are."""
 
@@ -56,7 +56,7 @@ def resolved(values: Mapping[str, str]) -> Resolved:
         try:
             found.values[key] = _REFERENCE.sub(partial(_looked_up, providers, missing), value)
         except ProviderError as error:
-            found.errors[key] = f"{key}={value}: {error}"
+            found.errors[key] = str(error)
         found.warnings.extend(f"{key}: {each} stays as it is: its provider has no such value" for each in missing)
     return found
 
@@ -95,7 +95,7 @@ def _providers(values: Mapping[str, str], errors: dict[str, str]) -> dict[str, P
         try:
             found[name] = make(values.get(key, ""))
         except ProviderError as error:
-            errors[key] = f"{key}={values[key]}: {error}"
+            errors[key] = str(error)
     return found
 
 

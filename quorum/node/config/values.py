@@ -24,8 +24,29 @@ PROTOCOLS: Final = (SUPPORTED_PROTOCOL, "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 STANDARD_AUTHORIZER: Final = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 
 
+_IS_WRONG: Final = "its value is wrong"
+
+
 class ConfigError(ValueError):
-    """A configuration is wrong; the message names the key, the value and what to do."""
+    """A configuration is wrong; the message names the key, the value and what to do.
+
+    Attributes:
+        hidden: the message without any part of the value, for a value that messages hide.
+    """
+
+    def __init__(self, message: str, *, hidden: str = _IS_WRONG) -> None:
+        super().__init__(message)
+        self.hidden = hidden
+
+
+def hidden_text(error: ValueError) -> str:
+    """Return the text of an error without any part of the value."""
+    return error.hidden if isinstance(error, ConfigError) else _IS_WRONG
+
+
+def _wrong(why: str, *, part: str = "") -> ConfigError:
+    """Return the error of a value, or of a part of it, as the message shows that part."""
+    return ConfigError(f"{part} {why}", hidden=f"a part of it {why}") if part else ConfigError(why, hidden=why)
 
 
 def optional_integer(least: int, most: int) -> Callable[[str], int | None]:
@@ -45,9 +66,9 @@ def path(value: str) -> str:
     try:
         os.fsencode(found)
     except UnicodeEncodeError as error:
-        raise ConfigError(f"{found!r} is no path: half a surrogate pair is no character") from error
+        raise _wrong("is no path: half a surrogate pair is no character", part=repr(found)) from error
     if "\0" in found:
-        raise ConfigError(f"{found!r} is no path: remove the character NUL")
+        raise _wrong("is no path: remove the character NUL", part=repr(found))
     return found
 
 
@@ -57,9 +78,9 @@ def integer(least: int, most: int) -> Callable[[str], int]:
     def parse(value: str) -> int:
         number = java_int(value.strip(BLANKS), 64)
         if number is None:
-            raise ConfigError(f"it is not a whole number: write one from {least} to {most}")
+            raise _wrong(f"it is not a whole number: write one from {least} to {most}")
         if not least <= number <= most:
-            raise ConfigError(f"it is out of bounds: write a number from {least} to {most}")
+            raise _wrong(f"it is out of bounds: write a number from {least} to {most}")
         return number
 
     return parse
@@ -69,7 +90,7 @@ def boolean(value: str) -> bool:
     """`true` or `false`."""
     known = {"true": True, "false": False}
     if value.strip().lower() not in known:
-        raise ConfigError("write true or false")
+        raise _wrong("write true or false")
     return known[value.strip().lower()]
 
 
@@ -82,7 +103,7 @@ def path_list(value: str) -> tuple[str, ...]:
     """Directories between commas; none stands twice, with or without a closing slash."""
     paths = tuple(path(part).rstrip("/") or "/" for part in value.split(",") if part.strip())
     if not paths:
-        raise ConfigError("name at least one directory")
+        raise _wrong("name at least one directory")
     return _without_repeats(paths)
 
 
@@ -98,7 +119,10 @@ def listener_list(value: str) -> tuple[Endpoint, ...]:
     ports = [endpoint.port for endpoint in found if endpoint.port]
     for port in ports:
         if ports.count(port) > 1 and len({e.host for e in found if e.port == port}) == 1:
-            raise ConfigError(f"two listeners have port {port}: give each its own")
+            raise ConfigError(
+                f"two listeners have port {port}: give each its own",
+                hidden="two listeners have one port",
+            )
     return found
 
 
@@ -106,7 +130,7 @@ def one_listener(value: str) -> Endpoint | None:
     """One `HTTP://host:port`, or nothing."""
     found = listener_list(value)
     if len(found) > 1:
-        raise ConfigError("name one address, HTTP://host:port")
+        raise _wrong("name one address, HTTP://host:port")
     return found[0] if found else None
 
 
@@ -118,7 +142,7 @@ def host_port_list(value: str) -> tuple[Endpoint, ...]:
             continue
         match = _HOST_PORT.fullmatch(part)
         if match is None:
-            raise ConfigError(f"{part!r} is not an address: write host:port (an IPv6 host in brackets)")
+            raise _wrong("is not an address: write host:port (an IPv6 host in brackets)", part=repr(part))
         found.append(Endpoint(name="", host=match["host"].strip("[]"), port=_port(match["port"], least=1)))
     return tuple(found)
 
@@ -132,12 +156,12 @@ def voter_list(value: str) -> VoterSet:
             continue
         number, separator, where = part.partition("@")
         if not separator or not number.isascii() or not number.isdigit() or not _HOST_PORT.fullmatch(where):
-            raise ConfigError(f"{part!r} is no voter: write id@host:port (an IPv6 host in brackets)")
+            raise _wrong("is no voter: write id@host:port (an IPv6 host in brackets)", part=repr(part))
         found.append(Voter(key=ReplicaKey(node_id=NodeId(int(number))), endpoints=host_port_list(where)))
     try:
         return VoterSet.of(found)
     except InvalidVoterError as error:
-        raise ConfigError(str(error)) from error
+        raise ConfigError(str(error), hidden="the voters contradict each other") from error
 
 
 def protocol_map(value: str) -> dict[str, str]:
@@ -148,11 +172,11 @@ def protocol_map(value: str) -> dict[str, str]:
             continue
         name, separator, protocol = part.partition(":")
         if not separator or not name:
-            raise ConfigError(f"{part!r} is not LISTENER:PROTOCOL")
+            raise _wrong("is not LISTENER:PROTOCOL", part=repr(part))
         if protocol not in PROTOCOLS:
-            raise ConfigError(f"{protocol!r} for {name} is not a protocol: known are {', '.join(PROTOCOLS)}")
+            raise _wrong(f"is not a protocol: known are {', '.join(PROTOCOLS)}", part=f"{protocol!r} for {name}")
         if name in found:
-            raise ConfigError(f"{name} stands twice")
+            raise _wrong("stands twice", part=name)
         found[name] = protocol
     return found
 
@@ -160,21 +184,21 @@ def protocol_map(value: str) -> dict[str, str]:
 def _listener(part: str) -> Endpoint:
     match = _LISTENER.fullmatch(part)
     if match is None:
-        raise ConfigError(f"{part!r} is not a listener: write NAME://host:port (an IPv6 host in brackets)")
+        raise _wrong("is not a listener: write NAME://host:port (an IPv6 host in brackets)", part=repr(part))
     return Endpoint(name=match["name"], host=match["host"].strip("[]"), port=_port(match["port"], least=0))
 
 
 def _port(digits: str, *, least: int) -> int:
     port = int(digits)
     if not least <= port <= LARGEST_PORT:
-        raise ConfigError(f"{digits} is not a port: write a number from {least} to {LARGEST_PORT}")
+        raise _wrong(f"is not a port: write a number from {least} to {LARGEST_PORT}", part=digits)
     return port
 
 
 def _without_repeats(names: tuple[str, ...]) -> tuple[str, ...]:
     for name in names:
         if names.count(name) > 1:
-            raise ConfigError(f"{name} stands twice")
+            raise _wrong("stands twice", part=name)
     return names
 
 
@@ -184,12 +208,12 @@ def principal_set(value: str) -> frozenset[str]:
     for principal in sorted(principals):
         kind, colon, name = principal.partition(":")
         if not (kind and colon and name):
-            raise ConfigError(f"{principal!r} is no principal: write Type:name, as User:alice, and ; between several")
+            raise _wrong("is no principal: write Type:name, as User:alice, and ; between several", part=repr(principal))
     return principals
 
 
 def authorizer_class(value: str) -> str:
     """The one class that stands for the rules that are known here; nothing for none."""
     if value not in ("", STANDARD_AUTHORIZER):
-        raise ConfigError(f"only {STANDARD_AUTHORIZER} is supported, or none")
+        raise _wrong(f"only {STANDARD_AUTHORIZER} is supported, or none")
     return value

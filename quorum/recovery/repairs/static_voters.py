@@ -186,8 +186,13 @@ def config_step(named: Sequence[StaticVoter]) -> Step:
     )
 
 
-def config_problems(properties: Mapping[str, str], named: Sequence[StaticVoter], path: str) -> list[str]:
-    """What a node's configuration says otherwise than it must."""
+def config_problems(
+    properties: Mapping[str, str], named: Sequence[StaticVoter], path: str, *, shown: Mapping[str, str] | None = None
+) -> list[str]:
+    """Return what a node's configuration says otherwise than it must.
+
+    `shown`: the values that a message has in place of the node's, where a reference was resolved.
+    """
     problems = []
     wanted = ",".join(map(str, named))
     said = properties.get(VOTERS_KEY, "")
@@ -196,7 +201,8 @@ def config_problems(properties: Mapping[str, str], named: Sequence[StaticVoter],
     except MetadataLogError as error:
         found = {str(error)}
     if found != {str(voter) for voter in named}:
-        problems.append(f"{path}: {VOTERS_KEY} is {said or 'not set'}, and must be {wanted}")
+        text = (shown or {}).get(VOTERS_KEY, said)
+        problems.append(f"{path}: {VOTERS_KEY} is {text or 'not set'}, and must be {wanted}")
     if properties.get(BOOTSTRAP_KEY):
         problems.append(f"{path}: {BOOTSTRAP_KEY} is set: with static voters it must not be, remove the line")
     return problems

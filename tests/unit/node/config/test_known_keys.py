@@ -8,8 +8,9 @@ import json
 import msgspec
 import pytest
 
+from quorum.node.config.kafka_table import kafka_keys
 from quorum.node.config.keys import KEYS
-from quorum.node.config.known_keys import edit_distance, kafka_keys, sort_keys
+from quorum.node.config.known_keys import edit_distance, sort_keys
 from quorum.node.config.node_config import config_of
 from quorum.node.config.values import ConfigError
 
