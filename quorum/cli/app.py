@@ -21,22 +21,22 @@ from typer.main import get_command
 from quorum import __version__
 from quorum.cli.metavars import name_values
 from quorum.cli.output import begin_answer
+from quorum.cli.program import completion_variable
 from quorum.cli.streams import ReaderGone
 from quorum.plain_text import plain
 
 _HELP: Final = """A KRaft quorum whose metadata log is Apache Kafka's own, byte for byte.
 
-Start with `kraft check` on a metadata log, or with `kraft dev` for a quorum. Every command takes --help; those that
+Start with `{name} check` on a metadata log, or with `{name} dev` for a quorum. Every command takes --help; those that
 answer with data take -o json.
 """
-_COMPLETE: Final = "_KRAFT_COMPLETE"
 _TELLS_APART: Final = "tells_apart"
 
 
-def _called(arguments: Sequence[str]) -> str | None:
+def _called(arguments: Sequence[str], is_completing: bool) -> str | None:
     """The command among the words that the shell gave: to run, or to complete."""
     words = list(arguments)
-    if _COMPLETE in os.environ:  # bash tells the words by the first of these, zsh and fish by the second
+    if is_completing:  # bash tells the words by the first of these, zsh and fish by the second
         words = (os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS") or "").split()[1:]
     return next((word for word in words if not word.startswith("-")), None)
 
@@ -47,21 +47,21 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-def call(arguments: Sequence[str], commands: Mapping[str, tuple[str, str]]) -> None:
-    """Carry out one command.
+def call(arguments: Sequence[str], commands: Mapping[str, tuple[str, str]], name: str) -> None:
+    """Carry out one command of the program that was called by this name.
 
     Raises:
         SystemExit: it is done, with this status.
     """
     gc.disable()  # what imports and the building of commands make stays: no need to look through it again and again
-    command: Any = get_command(build_app(arguments, commands))
+    command: Any = get_command(build_app(arguments, commands, name))
     _refuse_repeated(command)
     name_values(command)
     command.make_context = _in_plain_text(command.make_context)
     command.invoke = _in_plain_text(command.invoke)
     gc.enable()
     begin_answer()
-    command(list(arguments), prog_name="kraft")
+    command(list(arguments), prog_name=name)
 
 
 _NO_NUMBER: Final = re.compile(r"is not a valid (int|integer|float)( range)?\.$")
@@ -114,11 +114,11 @@ def _takes_one_value(parameter: Any) -> bool:
     return parameter.param_type_name == "option" and not (parameter.multiple or parameter.is_flag or parameter.count)
 
 
-def build_app(arguments: Sequence[str], commands: Mapping[str, tuple[str, str]]) -> typer.Typer:
+def build_app(arguments: Sequence[str], commands: Mapping[str, tuple[str, str]], program: str = "kraft") -> typer.Typer:
     """The command line, with the one command that `arguments` name loaded and the others known by name."""
     app = typer.Typer(
         name="kraft",
-        help=_HELP,
+        help=_HELP.format(name=program),
         no_args_is_help=True,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
@@ -139,17 +139,19 @@ def build_app(arguments: Sequence[str], commands: Mapping[str, tuple[str, str]])
     ) -> None:
         """Options of `kraft` itself."""
 
-    called = _called(arguments)
+    is_completing = completion_variable(program) in os.environ
+    called = _called(arguments, is_completing)
     for name, (module, help_text) in commands.items():
         loaded = importlib.import_module(module) if name == called else None
         if loaded is not None and not hasattr(loaded, "app"):
-            app.command(name, epilog=_a_line_each(loaded.EPILOG), short_help=help_text)(_told_apart(loaded.run))
+            epilog = _a_line_each(loaded.EPILOG, program)
+            app.command(name, epilog=epilog, short_help=help_text)(_told_apart(loaded.run))
             continue
         if loaded is not None:
             for info in loaded.app.registered_commands:
                 info.callback = None if info.callback is None else _told_apart(info.callback)
-        if loaded is not None and _COMPLETE not in os.environ:  # a shell shows one line, which click cuts to fit
-            _spell_out(loaded.app)
+        if loaded is not None and not is_completing:  # a shell shows one line, which click cuts to fit
+            _spell_out(loaded.app, program)
         group = typer.Typer() if loaded is None else loaded.app
         app.add_typer(group, name=name, help=help_text, short_help=help_text)
     return app
@@ -171,11 +173,11 @@ def _told_apart(command: Callable[..., Any]) -> Callable[..., Any]:
     return carry_out
 
 
-def _spell_out(app: typer.Typer) -> None:
+def _spell_out(app: typer.Typer, program: str) -> None:
     """Give each command its whole first sentence in the list of commands, and its examples a line each."""
-    app.info.epilog = _a_line_each(app.info.epilog)
+    app.info.epilog = _a_line_each(app.info.epilog, program)
     for info in app.registered_commands:
-        info.epilog = _a_line_each(info.epilog)
+        info.epilog = _a_line_each(info.epilog, program)
         info.short_help = info.short_help or _first_paragraph(info.callback)
 
 
@@ -183,9 +185,10 @@ def _first_paragraph(callback: Any) -> str:
     return " ".join((inspect.getdoc(callback) or "").partition("\n\n")[0].split())
 
 
-def _a_line_each(epilog: str | None) -> str | None:
-    """`Example:  one    two`, as click prints it unfolded."""
+def _a_line_each(epilog: str | None, program: str) -> str | None:
+    """Return `Example:  one    two` as click prints it unfolded, with the name of the program in each example."""
     if epilog is None or not epilog.startswith("Example"):
         return epilog
     title, _, examples = epilog.partition(":")
-    return "\n".join(["\b", f"{title}:", *(f"  {example.strip()}" for example in examples.split("    "))])
+    named = re.sub(r"(?<![\w/.-])kraft(?= )", program, examples)
+    return "\n".join(["\b", f"{title}:", *(f"  {example.strip()}" for example in named.split("    "))])

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
+from quorum.cli.program import completion_variable, program_name
 from quorum.cli.streams import ReaderGone, prepare
 
 # name -> (module that holds `app`, or the one command `run` with its EPILOG; what the list of commands says of it)
@@ -46,14 +47,16 @@ DEBUG_VARIABLE: Final = "KRAFT_DEBUG"
 _NODES: Final = (("controller", "start"), ("agent", "start"))
 
 
-def run(arguments: Sequence[str]) -> int:
+def run(arguments: Sequence[str], name: str = "kraft") -> int:
     """Carry out one command. Exit status: 0; 1 (it failed, or found something); 2 (wrong use); 130 (Ctrl-C).
+
+    `name`: of the program, in usage lines, examples and completion.
 
     Raises:
         Exception: a bug of ours, if `--debug` asks for its traceback or the command runs a node.
     """
     try:
-        status = _carry_out(arguments)
+        status = _carry_out(arguments, name)
         sys.stdout.flush()  # not at the end of the process, where a full disk would be told by a traceback
         return status
     except KeyboardInterrupt:
@@ -79,15 +82,15 @@ def run(arguments: Sequence[str]) -> int:
         return told.exit_code
 
 
-def _carry_out(arguments: Sequence[str]) -> int:
+def _carry_out(arguments: Sequence[str], name: str) -> int:
     _refuse_empty(arguments)
-    paths = _plain_dump(arguments)
+    paths = _plain_dump(arguments, name)
     if paths is not None:
         return _dump(paths)
     from quorum.cli.app import call  # noqa: PLC0415  (more than a small dump takes)
 
     try:
-        call(arguments, COMMANDS)
+        call(arguments, COMMANDS, name)
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
     return 0
@@ -124,10 +127,10 @@ def _forget_output() -> None:
     os.dup2(sink, sys.stdout.fileno())
 
 
-def _plain_dump(arguments: Sequence[str]) -> list[str] | None:
+def _plain_dump(arguments: Sequence[str], name: str) -> list[str] | None:
     """The paths of `kraft log dump PATH...` without an option: called in loops over files, it has to be quick."""
     words, paths = list(arguments[:2]), list(arguments[2:])
-    is_plain = words == ["log", "dump"] and paths and "_KRAFT_COMPLETE" not in os.environ
+    is_plain = words == ["log", "dump"] and paths and completion_variable(name) not in os.environ
     return paths if is_plain and not any(path.startswith("-") for path in paths) else None
 
 
@@ -167,9 +170,9 @@ def _import_msgspec() -> None:
 def main() -> None:
     """Run this process's command line."""
     prepare()
-    arguments = sys.argv[1:]
-    status = run(arguments)
-    if _plain_dump(arguments) is not None:  # taking all modules down again is a twentieth of a small dump
+    name, arguments = program_name(sys.argv[0]), sys.argv[1:]
+    status = run(arguments, name)
+    if _plain_dump(arguments, name) is not None:  # taking all modules down again is a twentieth of a small dump
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(status)
