@@ -13,7 +13,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TextIO
 
 from metadata_log.tools.new_files import writing_to
 from quorum.cli.errors import CliError, wrong_use
@@ -38,6 +38,7 @@ DEMO: Final = Owner(
     text="Made by `kraft demo`; the next `kraft demo` with this directory replaces everything in it.\n",
 )
 MARKER: Final = DEMO.marker
+_TRIES: Final = 100
 
 
 def as_written(path: Path) -> Path:
@@ -63,22 +64,48 @@ def held_directory(path: Path, owner: Owner) -> Iterator[Path]:
             running there.
     """
     path = path.absolute()
-    marker = path / owner.marker
-    with writing_to(path):
-        _require_own(path, owner)
-        path.mkdir(parents=True, exist_ok=True)
-        opened = marker.open("a", encoding="utf-8")
-    with opened as held:
-        try:
-            fcntl.lockf(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise CliError(
-                f"another {owner.command} is running in {path}: wait for it, or use {owner.option}"
-            ) from error
+    with _locked_marker(path, owner) as held:
         held.truncate(0)
         held.write(owner.text)
         held.flush()
         yield path
+
+
+def _locked_marker(path: Path, owner: Owner) -> TextIO:
+    """Make the directory if need be, and return its marker, locked.
+
+    A command that ends unlinks its marker, and may do so between the open and the lock here. A lock on the unlinked
+    file would exclude no other command: the next one makes another marker. So try again until both are one file.
+
+    Raises:
+        CliError: see `held_directory`.
+    """
+    marker = path / owner.marker
+    for left in reversed(range(_TRIES)):
+        try:
+            with writing_to(path):
+                _require_own(path, owner)
+                path.mkdir(parents=True, exist_ok=True)
+                held = marker.open("a", encoding="utf-8")
+        except FileNotFoundError:  # the ending command has removed the directory, too
+            if not left:
+                raise
+            continue
+        try:
+            fcntl.lockf(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.path.samestat(os.fstat(held.fileno()), marker.stat()):
+                return held
+        except FileNotFoundError:  # the marker is gone, and with it what this lock is worth
+            pass
+        except OSError as error:
+            held.close()
+            raise _in_use(path, owner) from error
+        held.close()
+    raise _in_use(path, owner)
+
+
+def _in_use(path: Path, owner: Owner) -> CliError:
+    return CliError(f"another {owner.command} is running in {path}: wait for it, or use {owner.option}")
 
 
 @contextlib.contextmanager

@@ -96,7 +96,16 @@ def dev_directory(path: Path) -> Iterator[tuple[Path, SavedCluster | None]]:
                 clear(place, OWNER)
                 (place / OWNER.marker).unlink()
                 if not was_there:
-                    place.rmdir()
+                    _remove_if_empty(place)
+
+
+def _remove_if_empty(place: Path) -> None:
+    """Remove the directory, unless another command has just made its own marker in it."""
+    try:
+        place.rmdir()
+    except OSError as error:
+        if error.errno != errno.ENOTEMPTY:
+            raise
 
 
 def _has_run(place: Path) -> bool:

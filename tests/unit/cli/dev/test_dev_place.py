@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import shlex
 import socket
 from pathlib import Path
+from typing import TextIO
 
 import pytest
 
 from quorum.cli.demo.cluster import LOG_NAME, LOOPBACK, Cluster, free_ports
+from quorum.cli.demo.place import held_directory
 from quorum.cli.dev.command import commands_to_try
 from quorum.cli.dev.place import (
     AGENTS,
@@ -99,6 +102,50 @@ def test_a_cluster_that_has_run_is_not_removed_with_its_saved_state(tmp_path: Pa
         with pytest.raises(CliError, match=r"cluster\.json is missing, but a cluster has run"), dev_directory(tmp_path):
             pass
         assert (tmp_path / "controller-1" / LOG_NAME).exists()
+
+
+@pytest.mark.parametrize("with_directory", [False, True])
+def test_a_marker_that_is_unlinked_before_it_is_locked_holds_nothing(
+    with_directory: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, lock, locked = tmp_path / "dev", fcntl.lockf, list[int]()
+
+    def lock_late(file: TextIO, command: int) -> None:
+        """Let the command that held the directory end between the open and the lock."""
+        if not locked:
+            (path / OWNER.marker).unlink()
+            if with_directory:
+                path.rmdir()
+        lock(file, command)
+        locked.append(os.fstat(file.fileno()).st_ino)
+
+    monkeypatch.setattr(fcntl, "lockf", lock_late)
+    with held_directory(path, OWNER) as place:
+        assert len(locked) == 2
+        assert (place / OWNER.marker).stat().st_ino == locked[-1]
+        assert (place / OWNER.marker).read_text() == OWNER.text
+
+
+def test_a_marker_that_never_stays_is_called_in_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fcntl, "lockf", lambda *_: (tmp_path / OWNER.marker).unlink())
+    with pytest.raises(CliError, match=r"another kraft dev is running"), held_directory(tmp_path, OWNER):
+        pass
+
+
+def test_a_directory_in_which_another_command_has_begun_is_not_removed(tmp_path: Path) -> None:
+    with dev_directory(tmp_path / "dev") as (place, _):
+        marker = place / OWNER.marker
+        unlink = Path.unlink
+
+        def unlink_and_begin(path: Path, missing_ok: bool = False) -> None:
+            unlink(path, missing_ok)
+            if path == marker:
+                (place / "of the next").touch()
+
+        patch = pytest.MonkeyPatch()
+        patch.setattr(Path, "unlink", unlink_and_begin)
+    patch.undo()
+    assert [child.name for child in (tmp_path / "dev").iterdir()] == ["of the next"]
 
 
 def test_the_directory_of_another_user_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
