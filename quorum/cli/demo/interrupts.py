@@ -14,11 +14,19 @@ _Handler = Callable[[int, FrameType | None], Any] | int | signal.Handlers | None
 _ASKED_TO_STOP: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
+def signal_name(number: int) -> str:
+    """Return the signal's name, such as SIGKILL; Python names only the first and the last of the real-time signals."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"SIGRTMIN+{number - signal.SIGRTMIN}" if number > signal.SIGRTMIN else f"signal {number}"
+
+
 class Interrupted(BaseException):
     """Somebody wants this process to stop. Not an Exception: nothing that handles failures may swallow it."""
 
     def __init__(self, number: int) -> None:
-        super().__init__(signal.Signals(number).name)
+        super().__init__(signal_name(number))
         self.exit_code = 128 + number
 
 

@@ -6,7 +6,6 @@ Decides: when the cluster is ready, what is said of it, and that no process outl
 from __future__ import annotations
 
 import shlex
-import signal
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -184,15 +183,17 @@ def _watch(cluster: Cluster) -> None:
         time.sleep(_LOOK_EVERY_S)
         for node in [node for node in running if not node.is_running]:
             running.remove(node)
-            say(_death_of(node))
+            say(death_of(node))
     raise CliError("all five processes have ended")
 
 
-def _death_of(node: Node) -> str:
-    from quorum.cli.demo.place import kraft_command  # noqa: PLC0415  (not needed for help)
+def death_of(node: Node) -> str:
+    """Return how a node's process ended, and the command that starts it."""
+    from quorum.cli.demo.interrupts import signal_name  # noqa: PLC0415  (not needed for help)
+    from quorum.cli.demo.place import kraft_command  # noqa: PLC0415
 
     status = -1 if node.process is None else node.process.returncode
-    how = f"was killed by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
+    how = f"was killed by {signal_name(-status)}" if status < 0 else f"ended with status {status}"
     return (
         f"kraft dev: {node.name} {how}; the others go on. Its log: less {shlex.quote(str(node.log_file))}\n"
         f"  Start it in another terminal: {kraft_command()} {node.role} start "

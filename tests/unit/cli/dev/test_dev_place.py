@@ -7,14 +7,16 @@ import fcntl
 import os
 import shlex
 import socket
+import subprocess
 from pathlib import Path
 from typing import TextIO
 
 import pytest
 
 from quorum.cli.demo.cluster import LOG_NAME, LOOPBACK, Cluster, free_ports
+from quorum.cli.demo.interrupts import signal_name
 from quorum.cli.demo.place import held_directory
-from quorum.cli.dev.command import commands_to_try
+from quorum.cli.dev.command import commands_to_try, death_of
 from quorum.cli.dev.place import (
     AGENTS,
     CONTROLLERS,
@@ -146,6 +148,19 @@ def test_a_directory_in_which_another_command_has_begun_is_not_removed(tmp_path:
         patch.setattr(Path, "unlink", unlink_and_begin)
     patch.undo()
     assert [child.name for child in (tmp_path / "dev").iterdir()] == ["of the next"]
+
+
+@pytest.mark.parametrize(
+    ("number", "name"), [(9, "SIGKILL"), (34, "SIGRTMIN"), (35, "SIGRTMIN+1"), (63, "SIGRTMIN+29"), (64, "SIGRTMAX")]
+)
+def test_the_death_of_a_node_is_named_for_each_signal(number: int, name: str, tmp_path: Path) -> None:
+    assert signal_name(number) == name
+    node = next(iter(_cluster(tmp_path).nodes))
+    process = subprocess.Popen(["true"])
+    process.wait()
+    process.returncode = -number
+    node.process = process
+    assert f"was killed by {name}; the others go on" in death_of(node)
 
 
 def test_the_directory_of_another_user_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
