@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import functools
-import os
 import threading
 from collections.abc import Callable, Coroutine, Iterable
 from concurrent.futures import CancelledError, Future
@@ -15,6 +13,7 @@ from kraft._client import Admin, Client
 from metadata_log.offsets import Offset
 from quorum.client.client import DEFAULT_TIMEOUT_S
 from quorum.client.errors import ClosedError
+from quorum.client.loop_thread import LoopThread
 
 C = TypeVar("C", bound=Client | Admin)
 P = ParamSpec("P")
@@ -22,33 +21,25 @@ S = TypeVar("S")
 T = TypeVar("T")
 
 
-class _LoopThread:
+class _SharedThread(LoopThread):
     """A thread that runs an event loop, which all clients of this process share; it ends with the last of them.
 
     One loop, because gRPC logs errors where several loops wait for its events.
     """
 
     _lock = threading.RLock()  # a signal's handler may close a client while another one is made
-    _shared: _LoopThread | None = None
+    _shared: _SharedThread | None = None
 
     def __init__(self) -> None:
-        self.loop = asyncio.new_event_loop()
+        super().__init__("kraft clients")
         self._users = 0
-        self._pid = os.getpid()
-        self._thread = threading.Thread(target=self.loop.run_forever, name="kraft clients", daemon=True)
-        self._thread.start()
-
-    @property
-    def is_here(self) -> bool:
-        """True if the thread runs in this process: a fork takes no thread along."""
-        return self._pid == os.getpid()
 
     @classmethod
-    def acquire(cls) -> _LoopThread:
+    def acquire(cls) -> _SharedThread:
         """Return the thread that runs; `release` it once."""
         with cls._lock:
             if cls._shared is None or not cls._shared.is_here:
-                cls._shared = _LoopThread()
+                cls._shared = _SharedThread()
             cls._shared._users += 1
             return cls._shared
 
@@ -58,19 +49,9 @@ class _LoopThread:
             self._users -= 1
             if self._users > 0:
                 return
-            if _LoopThread._shared is self:
-                _LoopThread._shared = None
-        asyncio.run_coroutine_threadsafe(_cancel_others(), self.loop).result()
-        self.loop.call_soon_threadsafe(self.loop.stop)
-        self._thread.join()
-        self.loop.close()
-
-
-async def _cancel_others() -> None:
-    others = asyncio.all_tasks() - {asyncio.current_task()}
-    for task in others:
-        task.cancel()
-    await asyncio.gather(*others, return_exceptions=True)
+            if _SharedThread._shared is self:
+                _SharedThread._shared = None
+        self.close()
 
 
 class _Blocking(Generic[C]):
@@ -80,7 +61,7 @@ class _Blocking(Generic[C]):
     """
 
     def __init__(self, make: Callable[[], C]) -> None:
-        self._thread = _LoopThread.acquire()
+        self._thread = _SharedThread.acquire()
         self._lock = threading.RLock()  # a signal's handler may close the client during a call
         self._is_closed = False
         try:
@@ -108,7 +89,7 @@ class _Blocking(Generic[C]):
             if self._is_closed:
                 return
             self._is_closed = True
-            closing = asyncio.run_coroutine_threadsafe(self._client.close(), self._thread.loop)
+            closing = self._thread.start(self._client.close())
         try:
             closing.result()
         finally:
@@ -134,7 +115,7 @@ class _Blocking(Generic[C]):
             if self._is_closed:
                 work.close()
                 raise _closed()
-            return asyncio.run_coroutine_threadsafe(work, self._thread.loop)
+            return self._thread.start(work)
 
 
 def _closed() -> ClosedError:

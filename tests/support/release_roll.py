@@ -20,10 +20,10 @@ from metadata_log.offsets import Offset
 from metadata_log.voters import GRPC_LISTENER
 from quorum.api import DescribedTopic, DescribeTopics, DescribeTopicsResponse
 from quorum.cli.demo.cluster import Cluster, Node, wait_until
-from quorum.cli.demo.loop_thread import LoopThread
 from quorum.client.agent_status import RUNNING, AgentStatus, HeldPartition, describe_agent
 from quorum.client.client import Client
 from quorum.client.errors import ClientError
+from quorum.client.loop_thread import LoopThread
 from quorum.client.quorum_status import QuorumStatus
 from quorum.node.config.node_config import INTER_CONTROLLER
 from tests.support.command_json import rows_of_either
@@ -57,7 +57,7 @@ def run_roll(root: Path, seed: int, first: Release, second: Release, *, cycles: 
         },
         agent_properties={INTER_CONTROLLER: GRPC_LISTENER},
     )
-    with cluster, LoopThread() as loop:
+    with cluster, LoopThread(close_timeout_s=10.0) as loop:
         writer = ResolvedWriter(cluster.bootstrap, seed)
         roll = _Roll(RollRun(cluster=cluster, writer=writer), loop, rng)
         roll.start(first)

@@ -81,17 +81,17 @@ def _tell(place: Path) -> None:
     )
     from quorum.cli.demo.cluster import Cluster, NodeFailedError  # noqa: PLC0415
     from quorum.cli.demo.interrupts import shielded  # noqa: PLC0415
-    from quorum.cli.demo.loop_thread import LoopThread  # noqa: PLC0415
     from quorum.cli.demo.stage import Stage  # noqa: PLC0415
     from quorum.cli.demo.story import CheckFailedError, Story  # noqa: PLC0415
     from quorum.client.errors import ClientError  # noqa: PLC0415
+    from quorum.client.loop_thread import LoopThread  # noqa: PLC0415
 
     acts = (elect, take_up, failover, stale, comeback, alone, proof, verdict, divergence)
     story = Story(len(acts))
     story.title("The main job: three controllers, two broker agents, one metadata log, one Spark verdict")
     heading = ""
     try:
-        with Cluster(place, properties=_PROPERTIES) as cluster, LoopThread() as loop:
+        with Cluster(place, properties=_PROPERTIES) as cluster, LoopThread(close_timeout_s=10.0) as loop:
             stage = Stage(place, story, cluster, loop)
             try:
                 for act in acts:

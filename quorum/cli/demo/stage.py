@@ -12,11 +12,11 @@ from typing import Any, Final, TypeVar
 
 from metadata_log.ids import TopicId
 from quorum.cli.demo.cluster import Cluster, Node, wait_until
-from quorum.cli.demo.loop_thread import LoopThread
 from quorum.cli.demo.story import Story
 from quorum.client.agent_status import AgentStatus, describe_agent
 from quorum.client.client import Client
 from quorum.client.errors import ClientError
+from quorum.client.loop_thread import LoopThread
 from quorum.client.quorum_status import QuorumStatus
 
 T = TypeVar("T")
