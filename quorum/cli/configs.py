@@ -15,6 +15,7 @@ import typer
 
 from quorum.cli.connection import DEFAULT_TIMEOUT_S, BootstrapController, Timeout, with_client
 from quorum.cli.errors import FAILED, say, wrong_use
+from quorum.cli.option_values import ValidateOnly
 from quorum.cli.output import Output, OutputFormat, show_json, show_rows
 
 if TYPE_CHECKING:
@@ -121,9 +122,7 @@ def alter(
     delete_config: Annotated[
         list[str] | None, typer.Option("--delete-config", help="name[,name...]: back to what holds without it.")
     ] = None,
-    validate_only: Annotated[
-        bool, typer.Option("--validate-only", help="Check whether it could be changed, and write nothing.")
-    ] = False,
+    validate_only: ValidateOnly = False,
     timeout: Timeout = DEFAULT_TIMEOUT_S,
     output: Output = OutputFormat.TABLE,
 ) -> None:

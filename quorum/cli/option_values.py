@@ -20,6 +20,14 @@ GroupReadable = Annotated[
     typer.Option("--group-readable", help="Let its group read what is written, too: it is closed to others."),
 ]
 
+ExcludeInternal = Annotated[bool, typer.Option("--exclude-internal", help="Leave the cluster's own topics out.")]
+
+IfExists = Annotated[bool, typer.Option("--if-exists", help="A topic that is not there is no error.")]
+
+ValidateOnly = Annotated[
+    bool, typer.Option("--validate-only", help="Check whether it could be changed, and write nothing.")
+]
+
 Redact = Annotated[
     bool, typer.Option("--redact", help="Show no SCRAM salts and keys, and no passwords of configs; lengths stay.")
 ]

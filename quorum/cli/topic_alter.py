@@ -10,7 +10,7 @@ import typer
 
 from quorum.cli.connection import DEFAULT_TIMEOUT_S, BootstrapController, Timeout, with_client
 from quorum.cli.errors import FAILED, say, wrong_use
-from quorum.cli.option_values import MAX_INT32
+from quorum.cli.option_values import MAX_INT32, IfExists, ValidateOnly
 from quorum.cli.output import Output, OutputFormat, show_json
 from quorum.cli.topic_options import parse_assignments, topic_pattern
 
@@ -34,10 +34,8 @@ def alter(
             "the brokers of the new ones count.",
         ),
     ] = None,
-    if_exists: Annotated[bool, typer.Option("--if-exists", help="A topic that is not there is no error.")] = False,
-    validate_only: Annotated[
-        bool, typer.Option("--validate-only", help="Check whether it could be changed, and write nothing.")
-    ] = False,
+    if_exists: IfExists = False,
+    validate_only: ValidateOnly = False,
     timeout: Timeout = DEFAULT_TIMEOUT_S,
     output: Output = OutputFormat.TABLE,
 ) -> None:
