@@ -71,9 +71,15 @@ class Client(client.Client):
         return _with_public_ids(results)
 
     async def list_topics(
-        self, *, at_least_offset: Offset | None = None, timeout_s: float | None = None
+        self,
+        *,
+        exclude_internal: bool = False,
+        at_least_offset: Offset | None = None,
+        timeout_s: float | None = None,
     ) -> dict[str, TopicId]:
         """Return the id of every topic, by name; as consistent as `describe_topics`.
+
+        `exclude_internal`: without the topics that a cluster makes for itself, such as `__consumer_offsets`.
 
         Raises:
             RefusedError: the controller rejects the description of a topic.
@@ -83,7 +89,8 @@ class Client(client.Client):
         for topic in topics:
             if topic.name is None or topic.error is not Error.NONE:
                 raise refused(topic.error, topic.error_message, f"topic {topic.name or id_text(topic.topic_id)}")
-            found[topic.name] = topic.topic_id
+            if not (exclude_internal and topic.is_internal):
+                found[topic.name] = topic.topic_id
         return found
 
     async def describe_quorum(
@@ -106,11 +113,20 @@ class Admin(client.Admin):
         super().__init__(known)
 
     async def list_topics(
-        self, *, at_least_offset: Offset | None = None, timeout_s: float | None = None
+        self,
+        *,
+        exclude_internal: bool = False,
+        at_least_offset: Offset | None = None,
+        timeout_s: float | None = None,
     ) -> dict[str, TopicId]:
-        """Return the id of every topic, by name; as consistent as `Client.describe_topics`."""
+        """Return the id of every topic, by name; see `Client.list_topics`."""
         found = await self.cluster(at_least_offset=at_least_offset, timeout_s=timeout_s)
-        return {name: found.topic_id(name) for name in sorted(found.topics())}
+        topics = {name: found.topic(name) for name in sorted(found.topics())}
+        return {
+            name: topic.topic_id
+            for name, topic in topics.items()
+            if topic is not None and not (exclude_internal and topic.is_internal)
+        }
 
     async def describe_quorum(
         self, *, address: str | None = None, timeout_s: float | None = None

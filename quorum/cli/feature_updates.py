@@ -1,4 +1,4 @@
-"""`kraft features describe`, `upgrade` and `downgrade`, with the option names of kafka-features.
+"""`kraft features describe`, `upgrade`, `downgrade` and `disable`, with the option names of kafka-features.
 
 Decides: which levels the options name, and how results are printed. Must not know: which changes are allowed.
 """
@@ -23,15 +23,18 @@ from quorum.cli.connection import (
     timeout_option,
     with_client,
 )
-from quorum.cli.errors import wrong_use
-from quorum.cli.option_values import MAX_INT16
+from quorum.cli.errors import say, wrong_use
+from quorum.cli.option_values import MAX_INT16, MAX_INT32
 from quorum.cli.output import Output, OutputFormat, show_json, show_rows
 
 if TYPE_CHECKING:
     from quorum.api import UpgradeType
     from quorum.client import FeatureMetadata
 
-DESCRIBE_EPILOG: Final = "Example:  kraft features describe --bootstrap-controller localhost:9094"
+DESCRIBE_EPILOG: Final = (
+    "Examples:  kraft features describe --bootstrap-controller localhost:9094"
+    "    kraft features describe --bootstrap-controller localhost:9094 --node-id 2"
+)
 UPGRADE_EPILOG: Final = (
     "Examples:  kraft features upgrade --bootstrap-controller localhost:9094 --release-version 4.4 --dry-run"
     "    kraft features upgrade --bootstrap-controller localhost:9094 --feature kraft.version=1"
@@ -39,6 +42,9 @@ UPGRADE_EPILOG: Final = (
 DOWNGRADE_EPILOG: Final = (
     "Examples:  kraft features downgrade --bootstrap-controller localhost:9094 --release-version 4.2 --dry-run"
     "    kraft features downgrade --bootstrap-controller localhost:9094 --feature group.version=0"
+)
+DISABLE_EPILOG: Final = (
+    "Example:  kraft features disable --bootstrap-controller localhost:9094 --feature group.version --dry-run"
 )
 _COLUMNS: Final = ("feature", "supported_min_version", "supported_max_version", "finalized_version_level", "epoch")
 
@@ -52,12 +58,23 @@ Release = Annotated[
         help="Set all features to the levels of a release, such as 4.2: see kraft storage version-mapping.",
     ),
 ]
+Metadata = Annotated[
+    str | None,
+    typer.Option("--metadata", help="Deprecated: the level of metadata.version alone, such as 4.2-IV1."),
+]
+Unsafe = Annotated[
+    bool, typer.Option("--unsafe", help="Also where it may destroy metadata; the controllers refuse it so far.")
+]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only ask whether the controllers would do it.")]
 UpdateTimeout = Annotated[float, timeout_option("for the change to commit")]
 
 
 def describe(
     bootstrap_controller: BootstrapController = "",
+    node_id: Annotated[
+        int | None,
+        typer.Option("--node-id", help="The controller that answers, from its own image.", min=0, max=MAX_INT32),
+    ] = None,
     consistency: ConsistencyOption = Consistency.LINEARIZABLE,
     at_least: AtLeastOption = None,
     timeout: Timeout = DEFAULT_TIMEOUT_S,
@@ -71,7 +88,9 @@ def describe(
 
     offset = at_least_offset(consistency, at_least)
     found = with_client(
-        bootstrap_controller, timeout, lambda client: Admin(client).describe_features(at_least_offset=offset)
+        bootstrap_controller,
+        timeout,
+        lambda client: Admin(client).describe_features(node_id=node_id, at_least_offset=offset),
     )
     rows = rows_of(found)
     shown = rows if output is OutputFormat.JSON else [_for_people(row) for row in rows]
@@ -111,6 +130,7 @@ def upgrade(
     bootstrap_controller: BootstrapController = "",
     feature: Features = None,
     release_version: Release = None,
+    metadata: Metadata = None,
     dry_run: DryRun = False,
     timeout: UpdateTimeout = DEFAULT_TIMEOUT_S,
     output: Output = OutputFormat.TABLE,
@@ -123,7 +143,7 @@ def upgrade(
     """
     from quorum.api import UpgradeType  # noqa: PLC0415  (not needed for help)
 
-    levels = _levels(feature, release_version, is_upgrade=True)
+    levels = _levels(feature, release_version, metadata, is_upgrade=True)
     _update(bootstrap_controller, levels, UpgradeType.UPGRADE, timeout, output, dry_run=dry_run)
 
 
@@ -131,9 +151,8 @@ def downgrade(
     bootstrap_controller: BootstrapController = "",
     feature: Features = None,
     release_version: Release = None,
-    unsafe: Annotated[
-        bool, typer.Option("--unsafe", help="Also where it may destroy metadata; the controllers refuse it so far.")
-    ] = False,
+    metadata: Metadata = None,
+    unsafe: Unsafe = False,
     dry_run: DryRun = False,
     timeout: UpdateTimeout = DEFAULT_TIMEOUT_S,
     output: Output = OutputFormat.TABLE,
@@ -144,9 +163,35 @@ def downgrade(
     """
     from quorum.api import UpgradeType  # noqa: PLC0415  (not needed for help)
 
-    levels = _levels(feature, release_version, is_upgrade=False)
+    levels = _levels(feature, release_version, metadata, is_upgrade=False)
     kind = UpgradeType.UNSAFE_DOWNGRADE if unsafe else UpgradeType.SAFE_DOWNGRADE
     _update(bootstrap_controller, levels, kind, timeout, output, dry_run=dry_run)
+
+
+def disable(
+    bootstrap_controller: BootstrapController = "",
+    feature: Annotated[
+        list[str] | None, typer.Option("--feature", help="A feature's name; may be given again.")
+    ] = None,
+    unsafe: Unsafe = False,
+    dry_run: DryRun = False,
+    timeout: UpdateTimeout = DEFAULT_TIMEOUT_S,
+    output: Output = OutputFormat.TABLE,
+) -> None:
+    """Lower features to level 0, all or none: the same as kraft features downgrade --feature NAME=0."""
+    from quorum.api import UpgradeType  # noqa: PLC0415  (not needed for help)
+
+    names = feature or []
+    if not names:
+        raise wrong_use("say which features: --feature NAME")
+    for name in names:
+        if "=" in name:
+            raise wrong_use(f"--feature {name!r}: name a feature without a level, since all are lowered to 0")
+        if names.count(name) > 1:
+            raise wrong_use(f"--feature {name} is given twice")
+    kind = UpgradeType.UNSAFE_DOWNGRADE if unsafe else UpgradeType.SAFE_DOWNGRADE
+    levels = dict.fromkeys(names, 0)
+    _update(bootstrap_controller, levels, kind, timeout, output, dry_run=dry_run, is_disabling=True)
 
 
 def _update(
@@ -157,6 +202,7 @@ def _update(
     output: OutputFormat,
     *,
     dry_run: bool,
+    is_disabling: bool = False,
 ) -> None:
     from quorum.api import UpgradeType  # noqa: PLC0415  (not needed for help)
     from quorum.client import Admin  # noqa: PLC0415
@@ -172,24 +218,28 @@ def _update(
         return
     verb = "upgraded" if kind == UpgradeType.UPGRADE else "downgraded"
     for name, level in sorted(levels.items()):
-        print(f"{name} {'can be' if dry_run else 'was'} {verb} to {level}.")
+        done = "disabled" if is_disabling else f"{verb} to {level}"
+        print(f"{name} {'can be' if dry_run else 'was'} {done}.")
 
 
-def _levels(features: Sequence[str] | None, release: str | None, *, is_upgrade: bool) -> dict[str, int]:
+def _levels(
+    features: Sequence[str] | None, release: str | None, metadata: str | None, *, is_upgrade: bool
+) -> dict[str, int]:
     """Return the levels that the options name, by feature; an upgrade to a release leaves out features of level 0.
 
     Raises:
         CliError: the options name none, or a level of another form.
     """
-    if features and release is not None:
-        raise wrong_use("--release-version names the levels of all features: leave --feature out")
     if release is not None:
-        try:
-            mapped = mapped_features(parse_metadata_version(release).level)
-        except UnknownLevelError as error:
-            raise wrong_use(f"--release-version: {error}") from error
+        if features or metadata is not None:
+            other = "--feature" if features else "--metadata"
+            raise wrong_use(f"--release-version names the levels of all features: leave {other} out")
+        mapped = mapped_features(_metadata_level("--release-version", release))
         return {name: level for name, level in mapped.items() if level > 0 or not is_upgrade}
     levels: dict[str, int] = {}
+    if metadata is not None:
+        level = levels[FEATURE_NAME] = _metadata_level("--metadata", metadata)
+        say(f"kraft: --metadata is deprecated: write --release-version, or --feature {FEATURE_NAME}={level}")
     for text in features or ():
         name, separator, number = text.partition("=")
         if (
@@ -205,3 +255,10 @@ def _levels(features: Sequence[str] | None, release: str | None, *, is_upgrade: 
     if not levels:
         raise wrong_use("say which levels: --feature NAME=LEVEL or --release-version RELEASE")
     return levels
+
+
+def _metadata_level(option: str, text: str) -> int:
+    try:
+        return parse_metadata_version(text).level
+    except UnknownLevelError as error:
+        raise wrong_use(f"{option}: {error}") from error

@@ -38,6 +38,7 @@ def features() -> None:
 app.command("describe", epilog=feature_updates.DESCRIBE_EPILOG)(feature_updates.describe)
 app.command("upgrade", epilog=feature_updates.UPGRADE_EPILOG)(feature_updates.upgrade)
 app.command("downgrade", epilog=feature_updates.DOWNGRADE_EPILOG)(feature_updates.downgrade)
+app.command("disable", epilog=feature_updates.DISABLE_EPILOG)(feature_updates.disable)
 
 
 @app.command(

@@ -28,7 +28,7 @@ _METAVARS: Final = {
     "<name=value>": ("--add-config",),
     "<name,...>": ("--delete-config",),
     "<name=level>": ("--feature",),
-    "<release>": ("--release-version", "--target"),
+    "<release>": ("--metadata", "--release-version", "--target"),
     "<record-type>": ("--type",),
     "<time>": ("--since", "--until"),
     "<file-name>": ("--checkpoint",),
@@ -41,6 +41,7 @@ _OF: Final = {option: metavar for metavar, options in _METAVARS.items() for opti
 _BY_COMMAND: Final = {
     ("topics", "create", "--config"): "<name=value>",
     ("dev", "--port"): "<port>",
+    ("features", "disable", "--feature"): "<name>",
     ("log", "hash", "--at"): "<offset>",
     ("snapshot", "save", "--at"): "<offset>",
     ("shell", "--at"): "<offset|time>",

@@ -22,7 +22,7 @@ from quorum.cli.connection import (
     with_client,
 )
 from quorum.cli.errors import FAILED, say, wrong_use
-from quorum.cli.option_values import MAX_INT16, MAX_INT32
+from quorum.cli.option_values import MAX_INT16, MAX_INT32, ExcludeInternal, IfExists
 from quorum.cli.output import OF_TOPICS, Output, OutputFormat, print_table, show_json, show_object, show_rows
 from quorum.cli.topic_options import existing_text, parse_assignments, parse_configs, topic_pattern
 from quorum.cli.topic_reports import (
@@ -145,7 +145,7 @@ def delete(
         list[str] | None, typer.Option("--topic", help="A topic's exact name; may be given again.")
     ] = None,
     topic_id: Ids = None,
-    if_exists: Annotated[bool, typer.Option("--if-exists", help="A topic that is not there is no error.")] = False,
+    if_exists: IfExists = False,
     timeout: Timeout = DEFAULT_TIMEOUT_S,
     output: Output = OutputFormat.TABLE,
 ) -> None:
@@ -185,9 +185,7 @@ def delete(
 def list_topics(
     bootstrap_controller: BootstrapController = "",
     topic: Pattern = None,
-    exclude_internal: Annotated[
-        bool, typer.Option("--exclude-internal", help="Leave the cluster's own topics out.")
-    ] = False,
+    exclude_internal: ExcludeInternal = False,
     consistency: ConsistencyOption = Consistency.LINEARIZABLE,
     at_least: AtLeastOption = None,
     timeout: Timeout = DEFAULT_TIMEOUT_S,
@@ -221,7 +219,8 @@ def describe(
     bootstrap_controller: BootstrapController = "",
     topic: Pattern = None,
     topic_id: Ids = None,
-    if_exists: Annotated[bool, typer.Option("--if-exists", help="A topic that is not there is no error.")] = False,
+    exclude_internal: ExcludeInternal = False,
+    if_exists: IfExists = False,
     under_replicated: UnderReplicated = False,
     unavailable: Unavailable = False,
     under_min_isr: UnderMinIsr = False,
@@ -244,8 +243,11 @@ def describe(
     async def ask(client: Client) -> tuple[list[DescribedTopic], list[str], TopicsConfigs]:
         if ids:
             found, missing = await _find_by_id(client, ids, offset)
+            missing += [_left_out(each) for each in found if exclude_internal and each.is_internal]
         else:
             found = await _find(client, topic, offset)
+        found = [each for each in found if not (exclude_internal and each.is_internal)]
+        if not ids:
             missing = [] if found or topic is None else [f"there is no topic {topic}: see kraft topics list"]
         names = [each.name for each in found if each.name is not None]
         return found, missing, await topics_configs(client, names, offset)
@@ -318,6 +320,12 @@ async def _find_by_id(
         else:
             found.append(outcome.result())
     return found, missing
+
+
+def _left_out(topic: DescribedTopic) -> str:
+    return (
+        f"topic id {id_text(topic.topic_id)} is that of {topic.name}, an internal topic: leave --exclude-internal out"
+    )
 
 
 async def _find(client: Client, topic: str | None, offset: Offset | None) -> list[DescribedTopic]:

@@ -154,11 +154,21 @@ class Admin:
         return await admin_cluster.describe_cluster(self._client, at_least_offset=at_least_offset, timeout_s=timeout_s)
 
     async def describe_features(
-        self, *, at_least_offset: Offset | None = None, timeout_s: float | None = None
+        self,
+        *,
+        node_id: int | None = None,
+        at_least_offset: Offset | None = None,
+        timeout_s: float | None = None,
     ) -> FeatureMetadata:
-        """Return the levels of features, as consistently as `Client.describe_topics`."""
+        """Return the levels of features, as consistently as `Client.describe_topics`.
+
+        `node_id`: the controller that answers from its own image, even if another one leads.
+
+        Raises:
+            UnavailableError: also where the quorum has no such controller.
+        """
         return await admin_features.describe_features(
-            self._client, at_least_offset=at_least_offset, timeout_s=timeout_s
+            self._client, node_id=node_id, at_least_offset=at_least_offset, timeout_s=timeout_s
         )
 
     async def update_features(

@@ -22,6 +22,8 @@ from quorum.api import (
 from quorum.api.voter_messages import UpgradeKRaftVersionRequest
 from quorum.client.arguments import in_ms
 from quorum.client.client import DEFAULT_TIMEOUT_S, Client
+from quorum.client.errors import UnavailableError
+from quorum.client.quorum_status import address_of_node
 
 
 @dataclass(frozen=True)
@@ -42,12 +44,19 @@ class FeatureMetadata:
 
 
 async def describe_features(
-    client: Client, *, at_least_offset: Offset | None, timeout_s: float | None
+    client: Client, *, node_id: int | None, at_least_offset: Offset | None, timeout_s: float | None
 ) -> FeatureMetadata:
     """See `Admin.describe_features`."""
+    address = None if node_id is None else await _address(client, node_id, timeout_s)
     response = await client.ask(
-        DescribeCluster(), DescribeClusterResponse, at_least_offset=at_least_offset, timeout_s=timeout_s
+        DescribeCluster(),
+        DescribeClusterResponse,
+        address=address,
+        at_least_offset=at_least_offset,
+        timeout_s=timeout_s,
     )
+    if node_id not in (None, response.node_id):
+        raise UnavailableError(f"node {node_id}: node {response.node_id} answers at its address, {address}")
     return FeatureMetadata(
         finalized_features={each.name: each.level for each in response.finalized_features},
         finalized_features_epoch=response.finalized_features_epoch,
@@ -56,6 +65,13 @@ async def describe_features(
         },
         node_id=response.node_id,
     )
+
+
+async def _address(client: Client, node_id: int, timeout_s: float | None) -> str:
+    address = address_of_node(await client.describe_quorum(timeout_s=timeout_s), node_id)
+    if address is None:
+        raise UnavailableError(f"node {node_id}: the quorum names no controller of this id with a GRPC address")
+    return address
 
 
 async def update_features(

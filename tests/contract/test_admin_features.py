@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import pytest
 
+from metadata_log.ids import NodeId, ReplicaKey
+from metadata_log.offsets import Offset
+from metadata_log.voters import GRPC_LISTENER, Endpoint
 from quorum.api import UnregisterBroker
 from quorum.api.error_codes import Error
-from quorum.client import Admin, RefusedError, UpgradeType
+from quorum.api.quorum_description import ReplicaDescription
+from quorum.client import Admin, RefusedError, UnavailableError, UpgradeType
 from quorum.controller.features import SUPPORTED_FEATURES
 from quorum.controller.metadata_levels import level_of
-from tests.support.controlled_door import controlled
+from tests.support.controlled_door import Controlled, controlled
 from tests.support.loop import run
+from tests.support.scripted_node import ScriptedNode, served
 
 GROUP = "group.version"
 
@@ -36,6 +41,36 @@ def test_levels_are_described_raised_and_lowered() -> None:
             await admin.update_features({GROUP: 0}, upgrade_type=UpgradeType.SAFE_DOWNGRADE)
             told = await admin.describe_features()
             assert GROUP not in told.finalized_features
+
+    run(main())
+
+
+def _voter(node_id: int, address: str) -> ReplicaDescription:
+    host, _, port = address.rpartition(":")
+    return ReplicaDescription(
+        replica=ReplicaKey(node_id=NodeId(node_id)),
+        log_end_offset=Offset(1),
+        last_fetch_timestamp_ms=-1,
+        last_caught_up_timestamp_ms=-1,
+        endpoints=(Endpoint(name=GRPC_LISTENER, host=host, port=int(port)),),
+    )
+
+
+def test_one_controller_is_asked_whoever_leads() -> None:
+    async def main() -> None:
+        machine, node = Controlled(), ScriptedNode()
+        node.at_once = machine.answer
+        async with served(node) as address, Admin(address) as admin:
+            own = (await admin.describe_features()).node_id
+            node.voters = (_voter(own, address), _voter(own + 1, address))
+            asked = len(machine.asked)
+            told = await admin.describe_features(node_id=own)
+            assert told.node_id == own
+            assert len(machine.asked) == asked + 1
+            with pytest.raises(UnavailableError, match=f"node {own + 1}: node {own} answers at its address, {address}"):
+                await admin.describe_features(node_id=own + 1)
+            with pytest.raises(UnavailableError, match="node 99: the quorum names no controller of this id"):
+                await admin.describe_features(node_id=99)
 
     run(main())
 

@@ -57,6 +57,10 @@ def test_a_client_that_waits(address: str) -> None:
         assert kraft.parse_topic_id(text) == created.topic_id
         assert client.seen_offset > 0
         assert admin.list_topics() == client.list_topics() == {"t": created.topic_id}
+        client.create_topic("__consumer_offsets", num_partitions=1)
+        assert set(admin.list_topics()) == set(client.list_topics()) == {"t", "__consumer_offsets"}
+        for waiting in (admin, client):
+            assert list(waiting.list_topics(exclude_internal=True)) == ["t"]
         (topic,) = client.describe_topics(["t"])
         assert [str(one) for one in kraft.TopicIdPartition.of_topic(topic)] == [f"{text}:t-0", f"{text}:t-1"]
         with pytest.raises(kraft.UnknownTopicError):

@@ -21,7 +21,7 @@ _COMMANDS: Final = {
     "check": "",
     "log": "diff dump export hash timeline verify",
     "shell": "",
-    "features": "check describe downgrade upgrade",
+    "features": "check describe disable downgrade upgrade",
     "snapshot": "restore save status",
     "recover": "cluster-id drop-snapshot epoch from-broker inspect rebuild-indexes standalone static-voters truncate "
     "undo verify voters",

@@ -126,6 +126,24 @@ class TestTopics:
         assert status == 2
         assert "ask for one at a time" in err
 
+    def test_internal_topics_are_left_out(self, kraft: Kraft) -> None:
+        internal = "__consumer_offsets"
+        topic_id = data(kraft("topics", "create", "--topic", internal, "-o", "json"))["topic_id"]
+        for words in (("topics", "list"), ("topics", "describe")):
+            told = {row["topic"]: row for row in data(kraft(*words, "-o", "json"))["topics"]}
+            rest = {row["topic"]: row for row in data(kraft(*words, "--exclude-internal", "-o", "json"))["topics"]}
+            assert told.keys() - rest.keys() == {internal}
+        assert kraft("topics", "list", "--topic", internal, "--exclude-internal")[1] == "There are no such topics.\n"
+        by_name = ("topics", "describe", "--topic", internal, "--exclude-internal")
+        assert kraft(*by_name) == (1, "", f"kraft: there is no topic {internal}: see kraft topics list\n")
+        status, out, err = kraft("topics", "describe", "--topic-id", topic_id, "--exclude-internal")
+        assert (status, out) == (1, "")
+        assert (
+            err
+            == f"kraft: topic id {topic_id} is that of {internal}, an internal topic: leave --exclude-internal out\n"
+        )
+        assert kraft(*by_name, "--if-exists")[0] == 0
+
 
 class TestFeatures:
     def test_levels_are_described(self, kraft: Kraft) -> None:
@@ -159,9 +177,72 @@ class TestFeatures:
         assert (status, out) == (1, "")
         assert "kraft.version" in err
 
+    def test_one_controller_describes_the_levels_by_itself(self, kraft: Kraft) -> None:
+        def levels(*words: str) -> dict[str, int]:
+            rows = data(kraft("features", "describe", *words, "-o", "json"))["features"]
+            return {row["feature"]: row["finalized_version_level"] for row in rows}
+
+        assert levels("--node-id", "1") == levels()
+        for other in ("11", "99"):
+            status, out, err = kraft("features", "describe", "--node-id", other)
+            assert (status, out) == (1, "")
+            assert f"node {other}: the quorum names no controller of this id" in err
+        assert kraft("features", "describe", "--node-id", "-1")[0] == 2
+
+    def test_a_feature_is_disabled(self, kraft: Kraft) -> None:
+        words = ("features", "disable", "--feature", "group.version")
+        assert kraft(*words, "--dry-run") == (0, "group.version can be disabled.\n", "")
+        assert kraft(*words) == (0, "group.version was disabled.\n", "")
+        told = data(kraft("features", "disable", "--feature", "share.version", *words[2:], "-o", "json"))
+        features = [{"feature": "share.version", "level": 0}, {"feature": "group.version", "level": 0}]
+        assert told == {"features": features, "dry_run": False}
+        again = ("--feature", "group.version=1", "--feature", "share.version=2")
+        assert kraft("features", "upgrade", *again)[0] == 0
+        status, out, err = kraft("features", "disable", "--feature", "kraft.version")
+        assert (status, out) == (1, "")
+        assert "kraft.version" in err
+
     @pytest.mark.parametrize(
         ("words", "says"),
         [
+            ((), "say which features: --feature NAME"),
+            (("--feature", "group.version=0"), "'group.version=0': name a feature without a level"),
+            (("--feature", "group.version", "--feature", "group.version"), "group.version is given twice"),
+        ],
+    )
+    def test_wrong_words_of_disable(self, kraft: Kraft, words: tuple[str, ...], says: str) -> None:
+        status, _, err = kraft("features", "disable", *words)
+        assert status == 2
+        assert says in err
+
+    def test_the_older_spelling_is_understood(self, kraft: Kraft) -> None:
+        status, out, err = kraft("features", "upgrade", "--metadata", "4.4", "--dry-run")
+        assert (status, out) == (0, "metadata.version can be upgraded to 33.\n")
+        assert err == ("kraft: --metadata is deprecated: write --release-version, or --feature metadata.version=33\n")
+        both = (
+            "features",
+            "upgrade",
+            "--metadata",
+            "4.4-IV2",
+            "--feature",
+            "group.version=1",
+            "--dry-run",
+            "-o",
+            "json",
+        )
+        status, out, _ = kraft(*both)
+        features = [{"feature": "metadata.version", "level": 33}, {"feature": "group.version", "level": 1}]
+        assert (status, data((status, out, ""))["features"]) == (0, features)
+        status, _, err = kraft("features", "downgrade", "--metadata", "4.2")
+        assert status == 1
+        assert "might delete metadata information" in err
+
+    @pytest.mark.parametrize(
+        ("words", "says"),
+        [
+            (("--metadata", "4.4", "--release-version", "4.4"), "leave --metadata out"),
+            (("--metadata", "9.9"), "--metadata: "),
+            (("--metadata", "4.4", "--feature", "metadata.version=33"), "metadata.version is given twice"),
             ((), "say which levels"),
             (("--feature", "group.version"), "is not NAME=LEVEL"),
             (("--feature", "group.version=1", "--feature", "group.version=0"), "group.version is given twice"),

@@ -24,6 +24,7 @@ LINES: Final = {
     "kraft cluster id": "cluster id" + BOOTSTRAP,
     "kraft features describe": "features describe" + BOOTSTRAP,
     "kraft features upgrade": "features upgrade --release-version 4.4 --dry-run" + BOOTSTRAP,
+    "kraft features disable": "features disable --feature group.version --dry-run" + BOOTSTRAP,
     "kraft features downgrade": "features downgrade --feature group.version=0 --dry-run" + BOOTSTRAP,
     "kraft brokers list": "brokers list" + BOOTSTRAP,
     "kraft brokers describe": "brokers describe" + BOOTSTRAP,
