@@ -19,7 +19,7 @@ from quorum.raft.config import RaftConfig, StorageState
 from quorum.raft.log_state import LogState
 from quorum.raft.membership import Membership
 from quorum.raft.outbox import Outbox
-from quorum.raft.ready import Destination, PeerRefused, QuorumStateData, Ready
+from quorum.raft.ready import Destination, MajorityFound, PeerRefused, QuorumStateData, Ready
 from quorum.raft.states import EpochState, FetchLoop, Receiving, Standing, Suspicion, Transfer, Unattached
 from quorum.raft.transitions import Role, check_transition
 
@@ -115,6 +115,17 @@ class Core:
         if self._persisted.was_removed:
             return False
         return members.was_voter_before and members.history.latest_offset >= self.log.high_watermark
+
+    def forget_loss(self) -> None:
+        """A majority responds: report it, if its loss was reported."""
+        if self.suspicion.is_alone_told:
+            self.outbox.add(MajorityFound())
+        self.suspicion.forget_alone()
+
+    def trust_leader(self) -> None:
+        """A leader of a majority lives: end the suspicion, and any loss of a majority."""
+        self.forget_loss()
+        self.suspicion.clear()
 
     def enter(self, state: EpochState, standing: Standing, leader_endpoints: tuple[Endpoint, ...]) -> None:
         """Change the state; whatever was asked in the old one no longer matters."""

@@ -67,7 +67,7 @@ def _take(core: Core, state: Follower, response: FetchResponse) -> None:
         retry_failed_fetch(core, state.fetch)
         return
     state.note_served(core.now_ms + core.config.fetch_timeout_ms)
-    core.suspicion.clear()
+    core.trust_leader()
     retry_fetch(core, state.fetch, wait_ms)
 
 

@@ -18,7 +18,7 @@ def note_round(core: Core, state: Prospective | Candidate) -> None:
     suspicion, tally = core.suspicion, state.tally
     answered = tally.voters & {*tally.granted, *tally.rejected, core.me.node_id}
     if len(answered) >= tally.majority:
-        suspicion.forget_alone()
+        core.forget_loss()
     elif suspicion.alone_since_ms is None:
         suspicion.alone_since_ms = core.now_ms
     elif suspicion.alone_since_ms <= core.now_ms - check_quorum_timeout_ms(core):

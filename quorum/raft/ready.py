@@ -235,6 +235,10 @@ class MajorityLost(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     voters: int
 
 
+class MajorityFound(msgspec.Struct, frozen=True, gc=False):
+    """After a `MajorityLost`: a majority responds again, or a leader that has one. Once a loss."""
+
+
 class Shut(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The clean stop is done, the process may exit."""
 
@@ -257,6 +261,7 @@ Effect = (
     | ReadBarrierPassed
     | ReadBarrierRefused
     | PeerRefused
+    | MajorityFound
     | MajorityLost
     | Shut
 )

@@ -87,7 +87,7 @@ def become_voted(core: Core, candidate: ReplicaKey) -> None:
 
 def become_follower(core: Core, epoch: Epoch, leader_id: NodeId, endpoints: tuple[Endpoint, ...]) -> None:
     """Follow a leader that has just been heard of, or has shown that it lives."""
-    core.suspicion.clear()
+    core.trust_leader()
     _follow(core, epoch, leader_id, endpoints, core.config.fetch_timeout_ms, retry_in_ms=0)
 
 
@@ -153,7 +153,7 @@ def become_candidate(core: Core) -> None:
 
 def become_leader(core: Core, granting: tuple[NodeId, ...]) -> None:
     """Lead the epoch that a majority, `granting`, has voted for."""
-    core.suspicion.clear()
+    core.trust_leader()
     state = new_leader_state(core)
     standing = Standing(epoch=core.epoch, leader_id=core.me.node_id, voted=core.standing.voted)
     _enter(core, state, standing, core.endpoints)

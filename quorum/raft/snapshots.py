@@ -120,7 +120,7 @@ def on_fetch_snapshot_response(core: Core, node_id: int, correlation: int, respo
         retry_failed_fetch(core, loop)
         return
     state.note_served(core.now_ms + core.config.fetch_timeout_ms)
-    core.suspicion.clear()
+    core.trust_leader()
     receiving.size, receiving.stored_next = response.size, response.position + len(response.data)
     receiving.is_busy = True
     core.outbox.add(

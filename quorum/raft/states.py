@@ -268,13 +268,12 @@ class Suspicion(msgspec.Struct, kw_only=True, gc=False):
     is_alone_told: bool = False
 
     def clear(self) -> None:
-        """The leader lives."""
+        """End the suspicion: the leader lives."""
         self.is_active = False
         self.attempts = 0
-        self.forget_alone()
 
     def forget_alone(self) -> None:
-        """A majority has answered."""
+        """Begin again with no loss: a majority has answered."""
         self.alone_since_ms = None
         self.is_alone_told = False
 

@@ -8,6 +8,7 @@ gRPC shows in the status of the failed call.
 from __future__ import annotations
 
 import re
+from enum import Enum, auto
 from typing import Final
 
 from metadata_log.voters import Endpoint
@@ -48,20 +49,46 @@ _SYSTEM: Final = re.compile(
 """The system's words; where gRPC waits as a node has it, behind the name of the call and before its number."""
 
 
+class Cause(Enum):
+    """The reason in the details of a call that found no connection, or lost it."""
+
+    HTTP = auto()
+    NO_GRPC = auto()
+    CLOSED_AT_ONCE = auto()
+    STOPPED = auto()
+    LATE = auto()
+    OTHER = auto()
+
+
+_CAUSES: Final = {
+    Cause.HTTP: _HTTP,
+    Cause.NO_GRPC: _NO_GRPC,
+    Cause.CLOSED_AT_ONCE: _CLOSED,
+    Cause.STOPPED: re.compile(f"^{_STOPPED}$"),
+    Cause.LATE: _LATE,
+}
+_WORDS: Final = {
+    Cause.HTTP: "HTTP is spoken there, as at a node's http.listener: give the address of its GRPC listener",
+    Cause.NO_GRPC: "gRPC is not spoken there: give the address of a GRPC listener",
+    Cause.CLOSED_AT_ONCE: "the connection was closed at once: gRPC is not spoken there. Give the address of a GRPC "
+    "listener of this software; ask a controller of Apache Kafka by kafka-metadata-quorum.sh",
+    Cause.STOPPED: "the controller stopped before it answered",
+    Cause.LATE: "no answer in time",
+}
+
+
+def cause_of(details: str) -> Cause:
+    """Return what the details of a failed call say."""
+    return next((cause for cause, words in _CAUSES.items() if words.search(details)), Cause.OTHER)
+
+
+def system_words(details: str) -> str | None:
+    """Return the system's words in the details of a failed call ("connection refused"), or None."""
+    found = _SYSTEM.search(details)
+    return None if found is None else found["why"].lower()
+
+
 def in_words(details: str) -> str:
     """What the details of a call that found or lost its connection mean, without gRPC's own history of them."""
-    if _HTTP.search(details):
-        return "HTTP is spoken there, as at a node's http.listener: give the address of its GRPC listener"
-    if _NO_GRPC.search(details):
-        return "gRPC is not spoken there: give the address of a GRPC listener"
-    if _CLOSED.search(details):
-        return (
-            "the connection was closed at once: gRPC is not spoken there. Give the address of a GRPC listener of this "
-            "software; ask a controller of Apache Kafka by kafka-metadata-quorum.sh"
-        )
-    if details == _STOPPED:
-        return "the controller stopped before it answered"
-    if _LATE.search(details):
-        return "no answer in time"
-    found = _SYSTEM.search(details)
-    return details if found is None else found["why"].lower()
+    words = _WORDS.get(cause_of(details))
+    return words if words is not None else system_words(details) or details

@@ -14,6 +14,7 @@ from typing import Final
 
 from metadata_log.voters import CONTROLLER_LISTENER, GRPC_LISTENER, Endpoint
 from quorum.api.calls import ClientAnswer, PeerResponse
+from quorum.node.core.peer_failures import PeerFailure
 from quorum.node.core.ports import ControllerCall, OutgoingRequest, Replies
 from quorum.transport.grpc.network import GrpcNetwork
 from quorum.transport.kafka.network import KafkaNetwork
@@ -69,7 +70,7 @@ class PeerNetwork:
             at,
             request.timeout_ms,
             lambda is_kafkas: self._kafka.send(request, at) if is_kafkas else self._grpc.send(request),
-            lambda refused: replies.on_peer_failure(node_id, correlation, disconnected=refused),
+            lambda failure: replies.on_peer_failure(node_id, correlation, failure),
         )
 
     def send_to_controller(self, call: ControllerCall) -> None:
@@ -87,7 +88,7 @@ class PeerNetwork:
             lambda is_kafkas: (
                 self._kafka.send_to_controller(call, at) if is_kafkas else self._grpc.send_to_controller(call)
             ),
-            lambda refused: replies.on_controller_answer(call.correlation, None),
+            lambda failure: replies.on_controller_answer(call.correlation, None),
         )
 
     async def close(self) -> None:
@@ -107,7 +108,7 @@ class _FailuresNoted:
     @property
     def _attached(self) -> Replies:
         if self.node is None:
-            raise RuntimeError("nobody is attached to the network")
+            raise RuntimeError("the network is not attached to a node")
         return self.node
 
     def on_peer_response(self, destination_id: int, correlation: int, response: PeerResponse) -> None:
@@ -115,12 +116,12 @@ class _FailuresNoted:
         self.unnamed.pop(correlation, None)
         self._attached.on_peer_response(destination_id, correlation, response)
 
-    def on_peer_failure(self, destination_id: int, correlation: int, *, disconnected: bool) -> None:
+    def on_peer_failure(self, destination_id: int, correlation: int, failure: PeerFailure) -> None:
         """See the port."""
         at = self.unnamed.pop(correlation, None)
         if at is not None:
             self._finder.forget(at)
-        self._attached.on_peer_failure(destination_id, correlation, disconnected=disconnected)
+        self._attached.on_peer_failure(destination_id, correlation, failure)
 
     def on_controller_answer(self, correlation: int, answer: ClientAnswer | None) -> None:
         """See the port."""

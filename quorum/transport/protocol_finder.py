@@ -12,8 +12,12 @@ import struct
 from collections.abc import Callable
 from typing import Final
 
+import msgspec
+
 from metadata_log.voters import Endpoint
+from quorum.node.core.peer_failures import PeerFailure
 from quorum.transport.channel import address_of
+from quorum.transport.failures import of_system, of_timeout
 
 _CORRELATION: Final = 1_818_649_441
 _BODY: Final = struct.pack(">hhih", 18, 0, _CORRELATION, -1)
@@ -48,10 +52,12 @@ class ProtocolFinder:
         self._looking: set[asyncio.Task[None]] = set()
 
     def find(
-        self, at: Endpoint, timeout_ms: int, then: Callable[[bool], None], on_failure: Callable[[bool], None]
+        self, at: Endpoint, timeout_ms: int, then: Callable[[bool], None], on_failure: Callable[[PeerFailure], None]
     ) -> None:
-        """Call `then` with whether Kafka's protocol is spoken there, at once if that is known; or `on_failure`, in a
-        later turn, with whether the connection was refused."""
+        """Call `then` with whether Kafka's protocol is spoken there, at once if that is known.
+
+        If the look fails, `on_failure` gets the reason in a later turn.
+        """
         known = self._kafkas.get(address_of(at))
         if known is not None:
             then(known)
@@ -74,15 +80,15 @@ class ProtocolFinder:
         await asyncio.gather(*looking, return_exceptions=True)
 
     async def _look(
-        self, at: Endpoint, timeout_ms: int, then: Callable[[bool], None], on_failure: Callable[[bool], None]
+        self, at: Endpoint, timeout_ms: int, then: Callable[[bool], None], on_failure: Callable[[PeerFailure], None]
     ) -> None:
         try:
             async with asyncio.timeout(timeout_ms / 1000):
                 found = await speaks_kafka(at)
         except TimeoutError:
-            on_failure(False)
-        except OSError:
-            on_failure(True)
+            on_failure(of_timeout(address_of(at), timeout_ms, is_connected=True))
+        except (OSError, UnicodeError) as error:
+            on_failure(msgspec.structs.replace(of_system(error, address_of(at)), disconnected=True))
         else:
             self._kafkas[address_of(at)] = found
             then(found)

@@ -26,6 +26,7 @@ from quorum.node.core.ports import (
 )
 from tests.simulation import world as w
 from tests.simulation.setup import LinkManners
+from tests.support.peer_failures import EXPIRED, RESET
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -186,7 +187,9 @@ class SimulatedNetwork:
         self._finish(flight)
         sent = flight.request
         event = PeerFailed(
-            destination_id=sent.destination.node_id, correlation=sent.correlation, disconnected=disconnected
+            destination_id=sent.destination.node_id,
+            correlation=sent.correlation,
+            failure=RESET if disconnected else EXPIRED,
         )
         flight.node.deliver(flight.boot, event)
 

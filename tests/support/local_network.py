@@ -9,6 +9,7 @@ from quorum.api.calls import ClientAnswer, ClientCall, PeerCall, PeerResponse
 from quorum.api.context import RequestContext
 from quorum.node.core.ports import ControllerCall, OutgoingRequest, Replies
 from quorum.node.process.driver import Driver
+from tests.support.peer_failures import RESET
 
 
 class Switchboard:
@@ -46,7 +47,7 @@ class LocalNetwork:
         def fail() -> None:
             if not answered:
                 answered.append(True)
-                loop.call_soon(lambda: replies.on_peer_failure(destination_id, correlation, disconnected=True))
+                loop.call_soon(lambda: replies.on_peer_failure(destination_id, correlation, RESET))
 
         def respond(response: PeerResponse) -> None:
             if not answered:

@@ -27,6 +27,7 @@ from quorum.node.core.ports import (
 from quorum.raft.inputs import Clock
 from quorum.raft.ready import Destination
 from tests.support.node_requests import WALL_START_MS
+from tests.support.peer_failures import EXPIRED, RESET
 
 if TYPE_CHECKING:
     from tests.support.node_cluster import Cluster
@@ -172,7 +173,9 @@ class SimulatedNetwork:
 
     def _fail(self, request: OutgoingRequest, delay_ms: int, *, disconnected: bool) -> None:
         event = PeerFailed(
-            destination_id=request.destination.node_id, correlation=request.correlation, disconnected=disconnected
+            destination_id=request.destination.node_id,
+            correlation=request.correlation,
+            failure=RESET if disconnected else EXPIRED,
         )
         self._node.post(self._boot, delay_ms, event)
 

@@ -35,6 +35,7 @@ FOLLOWER: Final = NodeView(
     snapshot_bytes=0,
     snapshot_time_ms=-1,
     held=None,
+    unreached=(),
     recovery_warnings=(),
     turns=0,
     turn_seconds=0.0,

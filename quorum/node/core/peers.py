@@ -7,9 +7,9 @@ how messages travel.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
-from metadata_log.ids import METADATA_TOPIC_ID
+from metadata_log.ids import METADATA_TOPIC_ID, NodeId, ReplicaKey
 from quorum.api.calls import PeerRequest
 from quorum.api.error_codes import Error
 from quorum.api.raft_messages import (
@@ -25,12 +25,22 @@ from quorum.api.voter_messages import UpdateRaftVoterRequest
 from quorum.node.core.access import validate_right
 from quorum.node.core.effects import Effects, with_own_ids
 from quorum.node.core.log_fence import Hold, HoldReason
+from quorum.node.core.peer_failures import (
+    NOT_SENT,
+    LeaderUnreached,
+    PeerFailures,
+    PeersReached,
+    UnreachedPeer,
+    VotersUnreached,
+)
 from quorum.node.core.ports import OutgoingRequest, PeerAnswered, PeerFailed, PeerGone, PeerRequested, Refused
 from quorum.node.core.replica_context import ReplicaContext
 from quorum.node.core.topic_id_fencing import ID_ERRORS, Refusal
 from quorum.raft.inputs import Input, RequestDropped, RequestFailed, RequestReceived, ResponseReceived
-from quorum.raft.ready import Ready
+from quorum.raft.ready import MajorityFound, MajorityLost, Ready
 
+_ALONE_MS: Final = 5_000
+"""An observer that has fetched nothing for so long reports the reasons: an election takes less."""
 _OF_THE_LOG: Final = (FetchResponse, FetchSnapshotResponse)
 
 
@@ -46,6 +56,9 @@ class Peers:
         self._effects = effects
         self._feed = feed
         self.last_fetched_ms: int | None = None
+        self.failures: Final = PeerFailures()
+        self._alone_since_ms: int | None = None
+        self._is_alone_told = False
 
     def on_requested(self, event: PeerRequested) -> None:
         """A peer asks: it must have the right to, and name our cluster and the metadata topic."""
@@ -67,6 +80,7 @@ class Peers:
     def on_answered(self, event: PeerAnswered) -> None:
         """A peer answered; errors of its gate are ours to deal with, and another quorum's log is kept from the core."""
         executor, response = self._executor, event.response
+        self.failures.note_response(event.destination_id, response)
         hold = executor.fence.judge(event)
         if hold is not None:
             self._on_foreign(event, hold)
@@ -80,6 +94,7 @@ class Peers:
             return
         if isinstance(response, _OF_THE_LOG) and response.error is Error.NONE:
             self.last_fetched_ms = executor.clock.monotonic_ms
+            self._forget_alone()
             if isinstance(response, FetchResponse):
                 executor.gate.on_fetch_answered(event.destination_id)
         log_end = executor.machine.log_end_offset
@@ -102,21 +117,62 @@ class Peers:
 
     def _ask_again(self, event: PeerAnswered) -> None:
         """Keep an answer from the core. For the core it is a failure that says nothing of the peer's life."""
-        self.on_failed(
-            PeerFailed(destination_id=event.destination_id, correlation=event.correlation, disconnected=False)
-        )
+        self.on_failed(PeerFailed(destination_id=event.destination_id, correlation=event.correlation, failure=NOT_SENT))
 
     def on_failed(self, event: PeerFailed) -> None:
         """A peer will not answer."""
+        self.failures.note(event.destination_id, event.failure)
+        self._note_alone()
         self._effects.take_by_own_id(event.correlation)
         self._feed(
             RequestFailed(
                 destination_id=event.destination_id,
                 correlation=event.correlation,
-                disconnected=event.disconnected,
+                disconnected=event.failure.disconnected,
                 draw=self._executor.ports.entropy.draw(),
             )
         )
+
+    def _note_alone(self) -> None:
+        """Report an observer that has fetched from no leader for long. Of voters the core knows when to."""
+        executor = self._executor
+        now_ms = executor.clock.monotonic_ms
+        if self._alone_since_ms is None:
+            self._alone_since_ms = now_ms
+        elif not (self._is_alone_told or now_ms - self._alone_since_ms < _ALONE_MS):
+            self._is_alone_told = True
+            if not executor.machine.voters.is_voter(executor.replica):
+                executor.tell(LeaderUnreached(unreached=self.unreached()))
+
+    def _forget_alone(self) -> None:
+        if self._is_alone_told and not self._executor.machine.voters.is_voter(self._executor.replica):
+            self._executor.tell(PeersReached(leader_id=self._executor.machine.leader_id))
+        self._alone_since_ms, self._is_alone_told = None, False
+
+    def effect_handlers(self) -> dict[type[Any], Callable[[Any], None]]:
+        """Return the handlers of the core's effects that concern the reach of peers."""
+        return {MajorityLost: self._on_majority_lost, MajorityFound: self._on_majority_found}
+
+    def _on_majority_lost(self, effect: MajorityLost) -> None:
+        """Report the missing voters, with the reason of the last request to each."""
+        missing = tuple(self._unreached(key) for key in effect.missing)
+        self._executor.tell(VotersUnreached(missing=missing, voters=effect.voters))
+
+    def _on_majority_found(self, effect: MajorityFound) -> None:
+        """Report that the loss is over."""
+        self._executor.tell(PeersReached(leader_id=self._executor.machine.leader_id))
+
+    def unreached(self) -> tuple[UnreachedPeer, ...]:
+        """Return the peers whose last request failed: voters by their keys, others by their ids."""
+        voters = {voter.key.node_id: voter.key for voter in self._executor.machine.voters}
+        peers = (voters.get(NodeId(node_id), NodeId(node_id)) for node_id, _ in self.failures.all())
+        return tuple(self._unreached(peer) for peer in peers)
+
+    def _unreached(self, peer: ReplicaKey | NodeId) -> UnreachedPeer:
+        node_id = NodeId(peer.node_id if isinstance(peer, ReplicaKey) else peer)
+        voter = self._executor.machine.voters.get(node_id)
+        endpoints = () if voter is None else voter.endpoints
+        return UnreachedPeer(peer=peer, endpoints=endpoints, failure=self.failures.of(node_id))
 
     def _refuse(self, event: PeerRequested, refusal: Refusal) -> None:
         executor, call = self._executor, event.call
@@ -154,9 +210,7 @@ class Peers:
         if error in ID_ERRORS and by_own_id is not None and self._executor.machine.awaits(event.correlation):
             self._effects.send_by_sentinel(by_own_id)
             return
-        self.on_failed(
-            PeerFailed(destination_id=event.destination_id, correlation=event.correlation, disconnected=False)
-        )
+        self._ask_again(event)
 
     def _why_refused(self, error: Error) -> str:
         if error is Error.INCONSISTENT_CLUSTER_ID:

@@ -30,8 +30,9 @@ from quorum.node.core.checkpoint_jobs import (
     SnapshotLoaded,
 )
 from quorum.node.core.log_fence import Hold
+from quorum.node.core.peer_failures import LeaderUnreached, PeerFailure, PeersReached, VotersUnreached
 from quorum.raft.inputs import Clock
-from quorum.raft.ready import Destination, MajorityLost
+from quorum.raft.ready import Destination
 
 if TYPE_CHECKING:
     from metadata_log.image import ImageChanges, MetadataImage
@@ -88,8 +89,8 @@ class Replies(Protocol):
     def on_peer_response(self, destination_id: int, correlation: int, response: PeerResponse) -> None:
         """The answer to an `OutgoingRequest`; ids as `Destination.node_id` and `correlation` had them."""
 
-    def on_peer_failure(self, destination_id: int, correlation: int, *, disconnected: bool) -> None:
-        """No answer will come. `disconnected`: refused or reset (which makes a leader suspect), not a deadline."""
+    def on_peer_failure(self, destination_id: int, correlation: int, failure: PeerFailure) -> None:
+        """No answer will come. `failure.disconnected` makes a leader suspect."""
 
     def on_controller_answer(self, correlation: int, answer: ClientAnswer | None) -> None:
         """The answer to a `ControllerCall`; None when there is none."""
@@ -220,7 +221,7 @@ class PeerFailed(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     destination_id: int
     correlation: int
-    disconnected: bool
+    failure: PeerFailure
 
 
 class ControllerAnswered(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -375,6 +376,7 @@ class MetadataChanged(msgspec.Struct, frozen=True, gc=False):
 
 NodeEvent = (
     HoldChanged
+    | LeaderUnreached
     | MetadataChanged
     | RoleChanged
     | ImagePublished
@@ -382,7 +384,8 @@ NodeEvent = (
     | ControllerDeactivated
     | VotersKnown
     | Refused
-    | MajorityLost
+    | PeersReached
+    | VotersUnreached
     | SnapshotDamaged
     | SnapshotGenerated
     | SnapshotLoaded

@@ -10,6 +10,7 @@ import msgspec
 from metadata_log.image import MetadataImage
 from metadata_log.offsets import Epoch, Offset
 from quorum.node.core.log_fence import Hold
+from quorum.node.core.peer_failures import UnreachedPeer
 
 
 class NodeView(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,6 +46,8 @@ class NodeView(msgspec.Struct, frozen=True, kw_only=True):
     """Of the last record in it, since 1970; -1 when there is none."""
     held: Hold | None
     """Why it takes nothing from its leader; None while it does."""
+    unreached: tuple[UnreachedPeer, ...]
+    """The peers whose last request failed, and why."""
     recovery_warnings: tuple[str, ...]
     turns: int
     turn_seconds: float

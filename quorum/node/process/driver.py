@@ -26,6 +26,7 @@ from quorum.node.core.application import Application
 from quorum.node.core.executor import Executor, ExecutorConfig
 from quorum.node.core.log_fence import Hold
 from quorum.node.core.opened import OpenedReplica
+from quorum.node.core.peer_failures import PeerFailure
 from quorum.node.core.ports import (
     ControllerAnswered,
     Event,
@@ -174,9 +175,9 @@ class Driver:
         """See `ports.Replies`."""
         self._post(PeerAnswered(destination_id=destination_id, correlation=correlation, response=response))
 
-    def on_peer_failure(self, destination_id: int, correlation: int, *, disconnected: bool) -> None:
+    def on_peer_failure(self, destination_id: int, correlation: int, failure: PeerFailure) -> None:
         """See `ports.Replies`."""
-        self._post(PeerFailed(destination_id=destination_id, correlation=correlation, disconnected=disconnected))
+        self._post(PeerFailed(destination_id=destination_id, correlation=correlation, failure=failure))
 
     def on_controller_answer(self, correlation: int, answer: ClientAnswer | None) -> None:
         """See `ports.Replies`."""
@@ -235,6 +236,7 @@ class Driver:
             snapshot_bytes=0 if held is None else held.size,
             snapshot_time_ms=-1 if held is None else held.last_contained_ms,
             held=executor.fence.held,
+            unreached=executor.peers.unreached(),
             recovery_warnings=self._opened.recovery.warnings,
             turns=self._turns,
             turn_seconds=self._turn_ns / 1e9,

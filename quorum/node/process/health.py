@@ -14,6 +14,7 @@ from metadata_log.ids import id_text
 from metadata_log.offsets import is_near_last_epoch
 from metadata_log.tools.findings.last_epochs import elections_left, what_to_do
 from quorum.node.core.view import NodeView
+from quorum.node.process.failure_words import unreached_lines
 
 if TYPE_CHECKING:
     from quorum.node.core.executor import Executor
@@ -72,7 +73,8 @@ def _check_hold(view: NodeView) -> Check:
 
 def _check_leader(view: NodeView) -> Check:
     if view.leader_id is None:
-        what = f"no leader is known in epoch {view.epoch} ({view.role})"
+        unreached = "".join(f"; {line}" for line in unreached_lines(view.unreached))
+        what = f"no leader is known in epoch {view.epoch} ({view.role}){unreached}"
     else:
         what = f"node {view.leader_id} leads epoch {view.epoch}"
     return Check(name="leader-known", is_ok=view.leader_id is not None, what=f"{what}{_epochs_left(view)}")

@@ -25,6 +25,7 @@ from quorum import __version__
 from quorum.node.config.node_config import NodeConfig
 from quorum.node.core.checkpoint_jobs import SnapshotDamaged, SnapshotGenerated, SnapshotLoaded
 from quorum.node.core.opened import OpenedReplica
+from quorum.node.core.peer_failures import LeaderUnreached, PeersReached, VotersUnreached
 from quorum.node.core.ports import (
     ControllerActivated,
     ControllerDeactivated,
@@ -37,9 +38,9 @@ from quorum.node.core.ports import (
     Watcher,
 )
 from quorum.node.process.change_lines import ChangeLines
+from quorum.node.process.failure_words import unreached_lines
 from quorum.node.process.listeners import is_loopback
 from quorum.node.process.refusals import Refusals, call_later
-from quorum.raft.ready import MajorityLost
 
 REFUSAL_EVERY_S: Final = 60.0
 """The same refusal of the same peer is written no more often."""
@@ -91,7 +92,7 @@ def configure_logging(*, level: str = "INFO", as_json: bool = False, stream: Tex
     """
     known = {"DEBUG": logging.DEBUG, "INFO": logging.INFO, "WARNING": logging.WARNING, "ERROR": logging.ERROR}
     if level not in known:
-        raise ValueError(f"log level {level!r} is none of {', '.join(known)}")
+        raise ValueError(f"log level {level!r} is not one of {', '.join(known)}")
     target = LossyStream(stream or sys.stderr)
     renderer: Any = (
         structlog.processors.JSONRenderer()
@@ -224,26 +225,39 @@ class LogWatcher:
                 "snapshot damaged",
                 end=str(event.end),
                 why=event.why,
-                what="it is given to nobody, and a new one is taken; look at this disk",
+                what="it is served to no node, and a new one is taken; look at this disk",
             )
         elif isinstance(event, SnapshotLoaded):
             self._log.info("snapshot installed", end=str(event.end), bytes=event.size)
         elif isinstance(event, ControllerDeactivated):
             self._log.info("standby controller", epoch=event.epoch, unknown_outcomes=event.unknown_outcomes)
-        elif isinstance(event, MajorityLost):
-            self._log.warning(
-                "no majority",
-                missing=[str(voter) for voter in event.missing],
-                voters=event.voters,
-                what=f"{majority_of(event.voters)} of {event.voters} voters are needed: "
-                "until then no write can be acknowledged",
-            )
+        elif isinstance(event, VotersUnreached | LeaderUnreached | PeersReached):
+            self._on_reach(event)
         elif isinstance(event, VotersKnown):
             self._log.info(
                 "voters",
                 voters=[str(voter) for voter in event.voters],
                 offset=event.offset,
                 kraft_version=event.kraft_version,
+            )
+
+    def _on_reach(self, event: VotersUnreached | LeaderUnreached | PeersReached) -> None:
+        if isinstance(event, PeersReached):
+            self._log.info("peers reached", leader_id=event.leader_id)
+        elif isinstance(event, LeaderUnreached):
+            self._log.warning(
+                "no leader",
+                why=unreached_lines(event.unreached),
+                what="this node fetches from no leader, and learns of no change until one responds",
+            )
+        else:
+            self._log.warning(
+                "no majority",
+                missing=[str(voter.peer) for voter in event.missing],
+                why=unreached_lines(event.missing),
+                voters=event.voters,
+                what=f"{majority_of(event.voters)} of {event.voters} voters are needed: "
+                "until then no write can be acknowledged",
             )
 
     def _on_refused(self, event: Refused) -> None:

@@ -17,7 +17,8 @@ import msgspec
 
 from kraft.v1 import quorum_pb2, quorum_pb2_grpc
 from quorum.api.raft_messages import FetchResponse
-from quorum.transport.channel import is_disconnect
+from quorum.node.core.peer_failures import NOT_SENT, FailureKind, PeerFailure
+from quorum.transport.failures import of_call, of_timeout
 from quorum.transport.grpc.convert.common import BadMessage
 from quorum.transport.grpc.convert.fetch import fetch_response_from
 
@@ -28,13 +29,14 @@ class FetchReplies(Protocol):
     def on_peer_response(self, destination_id: int, correlation: int, response: FetchResponse) -> None:
         """The answer."""
 
-    def on_peer_failure(self, destination_id: int, correlation: int, *, disconnected: bool) -> None:
+    def on_peer_failure(self, destination_id: int, correlation: int, failure: PeerFailure) -> None:
         """None will come."""
 
 
 class _InFlight(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     destination_id: int
     correlation: int
+    timeout_ms: int
     timer: asyncio.TimerHandle
 
 
@@ -44,11 +46,13 @@ class FetchStream:
     def __init__(
         self,
         stub: quorum_pb2_grpc.QuorumAsyncStub,
+        address: str,
         replies: FetchReplies,
         *,
         on_bad_answer: Callable[[str], None],
     ) -> None:
         self._stub = stub
+        self._address = address
         self._replies = replies
         self._on_bad_answer = on_bad_answer
         self._loop = asyncio.get_running_loop()
@@ -65,9 +69,11 @@ class FetchStream:
     def send(self, message: quorum_pb2.FetchRequest, *, destination_id: int, correlation: int, timeout_ms: int) -> None:
         """Send, opening the stream if there is none. One answer or failure follows, in a later turn."""
         if self._in_flight is not None:
-            self._loop.call_soon(self._report, self._take_in_flight(), False)
+            self._loop.call_soon(self._report, self._take_in_flight(), NOT_SENT)
         timer = self._loop.call_later(timeout_ms / 1000, self._on_timeout)
-        self._in_flight = _InFlight(destination_id=destination_id, correlation=correlation, timer=timer)
+        self._in_flight = _InFlight(
+            destination_id=destination_id, correlation=correlation, timeout_ms=timeout_ms, timer=timer
+        )
         self._outgoing = message
         self._wake.set()
         if not self._tasks:
@@ -99,7 +105,7 @@ class FetchStream:
             return
 
     async def _read(self, call: grpc.aio.StreamStreamCall[quorum_pb2.FetchRequest, quorum_pb2.FetchResponse]) -> None:
-        disconnected = False
+        failure = PeerFailure(kind=FailureKind.CLOSED, address=self._address)
         try:
             while True:
                 answer = await call.read()
@@ -107,10 +113,11 @@ class FetchStream:
                     break
                 self._on_answer(answer)
         except grpc.aio.AioRpcError as error:
-            disconnected = is_disconnect(error.code())
+            timeout_ms = 0 if self._in_flight is None else self._in_flight.timeout_ms
+            failure = of_call(error, self._address, timeout_ms)
         finally:
             call.cancel()
-        self._on_end(disconnected)
+        self._on_end(failure)
 
     def _on_answer(self, answer: quorum_pb2.FetchResponse) -> None:
         waiting = self._in_flight
@@ -121,22 +128,24 @@ class FetchStream:
             response = fetch_response_from(answer)
         except BadMessage as bad:
             self._on_bad_answer(f"Fetch: {bad.why}")
-            self._report(waiting, False)
+            kind = FailureKind.BAD_RESPONSE
+            self._report(waiting, PeerFailure(kind=kind, address=self._address, detail=bad.why))
             return
         self._replies.on_peer_response(waiting.destination_id, waiting.correlation, response)
 
-    def _on_end(self, disconnected: bool) -> None:
+    def _on_end(self, failure: PeerFailure) -> None:
         writer, self._tasks = self._tasks[:1], ()
         for task in writer:
             task.cancel()
         self._outgoing = None
         self._wake.clear()
         if self._in_flight is not None:
-            self._report(self._take_in_flight(), disconnected)
+            self._report(self._take_in_flight(), failure)
 
     def _on_timeout(self) -> None:
         if self._in_flight is not None:
-            self._report(self._take_in_flight(), False)
+            waiting = self._take_in_flight()
+            self._report(waiting, of_timeout(self._address, waiting.timeout_ms, is_connected=True))
 
     def _take_in_flight(self) -> _InFlight:
         waiting = self._in_flight
@@ -146,5 +155,5 @@ class FetchStream:
         waiting.timer.cancel()
         return waiting
 
-    def _report(self, waiting: _InFlight, disconnected: bool) -> None:
-        self._replies.on_peer_failure(waiting.destination_id, waiting.correlation, disconnected=disconnected)
+    def _report(self, waiting: _InFlight, failure: PeerFailure) -> None:
+        self._replies.on_peer_failure(waiting.destination_id, waiting.correlation, failure)

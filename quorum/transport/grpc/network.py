@@ -23,8 +23,10 @@ from quorum.api.raft_messages import (
     FetchSnapshotRequest,
     VoteRequest,
 )
+from quorum.node.core.peer_failures import NOT_SENT, FailureKind, PeerFailure
 from quorum.node.core.ports import ControllerCall, OutgoingRequest, Replies
-from quorum.transport.channel import grpc_address, is_disconnect, open_channel
+from quorum.transport.channel import grpc_address, open_channel
+from quorum.transport.failures import of_call
 from quorum.transport.grpc.convert import elections, voters
 from quorum.transport.grpc.convert.calls import kind_of, request_to, response_from
 from quorum.transport.grpc.convert.common import BadMessage
@@ -41,6 +43,7 @@ MAX_PEERS: Final = 64
 _LOST: Final = (grpc.ChannelConnectivity.IDLE, grpc.ChannelConnectivity.TRANSIENT_FAILURE)
 _LEAST_AGE_S: Final = 0.2
 """A younger channel is not replaced: a peer that is down is asked many times a second."""
+_NO_ADDRESS: Final = PeerFailure(kind=FailureKind.NO_ADDRESS)
 _LOG = structlog.get_logger("quorum.transport")
 
 
@@ -52,7 +55,7 @@ class _Peer:
         self.channel = open_channel(address)
         self.quorum: quorum_pb2_grpc.QuorumAsyncStub = quorum_pb2_grpc.QuorumStub(self.channel)
         self.controller: controller_pb2_grpc.ControllerAsyncStub = controller_pb2_grpc.ControllerStub(self.channel)
-        self.fetches = FetchStream(self.quorum, replies, on_bad_answer=self.warn_of_answer)
+        self.fetches = FetchStream(self.quorum, address, replies, on_bad_answer=self.warn_of_answer)
         self.calls: set[asyncio.Task[None]] = set()
         self._is_named = not _is_ip_address(address.rpartition(":")[0])
         self._opened_s = asyncio.get_running_loop().time()
@@ -104,7 +107,7 @@ class GrpcNetwork:
         """Send; the answer or the failure is reported in a later turn."""
         peer = self._peer_of(grpc_address(request.destination.endpoints))
         if peer is None or len(peer.calls) >= MAX_CALLS_IN_FLIGHT:
-            self._later(self._fail, request, False)
+            self._later(self._fail, request, _NO_ADDRESS if peer is None else NOT_SENT)
         elif isinstance(request.request, FetchRequest):
             message = fetch_request_to(
                 request.request,
@@ -137,14 +140,14 @@ class GrpcNetwork:
     @property
     def _attached(self) -> Replies:
         if self._replies is None:
-            raise RuntimeError("nobody is attached to the network")
+            raise RuntimeError("the network is not attached to a node")
         return self._replies
 
     def _later(self, function: Callable[..., None], *arguments: object) -> None:
         asyncio.get_running_loop().call_soon(function, *arguments)
 
-    def _fail(self, request: OutgoingRequest, disconnected: bool) -> None:
-        self._attached.on_peer_failure(request.destination.node_id, request.correlation, disconnected=disconnected)
+    def _fail(self, request: OutgoingRequest, failure: PeerFailure) -> None:
+        self._attached.on_peer_failure(request.destination.node_id, request.correlation, failure)
 
     def _peer_of(self, address: str | None) -> _Peer | None:
         if address is None:
@@ -177,10 +180,11 @@ class GrpcNetwork:
         try:
             response = await _single_call(peer.quorum, request)
         except grpc.aio.AioRpcError as error:
-            self._fail(request, is_disconnect(error.code()))
+            self._fail(request, of_call(error, peer.address, request.timeout_ms))
         except BadMessage as bad:
             peer.warn_of_answer(f"{type(request.request).__name__}: {bad.why}")
-            self._fail(request, False)
+            kind = FailureKind.BAD_RESPONSE
+            self._fail(request, PeerFailure(kind=kind, address=peer.address, detail=bad.why))
         else:
             self._attached.on_peer_response(request.destination.node_id, request.correlation, response)
 

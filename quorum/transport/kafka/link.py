@@ -11,13 +11,15 @@ next request.
 from __future__ import annotations
 
 import asyncio
-import socket
 from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from metadata_log.voters import Endpoint
 from quorum.api.calls import ClientAnswer, PeerResponse
-from quorum.transport.channel import MESSAGE_LIMIT_BYTES
+from quorum.node.core.peer_failures import NOT_SENT, FailureKind, PeerFailure
+from quorum.transport.channel import MESSAGE_LIMIT_BYTES, address_of
+from quorum.transport.failures import foreign_protocol, of_system, of_timeout
 from quorum.transport.kafka.asking import (
     Asked,
     NotSpokenError,
@@ -39,6 +41,9 @@ _SMALLEST: Final = 4
 """An answer's correlation id."""
 _LARGEST_CORRELATION: Final = (1 << 31) - 1
 _MS_PER_S: Final = 1000
+_HEAD_BYTES: Final = 16
+"""Of a connection's first bytes, as many as show another protocol."""
+_BEFORE_ANY: Final = "before its first response; perhaps TLS, or another protocol"
 
 
 class Pending:
@@ -53,9 +58,9 @@ class Pending:
         cluster_id: str | None,
         timeout_ms: int,
         on_answer: Callable[[PeerResponse | ClientAnswer], None],
-        on_failure: Callable[[bool], None],
+        on_failure: Callable[[PeerFailure], None],
     ) -> None:
-        """`on_failure` is told whether the connection was refused or broke, which says that the process is gone."""
+        """`on_failure` is given the reason."""
         self.request = request
         self.cluster_id = cluster_id
         self.timeout_ms = timeout_ms
@@ -69,10 +74,10 @@ class Pending:
         self._stop()
         self.on_answer(response)
 
-    def failed(self, *, disconnected: bool) -> None:
+    def failed(self, failure: PeerFailure) -> None:
         """It is over, without an answer."""
         self._stop()
-        self.on_failure(disconnected)
+        self.on_failure(failure)
 
     def dropped(self) -> None:
         """Nobody waits for it any more."""
@@ -90,6 +95,7 @@ class Link:
     def __init__(self, host: str, port: int, warn: Callable[[str], None]) -> None:
         """`warn`: what the other side did wrong."""
         self._host, self._port = host, port
+        self.address: Final = address_of(Endpoint(name="", host=host, port=port))
         self._warn = warn
         self._loop = asyncio.get_running_loop()
         self._waiting: deque[Pending] = deque()
@@ -137,11 +143,10 @@ class Link:
         wire = self._attempt = _Wire(self)
         try:
             await self._loop.create_connection(lambda: wire, self._host, self._port)
-        except OSError as error:
+        except (OSError, UnicodeError) as error:
             if self._attempt is wire:
                 self._attempt = self._connecting = None
-                # A name that cannot be looked up says nothing of the process.
-                self._fail_all(disconnected=not isinstance(error, socket.gaierror))
+                self._fail_all(of_system(error, self.address))
             return
         if self._attempt is wire:
             self._connecting = None
@@ -159,14 +164,14 @@ class Link:
         for pending in waiting:
             wire.ask(pending)
 
-    def on_lost(self, wire: _Wire, why: str | None) -> None:
-        """The connection is over; `why` where it made no sense to go on."""
-        if why is not None:
-            self._warn(why)
+    def on_lost(self, wire: _Wire, failure: PeerFailure) -> None:
+        """The connection is over: it broke, or it made no sense to go on."""
+        if not failure.disconnected:
+            self._warn(failure.detail)
         self._wire = self._attempt = None
         in_flight, wire.in_flight = wire.in_flight, deque()
         self._waiting.extendleft(reversed([pending for _, pending in in_flight]))
-        self._fail_all(disconnected=why is None)
+        self._fail_all(failure)
 
     def warn(self, why: str) -> None:
         """The other side did something wrong."""
@@ -176,10 +181,11 @@ class Link:
         """Nothing came in time: what was sent stands in the way of the rest."""
         if pending in self._waiting and self._wire is None and len(self._waiting) > 1:
             self._waiting.remove(pending)
-            pending.failed(disconnected=False)
+            pending.failed(of_timeout(self.address, pending.timeout_ms, is_connected=False))
             return
+        is_connected = self._wire is not None
         for each in self._give_up():
-            each.failed(disconnected=False)
+            each.failed(of_timeout(self.address, pending.timeout_ms, is_connected=is_connected))
 
     def _give_up(self) -> list[Pending]:
         """Close the connection, or stop making it; all that waited for it."""
@@ -194,12 +200,12 @@ class Link:
         return waiting
 
     def _fail(self, pending: Pending) -> None:
-        pending.failed(disconnected=False)
+        pending.failed(NOT_SENT)
 
-    def _fail_all(self, *, disconnected: bool) -> None:
+    def _fail_all(self, failure: PeerFailure) -> None:
         waiting, self._waiting = self._waiting, deque()
         for pending in waiting:
-            pending.failed(disconnected=disconnected)
+            pending.failed(failure)
 
 
 class _Wire(asyncio.Protocol):
@@ -233,13 +239,21 @@ class _Wire(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """See asyncio."""
-        self._lose(None)
+        spoken = None if self.is_ready else foreign_protocol(bytes(self._buffer))
+        if spoken is not None:
+            self._lose(FailureKind.OTHER_PROTOCOL, spoken, disconnected=True)
+        else:
+            self._lose(FailureKind.CLOSED, "" if self.is_ready else _BEFORE_ANY, disconnected=True)
 
     def data_received(self, data: bytes) -> None:
         """See asyncio."""
         self._buffer += data
         while self._link is not None and len(self._buffer) >= _LENGTH_BYTES:
             size = int.from_bytes(self._buffer[:_LENGTH_BYTES], "big", signed=True)
+            spoken = None if self.is_ready else foreign_protocol(bytes(self._buffer[:_HEAD_BYTES]))
+            if spoken is not None:
+                self._break(spoken, FailureKind.OTHER_PROTOCOL)
+                return
             if not _SMALLEST <= size <= MESSAGE_LIMIT_BYTES:
                 self._break(f"an answer of {size} bytes: it may have {_SMALLEST} to {MESSAGE_LIMIT_BYTES}")
                 return
@@ -265,8 +279,11 @@ class _Wire(asyncio.Protocol):
                 pending.request, self._offered, cluster_id=pending.cluster_id, timeout_ms=pending.timeout_ms
             )
         except NotSpokenError as error:
-            link.warn(str(error))
-            asyncio.get_running_loop().call_soon(lambda: pending.failed(disconnected=False))
+            why = str(error)
+            link.warn(why)
+            kind = FailureKind.UNSUPPORTED_VERSION
+            failure = PeerFailure(kind=kind, address=link.address, detail=why)
+            asyncio.get_running_loop().call_soon(pending.failed, failure)
             return
         correlation = self._next()
         self.in_flight.append((correlation, pending))
@@ -311,12 +328,12 @@ class _Wire(asyncio.Protocol):
         self._correlation = self._correlation % _LARGEST_CORRELATION + 1
         return self._correlation
 
-    def _break(self, why: str) -> None:
+    def _break(self, why: str, kind: FailureKind = FailureKind.BAD_RESPONSE) -> None:
         """What came makes no sense: nothing after it can."""
-        self._lose(why)
+        self._lose(kind, why, disconnected=False)
         self._transport.abort()
 
-    def _lose(self, why: str | None) -> None:
+    def _lose(self, kind: FailureKind, detail: str, *, disconnected: bool) -> None:
         link, self._link = self._link, None
         if link is not None:
-            link.on_lost(self, why)
+            link.on_lost(self, PeerFailure(kind=kind, address=link.address, detail=detail, disconnected=disconnected))

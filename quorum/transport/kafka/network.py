@@ -26,6 +26,7 @@ from quorum.api.raft_messages import (
     FetchSnapshotRequest,
     VoteRequest,
 )
+from quorum.node.core.peer_failures import PeerFailure
 from quorum.node.core.ports import ControllerCall, OutgoingRequest, Replies
 from quorum.transport.channel import address_of
 
@@ -94,8 +95,8 @@ class KafkaNetwork:
                 raise TypeError("a replica answers as a controller does")
             replies.on_peer_response(node_id, correlation, _named(response, listener))
 
-        def on_failure(disconnected: bool) -> None:
-            replies.on_peer_failure(node_id, correlation, disconnected=disconnected)
+        def on_failure(failure: PeerFailure) -> None:
+            replies.on_peer_failure(node_id, correlation, failure)
 
         pending = _pending(outgoing.request, outgoing.cluster_id, outgoing.timeout_ms, on_answer, on_failure)
         lane = _LANES.get(type(outgoing.request), _CHANGES)
@@ -112,7 +113,7 @@ class KafkaNetwork:
         def on_answer(answer: PeerResponse | ClientAnswer) -> None:
             replies.on_controller_answer(correlation, answer if isinstance(answer, ClientAnswer) else None)
 
-        def on_failure(disconnected: bool) -> None:
+        def on_failure(failure: PeerFailure) -> None:
             replies.on_controller_answer(correlation, None)
 
         pending = _pending(call.request, None, call.timeout_ms, on_answer, on_failure)
@@ -126,7 +127,7 @@ class KafkaNetwork:
     @property
     def _attached(self) -> Replies:
         if self._replies is None:
-            raise RuntimeError("nobody is attached to the network")
+            raise RuntimeError("the network is not attached to a node")
         return self._replies
 
     def _peer_of(self, at: Endpoint) -> _Peer:
@@ -164,7 +165,7 @@ def _pending(
     cluster_id: str | None,
     timeout_ms: int,
     on_answer: Callable[[PeerResponse | ClientAnswer], None],
-    on_failure: Callable[[bool], None],
+    on_failure: Callable[[PeerFailure], None],
 ) -> Pending:
     from quorum.transport.kafka.link import Pending  # noqa: PLC0415  (kio)
 

@@ -14,11 +14,12 @@ from quorum.api.calls import ClientAnswer, ClientCall, PeerCall
 from quorum.api.context import RequestContext
 from quorum.api.error_codes import Error
 from quorum.api.raft_messages import FetchRequest
+from quorum.node.core.peer_failures import PeersReached, VotersUnreached
 from quorum.node.core.ports import ControllerDeactivated, PeerRequested, Refused
-from quorum.raft.ready import MajorityLost
 from tests.support.durable_files import read_directory
 from tests.support.node_cluster import Cluster
 from tests.support.node_requests import BROKER, CLUSTER_ID, WALL_START_MS, create_request
+from tests.support.peer_failures import RESET
 from tests.support.simulated_node import Node
 
 
@@ -346,7 +347,11 @@ def test_a_restarted_node_takes_any_topic_id_until_it_has_replayed_its_own() -> 
     cluster.elect()
     cluster.run_for(2_000)
     told = [event for node in cluster.nodes for event in node.events]
-    assert sum(type(event) is MajorityLost for event in told) == 1
+    losses = [event for event in told if isinstance(event, VotersUnreached)]
+    assert len(losses) == 1
+    assert [peer.peer for peer in losses[0].missing] == [node.executor.replica for node in gone]
+    assert {peer.failure for peer in losses[0].missing} == {RESET}
+    assert sum(type(event) is PeersReached for event in told) == 1
     assert not any(isinstance(event, Refused) for event in told)
     own_ids = {node.executor.gate.own_ids for node in cluster.nodes}
     assert len(own_ids) == 1

@@ -12,6 +12,7 @@ from metadata_log.ids import DirectoryId, NodeId, ReplicaKey
 from metadata_log.offsets import Epoch, Offset
 from quorum.api.error_codes import Error
 from quorum.node.config.node_config import config_of
+from quorum.node.core.peer_failures import FailureKind, PeerFailure, PeersReached, UnreachedPeer, VotersUnreached
 from quorum.node.core.ports import ControllerActivated, ControllerDeactivated, Refused, RoleChanged
 from quorum.node.process.log_lines import (
     REFUSAL_EVERY_S,
@@ -21,7 +22,6 @@ from quorum.node.process.log_lines import (
     log_config,
     warn_of_plaintext,
 )
-from quorum.raft.ready import MajorityLost
 
 
 @pytest.fixture
@@ -95,7 +95,7 @@ def test_one_line_lists_all_keys_that_are_not_used() -> None:
 
 
 def test_an_unknown_level_is_named() -> None:
-    with pytest.raises(ValueError, match="log level 'LOUD' is none of DEBUG, INFO"):
+    with pytest.raises(ValueError, match="log level 'LOUD' is not one of DEBUG, INFO"):
         configure_logging(level="LOUD")
 
 
@@ -207,13 +207,22 @@ def test_what_refusals_are_remembered_is_bounded() -> None:
 
 
 @pytest.mark.usefixtures("_restored")
-def test_a_lost_majority_is_a_warning_that_names_who_is_missing() -> None:
+def test_a_lost_majority_is_a_warning_that_names_each_missing_voter_and_the_reason() -> None:
     stream = io.StringIO()
-    configure_logging(as_json=True, level="WARNING", stream=stream)
-    missing = tuple(ReplicaKey(node_id=NodeId(n), directory_id=DirectoryId(bytes([n]) * 16)) for n in (2, 3))
-    LogWatcher(1).on_event(MajorityLost(missing=missing, voters=3))
-    line = json.loads(stream.getvalue())
-    assert (line["event"], line["level"], line["missing"]) == ("no majority", "warning", [str(key) for key in missing])
+    configure_logging(as_json=True, stream=stream)
+    keys = [ReplicaKey(node_id=NodeId(n), directory_id=DirectoryId(bytes([n]) * 16)) for n in (2, 3)]
+    failures = [
+        PeerFailure(kind=FailureKind.REFUSED, address="c2:9093"),
+        PeerFailure(kind=FailureKind.UNKNOWN_NAME, address="c3:9093", detail="Name or service not known"),
+    ]
+    missing = tuple(UnreachedPeer(peer=key, failure=failure) for key, failure in zip(keys, failures, strict=True))
+    watcher = LogWatcher(1)
+    watcher.on_event(VotersUnreached(missing=missing, voters=3))
+    watcher.on_event(PeersReached(leader_id=NodeId(2)))
+    line, reached = (json.loads(text) for text in stream.getvalue().splitlines())
+    assert (line["event"], line["level"], line["missing"]) == ("no majority", "warning", [str(key) for key in keys])
+    assert line["why"] == ["2 at c2:9093: connection refused", "3 at c3:9093: Name or service not known"]
+    assert (reached["event"], reached["level"], reached["leader_id"]) == ("peers reached", "info", 2)
     assert line["what"] == "2 of 3 voters are needed: until then no write can be acknowledged"
 
 
