@@ -28,8 +28,8 @@ from tests.simulation.story import tell
 from tests.support.cores import CORES
 from tests.support.fresh_seed import fresh_seed
 
-CAMPAIGN_S = 600 if os.environ.get("LONG") else 600 // CORES
-"""Ten minutes of fresh seeds, on one core or on several at once; with LONG=1 on each."""
+CAMPAIGN_S = 600 if os.environ.get("LONG") else 240 // CORES
+"""Four minutes of fresh seeds, on one core or on several at once; with LONG=1 ten on each."""
 QUICK_PROOFS = (
     "an agent makes a directory under its own name at once",
     "divergence is ignored",
