@@ -1,4 +1,4 @@
-"""Five minutes (`LONG=1`: an hour) of real faults on real processes, and what the clients and the disks say after it.
+"""Three minutes (`LONG=1`: an hour) of real faults on real processes, and what the clients and the disks say after it.
 
 `CHAOS_SEED=n` repeats what the dice said; times and the kernel's own choices stay what they are.
 """
@@ -19,7 +19,7 @@ from tests.chaos.history import CREATE, EXISTS, OK, READ, UNKNOWN, Operation
 from tests.chaos.proof import Remains, remains
 from tests.support.fresh_seed import fresh_seed
 
-_MINUTES = 60.0 if os.environ.get("LONG") else 5.0
+_MINUTES = 60.0 if os.environ.get("LONG") else 3.0
 _PATIENCE_S = 240
 
 pytestmark = [pytest.mark.campaign, pytest.mark.timeout(_MINUTES * 60 + 2 * _PATIENCE_S)]
