@@ -18,6 +18,7 @@ from quorum.cli.demo import cluster
 from tests.support.clusters import unpack_clusters
 from tests.support.fresh_seed import fresh_seed
 from tests.support.kill_run import KillRun, run_kills
+from tests.support.warm_nodes import end_starter
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -69,6 +70,12 @@ def _ports_of_its_own() -> None:
     """Of several workers, each has a share of the ports, for clusters that are copied and started on their old ones."""
     worker, count = os.environ.get("PYTEST_XDIST_WORKER", "gw0"), int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
     cluster.PORTS = cluster.PORTS[int(worker.removeprefix("gw")) :: count]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_starter_is_left() -> Iterator[None]:
+    yield
+    end_starter()
 
 
 @pytest.fixture(scope="session")

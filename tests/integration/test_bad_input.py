@@ -26,6 +26,7 @@ from quorum.node.process.system_ports import SystemEntropy
 from tests.support.local_cluster import Cluster
 from tests.support.log_history import read_history
 from tests.support.standalone import complaint, create, listed, log_of, standalone, start, written
+from tests.support.warm_nodes import WarmNode
 
 HOLD_LOCK = """
 import fcntl, sys
@@ -210,7 +211,7 @@ def test_an_agent_of_another_cluster_is_told_so_once(tmp_path: Path) -> None:
 
 def test_a_second_process_of_ours_on_one_directory(cluster: Cluster, node: Node, tmp_path: Path) -> None:
     start(node)
-    second = Node("controller", 1, tmp_path / "second", node.ports, node.properties)
+    second = WarmNode("controller", 1, tmp_path / "second", node.ports, node.properties)
     second.write_config()
     said = complaint(second)
     assert f"{node.log_dir}/.lock is locked" in said

@@ -13,6 +13,7 @@ from quorum.cli.demo.cluster import LOOPBACK, Node, wait_until
 from tests.support.kafka_configs import stock_properties
 from tests.support.port_rows import free_row
 from tests.support.voter_processes import CLUSTER_ID, kraft
+from tests.support.warm_nodes import WarmNode
 
 STATIC, DYNAMIC = "stock-3.9-controller.properties", "stock-4-controller.properties"
 
@@ -27,7 +28,9 @@ def _node(name: str, root: Path, node_id: int, voters: dict[int, int]) -> Node:
             "advertised_listeners": f"CONTROLLER://localhost:{port}",
         }
     changes = {"node_id": str(node_id), "listeners": f"CONTROLLER://:{port}", "log_dirs": str(root / "data"), **finding}
-    node = Node("controller", node_id, root, {"CONTROLLER": port, "GRPC": port + 1}, stock_properties(name, **changes))
+    node = WarmNode(
+        "controller", node_id, root, {"CONTROLLER": port, "GRPC": port + 1}, stock_properties(name, **changes)
+    )
     node.write_config()
     return node
 

@@ -1,14 +1,17 @@
-"""The demo's cluster, whose commands run in the test's process: to start a process costs a third of a second."""
+"""The demo's cluster, without the imports of its many processes: each costs a third of a second or more."""
 
 from __future__ import annotations
 
 from quorum.cli.demo import cluster
 from quorum.cli.demo.cluster import NodeFailedError
 from tests.support.voter_processes import kraft
+from tests.support.warm_nodes import WarmNode
 
 
 class Cluster(cluster.Cluster):
-    """Nodes are processes all the same."""
+    """Commands run in the test's process; nodes are processes all the same."""
+
+    kind_of_node = WarmNode
 
     def run(self, *words: str) -> str:
         """Return standard output of `kraft words`.

@@ -13,6 +13,7 @@ from typing import Any, Self
 
 from quorum.cli.demo.cluster import LOOPBACK, Node, free_ports, wait_until
 from quorum.cli.main import run
+from tests.support.warm_nodes import WarmNode
 
 CLUSTER_ID = "4L6g3nShT-eMCtK--X86sw"
 VERSION_0 = "metadata.version=21"
@@ -33,7 +34,7 @@ class Controllers:
         self.nodes: dict[int, Node] = {}
         for node_id in range(1, count + 1):
             listeners = {"CONTROLLER": next(ports), "GRPC": next(ports)}
-            node = Node("controller", node_id, root / f"node-{node_id}", listeners, {})
+            node = WarmNode("controller", node_id, root / f"node-{node_id}", listeners, {})
             self.nodes[node_id] = node
         for node in self.nodes.values():
             node.properties = {

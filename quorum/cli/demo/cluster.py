@@ -17,7 +17,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 from metadata_log.ids import DirectoryId, id_text
 from quorum.cli.demo.interrupts import shielded
@@ -34,7 +34,29 @@ MOST_MARKS: Final = 200
 """The ports of some ten clusters: those of an older one are taken, or its nodes are gone."""
 _marks: Final = deque[socket.socket]()
 
+LAUNCHER: Final = (sys.executable, "-m", "quorum.cli.demo.child")
+"""The words before the parent's pid and the command of a node."""
+
 T = TypeVar("T")
+
+
+class Process(Protocol):
+    """A node's process: what is asked of a `subprocess.Popen`."""
+
+    pid: int
+    returncode: int | Any  # as of a Popen: None while it runs
+
+    def poll(self) -> int | None:
+        """Return the exit status, or None while it runs."""
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Return the exit status, when it has ended."""
+
+    def send_signal(self, sig: int) -> None:
+        """Send a signal, if it runs."""
+
+    def kill(self) -> None:
+        """Send SIGKILL, if it runs."""
 
 
 class NodeFailedError(RuntimeError):
@@ -105,9 +127,9 @@ class Node:
         self.ports = dict(ports)
         """By listener name, and `HTTP`."""
         self.properties = dict(properties)
-        self.launcher: Sequence[str] = (sys.executable, "-m", "quorum.cli.demo.child")
-        """The words before the parent's pid and the command. A test starts another release by its own."""
-        self.process: subprocess.Popen[bytes] | None = None
+        self.launcher: Sequence[str] = LAUNCHER
+        """A test starts another release by its own."""
+        self.process: Process | None = None
 
     @property
     def name(self) -> str:
@@ -118,6 +140,11 @@ class Node:
     def config_file(self) -> Path:
         """Its .properties file."""
         return self.root / "node.properties"
+
+    @property
+    def command(self) -> list[str]:
+        """The words after `kraft` that start it."""
+        return [self.role, "start", "--config", str(self.config_file)]
 
     @property
     def log_file(self) -> Path:
@@ -168,10 +195,9 @@ class Node:
 
     def start(self, *, environment: Mapping[str, str] | None = None) -> None:
         """Start its process, which ends with ours whatever happens to us."""
-        command = [self.role, "start", "--config", str(self.config_file)]
         with self.log_file.open("ab") as log, shielded():
             self.process = subprocess.Popen(
-                [*self.launcher, str(os.getpid()), *command],
+                [*self.launcher, str(os.getpid()), *self.command],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
                 start_new_session=True, env={**os.environ, **(environment or {})},
             )  # fmt: skip
@@ -235,6 +261,8 @@ class Node:
 class Cluster:
     """Three controllers and two agents unless told otherwise, below one directory."""
 
+    kind_of_node: type[Node] = Node
+
     def __init__(
         self,
         root: Path,
@@ -271,7 +299,7 @@ class Cluster:
     def _node(self, role: str, node_id: int, ports: Mapping[str, int], properties: Mapping[str, str]) -> Node:
         names = ("CONTROLLER", "GRPC") if role == "controller" else ("GRPC",)
         root = self.root / f"{role}-{node_id}"
-        return Node(
+        return self.kind_of_node(
             role, node_id, root, ports,
             {
                 "process.roles": "controller" if role == "controller" else "broker",

@@ -16,6 +16,7 @@ from tests.support.kafka.cluster import CLUSTER_ID, KafkaCluster, KafkaNode, dir
 from tests.support.kafka.tools import KafkaTools, ToolFailedError
 from tests.support.log_bytes import log_bytes
 from tests.support.voter_processes import kraft
+from tests.support.warm_nodes import WarmNode
 
 _NOT_REPLAYED: Final = "irect-to-controller communication is not supported"
 """A Java controller that has just started says so, until it has replayed the metadata.version. 4.4 begins otherwise."""
@@ -71,7 +72,7 @@ class MixedQuorum:
     def _node(self, root: Path, node_id: int, grpc: int, http: int, properties: Mapping[str, str]) -> Node:
         at = root / f"ours-{node_id}"
         own = {"CONTROLLER": self._ports[node_id], "GRPC": grpc, "HTTP": http}
-        return Node(
+        return WarmNode(
             "controller", node_id, at, own,
             {
                 "process.roles": "controller",
