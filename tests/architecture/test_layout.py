@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import ast
+import re
 import subprocess
 import sys
 import tomllib
@@ -44,8 +44,9 @@ def test_every_folder_of_code_is_a_package() -> None:
 
 
 def test_every_module_has_a_docstring() -> None:
-    bare = [str(file.relative_to(ROOT)) for file in _sources() if not ast.get_docstring(ast.parse(file.read_text()))]
-    assert bare == []
+    """A module that begins with a text that is not empty has that for its docstring."""
+    begin = re.compile(r'(?:#.*\n)*r?"""[^"\s]')
+    assert [str(file.relative_to(ROOT)) for file in _sources() if not begin.match(file.read_text())] == []
 
 
 @pytest.mark.parametrize(

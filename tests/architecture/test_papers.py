@@ -19,6 +19,7 @@ DIFFERS = "differs: "
 """What we do instead, after the name of the line that the list of disagreements has for it."""
 FOLLOWED = ("the paper's", "brokers' own", "none")
 """The last cell of a line begins so if the paper is followed, or the line is about brokers alone."""
+_TEST = re.compile(r"^(?: {4})?def (test_\w+)", re.MULTILINE)
 _SKIPPING = {"skip", "skipif", "xfail", "importorskip"}
 
 
@@ -44,11 +45,8 @@ def _tests() -> dict[str, tuple[Path, set[str]]]:
     """By module: its file and its tests, those in classes too."""
     found: dict[str, tuple[Path, set[str]]] = {}
     for path in sorted((ROOT / "tests").rglob("test_*.py")):
-        tree = ast.parse(path.read_text())
-        bodies = [tree.body, *(node.body for node in tree.body if isinstance(node, ast.ClassDef))]
-        names = {node.name for body in bodies for node in body if isinstance(node, ast.FunctionDef)}
         assert path.stem not in found, f"two modules are called {path.stem}"
-        found[path.stem] = (path, {name for name in names if name.startswith("test_")})
+        found[path.stem] = (path, set(_TEST.findall(path.read_text())))
     return found
 
 

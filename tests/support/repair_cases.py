@@ -5,6 +5,7 @@ Decides: how the directories came to need it. Must not know: how they are interr
 
 from __future__ import annotations
 
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -195,6 +196,16 @@ def repaired() -> SimulatedFiles:
 
 def interrupted_on_disk(root: Path) -> tuple[Path, dict[str, bytes]]:
     """A directory on a real disk whose repair is decided and not done, and what it is to become."""
+    files, new = _interrupted()
+    written_out(files, root)
+    data = root / "data"
+    _rename_in_journals(root, "/data", str(data))
+    return data, dict(new)
+
+
+@lru_cache
+def _interrupted() -> tuple[SimulatedFiles, dict[str, bytes]]:
+    """The same in simulated files, which are only read."""
     whole = torn_survivor()
     repair(whole, standalone, "/data")
     for call in range(1, 200):
@@ -207,10 +218,7 @@ def interrupted_on_disk(root: Path) -> tuple[Path, dict[str, bytes]]:
             files.calm()
             if pending(files, "/data") is not None and not files.exists("/data/meta.properties"):
                 break
-    written_out(files, root)
-    data = root / "data"
-    _rename_in_journals(root, "/data", str(data))
-    return data, tree(whole, "/data")
+    return files, tree(whole, "/data")
 
 
 def _rename_in_journals(root: Path, old: str, new: str) -> None:

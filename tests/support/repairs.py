@@ -57,12 +57,18 @@ def _archive() -> dict[str, bytes]:
     return found
 
 
+@lru_cache
+def _contents(source: str) -> dict[str, bytes]:
+    """The files of a real log directory."""
+    found = {name[len(source) + 1 :]: data for name, data in _archive().items() if name.startswith(f"{source}/")}
+    assert found, source
+    return found
+
+
 def load(source: str, files: SimulatedFiles | None = None, target: str = "/data") -> SimulatedFiles:
     """A copy of a real log directory, `failovers/node-1/data` say, durable."""
     files = SimulatedFiles() if files is None else files
-    contents = {name[len(source) + 1 :]: data for name, data in _archive().items() if name.startswith(f"{source}/")}
-    assert contents, source
-    for name, data in contents.items():
+    for name, data in _contents(source).items():
         path = f"{target}/{name}"
         files.mkdirs(parent_of(path))
         handle = files.open(path, create=True)

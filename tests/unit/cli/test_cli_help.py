@@ -81,21 +81,16 @@ _SLOW = ("typer", "rich", "click", "crc32c", "typing_extensions", "importlib.met
 
 @pytest.mark.parametrize("words", _COMMANDS)
 def test_every_command_explains_itself_by_example(words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its values are named for what they are, not for the types that programs have."""
     assert run([*words.split(), "--help"]) == 0
     said = capsys.readouterr().out
+    assert re.findall(r" <(?:str|int|float|path|int range|float range)>", said) == []
     assert f"Usage: kraft {words}" in said
     assert "\\" not in said
     _, *examples = said.partition("  Example")[2].splitlines()
     assert examples
     assert all(line.startswith("    kraft ") for line in examples)
     assert any(f"kraft {words}" in line for line in examples)
-
-
-@pytest.mark.parametrize("words", _COMMANDS)
-def test_values_are_named_for_what_they_are(words: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run([*words.split(), "--help"]) == 0
-    said = capsys.readouterr().out
-    assert re.findall(r" <(?:str|int|float|path|int range|float range)>", said) == []
 
 
 @pytest.mark.parametrize(
@@ -145,15 +140,18 @@ def test_every_group_of_commands_shows_one_of_them(group: str, capsys: pytest.Ca
     assert all(" ".join(line.split()[1:3]) in commands for line in examples)
 
 
-@pytest.mark.parametrize("words", ["", *COMMANDS, "topics create", "log export", "agent describe"])
-def test_help_imports_nothing_heavy(words: str) -> None:
+def test_help_imports_nothing_heavy() -> None:
+    """The helps come one after another in one process: the first that imports such a module is named."""
+    lines = [words.split() for words in ("", *COMMANDS, "topics create", "log export", "agent describe")]
     code = (
-        "import json, sys; from quorum.cli.main import run; "
-        f"status = run({[*words.split(), '--help']!r}); "
-        f"print(json.dumps([status, [name for name in {_HEAVY!r} if name in sys.modules]]), file=sys.stderr)"
+        "import json, sys; from quorum.cli.main import run\n"
+        f"for words in {lines!r}:\n"
+        "    status = run([*words, '--help'])\n"
+        f"    heavy = [name for name in {_HEAVY!r} if name in sys.modules]\n"
+        "    print(json.dumps([words, status, heavy]), file=sys.stderr)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert json.loads(done.stderr) == [0, []]
+    assert [json.loads(line) for line in done.stderr.splitlines()] == [[words, 0, []] for words in lines]
 
 
 def test_a_plain_dump_imports_what_it_needs_and_leaves_the_rest_as_it_was() -> None:
@@ -193,13 +191,20 @@ def test_the_list_of_commands_is_whole(capsys: pytest.CaptureFixture[str]) -> No
         ("kraft demo --d", ["--directory"]),
     ],
 )
-def test_bash_completes(line: str, expected: list[str]) -> None:
-    words = line.split(" ")
-    found = _complete(_KRAFT_COMPLETE="complete_bash", COMP_WORDS=line, COMP_CWORD=str(len(words) - 1))
-    assert found.split() == expected
+def test_bash_completes(
+    line: str, expected: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = {"_KRAFT_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(len(line.split(" ")) - 1)}
+    for name, value in asked.items():
+        monkeypatch.setenv(name, value)
+    assert run([]) == 0
+    said = capsys.readouterr()
+    assert (said.out.split(), said.err) == (expected, "")
 
 
-def test_zsh_and_fish_complete() -> None:
+def test_bash_zsh_and_fish_complete() -> None:
+    """A shell asks in a process that is there for that alone."""
+    assert "topics" in _complete(_KRAFT_COMPLETE="complete_bash", COMP_WORDS="kraft to", COMP_CWORD="1").split()
     assert '"describe"' in _complete(_KRAFT_COMPLETE="complete_zsh", _TYPER_COMPLETE_ARGS="kraft quorum ")
     fish = _complete(
         _KRAFT_COMPLETE="complete_fish", _TYPER_COMPLETE_ARGS="kraft topics ", _TYPER_COMPLETE_FISH_ACTION="get-args"

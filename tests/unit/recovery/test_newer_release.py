@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -260,8 +260,17 @@ def test_a_repair_that_appends_goes_on_from_such_a_log(
     assert own.quorum_state.leader_epoch == own.end.epoch
 
 
-@pytest.mark.parametrize("prepare", [*APPENDING, *IN_PLACE], ids=lambda prepare: prepare.__name__)
-@with_known_voters
+def _repairs_of_cases() -> Iterator[object]:
+    """Yield each repair of each case: for `make test` two of a case by turns, the others for the campaign."""
+    repairs = (*APPENDING, *IN_PLACE)
+    for number, case in enumerate(KNOWN_VOTERS):
+        chosen = (repairs[number % len(repairs)], repairs[(number + 3) % len(repairs)])
+        for prepare in repairs:
+            marks = () if prepare in chosen else pytest.mark.campaign
+            yield pytest.param(case, prepare, id=f"{case.name}-{prepare.__name__}", marks=marks)
+
+
+@pytest.mark.parametrize(("case", "prepare"), list(_repairs_of_cases()))
 def test_a_repair_says_what_it_could_not_check_and_is_taken_back(
     case: NewerLog, prepare: Callable[[Cluster], tuple[str, Propose]], clusters: Path, tmp_path: Path
 ) -> None:

@@ -77,40 +77,40 @@ def test_a_leader_that_is_cut_off_writes_one_at_the_most() -> None:
 @pytest.mark.parametrize(
     "snapshots",
     [
-        pytest.param(SnapshotConfig(max_new_record_bytes=4_000, max_interval_ms=0, settle_ms=0), id="bytes"),
-        pytest.param(SnapshotConfig(max_new_record_bytes=1 << 40, max_interval_ms=20_000, settle_ms=0), id="time"),
+        pytest.param(SnapshotConfig(max_new_record_bytes=1_000, max_interval_ms=0, settle_ms=0), id="bytes"),
+        pytest.param(SnapshotConfig(max_new_record_bytes=1 << 40, max_interval_ms=5_000, settle_ms=0), id="time"),
     ],
 )
 def test_no_ops_trigger_no_snapshot_before_a_restart_or_after(snapshots: SnapshotConfig) -> None:
     cluster = _idle(snapshots)
-    cluster.run_for(30_000)
+    cluster.run_for(7_500)
     before = [_taken(node) for node in cluster.nodes]
-    cluster.run_for(120_000)
+    cluster.run_for(30_000)
     assert [_taken(node) for node in cluster.nodes] == before
     leader = cluster.elect()
     follower = next(node for node in cluster.nodes if node is not leader)
     follower.crash()
     follower.start()
-    cluster.run_for(30_000)
+    cluster.run_for(7_500)
     if not snapshots.max_interval_ms:
         assert [_taken(node) for node in cluster.nodes] == before
     before = [_taken(node) for node in cluster.nodes]  # by time its new registration brought one
-    cluster.run_for(60_000)
+    cluster.run_for(15_000)
     assert [_taken(node) for node in cluster.nodes] == before
     for n in range(40):
         cluster.create_each(f"topic-{n}")
-    cluster.run_for(30_000)
+    cluster.run_for(7_500)
     assert all(_taken(node) > count for node, count in zip(cluster.nodes, before, strict=True)), "records still do"
 
 
 def test_the_log_of_an_idle_quorum_stays_bounded() -> None:
     """Many NoOps bring one snapshot, and retention then removes what is before it."""
-    most, segment = 10_000, 4_000
+    most, segment = 2_500, 1_000
     kept = SnapshotConfig(
         max_new_record_bytes=1 << 40, max_interval_ms=0, max_no_op_bytes=most, retention_bytes=0, settle_ms=0
     )
     cluster = _idle(kept, LogConfig(segment_bytes=segment))
-    passed_ms = 600_000
+    passed_ms = 150_000
     cluster.run_for(passed_ms)
     written = NO_OP_BYTES * passed_ms // INTERVAL_MS
     assert written > 8 * most

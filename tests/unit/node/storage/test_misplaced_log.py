@@ -196,6 +196,7 @@ def test_format_refuses_to_make_room_for_an_empty_log(
     assert not spare.exists()
 
 
+@pytest.mark.campaign  # the tests that notice it run with all others
 def test_the_planted_bug_of_an_empty_disk_is_noticed() -> None:
     """Planted: a directory without records is preferred. The tests of this file fail then."""
     done = subprocess.run(
