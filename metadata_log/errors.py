@@ -43,6 +43,14 @@ class CorruptBatchError(MetadataLogError):
 class UnsupportedBatchError(MetadataLogError):
     """A sound batch that we do not read: compressed, or of another format version. Never cut, never skipped."""
 
+    @classmethod
+    def compressed(cls, position: int, offset: int, compression: str) -> UnsupportedBatchError:
+        """Return the error of a compressed batch at a position in its buffer or file."""
+        return cls(
+            f"the batch at position {position}, offset {offset}, is compressed ({compression}); metadata logs never "
+            "are, and we do not read it"
+        )
+
 
 class CorruptFileError(MetadataLogError):
     """A small file (quorum-state, meta.properties, a checkpoint ...) does not hold what it must."""

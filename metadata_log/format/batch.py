@@ -218,10 +218,7 @@ def check_batch(buffer: Buffer, position: int = 0) -> BatchHeader:
     if header.partition_leader_epoch < 0:
         _refuse(header, position, f"its leader epoch is {header.partition_leader_epoch}")
     if header.attributes & _COMPRESSION_MASK:
-        raise UnsupportedBatchError(
-            f"the batch at position {position}, offset {header.base_offset}, is compressed ({header.compression}); "
-            "metadata logs never are, and we do not read it"
-        )
+        raise UnsupportedBatchError.compressed(position, header.base_offset, header.compression)
     _check_framing(buffer, header, position)
     return header
 

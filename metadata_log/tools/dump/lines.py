@@ -101,10 +101,7 @@ def require_uncompressed(header: BatchHeader, position: int) -> None:
         UnsupportedBatchError: it is compressed.
     """
     if header.compression != "none":
-        raise UnsupportedBatchError(
-            f"the batch at position {position}, offset {header.base_offset}, is compressed ({header.compression}); "
-            "metadata logs never are, and we do not read it"
-        )
+        raise UnsupportedBatchError.compressed(position, header.base_offset, header.compression)
 
 
 def _add_common(lines: list[str], buffer: bytes, header: BatchHeader, at: int, known: Known) -> bool:

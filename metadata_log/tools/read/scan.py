@@ -15,7 +15,13 @@ import msgspec
 
 from metadata_log.errors import CorruptBatchError, UnsupportedBatchError
 from metadata_log.files.port import FileHandle
-from metadata_log.format.batch import HEADER_SIZE, LARGEST_BATCH, LOG_OVERHEAD, check_batch, parse_header
+from metadata_log.format.batch import (
+    HEADER_SIZE,
+    LARGEST_BATCH,
+    LOG_OVERHEAD,
+    check_batch,
+    parse_header,
+)
 from metadata_log.storage.segment import (
     CheckBudget,
     LocatedBatch,
@@ -108,9 +114,9 @@ def _damage(
     """What is wrong at `position` and how far it reaches; None where zeros fill the rest."""
     claimed, base_offset = _claim(handle, position)
     if isinstance(error, UnsupportedBatchError):
-        return Damage(
-            position=position, size=claimed, fault=Fault.UNSUPPORTED, what=str(error), base_offset=base_offset
-        )
+        header = parse_header(handle.pread(HEADER_SIZE, position))
+        what = str(UnsupportedBatchError.compressed(position, header.base_offset, header.compression))
+        return Damage(position=position, size=claimed, fault=Fault.UNSUPPORTED, what=what, base_offset=base_offset)
     fits = 0 < claimed <= limit - position
     try:
         budget.spend(claimed if fits else 0)
