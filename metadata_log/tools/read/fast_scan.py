@@ -67,19 +67,27 @@ class Marks(msgspec.Struct, frozen=True, kw_only=True):
     offsets: Sequence[int] = ()
 
 
-def walk(
-    handle: FileHandle, *, offset: int = -1, epoch: int = -1, time_ms: int = -1, marks: Marks | None = None
-) -> Iterator[Seen]:
-    """Every batch, run and damaged range of a file, in order; `offset` and `epoch` are what it should begin with.
+NO_MARKS: Final = Marks()
 
-    `time_ms` is that of the batch before the file's first.
-    Zeros up to the end of the file are nothing.
+
+def walk(
+    handle: FileHandle,
+    start: int = 0,
+    end: int | None = None,
+    *,
+    offset: int = -1,
+    epoch: int = -1,
+    time_ms: int = -1,
+    marks: Marks = NO_MARKS,
+) -> Iterator[Seen]:
+    """Yield every batch, run and damaged range of bytes `start` to `end` (the file's size), in order.
+
+    `start` is the beginning of a batch, which should have `offset` and `epoch`; `time_ms` is that of the batch before.
+    Zeros up to the end are nothing.
     """
-    marks = Marks() if marks is None else marks
-    limit = handle.size()
-    budget = CheckBudget(limit)
-    position = 0
-    expected = offset
+    limit = handle.size() if end is None else end
+    budget = CheckBudget(limit - start)
+    position, expected = start, offset
     while position < limit:
         buffer = handle.pread(min(_CHUNK_BYTES, limit - position), position)
         if not buffer:
@@ -100,11 +108,11 @@ def walk(
                 if seen is None:
                     return
                 yield seen
-                end = seen.end if isinstance(seen, Damage) else seen.position + seen.header.size_in_bytes
+                passed = seen.end if isinstance(seen, Damage) else seen.position + seen.header.size_in_bytes
                 if isinstance(seen, LocatedBatch):
                     expected, epoch = seen.header.next_offset, seen.header.partition_leader_epoch
                     time_ms = seen.header.max_timestamp
-                at = end - position
+                at = passed - position
                 break
             yield LocatedBatch(position=position + at, header=header, buffer=buffer, at=at)
             expected, epoch, time_ms = header.next_offset, header.partition_leader_epoch, header.max_timestamp
