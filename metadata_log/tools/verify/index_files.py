@@ -238,11 +238,11 @@ class IndexCheck:
                     is_older=self._times[-1] < self._max_timestamp,
                 )
 
-    def on_seen(self, seen: Seen) -> None:
-        """Take the next of the segment. Behind damage nothing is judged."""
+    def on_seen(self, seen: Seen, *, in_order: bool) -> None:
+        """Take the next of the segment. Behind damage, or once batches are out of order, nothing is judged."""
         if self._is_broken:
             return
-        if isinstance(seen, Damage):
+        if not in_order or isinstance(seen, Damage):
             self._is_broken = True
         elif isinstance(seen, LocatedBatch):
             header = seen.header
@@ -252,10 +252,6 @@ class IndexCheck:
             self._check_times(header.last_offset)
         else:
             self._max_timestamp = max(self._max_timestamp, seen.max_timestamp)
-
-    def stop(self) -> None:
-        """The batches are out of order from here on: judge no more."""
-        self._is_broken = True
 
     def finish(self, end_offset: int, end_position: int) -> list[Claim]:
         """The segment ends there: say what is wrong, but for entries past the end of the last, which are claims."""

@@ -23,7 +23,8 @@ from metadata_log.storage.segment import LocatedBatch, segment_bases, segment_fi
 from metadata_log.tools.findings.finding import sort_findings
 from metadata_log.tools.findings.kinds import OLDER_RELEASE_NOTE
 from metadata_log.tools.findings.sink import FindingSink
-from metadata_log.tools.read.fast_scan import Quiet, walk
+from metadata_log.tools.read.fast_scan import Quiet
+from metadata_log.tools.read.log_reader import LogEvent, LogReader, SegmentClosed, SegmentFound, SegmentOpened
 from metadata_log.tools.read.scan import Damage, Fault, judged_tail
 from metadata_log.tools.read.sources import NodeSource
 from metadata_log.tools.rules.forms import RecordForms
@@ -65,6 +66,11 @@ _DEPENDENT: Final = ("offset_gap", "offset_repeated", "missing_segment", "epoch_
 
 class Verification:
     """One pass over one directory."""
+
+    _reader: LogReader
+    _segment: SegmentFound
+    _handle: FileHandle
+    _index: IndexCheck
 
     def __init__(
         self, files: Files, directory: str, source: NodeSource, *, depth: Depth, probes: frozenset[int]
@@ -195,66 +201,60 @@ class Verification:
         )
 
     def read_segments(self, bases: list[int]) -> None:
-        """Walk them in order."""
+        """Read them in order."""
         if bases and bases[0] == 0 and self._depth is Depth.REPLAY:
             self._rules.start(MetadataImage.empty(), where="offset 0", is_complete=True)
-        for number, base in enumerate(bases):
-            self._read_segment(base, is_last=number == len(bases) - 1)
+        self._reader = LogReader(self._files, [f"{self._directory}/{segment_file(base)}" for base in bases])
+        self._reader.read(self)
         self._checkpoints.come_to(self._chain.end)
 
-    def _read_segment(self, base: int, *, is_last: bool) -> None:
-        path = f"{self._directory}/{segment_file(base)}"
-        beside = self._beside(base, ".index"), self._beside(base, ".timeindex")
-        index = IndexCheck(self._sink, base, *beside, is_last=is_last)
-        handle: FileHandle | None = None
-        try:
-            handle = self._files.open(path, read_only=True)
-            first = handle.pread(8, 0)
-            claimed = int.from_bytes(first, "big") if len(first) == 8 else None
-            if not self._chain.begin_file(path, base, claimed, is_last=is_last):
-                self._rules.distrust()
-            self._walk_segment(handle, path, index, is_last=is_last)
-            self._segments.append(path)
-        except OSError as error:
-            self._sink.add_unreadable(path, error)
+    def on_event(self, event: LogEvent) -> None:
+        """Take the next event of the pass over the segments."""
+        if isinstance(event, LocatedBatch):
+            self._checkpoints.come_to(int(event.header.base_offset))
+            self._index.on_seen(event, in_order=self._on_batch(event, self._segment.file))
+        elif isinstance(event, Quiet):
+            self._index.on_seen(event, in_order=self._on_other(event))
+        elif isinstance(event, Damage):
+            self._index.on_seen(event, in_order=self._on_other(self._judged(event)))
+        elif isinstance(event, SegmentFound):
+            beside = self._beside(event.base_offset, ".index"), self._beside(event.base_offset, ".timeindex")
+            self._index = IndexCheck(self._sink, event.base_offset, *beside, is_last=event.is_last)
+            self._segment = event
+        elif isinstance(event, SegmentOpened):
+            self._begin_segment(event)
+        elif isinstance(event, SegmentClosed):
+            self._end_segment(event)
+        else:
+            self._sink.add_unreadable(event.file, event.error)
             self._is_unread = True
-            self._chain.on_unread(base)
+            self._chain.on_unread(event.base_offset)
             self._rules.distrust()
-        finally:
-            if handle is not None:
-                handle.close()
 
-    def _walk_segment(self, handle: FileHandle, path: str, index: IndexCheck, *, is_last: bool) -> None:
-        chain, end_position, read_to = self._chain, 0, 0
-        size = handle.size()
-        self._size += size
-        marks, time_ms = self._checkpoints.marks(index.marks), self._clock.time_ms
-        for seen in walk(handle, offset=chain.expected, epoch=chain.epoch, time_ms=time_ms, marks=marks):
-            if isinstance(seen, LocatedBatch):
-                self._checkpoints.come_to(int(seen.header.base_offset))
-                in_order = self._on_batch(seen, path)
-                end_position = read_to = seen.position + seen.header.size_in_bytes
-            elif isinstance(seen, Quiet):
-                in_order = self._on_other(seen)
-                end_position = read_to = seen.end_position
-            else:
-                in_order = self._on_other(self._judged(handle, seen, index, is_last=is_last))
-                read_to = seen.end
-            if in_order:
-                index.on_seen(seen)
-            else:
-                index.stop()
-        if read_to < size:  # zeros up to its end, which `fast_scan` passes over
-            zeros = Damage(position=read_to, size=size - read_to, fault=Fault.TORN, what="zeros")
-            self._on_other(self._judged(handle, zeros, index, is_last=is_last))
-        self._claims = index.finish(chain.end, end_position)
-        self._end_position = end_position
+    def _begin_segment(self, opened: SegmentOpened) -> None:
+        chain, found = self._chain, self._segment
+        self._handle = opened.handle
+        if not chain.begin_file(found.file, found.base_offset, opened.first_offset, is_last=found.is_last):
+            self._rules.distrust()
+        self._size += opened.size
+        marks = self._checkpoints.marks(self._index.marks)
+        self._reader.expect(offset=chain.expected, epoch=chain.epoch, time_ms=self._clock.time_ms, marks=marks)
 
-    def _judged(self, handle: FileHandle, damage: Damage, index: IndexCheck, *, is_last: bool) -> Damage:
+    def _end_segment(self, closed: SegmentClosed) -> None:
+        if closed.read_end < closed.size:  # zeros up to its end, which `fast_scan` passes over
+            position = closed.read_end
+            zeros = Damage(position=position, size=closed.size - position, fault=Fault.TORN, what="zeros")
+            self._on_other(self._judged(zeros))
+        self._claims = self._index.finish(self._chain.end, closed.sound_end)
+        self._end_position = closed.sound_end
+        self._segments.append(closed.file)
+
+    def _judged(self, damage: Damage) -> Damage:
         """The damage; one at the end is torn only if nothing proves that more stood there."""
         due, epoch = self._chain.expected, self._chain.epoch
-        proven = max((index.closed_reach(due, damage.position), *(proof.reach for proof in self._proofs)))
-        return judged_tail(handle, damage, due, epoch, may_be_torn=is_last and proven <= due)
+        proven = max((self._index.closed_reach(due, damage.position), *(proof.reach for proof in self._proofs)))
+        may_be_torn = self._segment.is_last and proven <= due
+        return judged_tail(self._handle, damage, due, epoch, may_be_torn=may_be_torn)
 
     def _beside(self, base: int, suffix: str) -> tuple[str, bytes] | None:
         """An index and its content; None where there is none to read."""
