@@ -7,7 +7,7 @@ marked for deletion (`*.deleted`) are no longer part of a log.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
@@ -28,7 +28,9 @@ from metadata_log.ids import ReplicaKey
 from metadata_log.records import LeaderChangeMessage, VotersRecord, control_or_newer
 from metadata_log.storage.checkpoint import parse_checkpoint_name
 from metadata_log.storage.segment import LocatedBatch, segment_bases, segment_file
-from metadata_log.tools.read.scan import Damage, scan
+from metadata_log.tools.read.fast_scan import Quiet, Seen
+from metadata_log.tools.read.log_reader import LogReader
+from metadata_log.tools.read.scan import Damage
 
 _DATA_FILE: Final = re.compile(r"\d{20}(\.log|-\d{10}\.checkpoint)", re.ASCII)
 
@@ -86,9 +88,8 @@ def read_contents(files: Files, directory: str) -> LogContents:
     names = files.listdir(directory)
     bases = segment_bases(names)
     walk = _Walk()
-    for base in bases:
-        for found in _scan_file(files, f"{directory}/{segment_file(base)}"):
-            walk.on_found(found)
+    for found in LogReader(files, [f"{directory}/{segment_file(base)}" for base in bases]).seen(runs=True):
+        walk.on_found(found)
     start = bases[0] if bases else 0
     in_records = walk.voters or _checkpoint_voters(files, directory, names) or walk.electors
     return LogContents(
@@ -111,24 +112,27 @@ class _Walk:
         self.electors: tuple[ReplicaKey, ...] | None = None
         self.damage: Damage | None = None
 
-    def on_found(self, found: LocatedBatch | Damage) -> None:
+    def on_found(self, found: Seen) -> None:
         if isinstance(found, Damage):
             self.damage = found
             return
-        header = found.header
         self.damage = None
-        self.start = header.base_offset if self.start is None else self.start
-        self.end = header.next_offset
-        start = int(header.base_offset)
-        if self.epochs and self.epochs[-1].epoch == header.partition_leader_epoch:
-            start = min(self.epochs.pop().start_offset, start)
-        self.epochs.append(
-            EpochSpan(epoch=header.partition_leader_epoch, start_offset=start, end_offset=header.next_offset)
-        )
+        if isinstance(found, Quiet):
+            self._extend(found.epoch, found.base_offset, found.end_offset)
+            return
+        header = found.header
+        self._extend(int(header.partition_leader_epoch), int(header.base_offset), int(header.next_offset))
         if header.is_control:
             facts = control_facts(found)
             self.electors = facts.electors or self.electors
             self.voters = facts.voters or self.voters
+
+    def _extend(self, epoch: int, start: int, end: int) -> None:
+        self.start = start if self.start is None else self.start
+        self.end = end
+        if self.epochs and self.epochs[-1].epoch == epoch:
+            start = min(self.epochs.pop().start_offset, start)
+        self.epochs.append(EpochSpan(epoch=epoch, start_offset=start, end_offset=end))
 
 
 class ControlFacts(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -187,7 +191,7 @@ def _checkpoint_voters(files: Files, directory: str, names: list[str]) -> tuple[
 def voters_in_file(files: Files, path: str) -> tuple[ReplicaKey, ...] | None:
     """The last voters that a segment or checkpoint names, past its damage; None where it names none."""
     walk = _Walk()
-    for found in _scan_file(files, path):
+    for found in LogReader(files, [path]).seen(runs=True):
         walk.on_found(found)
     return walk.voters
 
@@ -199,11 +203,3 @@ def _static_voters(files: Files, directory: str) -> tuple[ReplicaKey, ...] | Non
     except CorruptFileError:
         return None
     return None if state is None else state.static_voters
-
-
-def _scan_file(files: Files, path: str) -> Iterator[LocatedBatch | Damage]:
-    handle = files.open(path, read_only=True)
-    try:
-        yield from scan(handle)
-    finally:
-        handle.close()
