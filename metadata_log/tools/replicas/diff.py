@@ -6,6 +6,8 @@ Decides: the shape of that answer. Must not know: how logs are compared (`diverg
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import closing
+from itertools import islice
 from typing import Final
 
 import msgspec
@@ -18,7 +20,7 @@ from metadata_log.records import decode_control, decode_versioned
 from metadata_log.records.json_form import data_of, json_text
 from metadata_log.storage.segment import LocatedBatch
 from metadata_log.tools.findings.finding import Finding, finding, sort_findings
-from metadata_log.tools.read.scan import scan
+from metadata_log.tools.read.log_reader import LogReader
 from metadata_log.tools.replicas.committed_bounds import CommittedBounds
 from metadata_log.tools.replicas.divergence import Conflict, compare
 from metadata_log.tools.replicas.judge import Judge, leaders_of
@@ -249,24 +251,13 @@ def _records(
     files: Files, segments: Sequence[str], file: str, position: int, batches: int | None
 ) -> tuple[int, tuple[str, ...]]:
     """How many records there are from a batch on, in so many batches or to the end, and the first of them in words."""
-    count, shown, seen = 0, list[str](), 0
-    for path in segments[list(segments).index(file) :]:
-        try:
-            handle = files.open(path, read_only=True)
-        except FileNotFoundError:
-            continue  # removed since by a running node
-        try:
-            for batch in scan(handle, position if path == file else 0):
-                if not isinstance(batch, LocatedBatch):
-                    continue
-                count += batch.header.count
-                if len(shown) < RECORDS_SHOWN:
-                    shown += _texts(batch)
-                seen += 1
-                if seen == batches:
-                    return count, tuple(shown[:RECORDS_SHOWN])
-        finally:
-            handle.close()
+    count, shown = 0, list[str]()
+    reader = LogReader(files, segments[list(segments).index(file) :], start=position)
+    with closing(reader.batches(past_removed=True)) as found:
+        for batch in islice(found, batches):
+            count += batch.header.count
+            if len(shown) < RECORDS_SHOWN:
+                shown += _texts(batch)
     return count, tuple(shown[:RECORDS_SHOWN])
 
 

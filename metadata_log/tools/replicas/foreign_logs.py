@@ -9,6 +9,7 @@ them: it may reach further, and in later epochs, and would judge the others.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
 from itertools import islice
 from typing import Final
 
@@ -16,9 +17,8 @@ import msgspec
 
 from metadata_log.files.os_files import OsFiles
 from metadata_log.files.port import Files
-from metadata_log.storage.segment import LocatedBatch
 from metadata_log.tools.findings.finding import Finding, finding
-from metadata_log.tools.read.scan import scan
+from metadata_log.tools.read.log_reader import LogReader
 from metadata_log.tools.read.sources import NodeSource
 from metadata_log.tools.replicas.replica_set import view_quorum
 from metadata_log.tools.verify.report import LogReport
@@ -65,15 +65,8 @@ def without_aliens(
 
 
 def _head(files: Files, path: str) -> _Head:
-    try:
-        handle = files.open(path, read_only=True)
-    except FileNotFoundError:
-        return _Head(batches={})  # removed by a running node since it was read: it tells nothing
-    try:
-        located = islice((seen for seen in scan(handle) if isinstance(seen, LocatedBatch)), _COMPARED)
-        headers = [seen.header for seen in located]
-    finally:
-        handle.close()
+    with closing(LogReader(files, [path]).batches(past_removed=True)) as found:
+        headers = [batch.header for batch in islice(found, _COMPARED)]
     batches = {int(header.base_offset): (int(header.partition_leader_epoch), int(header.crc)) for header in headers}
     return _Head(batches=batches)
 

@@ -6,6 +6,7 @@ Decides: which fields are named, and how many. Must not know: which side is righ
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from itertools import islice
 from typing import Final, NamedTuple, TypeAlias
 
@@ -17,7 +18,7 @@ from metadata_log.format.batch import batch_records
 from metadata_log.records import decode_control, decode_versioned
 from metadata_log.records.json_form import JsonValue, data_of, json_text
 from metadata_log.storage.segment import LocatedBatch
-from metadata_log.tools.read.scan import scan
+from metadata_log.tools.read.log_reader import LogReader
 from metadata_log.tools.times import time_text
 
 OFFSETS_SHOWN: Final = 3
@@ -137,24 +138,19 @@ def _cut(text: str, limit: int) -> str:
 
 def _records(files: Files, file: str, position: int) -> _Read | None:
     """Return records from a batch on; None if the batch cannot be read, or a running node has removed the file."""
-    try:
-        handle = files.open(file, read_only=True)
-    except FileNotFoundError:
-        return None
-    try:
-        found: _Read | None = None
-        for batch in scan(handle, position):
+    found: _Read | None = None
+    with closing(LogReader(files, [file], start=position).seen(past_removed=True)) as batches:
+        for batch in batches:
             if not isinstance(batch, LocatedBatch):
                 break
-            records = dict(_of_batch(batch))
+            try:
+                records = dict(_of_batch(batch))
+            except CorruptBatchError:
+                return None
             found = _Read({**(found.records if found else {}), **records}, int(batch.header.next_offset))
             if len(found.records) >= OFFSETS_SHOWN:
                 break
-        return found
-    except CorruptBatchError:
-        return None
-    finally:
-        handle.close()
+    return found
 
 
 def _of_batch(batch: LocatedBatch) -> Iterator[tuple[int, dict[str, JsonValue]]]:

@@ -15,9 +15,8 @@ from typing import Final
 import msgspec
 
 from metadata_log.files.port import Files
-from metadata_log.format.batch import BatchHeader
 from metadata_log.storage.segment import LocatedBatch
-from metadata_log.tools.read.scan import scan
+from metadata_log.tools.read.log_reader import LogReader
 from metadata_log.tools.verify.report import LogReport
 
 _COMPARED: Final = 16
@@ -44,20 +43,11 @@ def are_kindred(files: Files, one: LogReport, other: LogReport) -> bool:
 def _batches_from(files: Files, report: LogReport, start: int) -> Iterator[_Batch]:
     bases = [int(path.rsplit("/", 1)[-1][:20]) for path in report.segments]
     first = max((number for number, base in enumerate(bases) if base <= start), default=0)
-    headers = (header for path in report.segments[first:] for header in _headers(files, path))
+    # A segment that cannot be read, or that a running node has removed, shows nothing here.
+    events = LogReader(files, report.segments[first:]).events(runs=False)
+    headers = (event.header for event in events if isinstance(event, LocatedBatch))
     for header in dropwhile(lambda header: header.base_offset < start, headers):
         yield _Batch(offset=int(header.base_offset), epoch=int(header.partition_leader_epoch), crc=int(header.crc))
-
-
-def _headers(files: Files, path: str) -> Iterator[BatchHeader]:
-    try:
-        handle = files.open(path, read_only=True)
-    except OSError:
-        return  # removed by a running node since it was read, or closed, which is said elsewhere: it tells nothing
-    try:
-        yield from (seen.header for seen in scan(handle) if isinstance(seen, LocatedBatch))
-    finally:
-        handle.close()
 
 
 def kindred_groups(files: Files, reports: Sequence[LogReport]) -> list[list[int]]:
