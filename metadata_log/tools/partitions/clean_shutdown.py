@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
 from pathlib import Path
 from typing import Final
 
@@ -29,7 +28,7 @@ from metadata_log.records import (
     decode_record,
 )
 from metadata_log.storage.segment import LocatedBatch
-from metadata_log.tools.read.scan import scan
+from metadata_log.tools.read.log_reader import LogReader
 
 __all__ = ["CLEAN_SHUTDOWN_FILE", "given_since_shutdown", "was_stopped_cleanly"]
 
@@ -77,9 +76,7 @@ def _given_since_shutdown(
 
 
 def _records(segments: Sequence[str]) -> Iterator[MetadataRecord]:
-    for segment in segments:
-        with closing(OsFiles().open(segment, read_only=True)) as handle:
-            for batch in scan(handle):
-                if isinstance(batch, LocatedBatch) and not batch.header.is_control:
-                    values = batch_values(batch.buffer, batch.header, batch.at)
-                    yield from (decode_record(value) for value in values if value[_KEY_AT] in _KEYS)
+    for found in LogReader(OsFiles(), segments).seen(runs=True):
+        if isinstance(found, LocatedBatch) and not found.header.is_control:
+            values = batch_values(found.buffer, found.header, found.at)
+            yield from (decode_record(value) for value in values if value[_KEY_AT] in _KEYS)

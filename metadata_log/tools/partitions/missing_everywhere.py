@@ -11,6 +11,7 @@ of the same partition, is possible where all were killed while many topics were 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from typing import Final, TypeAlias
 
 import msgspec
@@ -18,11 +19,10 @@ import msgspec
 from metadata_log.files.os_files import OsFiles
 from metadata_log.ids import NodeId, TopicId, id_text, is_reserved_directory_id
 from metadata_log.image import PartitionImage
-from metadata_log.storage.segment import LocatedBatch
 from metadata_log.tools.findings.finding import Finding, Severity, finding
 from metadata_log.tools.partitions.directories import PartitionDirectory
 from metadata_log.tools.partitions.required_replicas import OwnLog
-from metadata_log.tools.read.scan import scan
+from metadata_log.tools.read.log_reader import LogReader
 
 LATER_MS: Final = 250
 """So long after another a partition is not taken up in one step with it by a broker at work."""
@@ -70,21 +70,12 @@ def absent_partitions(
 def _last_before(segments: Sequence[str], offset: int) -> int:
     """The end of the log's last batch that was written `LATER_MS` before the one with this offset."""
     times: list[tuple[int, int]] = []
-    for segment in segments:
-        try:
-            handle = OsFiles().open(segment, read_only=True)
-        except FileNotFoundError:
-            continue  # removed since by a running node
-        try:
-            for batch in scan(handle):
-                if not isinstance(batch, LocatedBatch):
-                    continue
-                if batch.header.base_offset <= offset < batch.header.next_offset:
-                    latest = batch.header.max_timestamp - LATER_MS
-                    return max((end for end, time_ms in times if time_ms <= latest), default=-1)
-                times.append((batch.header.next_offset, batch.header.max_timestamp))
-        finally:
-            handle.close()
+    with closing(LogReader(OsFiles(), segments).batches(past_removed=True)) as batches:
+        for batch in batches:
+            if batch.header.base_offset <= offset < batch.header.next_offset:
+                latest = batch.header.max_timestamp - LATER_MS
+                return max((end for end, time_ms in times if time_ms <= latest), default=-1)
+            times.append((batch.header.next_offset, batch.header.max_timestamp))
     return -1
 
 
