@@ -12,7 +12,6 @@ be that of a later batch: of the node that led then, a later time says nothing.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import closing, suppress
 from typing import Final
 
 import msgspec
@@ -28,7 +27,7 @@ from metadata_log.tools.findings.advice import OLD_LEFT_CONFIGS, OTHER_TIME, WRO
 from metadata_log.tools.findings.finding import Severity
 from metadata_log.tools.findings.sink import FindingSink
 from metadata_log.tools.read.fast_scan import Marks
-from metadata_log.tools.read.scan import scan
+from metadata_log.tools.read.log_reader import LogReader
 from metadata_log.tools.rules.orphaned_configs import LeftConfigs, left_text, taken_up, without
 from metadata_log.tools.rules.records import RecordRules
 from metadata_log.tools.times import time_text
@@ -336,14 +335,12 @@ class PassedCheckpoints:
 
     def _ends_of(self, time_ms: int, epoch: int) -> Iterator[int]:
         """The offsets at which batches of that time and epoch end in the log."""
-        for path in self._segments:
-            # A file that cannot be read is reported elsewhere.
-            with suppress(OSError), closing(self._files.open(path, read_only=True)) as handle:
-                for seen in scan(handle):
-                    if not isinstance(seen, LocatedBatch):
-                        continue
-                    if (seen.header.max_timestamp, seen.header.partition_leader_epoch) == (time_ms, epoch):
-                        yield int(seen.header.next_offset)
+        # A segment that cannot be read is reported elsewhere.
+        for event in LogReader(self._files, self._segments).events(runs=False):
+            if isinstance(event, LocatedBatch):
+                header = event.header
+                if (header.max_timestamp, header.partition_leader_epoch) == (time_ms, epoch):
+                    yield int(header.next_offset)
 
 
 def _end_of(image: MetadataImage) -> int:
