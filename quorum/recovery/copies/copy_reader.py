@@ -10,7 +10,7 @@ goes on soundly from that checkpoint's end.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 
 import msgspec
@@ -29,8 +29,9 @@ from metadata_log.tools.read.consistent_read import OneMoment, read_at_one_momen
 from metadata_log.tools.read.contents import EpochSpan
 from metadata_log.tools.read.control_facts import Election
 from metadata_log.tools.read.history import State
+from metadata_log.tools.read.log_reader import LogReader, SegmentClosed, SegmentFound, SegmentOpened, SegmentUnreadable
 from metadata_log.tools.read.quorum import Quorum
-from metadata_log.tools.read.scan import Damage, Fault, scan
+from metadata_log.tools.read.scan import Damage, Fault
 from quorum.recovery.copies.checkpoints import damage_of, load_checkpoint
 from quorum.recovery.copies.copy_parts import (
     BatchSums,
@@ -78,8 +79,7 @@ def read_copy(
         own = msgspec.structs.replace(read_beside(files, place.metadata).epochs, confirmed=confirmed)
         reader = _Reader(moment, place, until, reach, own)
         reader.choose_checkpoint(list(moment.names))
-        for base in segment_bases(list(moment.names)):
-            reader.read_segment(int(base))
+        reader.read_segments([int(base) for base in segment_bases(list(moment.names))])
         reader.check_end()
         return reader.copy(used_by)
 
@@ -99,6 +99,8 @@ class _Reader:
         self._origin: CheckpointFile | None = None
         self._state: State | None = None
         self._problem: str | None = None
+        self._path, self._base, self._safe_size, self._skipped = "", 0, 0, 0
+        """Of the segment that is being read."""
         self._parts: list[SegmentPart] = []
         self._spans: list[EpochSpan] = []
         self._stop: Stop | None = None
@@ -157,29 +159,45 @@ class _Reader:
             return found
         return msgspec.structs.replace(found, problem=damage_of(self._files, path, found.end), was_read=True)
 
-    def read_segment(self, base: int) -> None:
-        """Read one; after a stop only for its epochs, and to see whether anything sound follows."""
-        path = f"{self._place.metadata}/{segment_file(base)}"
-        with closing(self._files.open(path, read_only=True)) as handle:
-            size = handle.size()
-            safe_size = skipped = 0
-            if self._start is None:
-                self._begin_at(base, path)
-            elif self._is_open and base != self._end:
-                what = f"this segment begins at {base}, where {self._end} is due"
-                # An empty one further on was begun once the log had come to there, and Kafka does not start beside it.
-                self._stop_at(path, 0, what, is_torn=size == 0 and base < self._end)
-            for found in scan(handle):
-                if isinstance(found, Damage):
-                    self._on_damage(found, path)
-                    continue
-                end = found.position + found.header.size_in_bytes
-                resumed = self._resumes_at(found, path)
-                if resumed is not None:
-                    skipped = safe_size = resumed
-                if resumed != end and self._takes(found, path):
-                    safe_size = end
-        self._parts.append(SegmentPart(base=base, size=size, safe_size=safe_size, skipped=skipped))
+    def read_segments(self, bases: Sequence[int]) -> None:
+        """Read them; after a stop only for their epochs, and to see whether anything sound follows.
+
+        Raises:
+            OSError: one cannot be read.
+        """
+        paths = [f"{self._place.metadata}/{segment_file(base)}" for base in bases]
+        for event in LogReader(self._files, paths).events(runs=False):
+            if isinstance(event, LocatedBatch):
+                self._on_batch(event)
+            elif isinstance(event, Damage):
+                self._on_damage(event)
+            elif isinstance(event, SegmentFound):
+                self._path, self._base = event.file, event.base_offset
+            elif isinstance(event, SegmentOpened):
+                self._begin_segment(event.size)
+            elif isinstance(event, SegmentUnreadable):
+                raise event.error
+            elif isinstance(event, SegmentClosed):
+                part = SegmentPart(base=self._base, size=event.size, safe_size=self._safe_size, skipped=self._skipped)
+                self._parts.append(part)
+
+    def _begin_segment(self, size: int) -> None:
+        base, path = self._base, self._path
+        self._safe_size = self._skipped = 0
+        if self._start is None:
+            self._begin_at(base, path)
+        elif self._is_open and base != self._end:
+            what = f"this segment begins at {base}, where {self._end} is due"
+            # An empty one further on was begun once the log had come to there, and Kafka does not start beside it.
+            self._stop_at(path, 0, what, is_torn=size == 0 and base < self._end)
+
+    def _on_batch(self, found: LocatedBatch) -> None:
+        end, path = found.position + found.header.size_in_bytes, self._path
+        resumed = self._resumes_at(found, path)
+        if resumed is not None:
+            self._skipped = self._safe_size = resumed
+        if resumed != end and self._takes(found, path):
+            self._safe_size = end
 
     def _begin_at(self, base: int, path: str) -> None:
         """The first segment: at the checkpoint's end or before it, unless segments between are gone."""
@@ -219,9 +237,9 @@ class _Reader:
     def _is_open(self) -> bool:
         return self._stop is None and not self._is_cut
 
-    def _on_damage(self, found: Damage, path: str) -> None:
+    def _on_damage(self, found: Damage) -> None:
         if self._is_open:
-            self._stop_at(path, found.position, found.what, is_torn=found.fault is Fault.TORN)
+            self._stop_at(self._path, found.position, found.what, is_torn=found.fault is Fault.TORN)
 
     def _takes(self, found: LocatedBatch, path: str) -> bool:
         """Whether it belongs to the safe part."""
@@ -374,7 +392,7 @@ class _Reader:
 def batches_from(files: Files, copy: Copy, start: int) -> Iterator[LocatedBatch]:
     """The safe batches that end after `start`, in order."""
     for part in copy.segments:
-        with closing(files.open(f"{copy.place.metadata}/{part.name}", read_only=True)) as handle:
-            for found in scan(handle, part.skipped, part.safe_size):
-                if isinstance(found, LocatedBatch) and found.header.next_offset > start:
-                    yield found
+        path = f"{copy.place.metadata}/{part.name}"
+        for batch in LogReader(files, [path], start=part.skipped, end=part.safe_size).batches():
+            if batch.header.next_offset > start:
+                yield batch

@@ -24,7 +24,8 @@ from metadata_log.ids import METADATA_TOPIC_NAME, TopicId, id_text
 from metadata_log.own_id import NewIds, batch_patches, own_id_in_cluster, own_ids_named
 from metadata_log.storage.checkpoint import CHECKPOINT_SUFFIX, checkpoint_ends, checkpoint_name
 from metadata_log.storage.segment import LocatedBatch, segment_bases, segment_file
-from metadata_log.tools.read.scan import Damage, Fault, scan
+from metadata_log.tools.read.log_reader import LogReader
+from metadata_log.tools.read.scan import Damage, Fault
 from quorum.recovery.journal.changes import Content, FileChange
 from quorum.recovery.journal.log_directories import Place
 
@@ -115,15 +116,11 @@ def _sound_batches(files: Files, metadata: str, name: str) -> Iterator[LocatedBa
         CorruptFileError: the file is damaged.
     """
     is_last = name == _log_files(files, metadata)[-1] and not name.endswith(CHECKPOINT_SUFFIX)
-    handle = files.open(f"{metadata}/{name}", read_only=True)
-    try:
-        for found in scan(handle):
-            if not isinstance(found, Damage):
-                yield found
-            elif found.fault is not Fault.TORN or not is_last:
-                raise CorruptFileError(name, f"position {found.position}: {found.what}")
-    finally:
-        handle.close()
+    for found in LogReader(files, [f"{metadata}/{name}"]).seen():
+        if isinstance(found, LocatedBatch):
+            yield found
+        elif isinstance(found, Damage) and (found.fault is not Fault.TORN or not is_last):
+            raise CorruptFileError(name, f"position {found.position}: {found.what}")
 
 
 def _bytes_of(batch: LocatedBatch) -> bytes:

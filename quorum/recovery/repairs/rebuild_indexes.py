@@ -16,8 +16,8 @@ from metadata_log.files.port import Files, read_file, read_small_file
 from metadata_log.format.epoch_file import EPOCH_FILE, format_epochs, parse_epochs
 from metadata_log.offsets import Offset
 from metadata_log.storage.checkpoint import is_all_in_checkpoint
-from metadata_log.storage.segment import LocatedBatch, SegmentIndex, segment_file
-from metadata_log.tools.read.scan import scan
+from metadata_log.storage.segment import SegmentIndex, segment_file
+from metadata_log.tools.read.log_reader import LogReader
 from quorum.recovery.advice.commands import check_and_start, cut_line
 from quorum.recovery.advice.faults import trim_line
 from quorum.recovery.advice.newer_release import not_checked, refuse_newer_files
@@ -110,13 +110,9 @@ def _changes(files: Files, own: Copy) -> Iterator[FileChange]:
 
 def _indexes(files: Files, own: Copy, part: SegmentPart) -> list[tuple[str, bytes]]:
     index = SegmentIndex(Offset(part.base), _INTERVAL_BYTES)
-    handle = files.open(f"{own.place.metadata}/{part.name}", read_only=True)
-    try:
-        for found in scan(handle, 0, part.safe_size):
-            if isinstance(found, LocatedBatch):
-                index.on_batch(found.header, found.position)
-    finally:
-        handle.close()
+    path = f"{own.place.metadata}/{part.name}"
+    for batch in LogReader(files, [path], end=part.safe_size).batches():
+        index.on_batch(batch.header, batch.position)
     return [(_INDEX, index.index_bytes()), (_TIME_INDEX, index.time_index_bytes())]
 
 
