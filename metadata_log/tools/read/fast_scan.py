@@ -40,7 +40,8 @@ CLOCK_STEP_MS: Final = 60_000
 class Quiet(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A run of sound batches of one NoOp each, of one epoch, in order: offsets `base_offset` to `end_offset`.
 
-    Times are in ms: the greatest of the run, and that of its last batch.
+    Times are in ms: the greatest of the run, and that of its last batch. Its bytes begin at `at` in `buffer`, which it
+    shares with its neighbours.
     """
 
     position: int
@@ -50,6 +51,8 @@ class Quiet(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     epoch: int
     max_timestamp: int
     last_timestamp: int
+    buffer: bytes
+    at: int
 
     @property
     def count(self) -> int:
@@ -174,6 +177,8 @@ def _run(buffer: bytes, at: int, shift: int, expected: int, epoch: int, time_ms:
         epoch=epoch,
         max_timestamp=max_timestamp,
         last_timestamp=unpack(buffer, at - NO_OP_BYTES)[8],
+        buffer=buffer,
+        at=start,
     )
 
 
