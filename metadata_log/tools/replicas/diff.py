@@ -111,7 +111,7 @@ def diff_and_odd(view: QuorumView, files: Files | None = None) -> tuple[DiffRepo
     """
     port = OsFiles() if files is None else files
     judge = Judge(view.views, len(view.voters), view.bounds)
-    conflicts = compare(port, [replica.report.segments for replica in view.replicas])
+    conflicts = compare([replica.report.sums for replica in view.replicas])
     judged = [one for conflict in conflicts for one in judge.judged(conflict)]
     fields = {conflict.offset: _differences(port, view, judge, conflict) for conflict in conflicts}
     found = [

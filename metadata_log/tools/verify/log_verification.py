@@ -23,6 +23,7 @@ from metadata_log.storage.segment import LocatedBatch, segment_bases, segment_fi
 from metadata_log.tools.findings.finding import sort_findings
 from metadata_log.tools.findings.kinds import OLDER_RELEASE_NOTE
 from metadata_log.tools.findings.sink import FindingSink
+from metadata_log.tools.read.batch_sums import BatchSums
 from metadata_log.tools.read.fast_scan import Quiet
 from metadata_log.tools.read.log_reader import LogEvent, LogReader, SegmentClosed, SegmentFound, SegmentOpened
 from metadata_log.tools.read.scan import Damage, Fault, judged_tail
@@ -93,6 +94,7 @@ class Verification:
         self._checkpoints = self._passed([])
         self._proved_end = self._kept_committed = 0
         self._segments: list[str] = []
+        self._sums = BatchSums(files)
         self._is_unread = False
         self._size = 0
 
@@ -179,6 +181,7 @@ class Verification:
             probed=self._checkpoints.probed,
             times=self._checkpoints.times,
             segments=tuple(self._segments),
+            sums=self._sums,
             batches=chain.batches,
             records=self._rules.records,
             size_in_bytes=self._size,
@@ -206,6 +209,7 @@ class Verification:
             self._rules.start(MetadataImage.empty(), where="offset 0", is_complete=True)
         self._reader = LogReader(self._files, [f"{self._directory}/{segment_file(base)}" for base in bases])
         self._reader.read(self)
+        self._sums.finish()
         self._checkpoints.come_to(self._chain.end)
 
     def on_event(self, event: LogEvent) -> None:
@@ -213,10 +217,13 @@ class Verification:
         if isinstance(event, LocatedBatch):
             self._checkpoints.come_to(int(event.header.base_offset))
             self._index.on_seen(event, in_order=self._on_batch(event, self._segment.file))
+            self._sums.on_batch(event.header, event.position)
         elif isinstance(event, Quiet):
+            self._sums.on_run(event)
             self._index.on_seen(event, in_order=self._on_other(event))
         elif isinstance(event, Damage):
             self._index.on_seen(event, in_order=self._on_other(self._judged(event)))
+            self._sums.on_damage(event, self._handle)
         elif isinstance(event, SegmentFound):
             beside = self._beside(event.base_offset, ".index"), self._beside(event.base_offset, ".timeindex")
             self._index = IndexCheck(self._sink, event.base_offset, *beside, is_last=event.is_last)
@@ -234,6 +241,7 @@ class Verification:
     def _begin_segment(self, opened: SegmentOpened) -> None:
         chain, found = self._chain, self._segment
         self._handle = opened.handle
+        self._sums.begin_segment(found.file)
         if not chain.begin_file(found.file, found.base_offset, opened.first_offset, is_last=found.is_last):
             self._rules.distrust()
         self._size += opened.size
@@ -300,10 +308,7 @@ class Verification:
 
     def _judge_records(self, batch: LocatedBatch, path: str) -> None:
         header = batch.header
-        if header.is_control:
-            self._rules.records += header.count
-            return
-        if self._depth is Depth.BYTES:
+        if header.is_control or self._depth is Depth.BYTES:
             self._rules.records += header.count
             return
         place = Place(

@@ -13,6 +13,7 @@ from metadata_log.image import MetadataImage, UnwritableMetadataError
 from metadata_log.image.hash import image_hash
 from metadata_log.records.newer import NewerParts
 from metadata_log.tools.findings.finding import Finding
+from metadata_log.tools.read.batch_sums import BatchSums
 from metadata_log.tools.read.contents import EpochSpan, voter_keys
 from metadata_log.tools.read.control_facts import Election, QuorumChange, Voting
 from metadata_log.tools.rules.records import RecordRules
@@ -42,6 +43,7 @@ class LogReport(msgspec.Struct, frozen=True, kw_only=True):
         is_sound: nothing is wrong with bytes and order of its batches.
         is_unread: a segment could not be read, so that nobody knows how far the log goes.
         newer: all that a later release has written, and that was not judged.
+        sums: of all batches in its segments.
         times: of the batches that end where a checkpoint does, in ms, by that offset.
         probed: the metadata that replay gives, at those of the offsets asked for that it has; the images share nearly
             all that they hold.
@@ -72,6 +74,7 @@ class LogReport(msgspec.Struct, frozen=True, kw_only=True):
     probed: dict[int, MetadataImage]
     times: dict[int, int]
     segments: tuple[str, ...]
+    sums: BatchSums
     batches: int
     records: int
     size_in_bytes: int
