@@ -18,6 +18,8 @@ from metadata_log.files.port import Files, parent_of, read_file
 from metadata_log.files.simulated_files import SimulatedCrash, SimulatedFiles
 from metadata_log.offsets import Epoch
 from metadata_log.voters import Endpoint
+from quorum.recovery.copies.copy_reader import batches_from
+from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.guards.liveness import Answer
 from quorum.recovery.guards.request import Proposal, Request
 from quorum.recovery.journal.carry_out import Author, carry_out, finish
@@ -43,6 +45,11 @@ def nobody(endpoints: Sequence[Endpoint]) -> Sequence[Answer]:
 def request(**changes: object) -> Request:
     """A request of a user for whom all other copies are gone."""
     return Request(**{"now_ms": NOW_MS, "ask": nobody, "all_missing": True, **changes})  # type: ignore[arg-type]
+
+
+def batch_ends(files: Files, copy: Copy) -> list[int]:
+    """Return the end offset of each safe batch."""
+    return [int(batch.header.next_offset) for batch in batches_from(files, copy, 0)]
 
 
 @lru_cache

@@ -1,12 +1,9 @@
-"""What a copy of the metadata log consists of: segments, checkpoints, where its safe part ends, its batches' sums.
+"""What a copy of the metadata log consists of: segments, checkpoints, where its safe part ends.
 
 Decides: nothing. Must not know: how they are read.
 """
 
 from __future__ import annotations
-
-from array import array
-from bisect import bisect_left, bisect_right
 
 import msgspec
 
@@ -149,45 +146,3 @@ class CheckpointFile(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     def name(self) -> str:
         """Its file's name."""
         return checkpoint_name(self.end)
-
-
-class BatchSums:
-    """The end offset and the checksum of every batch, rising: 12 bytes a batch, of which there may be millions."""
-
-    __slots__ = ("checksums", "ends")
-
-    def __init__(self) -> None:
-        self.ends = array("q")
-        self.checksums = array("I")
-
-    def batch_from(self, offset: int) -> tuple[int, int] | None:
-        """End and checksum of the batch that holds `offset`; None where it lies behind the last one."""
-        at = bisect_right(self.ends, offset)
-        return (self.ends[at], self.checksums[at]) if at < len(self.ends) else None
-
-    def shares_batch(self, other: BatchSums) -> bool:
-        """Whether a batch of both ends at one offset and is the same."""
-        if not self.ends or not other.ends:
-            return False
-        first = max(self.ends[0], other.ends[0])
-        mine, theirs = bisect_left(self.ends, first), bisect_left(other.ends, first)
-        while mine < len(self.ends) and theirs < len(other.ends):
-            end, other_end = self.ends[mine], other.ends[theirs]
-            if end == other_end and self.checksums[mine] == other.checksums[theirs]:
-                return True
-            mine += end <= other_end
-            theirs += other_end <= end
-        return False
-
-    def first_difference(self, other: BatchSums, until: int) -> int | None:
-        """The end of the first batch, up to offset `until`, that ends at one offset in both and is not the same."""
-        mine, theirs = 0, 0
-        while mine < len(self.ends) and theirs < len(other.ends):
-            end, other_end = self.ends[mine], other.ends[theirs]
-            if max(end, other_end) > until:
-                return None
-            if end == other_end and self.checksums[mine] != other.checksums[theirs]:
-                return end
-            mine += end <= other_end
-            theirs += other_end <= end
-        return None

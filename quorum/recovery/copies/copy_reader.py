@@ -25,6 +25,7 @@ from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from metadata_log.storage.checkpoint import checkpoint_name, parse_checkpoint_name
 from metadata_log.storage.no_ops import is_no_op
 from metadata_log.storage.segment import LocatedBatch, segment_bases, segment_file
+from metadata_log.tools.read.batch_sums import BatchSums
 from metadata_log.tools.read.consistent_read import OneMoment, read_at_one_moment
 from metadata_log.tools.read.contents import EpochSpan
 from metadata_log.tools.read.control_facts import Election
@@ -34,7 +35,6 @@ from metadata_log.tools.read.quorum import Quorum
 from metadata_log.tools.read.scan import Damage, Fault
 from quorum.recovery.copies.checkpoints import damage_of, load_checkpoint
 from quorum.recovery.copies.copy_parts import (
-    BatchSums,
     CheckpointFile,
     Epochs,
     PassedOver,
@@ -110,7 +110,7 @@ class _Reader:
         self._end = 0
         self._epoch = self._greatest_epoch = self._timestamp = -1
         self._began = self._committed_before = 0
-        self._sums = BatchSums()
+        self._sums = BatchSums(files)
         self._quiet: BatchHeader | None = None
         self._repair: OffsetAndEpoch | None = None
         self._behind = NamedNodes()
@@ -184,6 +184,7 @@ class _Reader:
     def _begin_segment(self, size: int) -> None:
         base, path = self._base, self._path
         self._safe_size = self._skipped = 0
+        self._sums.begin_segment(path)
         if self._start is None:
             self._begin_at(base, path)
         elif self._is_open and base != self._end:
@@ -230,7 +231,8 @@ class _Reader:
 
     def _drop_parts(self) -> None:
         """All segments so far lie before the safe part."""
-        self._spans, self._sums, self._began = [], BatchSums(), 0
+        self._spans, self._sums, self._began = [], BatchSums(self._files), 0
+        self._sums.begin_segment(self._path)
         self._parts = [msgspec.structs.replace(part, safe_size=0, skipped=0) for part in self._parts]
 
     @property
@@ -273,8 +275,7 @@ class _Reader:
             self._began = self._proved_by_metadata(header, start)
         self._spans.append(EpochSpan(epoch=epoch, start_offset=start, end_offset=int(header.next_offset)))
         self._epoch, self._end = epoch, int(header.next_offset)
-        self._sums.ends.append(self._end)
-        self._sums.checksums.append(header.crc)
+        self._sums.on_batch(header, batch.position)
         self._timestamp = max(self._timestamp, int(header.max_timestamp))
         if not header.is_control:
             self._committed_before = self._began
@@ -331,6 +332,7 @@ class _Reader:
             RefusedError: `until` is no end of a batch.
         """
         self._pass_quiet()
+        self._sums.finish()
         origin = self._origin
         if origin is not None and origin.end.offset >= self._end:
             if origin.end.offset > self._end:

@@ -32,7 +32,7 @@ from quorum.recovery.repairs.voters import parse_named_voter, propose_voters
 from quorum.recovery.verification import verify_directories
 from tests.support.damage import Cluster, append, copy_cluster, flip, split, with_values, write
 from tests.support.newer_logs import NEWER_LOGS, NEWER_NAMES, NewerLog, metadata_directories, plant_newer
-from tests.support.repairs import repair, request, tree
+from tests.support.repairs import batch_ends, repair, request, tree
 
 FILES = OsFiles()
 OF_WHO_VOTES = ("kraft_version_2", "voters_record_v1")
@@ -181,7 +181,7 @@ def voters(cluster: Cluster) -> tuple[str, Propose]:
 def truncate(cluster: Cluster) -> tuple[str, Propose]:
     """The log ends before its last batch."""
     own = data(cluster, 1)[0]
-    to = int(read(own).sums.ends[-2])
+    to = batch_ends(FILES, read(own))[-2]
     return own, lambda files: propose_truncate(files, own, [], to, request(accept_data_loss=True))
 
 

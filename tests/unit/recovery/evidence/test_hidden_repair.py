@@ -28,7 +28,7 @@ from quorum.recovery.journal.log_directories import find_place
 from quorum.recovery.repairs.standalone import propose_standalone
 from quorum.recovery.repairs.truncate import propose_truncate
 from quorum.recovery.verification import verify_directories
-from tests.support.repairs import forget_audits, know_epoch, load_nodes, repair, request, tree
+from tests.support.repairs import batch_ends, forget_audits, know_epoch, load_nodes, repair, request, tree
 from tests.unit.recovery.evidence.test_old_branch import grown
 
 ALL = ("/n1", "/n2", "/n3")
@@ -126,7 +126,7 @@ def repaired_long_ago(scenario: str, cut: int, begin: int, end: int, *, keeps_wh
 
 def cut_anywhere(files: SimulatedFiles, log_dir: str, others: Sequence[str]) -> None:
     """Cut its last batch but one."""
-    propose_truncate(files, log_dir, others, of(files, log_dir).sums.ends[-3], request())
+    propose_truncate(files, log_dir, others, batch_ends(files, of(files, log_dir))[-3], request())
 
 
 @pytest.mark.parametrize("case", [SHORTER, LONGER, BEYOND, LED])
