@@ -20,18 +20,14 @@ from metadata_log.errors import MetadataLogError
 from metadata_log.files.port import Files
 from metadata_log.format.batch import BatchHeader
 from metadata_log.format.epochs import EpochStart
-from metadata_log.image import MetadataImage, Replayer, ReplayError
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from metadata_log.storage.checkpoint import checkpoint_name, parse_checkpoint_name
-from metadata_log.storage.no_ops import is_no_op
 from metadata_log.storage.segment import LocatedBatch, segment_bases, segment_file
 from metadata_log.tools.read.batch_sums import BatchSums
 from metadata_log.tools.read.consistent_read import OneMoment, read_at_one_moment
 from metadata_log.tools.read.contents import EpochSpan
 from metadata_log.tools.read.control_facts import Election
-from metadata_log.tools.read.history import State
 from metadata_log.tools.read.log_reader import LogReader, SegmentClosed, SegmentFound, SegmentOpened, SegmentUnreadable
-from metadata_log.tools.read.quorum import Quorum
 from metadata_log.tools.read.scan import Damage, Fault
 from quorum.recovery.copies.checkpoints import damage_of, load_checkpoint
 from quorum.recovery.copies.copy_parts import (
@@ -47,6 +43,7 @@ from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.copies.log_extent import Reach, reach_of
 from quorum.recovery.copies.named_nodes import NamedNodes
 from quorum.recovery.copies.own_epochs import OwnEpochs
+from quorum.recovery.copies.replay import PrefixReplay
 from quorum.recovery.copies.sidecar_files import read_beside, without_vote
 from quorum.recovery.journal.accepted_loss import audited_of
 from quorum.recovery.journal.errors import RefusedError
@@ -97,8 +94,7 @@ class _Reader:
         self._epochs = Epochs(false_starts=reach.false_starts, own=own, late_leader=late)
         self._checkpoints: list[CheckpointFile] = []
         self._origin: CheckpointFile | None = None
-        self._state: State | None = None
-        self._problem: str | None = None
+        self._replay = PrefixReplay()
         self._path, self._base, self._safe_size, self._skipped = "", 0, 0, 0
         """Of the segment that is being read."""
         self._parts: list[SegmentPart] = []
@@ -111,7 +107,6 @@ class _Reader:
         self._epoch = self._greatest_epoch = self._timestamp = -1
         self._began = self._committed_before = 0
         self._sums = BatchSums(files)
-        self._quiet: BatchHeader | None = None
         self._repair: OffsetAndEpoch | None = None
         self._behind = NamedNodes()
 
@@ -130,9 +125,9 @@ class _Reader:
         own = msgspec.structs.replace(self._epochs.own, reached=frozenset(int(end.epoch) for end in ends))
         self._epochs = msgspec.structs.replace(self._epochs, own=own)
         if self._origin is None and first == 0:
-            self._state = State(replayer=Replayer.start(MetadataImage.empty()), quorum=Quorum())
+            self._replay.begin_empty()
         elif self._origin is None and first is not None:
-            self._problem = f"its log begins at offset {first}, and no whole checkpoint holds what was before"
+            self._replay.problem = f"its log begins at offset {first}, and no whole checkpoint holds what was before"
 
     def _size_of(self, name: str) -> int:
         with closing(self._files.open(f"{self._place.metadata}/{name}", read_only=True)) as handle:
@@ -145,7 +140,7 @@ class _Reader:
         except (MetadataLogError, OSError) as error:
             return msgspec.structs.replace(found, problem=str(error), was_read=True)
         found = msgspec.structs.replace(found, was_read=True)
-        self._state = state
+        self._replay.state = state
         if found.end.offset == 0:  # the first voters: the first leader writes them into the log
             return found
         self._origin = found
@@ -281,7 +276,7 @@ class _Reader:
             self._committed_before = self._began
         elif header.base_offset > 0 and opens_repair(batch):
             self._repair = OffsetAndEpoch(offset=header.base_offset, epoch=header.partition_leader_epoch)
-        self._replay(batch)
+        self._replay.on_batch(batch)
 
     def _proved_by_metadata(self, header: BatchHeader, start: int) -> int:
         """Return the offset before which all is committed if the leader of a new epoch goes on to write metadata.
@@ -293,45 +288,13 @@ class _Reader:
             return start
         return int(header.next_offset) if header.is_control else self._committed_before
 
-    def _replay(self, batch: LocatedBatch) -> None:
-        state, header = self._state, batch.header
-        if state is None or header.base_offset < state.replayer.end.offset:
-            return
-        due = state.replayer.end.offset if self._quiet is None else self._quiet.next_offset
-        if header.base_offset == due and is_no_op(batch.buffer, batch.at, header):
-            self._quiet = header
-            return
-        self._pass_quiet()
-        state = self._state
-        if state is None:
-            return
-        try:
-            self._state = state.after(batch)
-        except (MetadataLogError, ReplayError) as error:
-            self._problem, self._state = str(error), None
-
-    def _pass_quiet(self) -> None:
-        """Replay the NoOps since the last other batch, at once: an idle leader writes two a second."""
-        state, last = self._state, self._quiet
-        if state is None or last is None:
-            return
-        self._quiet = None
-        replayer = state.replayer.on_records(
-            (),
-            base_offset=int(state.replayer.end.offset),
-            next_offset=int(last.next_offset),
-            epoch=int(last.partition_leader_epoch),
-            timestamp_ms=int(last.max_timestamp),
-        )
-        self._state = msgspec.structs.replace(state, replayer=replayer)
-
     def check_end(self) -> None:
         """The end of the safe part: a checkpoint may reach beyond the log.
 
         Raises:
             RefusedError: `until` is no end of a batch.
         """
-        self._pass_quiet()
+        self._replay.finish()
         self._sums.finish()
         origin = self._origin
         if origin is not None and origin.end.offset >= self._end:
@@ -369,8 +332,8 @@ class _Reader:
             passed_over=self._passed_over,
             checkpoints=tuple(self._looked_at(found, reach.suspects) for found in self._checkpoints),
             origin=self._origin,
-            state=self._state,
-            problem=self._problem,
+            state=self._replay.state,
+            problem=self._replay.problem,
             quorum_state=beside.quorum_state,
             quorum_problem=beside.quorum_problem,
             unread=beside.unread,
