@@ -18,8 +18,8 @@ from metadata_log.files.port import Files, parent_of, read_file
 from metadata_log.files.simulated_files import SimulatedCrash, SimulatedFiles
 from metadata_log.offsets import Epoch
 from metadata_log.voters import Endpoint
-from quorum.recovery.copies.copy_reader import batches_from
 from quorum.recovery.copies.log_copy import Copy
+from quorum.recovery.copies.read_copies import batches_from
 from quorum.recovery.guards.liveness import Answer
 from quorum.recovery.guards.request import Proposal, Request
 from quorum.recovery.journal.carry_out import Author, carry_out, finish

@@ -27,7 +27,8 @@ from metadata_log.tools.read.batch_sums import BatchSums
 from metadata_log.tools.read.consistent_read import OneMoment, read_at_one_moment
 from metadata_log.tools.read.contents import EpochSpan
 from metadata_log.tools.read.control_facts import Election
-from metadata_log.tools.read.log_reader import LogReader, SegmentClosed, SegmentFound, SegmentOpened, SegmentUnreadable
+from metadata_log.tools.read.fast_scan import Marks, Quiet
+from metadata_log.tools.read.log_reader import LogReader, SegmentFound, SegmentOpened, SegmentUnreadable
 from metadata_log.tools.read.scan import Damage, Fault
 from quorum.recovery.copies.checkpoints import damage_of, load_checkpoint
 from quorum.recovery.copies.copy_parts import (
@@ -161,18 +162,22 @@ class _Reader:
             OSError: one cannot be read.
         """
         paths = [f"{self._place.metadata}/{segment_file(base)}" for base in bases]
-        for event in LogReader(self._files, paths).events(runs=False):
+        reader = LogReader(self._files, paths)
+        for event in reader.events():
             if isinstance(event, LocatedBatch):
                 self._on_batch(event)
+            elif isinstance(event, Quiet):
+                self._on_run(event)
             elif isinstance(event, Damage):
                 self._on_damage(event)
             elif isinstance(event, SegmentFound):
                 self._path, self._base = event.file, event.base_offset
             elif isinstance(event, SegmentOpened):
                 self._begin_segment(event.size)
+                reader.expect(offset=-1, epoch=-1, time_ms=-1, marks=self._marks)
             elif isinstance(event, SegmentUnreadable):
                 raise event.error
-            elif isinstance(event, SegmentClosed):
+            else:
                 part = SegmentPart(base=self._base, size=event.size, safe_size=self._safe_size, skipped=self._skipped)
                 self._parts.append(part)
 
@@ -195,6 +200,29 @@ class _Reader:
         if resumed != end and self._takes(found, path):
             self._safe_size = end
 
+    @property
+    def _marks(self) -> Marks:
+        """Where no run of NoOps may go on: the safe part may begin or end there."""
+        begin = None if self._origin is None else int(self._origin.end.offset)
+        return Marks(offsets=sorted({offset for offset in (begin, self._until) if offset is not None}))
+
+    def _on_run(self, run: Quiet) -> None:
+        """Take a run of NoOps. It goes on from the batch before it, and so belongs to the safe part if that does."""
+        if self._resumes_behind(run.end_offset, run.epoch):
+            self._skipped = self._safe_size = run.end_position
+            return
+        self._greatest_epoch = max(self._greatest_epoch, run.epoch)
+        if self._stop is not None:
+            self._stop = msgspec.structs.replace(self._stop, is_torn=False)
+        elif self._is_cut or (self._until is not None and run.end_offset > self._until):
+            self._is_cut = True
+        else:
+            self._extend(run.epoch, run.base_offset, run.end_offset, run.max_timestamp)
+            self._sums.on_run(run)
+            self._committed_before = self._began
+            self._replay.on_run(run)
+            self._safe_size = run.end_position
+
     def _begin_at(self, base: int, path: str) -> None:
         """The first segment: at the checkpoint's end or before it, unless segments between are gone."""
         origin = self._origin
@@ -208,21 +236,33 @@ class _Reader:
 
     def _resumes_at(self, found: LocatedBatch, path: str) -> int | None:
         """Behind damage in what the checkpoint holds: at which position the log goes on from its end; None: not yet."""
-        origin, stop, header = self._origin, self._stop, found.header
+        header, end = found.header, found.position + found.header.size_in_bytes
+        if self._resumes_behind(int(header.next_offset), int(header.partition_leader_epoch)):
+            return end
+        origin, stop = self._origin, self._stop
         if origin is None or stop is None or stop.offset >= origin.end.offset:
             return None
-        offset, epoch = int(origin.end.offset), int(origin.end.epoch)
-        if (header.next_offset, header.partition_leader_epoch) == (offset, epoch):
-            at = found.position + header.size_in_bytes
-        elif stop_before(found, path, offset, epoch, self._epochs) is None:
-            at = found.position
-        else:
+        if stop_before(found, path, int(origin.end.offset), int(origin.end.epoch), self._epochs) is not None:
             return None
+        self._resume(stop, origin)
+        return found.position
+
+    def _resumes_behind(self, end: int, epoch: int) -> bool:
+        """Return True if the log goes on soundly behind a batch with this end, which is the checkpoint's."""
+        origin, stop = self._origin, self._stop
+        if origin is None or stop is None or stop.offset >= origin.end.offset:
+            return False
+        if (end, epoch) != (origin.end.offset, origin.end.epoch):
+            return False
+        self._resume(stop, origin)
+        return True
+
+    def _resume(self, stop: Stop, origin: CheckpointFile) -> None:
         self._passed_over = PassedOver(stop=stop, held_by=origin.name)
         self._stop, self._behind = None, NamedNodes()
         self._drop_parts()
-        self._start, self._end, self._epoch = offset, offset, epoch
-        return at
+        self._start = self._end = int(origin.end.offset)
+        self._epoch = int(origin.end.epoch)
 
     def _drop_parts(self) -> None:
         """All segments so far lie before the safe part."""
@@ -264,19 +304,21 @@ class _Reader:
     def _take(self, batch: LocatedBatch) -> None:
         header = batch.header
         epoch, start = int(header.partition_leader_epoch), int(header.base_offset)
-        if self._spans and self._spans[-1].epoch == epoch:
-            start = self._spans.pop().start_offset
-        else:
+        if not self._spans or self._spans[-1].epoch != epoch:
             self._began = self._proved_by_metadata(header, start)
-        self._spans.append(EpochSpan(epoch=epoch, start_offset=start, end_offset=int(header.next_offset)))
-        self._epoch, self._end = epoch, int(header.next_offset)
+        self._extend(epoch, start, int(header.next_offset), int(header.max_timestamp))
         self._sums.on_batch(header, batch.position)
-        self._timestamp = max(self._timestamp, int(header.max_timestamp))
         if not header.is_control:
             self._committed_before = self._began
         elif header.base_offset > 0 and opens_repair(batch):
             self._repair = OffsetAndEpoch(offset=header.base_offset, epoch=header.partition_leader_epoch)
         self._replay.on_batch(batch)
+
+    def _extend(self, epoch: int, start: int, end: int, time_ms: int) -> None:
+        if self._spans and self._spans[-1].epoch == epoch:
+            start = self._spans.pop().start_offset
+        self._spans.append(EpochSpan(epoch=epoch, start_offset=start, end_offset=end))
+        self._epoch, self._end, self._timestamp = epoch, end, max(self._timestamp, time_ms)
 
     def _proved_by_metadata(self, header: BatchHeader, start: int) -> int:
         """Return the offset before which all is committed if the leader of a new epoch goes on to write metadata.
@@ -352,12 +394,3 @@ class _Reader:
             used_by=reach.used_by,
             confirmed=self._epochs.own.confirmed,
         )
-
-
-def batches_from(files: Files, copy: Copy, start: int) -> Iterator[LocatedBatch]:
-    """The safe batches that end after `start`, in order."""
-    for part in copy.segments:
-        path = f"{copy.place.metadata}/{part.name}"
-        for batch in LogReader(files, [path], start=part.skipped, end=part.safe_size).batches():
-            if batch.header.next_offset > start:
-                yield batch

@@ -1,13 +1,15 @@
-"""Read the copies at the paths that a user names, each once."""
+"""Read the copies at the paths that a user names, each once, and the batches of one again."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from metadata_log.files.port import Files
 from metadata_log.format.epochs import EpochStart
 from metadata_log.offsets import Epoch, Offset
+from metadata_log.storage.segment import LocatedBatch
+from metadata_log.tools.read.log_reader import LogReader
 from quorum.recovery.copies.copy_parts import Stop
 from quorum.recovery.copies.copy_reader import read_copy
 from quorum.recovery.copies.log_copy import Copy
@@ -62,3 +64,12 @@ def _new_place(files: Files, path: str, known: dict[str, Place]) -> Place:
     if same is not None:
         raise RefusedError(f"{place.log_dir} and {same.log_dir} are one directory: name each copy once")
     return place
+
+
+def batches_from(files: Files, copy: Copy, start: int) -> Iterator[LocatedBatch]:
+    """Yield the safe batches that end after `start`, in order."""
+    for part in copy.segments:
+        path = f"{copy.place.metadata}/{part.name}"
+        for batch in LogReader(files, [path], start=part.skipped, end=part.safe_size).batches():
+            if batch.header.next_offset > start:
+                yield batch
