@@ -41,11 +41,12 @@ from metadata_log.tools.replicas.committed_bounds import CommittedBounds
 from metadata_log.tools.replicas.diff import diff_and_odd, own_findings
 from metadata_log.tools.replicas.foreign_checkpoints import without_alien_checkpoints
 from metadata_log.tools.replicas.foreign_logs import without_aliens
-from metadata_log.tools.replicas.replica_set import QuorumView, Replica, absent_voters, nothing_in_common, view_quorum
+from metadata_log.tools.replicas.replica import Replica, read_replica
+from metadata_log.tools.replicas.replica_set import QuorumView, absent_voters, nothing_in_common, view_quorum
 from metadata_log.tools.replicas.reread_lagging import with_second_look
 from metadata_log.tools.verify.bootstrap_checkpoint import check_unread_bootstraps
 from metadata_log.tools.verify.report import LogReport
-from metadata_log.tools.verify.verify_log import verify_file, verify_log
+from metadata_log.tools.verify.verify_log import verify_file
 
 _TRIES: Final = 4
 
@@ -104,13 +105,13 @@ def _check(sources: Sources) -> CheckReport:
     unread = [finding_of(one) for one in sources.unread]
     probes = probes_of(sources.nodes) if len(sources.nodes) > 1 else frozenset[int]()
     held = list_partitions(sources.nodes)
-    logs = [(node, verify_log(node, probes=probes)) for node in sources.nodes if node.metadata is not None]
+    read = partial(read_replica, probes=probes)
+    logs = [read(node) for node in sources.nodes if node.metadata is not None]
     without_log = [node for node in sources.nodes if node.metadata is None]
     files = [verify_file(path) for path in sources.files]
     logs, aliens = without_aliens(logs)
     logs, alien_checkpoints = without_alien_checkpoints(logs)
-    view = view_quorum(logs, without_log)
-    view = with_second_look(view, partial(verify_log, probes=probes))
+    view = with_second_look(view_quorum(logs, without_log), read)
     found = [
         *unread,
         *aliens,

@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from metadata_log.tools.findings.finding import Finding, finding
-from metadata_log.tools.replicas.replica_set import QuorumView, Replica
+from metadata_log.tools.replicas.replica import Replica
+from metadata_log.tools.replicas.replica_set import QuorumView
 from metadata_log.tools.times import time_text
 from metadata_log.tools.verify.checkpoint import CheckpointReport
 from metadata_log.tools.verify.checkpoint_against_log import APPEND_LAG_MS

@@ -16,7 +16,8 @@ from collections.abc import Iterator
 from metadata_log.directory import QUORUM_STATE_FILE, QuorumState
 from metadata_log.tools.check.votes import FAR_AHEAD
 from metadata_log.tools.findings.finding import Finding, finding
-from metadata_log.tools.replicas.replica_set import QuorumView, Replica
+from metadata_log.tools.replicas.replica import Replica
+from metadata_log.tools.replicas.replica_set import QuorumView
 
 
 def check_leaders(view: QuorumView) -> Iterator[Finding]:

@@ -20,7 +20,8 @@ from metadata_log.tools.findings.advice import OLD_LEFT_CONFIGS
 from metadata_log.tools.findings.finding import Finding, Severity, finding, is_well
 from metadata_log.tools.read.sources import NodeSource
 from metadata_log.tools.replicas.judge import Judge
-from metadata_log.tools.replicas.replica_set import QuorumView, Replica
+from metadata_log.tools.replicas.replica import Replica
+from metadata_log.tools.replicas.replica_set import QuorumView
 from metadata_log.tools.rules.orphaned_configs import LeftConfigs, left_text, taken_up, without
 from metadata_log.tools.verify.report import metadata_hash
 

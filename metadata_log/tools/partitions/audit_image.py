@@ -26,12 +26,12 @@ from metadata_log.tools.partitions.placement import lacked_records, newest_image
 from metadata_log.tools.partitions.required_replicas import OwnLog, own_log
 from metadata_log.tools.read.sources import LogDirectory, NodeSource
 from metadata_log.tools.replicas.diff import diff_and_odd
-from metadata_log.tools.replicas.replica_set import QuorumView, Replica, view_quorum
+from metadata_log.tools.replicas.replica import Replica, read_replica
+from metadata_log.tools.replicas.replica_set import QuorumView, view_quorum
 from metadata_log.tools.replicas.reread_lagging import with_second_look
 from metadata_log.tools.rules.records import RecordRules
 from metadata_log.tools.verify.log_extent import epochs_beside
 from metadata_log.tools.verify.lost_end import SHORT_LOG
-from metadata_log.tools.verify.verify_log import verify_log
 
 _OF_THE_LOG: Final = (Cause.READING, Cause.BYTES, Cause.ORDER, Cause.RECORDS, Cause.CHECKPOINTS)
 _ALWAYS: Final = (*SHORT_LOG, "open_transaction")
@@ -106,17 +106,17 @@ def find_judges(broker: Sequence[NodeSource], named: Sequence[NodeSource]) -> Ju
     """
     paths = {node.metadata.resolve() for node in named if node.metadata is not None}
     own = [node for node in broker if node.metadata is not None and node.metadata.resolve() not in paths]
-    read = [(node, verify_log(node)) for node in (*named, *own) if node.metadata is not None]
+    read = [read_replica(node) for node in (*named, *own) if node.metadata is not None]
     if not read:
         raise NoBrokerError("no metadata log is there to judge by: name a node that has one with --image")
     everyone = view_quorum(read)
     mine = {node.metadata.resolve() for node in broker if node.metadata is not None}
     own_copies = [replica for replica in everyone.replicas if _path(replica) in mine]
     broken = [replica for replica in own_copies if _damage(replica) is not None]
-    left = [(replica.source, replica.report) for replica in everyone.replicas if not named or replica not in broken]
+    left = [replica for replica in everyone.replicas if not named or replica not in broken]
     if not left:
         raise AuditError(_no_image([replica.source for replica in own_copies]))
-    view = with_second_look(view_quorum(left), verify_log)
+    view = with_second_look(view_quorum(left), read_replica)
     holder, image = _chosen(view)
     sound = next((replica for replica in own_copies if replica not in broken), None)
     ahead = sound is not None and _extent(sound) > _extent(holder)

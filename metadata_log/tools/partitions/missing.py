@@ -31,7 +31,8 @@ from metadata_log.tools.partitions.required_replicas import own_log
 from metadata_log.tools.read.disks import is_brokers_disk
 from metadata_log.tools.read.manifest import is_export
 from metadata_log.tools.read.sources import LogDirectory, NodeSource
-from metadata_log.tools.replicas.replica_set import QuorumView, Replica
+from metadata_log.tools.replicas.replica import Replica
+from metadata_log.tools.replicas.replica_set import QuorumView
 from metadata_log.tools.times import time_text
 
 

@@ -30,7 +30,7 @@ from metadata_log.image import MetadataImage, PartitionImage
 from metadata_log.tools.findings.sink import FindingSink
 from metadata_log.tools.partitions.clean_shutdown import given_since_shutdown, was_stopped_cleanly
 from metadata_log.tools.read.sources import LogDirectory
-from metadata_log.tools.replicas.replica_set import Replica
+from metadata_log.tools.replicas.replica import Replica
 
 OFFSETS_FILE: Final = "replication-offset-checkpoint"
 _LINE: Final = re.compile(r"(?P<topic>[a-zA-Z0-9._-]{1,249}) (?P<partition>\d{1,9}) \d+", re.ASCII)

@@ -25,9 +25,9 @@ from metadata_log.tools.replicas.committed_bounds import CommittedBounds
 from metadata_log.tools.replicas.divergence import Conflict, compare
 from metadata_log.tools.replicas.judge import Judge, leaders_of
 from metadata_log.tools.replicas.record_differences import differences
+from metadata_log.tools.replicas.replica import Replica
 from metadata_log.tools.replicas.replica_set import (
     QuorumView,
-    Replica,
     lost_commits,
     nothing_in_common,
     short_logs,

@@ -11,9 +11,10 @@ import msgspec
 from metadata_log.tools.read.readable import finding_of, readable_sources
 from metadata_log.tools.read.sources import SourceError, require_one_cluster
 from metadata_log.tools.replicas.diff import DiffReport, diff_logs, with_own_findings
+from metadata_log.tools.replicas.replica import read_replica
 from metadata_log.tools.replicas.replica_set import view_quorum
 from metadata_log.tools.replicas.reread_lagging import with_second_look
-from metadata_log.tools.verify.verify_log import Depth, verify_log
+from metadata_log.tools.verify.depth import Depth
 
 
 def diff_paths(paths: Sequence[Path]) -> DiffReport:
@@ -33,8 +34,8 @@ def diff_paths(paths: Sequence[Path]) -> DiffReport:
             "it takes two logs to compare: name the directories of two or more nodes (not single files; the same log "
             "named twice is one)"
         )
-    read = partial(verify_log, depth=Depth.BYTES)
-    view = with_second_look(view_quorum([(node, read(node)) for node in nodes]), read)
+    read = partial(read_replica, depth=Depth.BYTES)
+    view = with_second_look(view_quorum([read(node) for node in nodes]), read)
     report = with_own_findings(diff_logs(view), view)
     closed = tuple(map(finding_of, sources.unread))
     return msgspec.structs.replace(report, findings=(*closed, *report.findings))

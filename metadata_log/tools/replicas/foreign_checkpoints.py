@@ -17,6 +17,7 @@ from metadata_log.image import MetadataImage
 from metadata_log.tools.findings.finding import Finding, finding
 from metadata_log.tools.read.sources import NodeSource
 from metadata_log.tools.replicas.foreign_logs import are_majority
+from metadata_log.tools.replicas.replica import Replica
 from metadata_log.tools.verify.checkpoint import CheckpointReport
 from metadata_log.tools.verify.report import LogReport, voters_of
 from metadata_log.tools.words import join_names
@@ -27,34 +28,33 @@ _ADVICE: Final = (
 )
 
 
-def without_alien_checkpoints(
-    logs: Sequence[tuple[NodeSource, LogReport]],
-) -> tuple[list[tuple[NodeSource, LogReport]], list[Finding]]:
+def without_alien_checkpoints(logs: Sequence[Replica]) -> tuple[list[Replica], list[Finding]]:
     """The logs without such checkpoints, and a finding for each of these.
 
     The logs that go back to offset 0 must agree that it is another's, and be a majority of the voters'.
     """
     found: list[Finding] = []
-    left: list[tuple[NodeSource, LogReport]] = []
-    for index, (node, report) in enumerate(logs):
+    left: list[Replica] = []
+    for index, log in enumerate(logs):
+        report = log.report
         aliens = {id(one): _strangers(one, index, logs) for one in report.checkpoints}
         strange = [one for one in report.checkpoints if aliens[id(one)]]
-        found += [_finding(node, one, [logs[other] for other in aliens[id(one)]]) for one in strange]
-        left.append((node, _without(report, strange) if strange else report))
+        found += [_finding(log.source, one, [logs[other] for other in aliens[id(one)]]) for one in strange]
+        left.append(msgspec.structs.replace(log, report=_without(report, strange)) if strange else log)
     return left, found
 
 
-def _strangers(checkpoint: CheckpointReport, own: int, logs: Sequence[tuple[NodeSource, LogReport]]) -> list[int]:
+def _strangers(checkpoint: CheckpointReport, own: int, logs: Sequence[Replica]) -> list[int]:
     """The logs by which it is another's; none where it is not known to be."""
     judges = [
         index
-        for index, (_, report) in enumerate(logs)
-        if index != own and report.rules.is_complete and report.is_sound and report.image is not None
+        for index, log in enumerate(logs)
+        if index != own and log.report.rules.is_complete and log.report.is_sound and log.report.image is not None
     ]
     image, end = checkpoint.image, checkpoint.end
-    if image is None or end is None or any(logs[index][1].end_offset >= end.offset for index in judges):
+    if image is None or end is None or any(logs[index].report.end_offset >= end.offset for index in judges):
         return []
-    is_strange = all(_is_strange(image, logs[index][1]) for index in judges)
+    is_strange = all(_is_strange(image, logs[index].report) for index in judges)
     return judges if is_strange and are_majority(logs, judges) else []
 
 
@@ -86,8 +86,8 @@ def _ends_behind(checkpoint: CheckpointReport, report: LogReport) -> bool:
     return checkpoint.end is not None and checkpoint.end.offset > report.end_offset
 
 
-def _finding(node: NodeSource, checkpoint: CheckpointReport, judges: Sequence[tuple[NodeSource, LogReport]]) -> Finding:
-    names = join_names([one.label for one, _ in judges])
+def _finding(node: NodeSource, checkpoint: CheckpointReport, judges: Sequence[Replica]) -> Finding:
+    names = join_names([one.source.label for one in judges])
     what = (
         f"none of its topics was ever one of {names}, and none of their topics and registered brokers is in it: it is "
         "another cluster's, and nothing here is judged by it"

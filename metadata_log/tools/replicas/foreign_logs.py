@@ -19,9 +19,8 @@ from metadata_log.files.os_files import OsFiles
 from metadata_log.files.port import Files
 from metadata_log.tools.findings.finding import Finding, finding
 from metadata_log.tools.read.log_reader import LogReader
-from metadata_log.tools.read.sources import NodeSource
+from metadata_log.tools.replicas.replica import Replica
 from metadata_log.tools.replicas.replica_set import view_quorum
-from metadata_log.tools.verify.report import LogReport
 from metadata_log.tools.words import join_names
 from metadata_log.voters import majority_of
 
@@ -42,17 +41,15 @@ class _Head(msgspec.Struct, frozen=True, kw_only=True):
         return all(theirs.get(offset) != batch for offset, batch in mine.items())
 
 
-def without_aliens(
-    logs: Sequence[tuple[NodeSource, LogReport]],
-) -> tuple[list[tuple[NodeSource, LogReport]], list[Finding]]:
+def without_aliens(logs: Sequence[Replica]) -> tuple[list[Replica], list[Finding]]:
     """The logs but those that are other clusters', and a finding for each of these.
 
     A majority of the voters must agree in all that it is another's.
     """
     heads = {
-        index: _head(OsFiles(), report.segments[0])
-        for index, (_, report) in enumerate(logs)
-        if report.segments and report.start_offset == 0 and report.is_sound
+        index: _head(OsFiles(), log.report.segments[0])
+        for index, log in enumerate(logs)
+        if log.report.segments and log.report.start_offset == 0 and log.report.is_sound
     }
     aliens: dict[int, list[int]] = {}
     for index, head in heads.items():
@@ -71,16 +68,16 @@ def _head(files: Files, path: str) -> _Head:
     return _Head(batches=batches)
 
 
-def are_majority(logs: Sequence[tuple[NodeSource, LogReport]], others: Sequence[int]) -> bool:
+def are_majority(logs: Sequence[Replica], others: Sequence[int]) -> bool:
     """Whether these logs are a majority of the voters that they name."""
     view = view_quorum([logs[index] for index in others])
     voting = {replica.source.node_id for replica in view.replicas if view.is_voter(replica)}
     return bool(view.voters) and len(voting) >= majority_of(len(view.voters))
 
 
-def _finding(logs: Sequence[tuple[NodeSource, LogReport]], index: int, others: Sequence[int]) -> Finding:
-    node, report = logs[index]
-    names = join_names([logs[other][0].label for other in others])
+def _finding(logs: Sequence[Replica], index: int, others: Sequence[int]) -> Finding:
+    node, report = logs[index].source, logs[index].report
+    names = join_names([logs[other].source.label for other in others])
     what = (
         f"not one batch that this log begins with is that of {names}: it is another cluster's, and nothing here is "
         "judged by it"

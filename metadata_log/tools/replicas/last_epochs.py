@@ -11,7 +11,8 @@ from metadata_log.directory import QUORUM_STATE_FILE
 from metadata_log.offsets import epochs_left, is_near_last_epoch
 from metadata_log.tools.findings.finding import Finding, Severity, finding
 from metadata_log.tools.findings.last_epochs import meaning_of, what_to_do
-from metadata_log.tools.replicas.replica_set import QuorumView, Replica
+from metadata_log.tools.replicas.replica import Replica
+from metadata_log.tools.replicas.replica_set import QuorumView
 
 
 def near_last_epoch(view: QuorumView) -> Iterator[Finding]:

@@ -11,70 +11,16 @@ from pathlib import Path
 
 import msgspec
 
-from metadata_log.ids import ZERO_DIRECTORY_ID, DirectoryId, NodeId, ReplicaKey
+from metadata_log.ids import ZERO_DIRECTORY_ID, ReplicaKey
 from metadata_log.tools.findings.finding import Finding, Severity, finding
 from metadata_log.tools.read.sources import NodeSource
-from metadata_log.tools.replicas.committed_bounds import CommittedBounds, ReplicaExtent, committed_bounds
+from metadata_log.tools.replicas.committed_bounds import CommittedBounds, committed_bounds
 from metadata_log.tools.replicas.first_vote import is_first_vote
 from metadata_log.tools.replicas.judge import ReplicaView
+from metadata_log.tools.replicas.replica import Replica
 from metadata_log.tools.verify.report import voter_sets
-from metadata_log.tools.verify.verify_log import LogReport
 from metadata_log.tools.words import join_names
 from metadata_log.voters import majority_of
-
-
-class Replica(msgspec.Struct, frozen=True, kw_only=True):
-    """One node's log and what was found in it. `label` tells it from the others."""
-
-    source: NodeSource
-    report: LogReport
-    label: str
-
-    @property
-    def key(self) -> ReplicaKey:
-        identity = self.source.identity
-        directory_id = None if identity is None else identity.directory_id
-        node_id = -1 if self.source.node_id is None else self.source.node_id
-        return ReplicaKey(node_id=NodeId(node_id), directory_id=DirectoryId(directory_id or ZERO_DIRECTORY_ID))
-
-    @property
-    def snapshot_end(self) -> int:
-        """Of its newest whole checkpoint."""
-        ends = [int(found.end.offset) for found in self.report.checkpoints if found.end is not None]
-        return max(ends, default=0)
-
-    @property
-    def reach(self) -> int:
-        """One past the last record that it has, in its log or in a checkpoint."""
-        return max(self.report.end_offset, self.snapshot_end)
-
-    @property
-    def extent(self) -> ReplicaExtent:
-        """For the bounds of what is committed."""
-        ends = [found.end for found in self.report.checkpoints if found.end is not None]
-        newest = max(ends, key=lambda end: (end.offset, end.epoch), default=None)
-        return ReplicaExtent(
-            key=self.key,
-            epochs=self.report.epochs,
-            log_end_offset=self.report.end_offset,
-            snapshot_end=0 if newest is None else int(newest.offset),
-            snapshot_epoch=-1 if newest is None else int(newest.epoch),
-            high_watermark=max(self.source.high_watermark or 0, self.report.kept_committed),
-            committed_before=self.report.committed_before,
-            proved_end=self.report.proved_end,
-            speaks=not self.report.is_unread,
-        )
-
-    @property
-    def last_epoch(self) -> int:
-        """Of the last record that it has, in its log or in a checkpoint; -1 without any."""
-        extent = self.extent
-        return extent.snapshot_epoch if extent.snapshot_end >= extent.log_end_offset else self.report.last_epoch
-
-    @property
-    def last_place(self) -> str:
-        """The file where its log ends."""
-        return self.report.segments[-1] if self.report.segments else self.report.directory
 
 
 class QuorumView(msgspec.Struct, frozen=True, kw_only=True):
@@ -109,7 +55,7 @@ class QuorumView(msgspec.Struct, frozen=True, kw_only=True):
         ]
 
 
-def view_quorum(replicas: Sequence[tuple[NodeSource, LogReport]], bare: Sequence[NodeSource] = ()) -> QuorumView:
+def view_quorum(replicas: Sequence[Replica], bare: Sequence[NodeSource] = ()) -> QuorumView:
     """The quorum that these replicas are, or are a part of; `bare` are nodes that were named and have no log."""
     labelled = _labelled(replicas)
     voters = _voters_in_force(labelled)
@@ -118,16 +64,17 @@ def view_quorum(replicas: Sequence[tuple[NodeSource, LogReport]], bare: Sequence
     return QuorumView(replicas=labelled, voters=voters, bounds=bounds, bare=tuple(bare), voters_before=before)
 
 
-def _labelled(replicas: Sequence[tuple[NodeSource, LogReport]]) -> tuple[Replica, ...]:
-    ids = [source.node_id for source, _ in replicas]
+def _labelled(replicas: Sequence[Replica]) -> tuple[Replica, ...]:
+    """Return the replicas, two of one node with their paths."""
+    ids = [replica.source.node_id for replica in replicas]
     return tuple(
-        Replica(
-            source=source,
-            report=report,
-            label=source.label if ids.count(source.node_id) == 1 else f"{source.label} ({source.path})",
-        )
-        for source, report in replicas
+        msgspec.structs.replace(replica, label=_label(replica.source, is_unique=ids.count(node_id) == 1))
+        for replica, node_id in zip(replicas, ids, strict=True)
     )
+
+
+def _label(source: NodeSource, *, is_unique: bool) -> str:
+    return source.label if is_unique else f"{source.label} ({source.path})"
 
 
 def _ranked(replicas: Sequence[Replica]) -> list[Replica]:

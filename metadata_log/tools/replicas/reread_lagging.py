@@ -14,11 +14,11 @@ from collections.abc import Callable
 import msgspec
 
 from metadata_log.tools.read.sources import NodeSource
+from metadata_log.tools.replicas.replica import Replica
 from metadata_log.tools.replicas.replica_set import QuorumView, lacking_copies, view_quorum
-from metadata_log.tools.verify.report import LogReport
 
 
-def with_second_look(view: QuorumView, read: Callable[[NodeSource], LogReport]) -> QuorumView:
+def with_second_look(view: QuorumView, read: Callable[[NodeSource], Replica]) -> QuorumView:
     """The quorum with the logs of those voters read anew; the same where none seems to lack anything.
 
     Raises:
@@ -27,10 +27,7 @@ def with_second_look(view: QuorumView, read: Callable[[NodeSource], LogReport]) 
     behind = {id(replica.source) for replica in lacking_copies(view)}
     if not behind:
         return view
-    logs = [
-        (replica.source, read(replica.source) if id(replica.source) in behind else replica.report)
-        for replica in view.replicas
-    ]
-    again = view_quorum(logs, view.bare)
+    replicas = [read(one.source) if id(one.source) in behind else one for one in view.replicas]
+    again = view_quorum(replicas, view.bare)
     bounds = msgspec.structs.replace(again.bounds, lower=view.bounds.lower, because=view.bounds.because)
     return msgspec.structs.replace(again, voters=view.voters, bounds=bounds)

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
     from metadata_log.tools.findings.finding import Finding
     from metadata_log.tools.read.sources import NodeSource
-    from metadata_log.tools.verify.verify_log import LogReport
+    from metadata_log.tools.replicas.replica import Replica
+    from metadata_log.tools.verify.report import LogReport
 
 EPILOG: Final = (
     "Examples:  kraft log verify /var/lib/kraft    kraft log verify 00000000000000000000.log    "
@@ -61,8 +62,9 @@ def run(
     used on the directory of a running node. Exit status 0: nothing is wrong. 1: something was found. 2: there is no
     log to check.
     """
-    from metadata_log.tools.read.readable import finding_of  # noqa: PLC0415
-    from metadata_log.tools.verify.verify_log import Depth, verify_file, verify_log  # noqa: PLC0415  (not needed for help)
+    from metadata_log.tools.read.readable import finding_of  # noqa: PLC0415  (not needed for help)
+    from metadata_log.tools.replicas.replica import read_replica  # noqa: PLC0415
+    from metadata_log.tools.verify.verify_log import Depth, verify_file  # noqa: PLC0415
 
     if quick and replay:
         raise wrong_use("--quick and --replay exclude each other: --quick does not look at records")
@@ -72,17 +74,16 @@ def run(
         named = " and ".join(str(node.path) for node in sources.nodes)
         raise wrong_use(f"{named} holds no metadata log: it may be another disk of a node that has one")
     depth = Depth.BYTES if quick else Depth.REPLAY if replay else Depth.RECORDS
-    reports = [verify_log(node, depth=depth) for node in nodes]
-    found = [*map(finding_of, sources.unread), *_judged_together(nodes, reports, sources.nodes)]
-    reports += [verify_file(path, depth=depth) for path in sources.files]
-    found += (finding for report in reports[len(nodes) :] for finding in report.findings)
-    show_findings(output, found, f"{_looked_at(reports, len(sources.files))} {_LEFT_OUT[depth.name]}".rstrip())
+    replicas = [read_replica(node, depth=depth) for node in nodes]
+    found = [*map(finding_of, sources.unread), *_judged_together(replicas, sources.nodes)]
+    files = [verify_file(path, depth=depth) for path in sources.files]
+    found += (finding for report in files for finding in report.findings)
+    reports = [*(replica.report for replica in replicas), *files]
+    show_findings(output, found, f"{_looked_at(reports, len(files))} {_LEFT_OUT[depth.name]}".rstrip())
     exit_with(found)
 
 
-def _judged_together(
-    nodes: Sequence[NodeSource], reports: Sequence[LogReport], every: Sequence[NodeSource]
-) -> Iterator[Finding]:
+def _judged_together(replicas: Sequence[Replica], every: Sequence[NodeSource]) -> Iterator[Finding]:
     """Yield what is found in each log, by itself and by the others of its cluster; `every` node may prove commits."""
     from metadata_log.files.os_files import OsFiles  # noqa: PLC0415  (not needed for help)
     from metadata_log.tools.partitions.committed_proof import judged_ends  # noqa: PLC0415
@@ -92,21 +93,21 @@ def _judged_together(
     from metadata_log.tools.verify.lost_end import is_unproven_end  # noqa: PLC0415
     from metadata_log.tools.verify.voters import VotersLog, among_replicas  # noqa: PLC0415
 
-    clusters: dict[str | None, list[int]] = {}
-    for number, node in enumerate(nodes):
-        clusters.setdefault(_cluster_of(node), []).append(number)
+    clusters: dict[str | None, list[Replica]] = {}
+    for replica in replicas:
+        clusters.setdefault(_cluster_of(replica.source), []).append(replica)
     for cluster, members in clusters.items():
-        logs = [VotersLog(label=nodes[one].label, node_id=nodes[one].node_id, report=reports[one]) for one in members]
+        logs = [VotersLog(label=one.label, node_id=one.source.node_id, report=one.report) for one in members]
         own = [one for log in logs for one in log.report.findings]
-        yield from near_last_epoch(view_quorum([(nodes[one], reports[one]) for one in members]))
+        yield from near_last_epoch(view_quorum(members))
         if next(among_replicas(logs), None) is None and not any(map(is_unproven_end, own)):
             yield from own
             continue  # nothing to tell apart: no log is read again
         others = [node for node in every if node.metadata is None and _cluster_of(node) == cluster]
         for group in kindred_groups(OsFiles(), [log.report for log in logs]):
-            pairs = [(nodes[members[one]], logs[one].report) for one in group]
-            theirs = [one for _, report in pairs for one in report.findings]
-            yield from judged_ends(theirs, [*(node for node, _ in pairs), *others], view_quorum(pairs))
+            theirs = [members[one] for one in group]
+            findings = [found for one in theirs for found in one.report.findings]
+            yield from judged_ends(findings, [*(one.source for one in theirs), *others], view_quorum(theirs))
             yield from among_replicas([logs[one] for one in group])
 
 
