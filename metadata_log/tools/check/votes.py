@@ -17,9 +17,10 @@ from metadata_log.ids import ZERO_DIRECTORY_ID, ReplicaKey, id_text
 from metadata_log.offsets import is_near_last_epoch
 from metadata_log.tools.findings.finding import Finding, Severity, finding, is_well
 from metadata_log.tools.read.control_facts import Election
+from metadata_log.tools.replicas.committed_bounds import is_voter_key
 from metadata_log.tools.replicas.last_epochs import near_last_epoch
 from metadata_log.tools.replicas.replica import Replica
-from metadata_log.tools.replicas.replica_set import QuorumView, is_voter_key
+from metadata_log.tools.replicas.replica_set import QuorumView
 from metadata_log.tools.verify.report import voter_sets
 from metadata_log.tools.words import join_names
 

@@ -81,7 +81,9 @@ def committed_bounds(replicas: Sequence[ReplicaExtent], voters: Sequence[Replica
             lower = replica.committed_before
             whose = f"the log of node {replica.key.node_id}" if replica.key.node_id >= 0 else "a log of an unnamed node"
             because = f"by {whose}, a leader whose first batch ends there wrote metadata"
-    by_voter = [[replica for replica in replicas if replica.votes and _is(replica.key, voter)] for voter in voters]
+    by_voter = [
+        [replica for replica in replicas if replica.votes and is_voter_key(replica.key, voter)] for voter in voters
+    ]
     majority = majority_of(len(voters))
     held = _held_by_majority(by_voter, majority) if voters else None
     if held is not None:
@@ -102,7 +104,8 @@ def _most_of(voters: int) -> str:
     return "the only voter" if voters == 1 else f"a majority of the {voters} voters"
 
 
-def _is(key: ReplicaKey, voter: ReplicaKey) -> bool:
+def is_voter_key(key: ReplicaKey, voter: ReplicaKey) -> bool:
+    """Return True if a directory is this voter's. If one of the two has no directory id, the node id alone decides."""
     same_directory = ZERO_DIRECTORY_ID in (voter.directory_id, key.directory_id) or key == voter
     return key.node_id == voter.node_id and same_directory
 

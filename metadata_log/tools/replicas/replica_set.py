@@ -11,10 +11,10 @@ from pathlib import Path
 
 import msgspec
 
-from metadata_log.ids import ZERO_DIRECTORY_ID, ReplicaKey
+from metadata_log.ids import ReplicaKey
 from metadata_log.tools.findings.finding import Finding, Severity, finding
 from metadata_log.tools.read.sources import NodeSource
-from metadata_log.tools.replicas.committed_bounds import CommittedBounds, committed_bounds
+from metadata_log.tools.replicas.committed_bounds import CommittedBounds, committed_bounds, is_voter_key
 from metadata_log.tools.replicas.first_vote import is_first_vote
 from metadata_log.tools.replicas.judge import ReplicaView
 from metadata_log.tools.replicas.replica import Replica
@@ -104,13 +104,6 @@ def _voters_in_force(replicas: Sequence[Replica]) -> tuple[ReplicaKey, ...]:
         if replica.report.elections:
             return tuple(ReplicaKey(node_id=voter) for voter in replica.report.elections[-1].voters)
     return ()
-
-
-def is_voter_key(key: ReplicaKey, voter: ReplicaKey) -> bool:
-    """Whether a directory is this voter. Where one of the two says no directory id, the node id alone decides."""
-    return key.node_id == voter.node_id and (
-        ZERO_DIRECTORY_ID in (voter.directory_id, key.directory_id) or key == voter
-    )
 
 
 def lacking_copies(view: QuorumView) -> list[Replica]:
