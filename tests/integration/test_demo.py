@@ -107,26 +107,41 @@ def quoted_story() -> str:
     return found[0]
 
 
-def test_demo_tells_the_whole_story_twice(directory: Path) -> None:
-    for _ in range(2):
-        run = Run(directory)
-        said = run.finish()
-        assert run.process.returncode == 0, said
-        assert run.left() == []
-        for number in range(1, 10):
-            assert f"[{number}/9]" in said
-        assert re.search(r"Nothing could be written for \d+\.\d\d s", said)
-        assert re.search(r"it cut offsets \d+ to \d+, which were never committed", said)
-        assert re.search(r"staged for deletion.* remove_at=\d{4}-\d\d-\d\dT", said)
-        assert re.search(r"error +log_mismatch +node \d", said)
-        assert "\x1b[" not in said
-        assert words_of(said) == words_of(quoted_story()), "docs/demo.md quotes other output: quote this"
-        assert (directory / "verdict.html").is_file()
-        assert (directory / "verdict-planted.html").is_file()
-        assert sorted(path.name for path in (directory / "exports").iterdir()) == [
-            "agent-11", "agent-12", "controller-1", "controller-2", "controller-3",
-        ]  # fmt: skip
-        assert list((directory / "tmp").iterdir()) == []
+def test_demo_tells_the_whole_story_where_a_former_run_was_stopped_at_its_end(directory: Path) -> None:
+    """The first run in an empty directory is one of `tests/packaging/test_installed.py`."""
+    _stop_at(directory, r"^\[9/9\]", signal.SIGINT)
+    assert (directory / "verdict.html").is_file()
+    run = Run(directory)
+    said = run.finish()
+    assert run.process.returncode == 0, said
+    assert run.left() == []
+    for number in range(1, 10):
+        assert f"[{number}/9]" in said
+    assert re.search(r"Nothing could be written for \d+\.\d\d s", said)
+    assert re.search(r"it cut offsets \d+ to \d+, which were never committed", said)
+    assert re.search(r"staged for deletion.* remove_at=\d{4}-\d\d-\d\dT", said)
+    assert re.search(r"error +log_mismatch +node \d", said)
+    assert "\x1b[" not in said
+    assert words_of(said) == words_of(quoted_story()), "docs/demo.md quotes other output: quote this"
+    assert (directory / "verdict.html").is_file()
+    assert (directory / "verdict-planted.html").is_file()
+    assert sorted(path.name for path in (directory / "exports").iterdir()) == [
+        "agent-11", "agent-12", "controller-1", "controller-2", "controller-3",
+    ]  # fmt: skip
+    assert list((directory / "tmp").iterdir()) == []
+
+
+def _stop_at(directory: Path, moment: str, number: signal.Signals) -> None:
+    """Stop a run at a line: it ends with all that it started, and leaves nothing temporary."""
+    run = Run(directory)
+    run.read_until(moment)
+    run.process.send_signal(number)
+    said = run.finish()
+    assert run.process.returncode == 128 + number, said
+    assert "no process is left" in said
+    assert "Traceback" not in said
+    assert run.left() == []
+    assert list(directory.glob("tmp/*")) == []
 
 
 @pytest.mark.parametrize(
@@ -138,19 +153,10 @@ def test_demo_tells_the_whole_story_twice(directory: Path) -> None:
         (r"^\[6/9\]", signal.SIGTERM),
         (r"Exported the five logs", signal.SIGINT),
         (r"^\[8/9\]", signal.SIGTERM),
-        (r"^\[9/9\]", signal.SIGINT),
     ],
 )
 def test_stopped_in_the_middle_leaves_no_process(directory: Path, moment: str, number: signal.Signals) -> None:
-    run = Run(directory)
-    run.read_until(moment)
-    run.process.send_signal(number)
-    said = run.finish()
-    assert run.process.returncode == 128 + number, said
-    assert "no process is left" in said
-    assert "Traceback" not in said
-    assert run.left() == []
-    assert list(directory.glob("tmp/*")) == []
+    _stop_at(directory, moment, number)
 
 
 def test_killed_outright_takes_its_nodes_with_it(directory: Path) -> None:
