@@ -22,7 +22,7 @@ from metadata_log.format.batch import CRC_COVERS_FROM, CRC_POSITION, HEADER_SIZE
 from metadata_log.format.crc import crc32c
 from metadata_log.storage.no_ops import NO_OP_BYTES
 from metadata_log.storage.segment import LocatedBatch
-from metadata_log.tools.read.fast_scan import Quiet
+from metadata_log.tools.read.fast_scan import NoOpRun
 from metadata_log.tools.read.log_reader import LogReader, SegmentFound, SegmentOpened, SegmentUnreadable
 from metadata_log.tools.read.scan import Damage
 
@@ -87,7 +87,7 @@ class BatchSums:
         self._crcs += _CRC.pack(crc)
         self._end = end
 
-    def on_run(self, run: Quiet) -> None:
+    def on_run(self, run: NoOpRun) -> None:
         """Take a run of NoOps."""
         base, at, position = run.base_offset, run.at, run.position
         if base < self._end:
@@ -233,7 +233,7 @@ def _placed(reader: LogReader) -> Iterator[Summed]:
             header, base = event.header, int(event.header.base_offset)
             epoch, size = int(header.partition_leader_epoch), header.size_in_bytes
             yield base, int(header.next_offset), epoch, header.crc, size, path, event.position
-        elif isinstance(event, Quiet):
+        elif isinstance(event, NoOpRun):
             base, shift = event.base_offset, event.position - event.at
             for at in range(event.at, event.at + event.count * NO_OP_BYTES, NO_OP_BYTES):
                 (crc,) = _CRC.unpack_from(event.buffer, at + CRC_POSITION)

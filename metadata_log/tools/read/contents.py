@@ -28,7 +28,7 @@ from metadata_log.ids import ReplicaKey
 from metadata_log.records import LeaderChangeMessage, VotersRecord, control_or_newer
 from metadata_log.storage.checkpoint import parse_checkpoint_name
 from metadata_log.storage.segment import LocatedBatch, segment_bases, segment_file
-from metadata_log.tools.read.fast_scan import Quiet, Seen
+from metadata_log.tools.read.fast_scan import NoOpRun, Seen
 from metadata_log.tools.read.log_reader import LogReader
 from metadata_log.tools.read.scan import Damage
 
@@ -117,7 +117,7 @@ class _Walk:
             self.damage = found
             return
         self.damage = None
-        if isinstance(found, Quiet):
+        if isinstance(found, NoOpRun):
             self._extend(found.epoch, found.base_offset, found.end_offset)
             return
         header = found.header

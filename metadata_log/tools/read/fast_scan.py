@@ -37,7 +37,7 @@ CLOCK_STEP_MS: Final = 60_000
 """A batch that is further back in time than those in front of it is shown by itself: no clock is slewed so far."""
 
 
-class Quiet(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class NoOpRun(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A run of sound batches of one NoOp each, of one epoch, in order: offsets `base_offset` to `end_offset`.
 
     Times are in ms: the greatest of the run, and that of its last batch. Its bytes begin at `at` in `buffer`, which it
@@ -60,7 +60,7 @@ class Quiet(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return self.end_offset - self.base_offset
 
 
-Seen: TypeAlias = LocatedBatch | Damage | Quiet
+Seen: TypeAlias = LocatedBatch | Damage | NoOpRun
 
 
 class Marks(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,11 +97,11 @@ def walk(
             return
         at = 0
         while True:
-            quiet = _run(buffer, at, position, expected, epoch, time_ms, marks)
-            if quiet is not None:
-                yield quiet
-                at += quiet.end_position - quiet.position
-                expected, time_ms = quiet.end_offset, quiet.last_timestamp
+            run = _run(buffer, at, position, expected, epoch, time_ms, marks)
+            if run is not None:
+                yield run
+                at += run.end_position - run.position
+                expected, time_ms = run.end_offset, run.last_timestamp
             if at and not _is_whole(buffer, at):
                 break
             try:
@@ -132,7 +132,7 @@ def _is_whole(buffer: bytes, at: int) -> bool:
     return LOG_OVERHEAD + int.from_bytes(buffer[at + 8 : at + 12], "big", signed=True) <= len(buffer) - at
 
 
-def _run(buffer: bytes, at: int, shift: int, expected: int, epoch: int, time_ms: int, marks: Marks) -> Quiet | None:
+def _run(buffer: bytes, at: int, shift: int, expected: int, epoch: int, time_ms: int, marks: Marks) -> NoOpRun | None:
     """The run of NoOps that begins at `at` and goes on from `expected`, `epoch` and time, up to the next mark."""
     if int.from_bytes(buffer[at + _TIME_AT : at + _TIME_AT + 8], "big") < time_ms - CLOCK_STEP_MS:
         return None
@@ -169,7 +169,7 @@ def _run(buffer: bytes, at: int, shift: int, expected: int, epoch: int, time_ms:
         at += NO_OP_BYTES
     if at == start:
         return None
-    return Quiet(
+    return NoOpRun(
         position=shift + start,
         end_position=shift + at,
         base_offset=base,

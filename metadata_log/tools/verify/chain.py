@@ -27,7 +27,7 @@ from metadata_log.storage.segment import LocatedBatch
 from metadata_log.tools.findings.sink import FindingSink
 from metadata_log.tools.read.contents import EpochSpan, voter_keys
 from metadata_log.tools.read.control_facts import Election, QuorumChange, Voting
-from metadata_log.tools.read.fast_scan import Quiet, Seen
+from metadata_log.tools.read.fast_scan import NoOpRun, Seen
 from metadata_log.tools.read.scan import Damage, Fault
 from metadata_log.tools.verify.batch_framing import foreign_fields, record_fault
 from metadata_log.tools.verify.voter_steps import (
@@ -154,13 +154,13 @@ class ChainCheck:
 
     def on_seen(self, seen: Seen) -> bool:
         """Take the next; whether all is there, whole and in order, up to its end. A torn tail takes nothing away."""
-        if isinstance(seen, Quiet):
-            return self._on_quiet(seen)
+        if isinstance(seen, NoOpRun):
+            return self._on_run(seen)
         if isinstance(seen, Damage):
             return self._on_damage(seen)
         return self._on_batch(seen)
 
-    def _on_quiet(self, run: Quiet) -> bool:
+    def _on_run(self, run: NoOpRun) -> bool:
         in_order = run.base_offset == self.expected
         self._extend(run.epoch, run.base_offset, run.end_offset)
         self.expected = run.end_offset

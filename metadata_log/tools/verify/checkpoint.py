@@ -32,7 +32,7 @@ from metadata_log.tools.findings.advice import DROP_CHECKPOINT, RESTORE_FILE
 from metadata_log.tools.findings.finding import Severity
 from metadata_log.tools.findings.sink import FindingSink
 from metadata_log.tools.read.contents import voter_keys
-from metadata_log.tools.read.fast_scan import Quiet, walk
+from metadata_log.tools.read.fast_scan import NoOpRun, walk
 from metadata_log.tools.read.scan import Damage, Fault
 from metadata_log.tools.rules.forms import RecordForms
 from metadata_log.tools.rules.orphaned_configs import LeftConfigs, loose_configs, without
@@ -129,7 +129,7 @@ class _Check:
         """Take every batch."""
         end = 0
         for seen in walk(handle):
-            if isinstance(seen, Quiet):
+            if isinstance(seen, NoOpRun):
                 self._expected = seen.end_offset
                 end = seen.end_position
             elif isinstance(seen, Damage):

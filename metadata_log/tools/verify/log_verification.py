@@ -24,7 +24,7 @@ from metadata_log.tools.findings.finding import sort_findings
 from metadata_log.tools.findings.kinds import OLDER_RELEASE_NOTE
 from metadata_log.tools.findings.sink import FindingSink
 from metadata_log.tools.read.batch_sums import BatchSums
-from metadata_log.tools.read.fast_scan import Quiet
+from metadata_log.tools.read.fast_scan import NoOpRun
 from metadata_log.tools.read.log_reader import LogEvent, LogReader, SegmentClosed, SegmentFound, SegmentOpened
 from metadata_log.tools.read.scan import Damage, Fault, judged_tail
 from metadata_log.tools.read.sources import NodeSource
@@ -218,7 +218,7 @@ class Verification:
             self._checkpoints.come_to(int(event.header.base_offset))
             self._index.on_seen(event, in_order=self._on_batch(event, self._segment.file))
             self._sums.on_batch(event.header, event.position)
-        elif isinstance(event, Quiet):
+        elif isinstance(event, NoOpRun):
             self._sums.on_run(event)
             self._index.on_seen(event, in_order=self._on_other(event))
         elif isinstance(event, Damage):
@@ -278,9 +278,9 @@ class Verification:
             self._sink.add_unreadable(path, error)
             return None
 
-    def _on_other(self, seen: Quiet | Damage) -> bool:
+    def _on_other(self, seen: NoOpRun | Damage) -> bool:
         """A run of NoOps, or damage; whether the log goes on in order."""
-        if isinstance(seen, Quiet):
+        if isinstance(seen, NoOpRun):
             self._checkpoints.come_to(seen.base_offset)
             self._settled.on_batch(seen.max_timestamp, self._rules.image)
             self._rules.records += seen.count
@@ -288,7 +288,7 @@ class Verification:
         in_order = self._chain.on_seen(seen)
         if not in_order:
             self._rules.distrust()
-        if isinstance(seen, Quiet) and in_order:
+        if isinstance(seen, NoOpRun) and in_order:
             self._checkpoints.on_batches(seen.end_offset, seen.last_timestamp)
         return in_order
 

@@ -27,7 +27,7 @@ from metadata_log.tools.read.batch_sums import BatchSums
 from metadata_log.tools.read.consistent_read import OneMoment, read_at_one_moment
 from metadata_log.tools.read.contents import EpochSpan
 from metadata_log.tools.read.control_facts import Election
-from metadata_log.tools.read.fast_scan import Marks, Quiet
+from metadata_log.tools.read.fast_scan import Marks, NoOpRun
 from metadata_log.tools.read.log_reader import LogReader, SegmentFound, SegmentOpened, SegmentUnreadable
 from metadata_log.tools.read.scan import Damage, Fault
 from quorum.recovery.copies.checkpoints import damage_of, load_checkpoint
@@ -166,7 +166,7 @@ class _Reader:
         for event in reader.events():
             if isinstance(event, LocatedBatch):
                 self._on_batch(event)
-            elif isinstance(event, Quiet):
+            elif isinstance(event, NoOpRun):
                 self._on_run(event)
             elif isinstance(event, Damage):
                 self._on_damage(event)
@@ -206,7 +206,7 @@ class _Reader:
         begin = None if self._origin is None else int(self._origin.end.offset)
         return Marks(offsets=sorted({offset for offset in (begin, self._until) if offset is not None}))
 
-    def _on_run(self, run: Quiet) -> None:
+    def _on_run(self, run: NoOpRun) -> None:
         """Take a run of NoOps. It goes on from the batch before it, and so belongs to the safe part if that does."""
         if self._resumes_behind(run.end_offset, run.epoch):
             self._skipped = self._safe_size = run.end_position

@@ -11,7 +11,7 @@ from metadata_log.errors import MetadataLogError
 from metadata_log.image import MetadataImage, Replayer, ReplayError
 from metadata_log.storage.no_ops import is_no_op
 from metadata_log.storage.segment import LocatedBatch
-from metadata_log.tools.read.fast_scan import Quiet
+from metadata_log.tools.read.fast_scan import NoOpRun
 from metadata_log.tools.read.history import State
 from metadata_log.tools.read.quorum import Quorum
 
@@ -48,7 +48,7 @@ class PrefixReplay:
         except (MetadataLogError, ReplayError) as error:
             self.problem, self.state = str(error), None
 
-    def on_run(self, run: Quiet) -> None:
+    def on_run(self, run: NoOpRun) -> None:
         """Take a run of NoOps. It does not go on across the beginning."""
         if self.state is not None and run.base_offset >= self.state.replayer.end.offset:
             self._noops = run.end_offset, run.epoch, run.last_timestamp

@@ -77,7 +77,7 @@ def test_a_run_is_taken_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     runs = []
     found = fast_scan._run
 
-    def run(*arguments: object) -> fast_scan.Quiet | None:
+    def run(*arguments: object) -> fast_scan.NoOpRun | None:
         one = found(*arguments)  # type: ignore[arg-type]
         runs.append(0 if one is None else one.count)
         return one

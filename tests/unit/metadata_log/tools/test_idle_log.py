@@ -9,7 +9,7 @@ import pytest
 
 from metadata_log.files.os_files import OsFiles
 from metadata_log.records import NoOpRecord
-from metadata_log.tools.read.fast_scan import Quiet, walk
+from metadata_log.tools.read.fast_scan import NoOpRun, walk
 from metadata_log.tools.read.history import open_history
 from metadata_log.tools.timeline import EventKind, timeline_of
 from quorum.cli.main import run
@@ -59,7 +59,7 @@ def _log(data: Path) -> Path:
 def test_the_tools_tell_our_no_ops_by_their_bytes_as_they_do_kafkas(idle: list[Path]) -> None:
     for data in idle:
         handle = OsFiles().open(str(_log(data) / f"{0:020d}.log"), read_only=True)
-        runs = [found for found in walk(handle, offset=0, epoch=1) if isinstance(found, Quiet)]
+        runs = [found for found in walk(handle, offset=0, epoch=1) if isinstance(found, NoOpRun)]
         handle.close()
         assert sum(found.count for found in runs) >= LEAST
 

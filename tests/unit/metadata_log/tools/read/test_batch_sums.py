@@ -16,7 +16,7 @@ from metadata_log.records import FeatureLevelRecord, NoOpRecord, encode_record
 from metadata_log.storage.segment import LocatedBatch, segment_file
 from metadata_log.tools.read import batch_sums
 from metadata_log.tools.read.batch_sums import BatchSums, Summed, ranges_apart
-from metadata_log.tools.read.fast_scan import Quiet
+from metadata_log.tools.read.fast_scan import NoOpRun
 from metadata_log.tools.read.log_reader import LogReader, SegmentFound
 
 _NO_OP = encode_record(NoOpRecord(), 0)
@@ -87,7 +87,7 @@ def _sums(paths: Sequence[str], files: OsFiles | None = None, *, runs: bool = Tr
     for event in reader.events(runs=runs):
         if isinstance(event, LocatedBatch):
             sums.on_batch(event.header, event.position)
-        elif isinstance(event, Quiet):
+        elif isinstance(event, NoOpRun):
             sums.on_run(event)
         elif isinstance(event, SegmentFound):
             sums.begin_segment(event.file)

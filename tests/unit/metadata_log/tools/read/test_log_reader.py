@@ -11,7 +11,7 @@ from metadata_log.format.batch import build_batch
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.records import NoOpRecord, encode_record
 from metadata_log.storage.segment import LocatedBatch, segment_file
-from metadata_log.tools.read.fast_scan import Marks, Quiet
+from metadata_log.tools.read.fast_scan import Marks, NoOpRun
 from metadata_log.tools.read.log_reader import (
     LogEvent,
     LogReader,
@@ -46,7 +46,7 @@ def _kinds(events: list[LogEvent]) -> list[type[LogEvent]]:
 def test_a_pass_tells_of_each_segment_and_its_batches_in_order(tmp_path: Path) -> None:
     events = list(LogReader(OsFiles(), _segments(tmp_path, 2)).events())
 
-    assert _kinds(events) == [SegmentFound, SegmentOpened, LocatedBatch, Quiet, SegmentClosed] * 2
+    assert _kinds(events) == [SegmentFound, SegmentOpened, LocatedBatch, NoOpRun, SegmentClosed] * 2
     found = [event for event in events if isinstance(event, SegmentFound)]
     assert [(one.base_offset, one.is_last) for one in found] == [(0, False), (10, True)]
     closed = [event for event in events if isinstance(event, SegmentClosed)]
@@ -67,7 +67,7 @@ def test_a_listener_that_expects_the_first_batch_has_it_in_the_run(tmp_path: Pat
     reader, listener = LogReader(OsFiles(), _segments(tmp_path, 1)), Listener()
     reader.read(listener)
 
-    assert _kinds(listener.events)[2:-1] == [Quiet, LocatedBatch, Quiet]
+    assert _kinds(listener.events)[2:-1] == [NoOpRun, LocatedBatch, NoOpRun]
 
 
 def test_a_segment_that_is_gone_is_an_event_and_the_pass_goes_on(tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ def test_an_error_of_the_listener_makes_the_rest_of_its_segment_unreadable(tmp_p
     LogReader(OsFiles(), _segments(tmp_path, 2)).read(listener)
 
     first = [SegmentFound, SegmentOpened, LocatedBatch, SegmentUnreadable]
-    assert listener.kinds == [*first, SegmentFound, SegmentOpened, LocatedBatch, Quiet, SegmentClosed]
+    assert listener.kinds == [*first, SegmentFound, SegmentOpened, LocatedBatch, NoOpRun, SegmentClosed]
 
 
 def test_batches_are_yielded_one_by_one_between_two_positions(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from metadata_log.files.port import FileHandle
 from metadata_log.format.batch import build_batch
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.storage.segment import LocatedBatch
-from metadata_log.tools.read.fast_scan import Marks, Quiet, walk
+from metadata_log.tools.read.fast_scan import Marks, NoOpRun, walk
 from metadata_log.tools.read.scan import Damage, scan
 from metadata_log.tools.read.sources import NodeSource, find_sources
 from metadata_log.tools.verify.verify_log import Depth, LogReport, verify_file, verify_log
@@ -229,11 +229,11 @@ def test_the_fast_walk_sees_what_scan_sees(clusters: Path, tmp_path: Path) -> No
                 handle.close()
 
 
-def _places(seen: list[LocatedBatch | Damage | Quiet]) -> list[tuple[int, bool]]:
+def _places(seen: list[LocatedBatch | Damage | NoOpRun]) -> list[tuple[int, bool]]:
     """Position and soundness of each batch, those of a run one by one."""
     places: list[tuple[int, bool]] = []
     for found in seen:
-        if isinstance(found, Quiet):
+        if isinstance(found, NoOpRun):
             places += [(found.position + 72 * number, True) for number in range(found.count)]
         else:
             places.append((found.position, isinstance(found, LocatedBatch)))
@@ -252,9 +252,9 @@ def test_runs_of_noops_are_shown_at_once_but_for_marks(tmp_path: Path) -> None:
     seen = list(walk(handle, offset=0, epoch=1, marks=Marks(positions=[72 * 10], offsets=[50])))
     handle.close()
 
-    assert [type(found) for found in seen] == [Quiet, LocatedBatch, Quiet, LocatedBatch, Quiet]
-    quiet = [found for found in seen if isinstance(found, Quiet)]
-    assert [(run.base_offset, run.end_offset, run.max_timestamp) for run in quiet] == [
+    assert [type(found) for found in seen] == [NoOpRun, LocatedBatch, NoOpRun, LocatedBatch, NoOpRun]
+    runs = [found for found in seen if isinstance(found, NoOpRun)]
+    assert [(run.base_offset, run.end_offset, run.max_timestamp) for run in runs] == [
         (0, 10, 1009),
         (11, 50, 1049),
         (51, 100, 1099),
