@@ -1289,6 +1289,38 @@ class DescribeQuorumResponse(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     @_typing.final
+    class Unreached(_message.Message):
+        """A peer that does not respond to the answering replica."""
+
+        DESCRIPTOR: _descriptor.Descriptor
+
+        NODE_ID_FIELD_NUMBER: _builtins.int
+        ADDRESS_FIELD_NUMBER: _builtins.int
+        REASON_FIELD_NUMBER: _builtins.int
+        WHAT_FIELD_NUMBER: _builtins.int
+        node_id: _builtins.int
+        """Node id of the peer; negative: a bootstrap server, -2 the first, whose id is not known."""
+        address: _builtins.str
+        """host:port that was tried last; empty: none is known."""
+        reason: _builtins.str
+        """The kind of failure, for programs: connection-refused, unknown-name, no-response and others."""
+        what: _builtins.str
+        """The same in words, for people: "2 at c2:9093: connection refused"."""
+        def __init__(
+            self,
+            *,
+            node_id: _builtins.int = ...,
+            address: _builtins.str = ...,
+            reason: _builtins.str = ...,
+            what: _builtins.str = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["address", b"address", "node_id", b"node_id", "reason", b"reason", "what", b"what"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    @_typing.final
     class Topic(_message.Message):
         """A topic of a DescribeQuorum answer."""
 
@@ -1431,6 +1463,7 @@ class DescribeQuorumResponse(_message.Message):
     CLUSTER_ID_FIELD_NUMBER: _builtins.int
     NODE_ID_FIELD_NUMBER: _builtins.int
     HEARD_AGE_MS_FIELD_NUMBER: _builtins.int
+    UNREACHED_FIELD_NUMBER: _builtins.int
     error_code: _builtins.int
     """Kafka's error code for the request as a whole; 0 is none."""
     error_message: _builtins.str
@@ -1451,6 +1484,10 @@ class DescribeQuorumResponse(_message.Message):
     def nodes(self) -> _containers.RepeatedCompositeFieldContainer[Global___DescribeQuorumResponse.Node]:
         """The voters, and those observers that are registered controllers, and where they are reached."""
 
+    @_builtins.property
+    def unreached(self) -> _containers.RepeatedCompositeFieldContainer[Global___DescribeQuorumResponse.Unreached]:
+        """The peers whose last request failed, as the answering replica knows them; one that has responded since is left out."""
+
     def __init__(
         self,
         *,
@@ -1461,10 +1498,11 @@ class DescribeQuorumResponse(_message.Message):
         cluster_id: _builtins.str = ...,
         node_id: _builtins.int = ...,
         heard_age_ms: _builtins.int | None = ...,
+        unreached: _abc.Iterable[Global___DescribeQuorumResponse.Unreached] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_error_message", b"_error_message", "_heard_age_ms", b"_heard_age_ms", "error_message", b"error_message", "heard_age_ms", b"heard_age_ms"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_error_message", b"_error_message", "_heard_age_ms", b"_heard_age_ms", "cluster_id", b"cluster_id", "error_code", b"error_code", "error_message", b"error_message", "heard_age_ms", b"heard_age_ms", "node_id", b"node_id", "nodes", b"nodes", "topics", b"topics"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_error_message", b"_error_message", "_heard_age_ms", b"_heard_age_ms", "cluster_id", b"cluster_id", "error_code", b"error_code", "error_message", b"error_message", "heard_age_ms", b"heard_age_ms", "node_id", b"node_id", "nodes", b"nodes", "topics", b"topics", "unreached", b"unreached"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__error_message: _TypeAlias = _typing.Literal["error_message"]  # noqa: Y015
     _WhichOneofArgType__error_message: _TypeAlias = _typing.Literal["_error_message", b"_error_message"]  # noqa: Y015

@@ -37,7 +37,14 @@ class Parts(NamedTuple):
 
 def as_json(found: QuorumStatus, parts: Parts) -> dict[str, object]:
     """Return all of it for programs. `problem`: why no leader is known to lead, or None."""
-    shown: dict[str, object] = {"answered_by": found.answered_by, "problem": problem_of(found)}
+    shown: dict[str, object] = {
+        "answered_by": found.answered_by,
+        "problem": problem_of(found),
+        "unreached": [
+            {"node_id": each.node_id, "address": each.address, "reason": each.reason, "what": each.what}
+            for each in found.unreached
+        ],
+    }
     if parts.status:
         shown["status"] = status_of(found)
     if parts.replication:
@@ -79,15 +86,23 @@ def problem_of(found: QuorumStatus) -> str | None:
     if leader < 0:
         if ended:
             return f"no leader is known.{ended}"
-        return f"no leader is known: node {node}, which answered, knows none in epoch {epoch}. {_LOOK}"
+        return f"no leader is known: node {node}, which answered, knows none in epoch {epoch}. {_look_at(found)}"
     age_ms = found.heard_age_ms
     silent = "since its start" if age_ms is None else f"for {age_ms / 1000:.1f} s"
     if found.is_from_leader:
-        return f"no majority: node {leader} leads epoch {epoch}, and heard of no majority {silent}. {_LOOK}{ended}"
+        led = f"node {leader} leads epoch {epoch}"
+        return f"no majority: {led}, and heard of no majority {silent}. {_look_at(found)}{ended}"
     return (
         f"no leader answers: node {node} knows node {leader} as the leader of epoch {epoch}, and has not heard of it "
-        f"{silent}. {_LOOK}{ended}"
+        f"{silent}. {_look_at(found)}{ended}"
     )
+
+
+def _look_at(found: QuorumStatus) -> str:
+    """Return the peers that the answering node does not reach, or the question to ask where none is known."""
+    if not found.unreached:
+        return _LOOK
+    return f"Node {found.answered_by} does not reach {'; '.join(each.what for each in found.unreached)}."
 
 
 def _ended(found: QuorumStatus) -> str:

@@ -21,6 +21,7 @@ from quorum.client.addresses import check_resolvable
 from quorum.client.ask_one import not_a_controller
 from quorum.client.errors import ClientError, UnavailableError, WrongListenerError, refused, who_leads
 from quorum.client.one_node import channel_to
+from quorum.plain_text import plain
 from quorum.transport.channel import grpc_address
 from quorum.transport.grpc.convert.common import directory_id_from, endpoints_from, error_from, topic_id_from
 from quorum.transport.grpc.convert.partitions import only_partition
@@ -51,6 +52,22 @@ class NodeListeners(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     listeners: tuple[Endpoint, ...]
 
 
+class Unreached(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A peer whose last request from the answering node failed.
+
+    Attributes:
+        node_id: negative for a bootstrap server.
+        address: `host:port` that was tried, or empty.
+        reason: the kind of failure, such as `connection-refused`.
+        what: all of it in words.
+    """
+
+    node_id: int
+    address: str
+    reason: str
+    what: str
+
+
 class QuorumStatus(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The quorum as `answered_by` sees it; progress is known only where that is the leader."""
 
@@ -67,6 +84,8 @@ class QuorumStatus(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     voters: tuple[ReplicaStatus, ...]
     observers: tuple[ReplicaStatus, ...]
     nodes: tuple[NodeListeners, ...]
+    unreached: tuple[Unreached, ...] = ()
+    """The peers that do not respond to `answered_by`."""
     heard_age_ms: int | None = None
     """Ms since a leader last heard of a majority of the voters, or another node of its leader; None: not known."""
 
@@ -239,6 +258,10 @@ def _status_from(address: str, message: quorum_pb2.DescribeQuorumResponse) -> Qu
         observers=tuple(_replica_from(replica) for replica in partition.observers),
         nodes=tuple(
             NodeListeners(node_id=node.node_id, listeners=endpoints_from(node.listeners)) for node in message.nodes
+        ),
+        unreached=tuple(
+            Unreached(node_id=peer.node_id, address=peer.address, reason=peer.reason, what=plain(peer.what))
+            for peer in message.unreached
         ),
         heard_age_ms=message.heard_age_ms if message.HasField("heard_age_ms") else None,
     )

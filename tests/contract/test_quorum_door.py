@@ -17,6 +17,7 @@ from metadata_log.ids import METADATA_TOPIC_ID, ZERO_DIRECTORY_ID, NodeId, Repli
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from quorum.api.error_codes import Error
 from quorum.api.raft_messages import FetchResponse, FetchSnapshotRequest, FetchSnapshotResponse
+from quorum.node.core.peer_failures import FailureKind, PeerFailure, UnreachedPeer
 from quorum.transport.channel import open_channel
 from quorum.transport.grpc.convert.fetch_snapshot import fetch_snapshot_request_to, fetch_snapshot_response_from
 from tests.support.loop import run, until
@@ -248,6 +249,21 @@ class TestOtherCalls:
                 answer = await stub.DescribeQuorum(quorum_pb2.DescribeQuorumRequest())
             assert answer.topics[0].partitions[0].error_code == Error.NOT_LEADER_OR_FOLLOWER
             assert answer.topics[0].partitions[0].leader_id == 9
+
+        run(main())
+
+    def test_describe_quorum_names_the_peers_that_do_not_respond(self) -> None:
+        async def main() -> None:
+            node = ScriptedNode()
+            failure = PeerFailure(kind=FailureKind.REFUSED, address="c2:9093")
+            node.unreached = (UnreachedPeer(peer=NodeId(2), failure=failure), UnreachedPeer(peer=NodeId(3)))
+            async with _stub(node) as stub:
+                answer = await stub.DescribeQuorum(quorum_pb2.DescribeQuorumRequest())
+            assert [(each.node_id, each.address, each.reason) for each in answer.unreached] == [
+                (2, "c2:9093", "connection-refused"),
+                (3, "", ""),
+            ]
+            assert answer.unreached[0].what == "2 at c2:9093: connection refused"
 
         run(main())
 

@@ -16,6 +16,7 @@ from metadata_log.voters import Endpoint
 from quorum.api.calls import ClientAnswer, ClientCall, PeerCall, PeerResponse
 from quorum.api.quorum_description import QuorumDescription, ReplicaDescription
 from quorum.controller.authorizer import Authorizer
+from quorum.node.core.peer_failures import UnreachedPeer
 from quorum.node.core.view import NodeView
 from quorum.server.grpc.listen import listen
 from tests.support.node_view import FOLLOWER
@@ -45,6 +46,7 @@ class ScriptedNode:
         self.high_watermark = Offset(12)
         self.voters: tuple[ReplicaDescription, ...] = ()
         self.role = "leader"
+        self.unreached: tuple[UnreachedPeer, ...] = ()
         self.image = MetadataImage.empty()
         self.kraft_version = 1
         self.authorizer: Authorizer | None = None
@@ -108,6 +110,7 @@ class ScriptedNode:
             active_epoch=self.epoch,
             heard_age_ms=0,
             failure=self.failure,
+            unreached=self.unreached,
         )
 
 

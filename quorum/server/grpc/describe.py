@@ -12,6 +12,8 @@ from quorum.api.context import RequestContext
 from quorum.api.error_codes import Error
 from quorum.api.quorum_description import QuorumDescription, ReplicaDescription
 from quorum.node.core.access import may_describe
+from quorum.node.core.peer_failures import UnreachedPeer
+from quorum.node.process.failure_words import line_of
 from quorum.server.node import Node
 from quorum.transport.grpc.convert.common import BadMessage, endpoints_to
 from quorum.transport.grpc.convert.partitions import only_partition
@@ -51,6 +53,17 @@ def describe(
         cluster_id=view.cluster_id,
         node_id=view.node_id,
         heard_age_ms=view.heard_age_ms,
+        unreached=[_unreached(peer) for peer in view.unreached],
+    )
+
+
+def _unreached(peer: UnreachedPeer) -> quorum_pb2.DescribeQuorumResponse.Unreached:
+    failure = peer.failure
+    return quorum_pb2.DescribeQuorumResponse.Unreached(
+        node_id=peer.node_id,
+        address=peer.address,
+        reason="" if failure is None else failure.kind,
+        what=line_of(peer),
     )
 
 

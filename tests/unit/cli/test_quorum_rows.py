@@ -12,8 +12,8 @@ from metadata_log.ids import METADATA_TOPIC_ID, ZERO_DIRECTORY_ID, DirectoryId, 
 from metadata_log.offsets import LAST_EPOCH, Epoch, Offset
 from metadata_log.voters import Endpoint
 from quorum.cli.main import run as kraft
-from quorum.cli.quorum_output import Parts, lines_of, problem_of, replication_of, status_of
-from quorum.client.quorum_status import NodeListeners, QuorumStatus, ReplicaStatus
+from quorum.cli.quorum_output import Parts, as_json, lines_of, problem_of, replication_of, status_of
+from quorum.client.quorum_status import NodeListeners, QuorumStatus, ReplicaStatus, Unreached
 from tests.support.loop import run
 from tests.support.scripted_node import ScriptedNode, served
 
@@ -179,6 +179,14 @@ def test_a_leader_that_hears_of_no_majority_is_none() -> None:
     found = msgspec.structs.replace(_status(answered_by=2), heard_age_ms=12_000)
     (first, *_) = lines_of(found, Parts(status=True, replication=False))
     assert first.startswith("No majority: node 2 leads epoch 7, and heard of no majority for 12.0 s.")
+
+
+def test_without_a_leader_the_first_line_names_the_peers_that_do_not_respond() -> None:
+    peer = Unreached(node_id=2, address="c2:9093", reason="connection-refused", what="2 at c2:9093: connection refused")
+    found = msgspec.structs.replace(_status(answered_by=1, known=False), leader_id=-1, unreached=(peer,))
+    (first, *_) = lines_of(found, Parts(status=True, replication=False))
+    assert first.endswith("Node 1 does not reach 2 at c2:9093: connection refused.")
+    assert as_json(found, Parts(status=False, replication=False))["unreached"] == [msgspec.to_builtins(peer)]
 
 
 def test_a_leader_that_is_heard_is_shown_without_a_complaint() -> None:
