@@ -24,9 +24,9 @@ from metadata_log.tools.dump.pieces import Piece
 from metadata_log.tools.dump.selection import Selection
 from metadata_log.tools.dump.turns import WORTH_IT, Rendered, processes, write_in_turns
 from quorum.cli.errors import FAILED, CliError, exit_code_of, say, wrong_use
+from quorum.cli.log.dump_table import layout
 
 if TYPE_CHECKING:
-    from metadata_log.tools.dump.rows import TextRow
     from metadata_log.tools.verify.lost_end import LostEnd
 
 
@@ -42,7 +42,6 @@ class DumpFormat(enum.StrEnum):
     ARROW = "arrow"
 
 
-_TABLE: Final = "{:>10}  {:>5}  {:<24}  {:<34}  {:>7}  {}\n"
 _SEPARATOR: Final = ",\n"
 _FILES: Final = OsFiles()
 _EVERYTHING: Final = Selection()
@@ -63,6 +62,7 @@ class Renderer:
         self._style = style
         self._selection = selection
         self._begin = _version() if form is DumpFormat.JSONL else ""
+        self._table = layout()
 
     def head(self) -> str:
         """Before the first file."""
@@ -77,7 +77,7 @@ class Renderer:
         if self.form is DumpFormat.TEXT:
             return joined(list(title_lines(path)))
         if self.form is DumpFormat.TABLE:
-            return f"{path}:\n" + _TABLE.format("Offset", "Epoch", "Time", "Type", "Version", "Data")
+            return f"{path}:\n{self._table[0]}"
         return ""
 
     def show(self, piece: Piece, path: str, *, sealed: bool = False) -> Shown:
@@ -87,7 +87,7 @@ class Renderer:
         from metadata_log.tools.dump.rows import show_csv, show_json_lines, show_rows  # noqa: PLC0415
 
         if self.form is DumpFormat.TABLE:
-            return show_rows(piece, self._selection, _table_line, sealed=sealed)
+            return show_rows(piece, self._selection, self._table[1], sealed=sealed)
         if self.form is DumpFormat.CSV:
             return show_csv(piece, path, self._selection, sealed=sealed)
         if self.form is DumpFormat.JSON:
@@ -290,12 +290,3 @@ def named(error: MetadataLogError, path: str) -> str:
     """The error as a sentence that names the file."""
     text = str(error)
     return text if path in text else f"{path}: {text}"
-
-
-def _table_line(row: TextRow) -> str:
-    from metadata_log.tools.times import time_text  # noqa: PLC0415  (not needed for text)
-
-    time = "-" if row.timestamp_ms < 0 else time_text(row.timestamp_ms)
-    version = "-" if row.version is None else row.version
-    data = row.data if row.error is None else f"{row.error}{'' if row.data is None else ': ' + row.data}"
-    return _TABLE.format(row.offset, row.epoch, time, row.type, version, data)
