@@ -5,9 +5,10 @@ Decides: which columns are worth a terminal's width. Must not know: which termin
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
-from rich.console import Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 
@@ -15,6 +16,9 @@ from metadata_log.analysis.findings import Severity
 from metadata_log.analysis.report.verdict import Verdict
 from metadata_log.tools.words import heading_of
 
+_HUMP: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_WIDE: Final = 110
+"""Columns that the table of replicas takes with its headings whole."""
 _COLOURS: Final = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
 
 
@@ -23,7 +27,7 @@ def render_verdict(verdict: Verdict, *, limit: int = 50) -> RenderableType:
 
     Names from logs are shown as plain text.
     """
-    parts: list[RenderableType] = [_replicas(verdict)]
+    parts: list[RenderableType] = [_Replicas(verdict)]
     if verdict.findings:
         parts.append(_findings(verdict, limit))
     colour = "bold green" if verdict.is_clean else "bold red"
@@ -37,12 +41,24 @@ def render_verdict(verdict: Verdict, *, limit: int = 50) -> RenderableType:
     return Group(*parts)
 
 
-def _replicas(verdict: Verdict) -> Table:
+class _Replicas:
+    """The table of replicas; a narrow terminal gets its headings with a word a line, so that none is cut."""
+
+    def __init__(self, verdict: Verdict) -> None:
+        self._verdict = verdict
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """See rich."""
+        yield _replicas(self._verdict, is_narrow=options.max_width < _WIDE)
+
+
+def _replicas(verdict: Verdict, *, is_narrow: bool) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim")
     for name in ("replica", "role"):
         table.add_column(heading_of(name), overflow="fold")
     for name in ("log_start_offset", "log_end_offset", "last_epoch", "checkpoint", "batches", "records", "bytes"):
-        table.add_column(heading_of(name), justify="right")
+        heading = _HUMP.sub("\n", heading_of(name)) if is_narrow else heading_of(name)
+        table.add_column(heading, justify="right", overflow="fold")
     for replica in verdict.replicas:
         table.add_row(
             Text(replica.label),

@@ -169,8 +169,10 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def not_judged(self) -> str:
-        """The line that names the kinds of `kraft check` for which there is no check here."""
-        return f"not judged: {', '.join(NOT_JUDGED)} (kraft check judges these)"
+        """The line that counts the kinds of `kraft check` for which there is no check here."""
+        return (
+            f"Not judged: {len(NOT_JUDGED)} kinds of findings. `kraft check` judges them, and -o json lists them here."
+        )
 
     def count_of(self, kind: str) -> int:
         """How many findings of one check count."""

@@ -274,7 +274,7 @@ def test_kinds_that_only_check_judges_are_named_so_that_nothing_is_called_clean(
 
     assert {"isr_outside_replicas", "quorum_state_behind", "partition_missing"} <= set(NOT_JUDGED)
     assert not {"voter_absent", "corrupt_batch", "topic_id_null", "newer_release"} & set(NOT_JUDGED)
-    assert clean.not_judged.startswith(f"not judged: {', '.join(NOT_JUDGED)}")
+    assert clean.not_judged.startswith(f"Not judged: {len(NOT_JUDGED)} kinds of findings. ")
     assert all(kind in page for kind in NOT_JUDGED)
     for text in (clean.not_judged, page):
         assert "Clean" not in text
@@ -379,3 +379,12 @@ def test_the_terminal_shows_text_as_text(dirty: Verdict) -> None:
     assert "[red]x[/red]" in shown
     assert "log_mismatch" in shown
     assert "42" in shown
+
+
+def test_no_heading_is_cut_on_a_terminal_of_eighty_columns(clean: Verdict) -> None:
+    console = Console(width=80, no_color=True)
+    with console.capture() as captured:
+        console.print(render_verdict(clean))
+    shown = captured.get()
+    assert "…" not in shown
+    assert {"Offset", "Checkpoint", "Records", "Bytes"} <= set(shown.split())
