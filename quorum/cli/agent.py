@@ -22,6 +22,7 @@ from quorum.cli.running import (
     log_to_stderr,
     use_one_poller,
 )
+from quorum.cli.tables import counted
 
 if TYPE_CHECKING:
     from quorum.client.agent_status import AgentLogDir, AgentStatus
@@ -39,7 +40,7 @@ def start(
     log_level: LogLevelOption = LogLevel.INFO,
     log_format: LogFormatOption = LogFormat.TEXT,
 ) -> None:
-    """Run a broker agent in the foreground until SIGTERM or Ctrl-C: it lets its leaders be moved away, then ends.
+    """Run a broker agent in the foreground until SIGTERM or Ctrl-C, which hand its partitions to other leaders first.
 
     Its directories were formatted once by `kraft storage format`. The log goes to standard error.
     """
@@ -100,7 +101,7 @@ def release(
     """Let a stopped agent that holds (`kraft_held`) follow another quorum: its metadata log is moved aside.
 
     Both ids are in the agent's ERROR line, and in /readyz. Where the other one is not known there, `kraft quorum
-    describe` of the controllers shows it. The log is fetched again from its begin. Directories of
+    describe` of the controllers shows it. The log is fetched again from its beginning. Directories of
     partitions that it does not assign to this broker are quarantined (`-stray`), not deleted.
     """
     from broker_agent.release import release as carry_out  # noqa: PLC0415  (not needed for help)
@@ -145,7 +146,7 @@ def verify(
         offline = [{"path": path, "why": why} for path, why in found.offline]
         show_json({**msgspec.structs.asdict(found), "offline": offline})
     else:
-        print(f"{found.directories} partition directories in use")
+        print(f"{counted(found.directories, 'partition directory')} in use")
         kinds = ("gone", "appeared", "made", "staged", "quarantined")
         rows = [{"what": kind, "path": path} for kind in kinds for path in getattr(found, kind)]
         rows += [{"what": f"offline: {why}", "path": path} for path, why in found.offline]

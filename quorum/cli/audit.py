@@ -14,7 +14,7 @@ from quorum.cli.errors import FAILED, CliError, say, wrong_use
 from quorum.cli.findings_output import FindingFormat, FindingOutput
 from quorum.cli.node_file import NodeFiles, directories_of
 from quorum.cli.output import print_table, show_json, show_json_line
-from quorum.cli.tables import print_wrapped
+from quorum.cli.tables import counted, print_wrapped
 
 if TYPE_CHECKING:
     from metadata_log.tools.partitions.audit import Audit, Audited
@@ -134,7 +134,7 @@ def _show(found: Audit, moves: Sequence[Move], output: FindingFormat, *, problem
         print()
     wrong = sum(audited.is_wrong for audited in found.directories)
     print_wrapped(
-        f"Broker {found.broker_id}: {_counted(len(ranked), 'directory', 'directories')}, "
+        f"Broker {found.broker_id}: {counted(len(ranked), 'directory')}, "
         f"{wrong} of which {'does' if wrong == 1 else 'do'} not belong"
         f"{f', {len(moves)} moved' if moves else ''}. Judged by {found.image_from}, up to offset {found.image_end} of "
         f"epoch {found.image_epoch}{_doubt(found)}."
@@ -145,15 +145,11 @@ def _show(found: Audit, moves: Sequence[Move], output: FindingFormat, *, problem
     if staged:
         are, them = ("is", "it") if staged == 1 else ("are", "them")
         print_wrapped(
-            f"{staged} under deleting/ {are} an agent's of ours, which removes {them} itself; Apache Kafka would "
+            f"{staged} under deleting/ {are} our agent's, which removes {them} itself; Apache Kafka would "
             f"refuse to start beside {them}."
         )
     if wrong and not moves and not found.doubts and found.newer is None:
         print("Move them with --quarantine once the broker is stopped; --undo moves them back.")
-
-
-def _counted(count: int, one: str, more: str) -> str:
-    return f"{count} {one if count == 1 else more}"
 
 
 def _rank(audited: Audited) -> tuple[bool, bool, bool]:
@@ -180,7 +176,8 @@ def _others(found: Audit) -> Iterator[str]:
 def _doubt(found: Audit) -> str:
     if found.certain_end >= found.image_end:
         return ""
-    return f" (from offset {found.certain_end} on it may not be committed: --image with a majority's directories tells)"
+    more = "--image with a majority's directories says more"
+    return f" (from offset {found.certain_end} on it may not be committed: {more})"
 
 
 def _row(audited: Audited, targets: dict[str, str]) -> dict[str, object]:

@@ -43,6 +43,12 @@ class EntityType(StrEnum):
     CLIENT_METRICS = "client-metrics"
 
 
+_ONE_OF: Final = {
+    EntityType.TOPICS: "topic",
+    EntityType.BROKERS: "broker",
+    EntityType.GROUPS: "group",
+    EntityType.CLIENT_METRICS: "subscription",
+}
 _OF_TYPE: Final = {
     EntityType.TOPICS: ("TOPIC", "DYNAMIC_TOPIC_CONFIG"),
     EntityType.BROKERS: ("BROKER", "DYNAMIC_BROKER_CONFIG", "DYNAMIC_DEFAULT_BROKER_CONFIG"),
@@ -54,9 +60,9 @@ _OF_TYPE: Final = {
 TopicsConfigs = dict[str, "tuple[DescribedConfig, ...] | None"]
 """By the topics' names; None where they are unknown."""
 
-Type = Annotated[EntityType, typer.Option("--entity-type", help="What has the configs.")]
+Type = Annotated[EntityType, typer.Option("--entity-type", help="The kind of entity that has the configs.")]
 EntityName = Annotated[
-    str | None, typer.Option("--entity-name", help="Of one: a topic's name, a broker's id, a group, a subscription.")
+    str | None, typer.Option("--entity-name", help="A topic's name, a broker's id, a group, a subscription.")
 ]
 Default = Annotated[bool, typer.Option("--entity-default", help="With brokers: what is set for all of them.")]
 
@@ -75,7 +81,7 @@ def describe(
     bootstrap_controller: BootstrapController = "",
     entity_name: EntityName = None,
     entity_default: Default = False,
-    all_configs: Annotated[bool, typer.Option("--all", help="Also those that nobody has set.")] = False,
+    all_configs: Annotated[bool, typer.Option("--all", help="Also those that are not set.")] = False,
     timeout: Timeout = DEFAULT_TIMEOUT_S,
     output: Output = OutputFormat.TABLE,
 ) -> None:
@@ -120,7 +126,8 @@ def alter(
         typer.Option("--add-config", help="name=value[,name=value...]; a value with commas in brackets: name=[a,b]."),
     ] = None,
     delete_config: Annotated[
-        list[str] | None, typer.Option("--delete-config", help="name[,name...]: back to what holds without it.")
+        list[str] | None,
+        typer.Option("--delete-config", help="name[,name...]: remove it; the default applies then."),
     ] = None,
     validate_only: ValidateOnly = False,
     timeout: Timeout = DEFAULT_TIMEOUT_S,
@@ -153,9 +160,14 @@ def alter(
         show_json({**fields, "validate_only": validate_only, "error": error})
     elif why is None:
         word = "could be changed" if validate_only else "are changed"
-        print(f"The configs of {entity_type} {name or _DEFAULT} {word}.")
+        print(f"The configs of {_entity(entity_type, name)} {word}.")
     if why is not None:
         raise typer.Exit(FAILED)
+
+
+def _entity(entity_type: EntityType, name: str) -> str:
+    """Return `topic orders`, `broker 1`, `all brokers`, `group pay`, `subscription cpu`."""
+    return f"{_ONE_OF[entity_type]} {name}" if name else "all brokers"
 
 
 def set_configs(described: Iterable[DescribedConfig], entity_type: EntityType) -> list[DescribedConfig]:

@@ -81,7 +81,7 @@ ConsistencyOption = Annotated[
     typer.Option(
         "--consistency",
         help="linearizable: all that was committed when you asked, which the leader proves with a majority; at-least: "
-        "what the controller that is asked has, also while nobody leads.",
+        "what the controller that is asked has, also while there is no leader.",
         case_sensitive=False,
     ),
 ]

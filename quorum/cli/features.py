@@ -11,10 +11,9 @@ import typer
 
 from quorum.cli import feature_updates
 from quorum.cli.errors import FAILED, CliError, say, wrong_use
-from quorum.cli.findings_output import counted
 from quorum.cli.log_history import what_is_lost
 from quorum.cli.output import RowFormat, RowOutput, show_rows
-from quorum.cli.tables import table_lines
+from quorum.cli.tables import counted, table_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,7 +56,7 @@ def check(
 
     Standard error names each registration that does not support the target, and the command that removes it.
     Offsets in a checkpoint count from 0. Reads only and takes no lock.
-    Exit status 0: it could read all of them. 1: it could not, or not all could be looked at. 2: there is no such level.
+    Exit status 0: it could read all of them. 1: it could not, or a file could not be read. 2: there is no such level.
     """
     from metadata_log.records import LATEST_PRODUCTION, UnknownLevelError, parse_metadata_version  # noqa: PLC0415  (not needed for help)
     from metadata_log.tools.read.history import past_removals  # noqa: PLC0415
@@ -237,7 +236,7 @@ def _not_seen(history: LogHistory) -> Iterator[str]:
     except HistoryError:
         start = history.segments[0][0]
         yield (
-            f"{history.path} begins at offset {start}, and no checkpoint tells what was before: records before offset "
+            f"{history.path} begins at offset {start}, and no checkpoint says what was before: records before offset "
             f"{start} are not seen; name the directory of a replica that has one"
         )
 

@@ -17,7 +17,7 @@ import typer
 from quorum.cli.errors import FAILED
 from quorum.cli.output import RowFormat, as_asked, show_json, show_json_line, shown
 from quorum.cli.streams import Terminal
-from quorum.cli.tables import print_wrapped, wrapped
+from quorum.cli.tables import counted, print_wrapped, wrapped
 
 if TYPE_CHECKING:
     from metadata_log.tools.findings.finding import Finding
@@ -125,19 +125,10 @@ def summary(findings: Sequence[Finding]) -> str:
     """`2 errors and 1 note in`, `Nothing is wrong with`."""
     counts = Counter(found.severity.value for found in findings)
     if not counts["error"] and not counts["warning"]:
-        notes = f" ({_count(counts['note'], 'note')})" if counts["note"] else ""
+        notes = f" ({counted(counts['note'], 'note')})" if counts["note"] else ""
         return f"Nothing is wrong{notes} with"
-    said = [_count(counts[name], name) for name in ("error", "warning", "note") if counts[name]]
+    said = [counted(counts[name], name) for name in ("error", "warning", "note") if counts[name]]
     return f"{' and '.join([', '.join(said[:-1]), said[-1]] if len(said) > 1 else said)} in"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-def counted(number: int, noun: str) -> str:
-    """`1 record`, `2 records`."""
-    return _count(number, noun)
 
 
 def exit_with(findings: Sequence[Finding]) -> None:

@@ -38,7 +38,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
         "quorum.cli.features",
         "See and change levels of features; see which records a release could not read.",
     ),
-    "snapshot": ("quorum.cli.snapshot", "Back all metadata up in one file, check it, restore it."),
+    "snapshot": ("quorum.cli.snapshot", "Back up all metadata in one file, check it, restore it."),
     "recover": ("quorum.cli.recover.recover", "Bring a dead quorum back from the directories that are left."),
     "analyze": ("quorum.cli.analyze", "Check exported logs for consistency with Spark."),
     "docs": ("quorum.cli.docs", "List the pages of the documentation, or print one."),

@@ -17,7 +17,7 @@ MAX_INT16: Final = (1 << 15) - 1
 MAX_INT32: Final = (1 << 31) - 1
 GroupReadable = Annotated[
     bool,
-    typer.Option("--group-readable", help="Let its group read what is written, too: it is closed to others."),
+    typer.Option("--group-readable", help="Let the group read the files, too. Other users never can."),
 ]
 
 ExcludeInternal = Annotated[bool, typer.Option("--exclude-internal", help="Leave the cluster's own topics out.")]

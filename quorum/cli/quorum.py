@@ -121,7 +121,7 @@ def transfer(
             "--to",
             "-i",
             "--controller-id",
-            help="Node id of the voter that should lead; else whichever other has all of the log.",
+            help="Node id of the voter that should lead; without it, any other voter that has the whole log.",
             min=0,
             max=MAX_INT32,
         ),
@@ -132,8 +132,8 @@ def transfer(
     """Hand the leadership over to another voter, before its node is stopped for instance.
 
     The leader waits until that voter has all of the log, and all of it is committed; then it ends its epoch. Nothing
-    that was acknowledged is lost, and no request is left of unknown outcome. If that does not come about in time, it
-    goes on leading, and this command says why.
+    that was acknowledged is lost, and every request gets its outcome. If the voter does not catch up in time, the
+    leader goes on leading, and this command says why.
     """
     done = with_client(bootstrap_controller, timeout, lambda client: client.transfer_leadership(to))
     fields = {

@@ -43,8 +43,8 @@ def save(
     """Write all metadata at an offset to one file: topics with their ids, configs, ACLs, credentials, voters.
 
     Reads the source only and takes no lock. The file holds SCRAM credentials: keep it as secret as the log.
-    A log that lost its end, by what stands beside it, is refused but for --at. Nothing is restored from a file saved
-    with --redact.
+    If files beside the log prove that it lost its end, --at is needed. Nothing is restored from a file saved with
+    --redact.
     A live log's last records may not be committed yet; take a leader's directory, or --at an offset known to be.
     """
     from metadata_log.tools.backup.backup import save_backup  # noqa: PLC0415  (not needed for help)
@@ -105,7 +105,7 @@ def _require_whole_end(history: LogHistory) -> None:
 
 @app.command(epilog="Example:  kraft snapshot status cluster.backup -o json | jq .hash")
 def status(file: _File, output: Output = OutputFormat.TABLE) -> None:
-    """Check a backup, all of it, and say what it holds. Exit status 1: it is damaged."""
+    """Check a whole backup, and say what it holds. Exit status 1: it is damaged."""
     from metadata_log.tools.backup.archive import BackupError  # noqa: PLC0415  (not needed for help)
     from metadata_log.tools.backup.backup import read_backup  # noqa: PLC0415
 
@@ -128,7 +128,7 @@ def status(file: _File, output: Output = OutputFormat.TABLE) -> None:
 def restore(
     file: _File,
     target: Annotated[Path, typer.Argument(help="The log directory to make: it must not exist, or be empty.")],
-    node_id: Annotated[int, typer.Option("--node-id", min=0, help="Of the controller that is to start from it.")],
+    node_id: Annotated[int, typer.Option("--node-id", min=0, help="Node id of the controller that starts from it.")],
     cluster_id: Annotated[
         str | None, typer.Option("--cluster-id", "-t", help="Another cluster's id; default: that of the backup.")
     ] = None,

@@ -58,7 +58,7 @@ def random_uuid() -> None:
     print(id_text(SystemEntropy().new_id()))
 
 
-ClusterId = Annotated[str, typer.Option("-t", "--cluster-id", help="Of the cluster, any text: see random-uuid.")]
+ClusterId = Annotated[str, typer.Option("-t", "--cluster-id", help="The cluster's id, any text: see random-uuid.")]
 InitialControllers = Annotated[
     str | None,
     typer.Option(
@@ -84,7 +84,7 @@ Features = Annotated[
     list[str] | None, typer.Option("-f", "--feature", help="A feature's level, NAME=LEVEL; may be given again.")
 ]
 IgnoreFormatted = Annotated[
-    bool, typer.Option("-g", "--ignore-formatted", help="Leave directories alone that are formatted already.")
+    bool, typer.Option("-g", "--ignore-formatted", help="Leave directories as they are if they are formatted already.")
 ]
 
 

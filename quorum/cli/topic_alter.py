@@ -12,6 +12,7 @@ from quorum.cli.connection import DEFAULT_TIMEOUT_S, BootstrapController, Timeou
 from quorum.cli.errors import FAILED, say, wrong_use
 from quorum.cli.option_values import MAX_INT32, IfExists, ValidateOnly
 from quorum.cli.output import Output, OutputFormat, show_json
+from quorum.cli.tables import counted
 from quorum.cli.topic_options import parse_assignments, topic_pattern
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def alter(
     timeout: Timeout = DEFAULT_TIMEOUT_S,
     output: Output = OutputFormat.TABLE,
 ) -> None:
-    """Give topics more partitions, each topic for itself. A number of partitions never falls.
+    """Give topics more partitions, each topic by itself. The number of partitions never falls.
 
     Records with a key may go to another partition from then on: the order of a key's records is lost.
     Exit status 1: a topic was refused, or there is none.
@@ -90,7 +91,7 @@ def _show(
         if why is not None:
             say(f"kraft: {why}")
         elif output is OutputFormat.TABLE:
-            print(f"Topic {name} {done} {partitions} partitions.")
+            print(f"Topic {name} {done} {counted(partitions, 'partition')}.")
     if output is OutputFormat.JSON:
         rows = [
             {

@@ -151,7 +151,7 @@ def delete(
 ) -> None:
     """Delete topics. Brokers stage their partitions' directories, and remove them after delete.topic.delay.ms.
 
-    By id it is certain which topic is meant: another one of the same name may have taken its place.
+    An id names one topic for certain: a topic of the same name may have taken its place.
     """
     from quorum.api.error_codes import Error  # noqa: PLC0415  (not needed for help)
 
@@ -355,7 +355,7 @@ def _replication_factor(topic: DescribedTopic) -> int:
 
 def _configs_text(configs: Mapping[str, str | None] | None) -> str:
     if configs is None:
-        return "not told"
+        return "unknown"
     return ",".join(f"{name}={value}" for name, value in configs.items()) or "-"
 
 

@@ -111,7 +111,7 @@ def remove_controller(
 ) -> None:
     """Take a controller's vote, so that it may be stopped for good, or its disk replaced.
 
-    Refused where the voters that are left have no majority of live ones: then nothing could be committed any more.
+    The command refuses if no majority of the remaining voters is live: nothing could be committed any more.
     Exit status 1: it is refused, or would be.
     """
     if controller_id is None:
@@ -170,7 +170,7 @@ async def _leaders_view(client: Client) -> QuorumStatus:
     """What the leader tells: nobody else knows who is live, or may change anything. An election is waited for."""
     status = await client.describe_quorum(until=lambda status: status.is_from_leader)
     if not status.is_from_leader:
-        leader = f"the leader, node {status.leader_id}, does not answer" if status.leader_id >= 0 else "nobody leads"
+        leader = f"the leader, node {status.leader_id}, does not answer" if status.leader_id >= 0 else "no node leads"
         raise CliError(
             f"{leader} (asked node {status.answered_by}), and only a leader changes the voters. Start the voters; "
             "where a majority of them is lost, see kraft recover"
@@ -237,7 +237,7 @@ def _voter_of(status: QuorumStatus, controller_id: int | None, directory: Direct
         raise CliError(f"controller {controller_id} is no voter: the voters are {voters}")
     if known.directory_id == ZERO_DIRECTORY_ID:
         raise CliError(
-            "the voters are static (kraft.version 0): they stand in controller.quorum.voters of every node. "
+            "the voters are static (kraft.version 0): controller.quorum.voters of every node lists them. "
             "To change them, first: kraft features upgrade --feature kraft.version=1"
         )
     if directory is not None and directory != known.directory_id:

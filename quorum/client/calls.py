@@ -158,7 +158,8 @@ def _elsewhere(answer: ClientAnswer) -> str | None:
     at = ", ".join(str(endpoint) for endpoint in answer.leader_endpoints)
     return (
         f"node {answer.leader_id} leads, at {at}: no GRPC listener of it is known. A controller of Kafka's has "
-        "none: use Kafka's tools, or ask when another leads; one of ours names its own in controller.listener.names"
+        "none: use Kafka's tools, or ask when another leads; one of this software names its own in "
+        "controller.listener.names"
     )
 
 

@@ -36,7 +36,7 @@ def test_a_topics_configs_are_set_shown_and_removed(kraft: Kraft) -> None:
     of_orders = (*OF_TOPICS, "--entity-name", "orders")
     wanted = "retention.ms=3600000, cleanup.policy=[compact,delete]"
     assert kraft("configs", "alter", *of_orders, "--add-config", wanted) == (
-        0, "The configs of topics orders are changed.\n", "",
+        0, "The configs of topic orders are changed.\n", "",
     )  # fmt: skip
     rows = data(kraft("configs", "describe", *of_orders, "-o", "json"))["configs"]
     assert [(row["config"], row["value"], row["source"]) for row in rows] == [
@@ -100,7 +100,7 @@ def test_one_that_is_refused_changes_nothing(kraft: Kraft) -> None:
     assert "retention.ms" in err
     assert kraft("configs", "describe", *of_bills) == (0, "Nothing is set.\n", "")
     answer = kraft("configs", "alter", *of_bills, "--add-config", "flush.ms=5", "--validate-only")
-    assert answer == (0, "The configs of topics bills could be changed.\n", "")
+    assert answer == (0, "The configs of topic bills could be changed.\n", "")
     assert kraft("configs", "describe", *of_bills) == (0, "Nothing is set.\n", "")
 
 

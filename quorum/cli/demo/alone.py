@@ -24,7 +24,7 @@ from quorum.client.errors import ClientError
 from quorum.client.quorum_status import QuorumStatus
 from quorum.node.config.node_config import load_config
 
-HEADING = "A leader dies with a record that nobody else has"
+HEADING = "A leader dies with a record that no other controller has"
 
 _TOPIC: Final = "never-committed"
 _STEP_S: Final = 0.005
@@ -68,7 +68,7 @@ def _write_alone(stage: Stage) -> tuple[Node, int, int]:
         # It had resigned, and whoever led next may have taken the topic: it is to be a new one the next time, too.
         stage.ask(stage.client.delete_topic(_TOPIC, if_exists=True))
     raise CheckFailedError(
-        f"in {_ATTEMPTS} attempts no leader wrote alone: each time somebody else's request came first, or the leader "
+        f"in {_ATTEMPTS} attempts no leader wrote alone: each time another client's request came first, or the leader "
         "resigned while its followers were held. On a machine that is less busy it does not"
     )
 

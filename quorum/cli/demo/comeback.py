@@ -26,7 +26,7 @@ def bring_back(stage: Stage, back: Node, *, must_cut: bool) -> None:
     cut_from, registered = before.first_difference(truth), _incarnation(back, truth)
     check(
         not must_cut or cut_from is not None,
-        f"{back.name} took records that nobody else had, but its log does not differ from that of {leader.name}",
+        f"{back.name} took records that no other had, but its log does not differ from that of {leader.name}",
     )
     story.say(
         f"When it was killed, the log of {back.name} ended at offset {before.end_offset}, epoch {before.last_epoch}; "
@@ -68,7 +68,7 @@ def reaching(end: int, name: str, look: Callable[[], ReplicaFiles]) -> ReplicaFi
 
 def registered_anew(node: Node, before: Uuid | None, look: Callable[[], ReplicaFiles]) -> None:
     """Wait until a log holds a controller's registration by another incarnation than `before`."""
-    wait_until(f"{node.name} to register itself anew", lambda: _incarnation(node, look()) not in (None, before))
+    wait_until(f"{node.name} to register itself again", lambda: _incarnation(node, look()) not in (None, before))
 
 
 def _incarnation(node: Node, files: ReplicaFiles) -> Uuid | None:

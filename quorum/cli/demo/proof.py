@@ -37,7 +37,9 @@ def run(stage: Stage) -> None:
     _check_same(logs, high_watermark)
     leaders = _check_leaders(logs)
     count = len(stage.acknowledged)
-    stage.story.proved(f"All {count} acknowledged topics are in every replica's files, each with the id that was told.")
+    stage.story.proved(
+        f"All {count} acknowledged topics are in every replica's files, each with the id that was acknowledged."
+    )
     told = ", ".join(f"{epoch}: controller {leader}" for epoch, leader in sorted(leaders.items()))
     stage.story.proved(f"No topic id twice. One leader an epoch ({told}). All logs equal up to the high watermark.")
     made = [name for name in stage.unanswered if name in next(iter(images.values())).topics.by_name]

@@ -36,7 +36,7 @@ def run(stage: Stage) -> None:
             }
         )
     story.table(("topic", "topic_id", "partition_count", "replication_factor"), rows)
-    story.say("Nobody sends LeaderAndIsr or UpdateMetadata: each agent fetches the log by topic id and acts on it.")
+    story.say("No LeaderAndIsr or UpdateMetadata is sent: each agent fetches the log by topic id and acts on it.")
     expected = _expected(stage)
     with story.working("waiting for the agents"):
         for node_id, agent in stage.cluster.agents.items():

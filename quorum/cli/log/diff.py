@@ -11,14 +11,13 @@ import msgspec
 import typer
 
 from quorum.cli.findings_output import (
-    counted,
     exit_with,
     finding_lines,
     print_findings,
     summary,
 )
 from quorum.cli.output import OF_A_LOG, RowFormat, RowOutput, show_json, show_json_line
-from quorum.cli.tables import table_lines
+from quorum.cli.tables import counted, table_lines
 
 if TYPE_CHECKING:
     from metadata_log.tools.replicas.diff import DiffReport, Parting

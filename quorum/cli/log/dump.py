@@ -61,10 +61,10 @@ def run(
     follow: Follow = False,
     redact: Redact = False,
 ) -> None:
-    """Print every batch and record of metadata logs and checkpoints, of ours or of Apache Kafka's.
+    """Print every batch and record of metadata logs and checkpoints, Apache Kafka's or ours.
 
-    Reads only and takes no lock: it may be used on the directory of a running node. Damaged bytes are passed over, and
-    standard error says which, and which offsets are missing for it; so is a file that the node removes meanwhile. Exit
+    Reads only and takes no lock: it may be used on the directory of a running node. Damaged bytes are skipped, and
+    standard error names them and the missing offsets. A file that the node removes meanwhile is skipped, too. Exit
     status 0: all could be read. 1: something is damaged or was removed, or the last write is not finished. 2: there is
     no log.
     """

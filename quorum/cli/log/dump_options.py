@@ -32,7 +32,7 @@ Form: TypeAlias = Annotated[
         "parquet, arrow (a stream) for programs.",
     ),
 ]
-As: TypeAlias = Annotated[Style, typer.Option("--as", help="The Kafka version whose text it is.")]
+As: TypeAlias = Annotated[Style, typer.Option("--as", help="Print text as this version of Kafka does.")]
 From: TypeAlias = Annotated[int | None, typer.Option("--from", help="First offset.", min=0)]
 To: TypeAlias = Annotated[int | None, typer.Option("--to", help="End offset, exclusive.", min=0)]
 Since: TypeAlias = Annotated[str | None, typer.Option("--since", help=f"First time: {_TIME}.")]
@@ -46,7 +46,7 @@ Broker: TypeAlias = Annotated[
     int | None, typer.Option("--broker", help="Records of this broker or controller, and its partitions.")
 ]
 Follow: TypeAlias = Annotated[
-    bool, typer.Option("--follow", "-f", help="Go on with what is added to the log, until Ctrl-C.")
+    bool, typer.Option("--follow", "-f", help="Print what is added to the log, too, until Ctrl-C.")
 ]
 
 

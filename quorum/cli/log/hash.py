@@ -37,8 +37,8 @@ def run(
 ) -> None:
     """Hash the metadata at an offset: equal on all equal replicas, the same from a checkpoint and from the log.
 
-    How it is computed stands in metadata_log/FORMAT.md. Reads only and takes no lock.
-    Of several copies one that is damaged or cannot be read is left out, and said.
+    metadata_log/FORMAT.md says how it is computed. Reads only and takes no lock.
+    A copy that is damaged or cannot be read is named, and left out.
     Exit status 0: all are equal. 1: they differ, a copy has no state at that offset, or is damaged. 2: there is no log.
     """
     from metadata_log.tools.replicas.hashes import hash_logs, histories_and_problems  # noqa: PLC0415  (not needed for help)

@@ -19,6 +19,7 @@ from quorum.cli.log import hash as log_hash
 from quorum.cli.log.files import say_missing_segments
 from quorum.cli.option_values import GroupReadable
 from quorum.cli.output import as_asked, show_json
+from quorum.cli.tables import counted
 
 if TYPE_CHECKING:
     from metadata_log.tools.dump.decoded import Decoded
@@ -81,8 +82,8 @@ def export(
 ) -> None:
     """Copy a replica's segments and checkpoints unchanged, with a manifest.json, for analysis or a bug report.
 
-    Reads only: it may be used on a running node's directory. With --live a copy that lacks committed records is found
-    out; without, only bounds of what is committed can be told. With -o jsonl or -o parquet the directory decoded/ holds
+    Reads only: it may be used on a running node's directory. With --live a copy that lacks committed records is
+    detected; without it, only bounds of the committed records are known. With -o jsonl or -o parquet decoded/ holds
     every batch, with its raw bytes and CRC, and the records in typed columns, a folder for each type.
     Exit status 0: all is copied. 1: it is, and a part of it is damaged or proven lost. 2: there is no log, or no place
     for the copy. With --redact damaged bytes are left out, and nothing is restored or repaired from such an export.
@@ -135,7 +136,7 @@ def _export_redacted(directory: Path, target: Path, tables: _Write | None, group
     done = export_redacted(
         directory, target, lambda source, to: tables(source, to, files), group_readable=group_readable
     )
-    print(f"Decoded, without credentials: {done.batches} batches, {done.records} records, in {target / 'decoded'}")
+    print(f"Decoded, without credentials: {_decoded(done)}, in {target / 'decoded'}")
     left = left_out_of(directory)
     if left.torn:
         print(_TORN.format(left.torn))
@@ -161,14 +162,19 @@ def _show_export(output: ExportFormat, target: Path, manifest: Manifest, decoded
     known = "unknown" if manifest.high_watermark is None else manifest.high_watermark
     has_segment = any(file.name.endswith(".log") for file in manifest.files)
     offsets = f"offsets {manifest.start_offset} to {manifest.end_offset}, epoch {manifest.epoch}"
+    files = counted(len(manifest.files), "file")
     print(
-        f"Exported node {manifest.node_id}: {len(manifest.files)} files, {offsets if has_segment else 'no segment'}, "
+        f"Exported node {manifest.node_id}: {files}, {offsets if has_segment else 'no segment'}, "
         f"high watermark {known}, to {target}"
     )
     if manifest.cut_tail_bytes:
         print(_TORN.format(manifest.cut_tail_bytes))
     if decoded is not None:
-        print(f"Decoded: {decoded.batches} batches, {decoded.records} records, in {target / 'decoded'}")
+        print(f"Decoded: {_decoded(decoded)}, in {target / 'decoded'}")
+
+
+def _decoded(done: Decoded) -> str:
+    return f"{counted(done.batches, 'batch')}, {counted(done.records, 'record')}"
 
 
 def _tables(output: ExportFormat) -> _Write | None:

@@ -41,9 +41,9 @@ def run(
     ] = None,
     output: RowOutput = RowFormat.TABLE,
 ) -> None:
-    """Tell elections, leaders, epochs, brokers fenced and back, changes of voters and levels, and gaps, by time.
+    """List elections, leaders, epochs, brokers fenced and back, changes of voters and levels, and gaps, by time.
 
-    Several replicas give one story; what is damaged in one is passed over and told. Reads only and takes no lock. Times
+    Several replicas give one list; a damaged part of one is named, and skipped. Reads only and takes no lock. Times
     are those of the leaders' clocks. Exit status 0: all was read. 1: a part is damaged, or they are no replicas of one
     log. 2: there is no log to read.
     """

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from quorum.cli.errors import wrong_use
-from quorum.cli.findings_output import FindingFormat, FindingOutput, counted, exit_with, show_findings, sources_of
+from quorum.cli.findings_output import FindingFormat, FindingOutput, exit_with, show_findings, sources_of
+from quorum.cli.tables import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -57,9 +58,9 @@ def run(
     """Check metadata logs: checksums, framing, offsets, epochs, records, indexes, checkpoints, the files beside them.
 
     Each record is decoded and judged by itself; --quick leaves that out, --replay judges it by those before it. Each
-    log is checked by itself, but for the voters that checkpoints name. Where several are given, they may prove that
-    what one has lost was committed. kraft check replays, and compares nodes. Reads only and takes no lock: it may be
-    used on the directory of a running node. Exit status 0: nothing is wrong. 1: something was found. 2: there is no
+    log is checked by itself; only the voters in checkpoints are compared. Several logs together may prove that records
+    which one of them lost were committed. kraft check replays, and compares nodes. Reads only and takes no lock: it may
+    be used on the directory of a running node. Exit status 0: nothing is wrong. 1: something was found. 2: there is no
     log to check.
     """
     from metadata_log.tools.read.readable import finding_of  # noqa: PLC0415  (not needed for help)
@@ -120,7 +121,7 @@ def _cluster_of(node: NodeSource) -> str | None:
 def _looked_at(reports: list[LogReport], files: int) -> str:
     logs = len(reports) - files
     parts = ([counted(logs, "log")] if logs else []) + ([counted(files, "file")] if files else [])
-    batches = counted(sum(report.batches for report in reports), "batch").replace("batchs", "batches")
+    batches = counted(sum(report.batches for report in reports), "batch")
     records = counted(sum(report.records for report in reports), "record")
     checkpoints = counted(sum(len(report.checkpoints) for report in reports), "checkpoint")
     return f"{' and '.join(parts)}: {batches}, {records}, {checkpoints}."

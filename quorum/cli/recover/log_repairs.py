@@ -56,8 +56,8 @@ def truncate(
         typer.Option(
             "--before",
             min=1,
-            help="Instead of --to: the offset at which the log is to begin, where damage stands before that and a "
-            "whole checkpoint ends there.",
+            help="Instead of --to: the offset at which the log is to begin, if the damage is before it and a whole "
+            "checkpoint ends there.",
         ),
     ] = None,
     *,
@@ -65,12 +65,13 @@ def truncate(
 ) -> None:
     """Cut a log at an offset: a torn or damaged tail, records that were never committed, or a damaged beginning.
 
-    It must be proven that nothing committed goes: by the copies of a majority of the voters, since what is cut is an
-    unfinished write, or since a checkpoint holds it; else --accept-data-loss. Without --apply nothing is changed.
+    It must be proven that no committed record is lost: a majority of the voters' copies shows it, the cut is an
+    unfinished write, or a checkpoint holds the records. Without proof it needs --accept-data-loss. Without --apply
+    nothing is changed.
     """
     offset = before if to is None else to
     if offset is None or None not in (to, before):
-        raise typer.BadParameter("say where: --to OFFSET drops what comes after, --before OFFSET what stands before")
+        raise typer.BadParameter("say where: --to OFFSET drops what comes after, --before OFFSET what comes before")
     target = single(directory)
 
     def propose(files: Files) -> Proposal:
@@ -88,12 +89,12 @@ def drop_snapshot(
     directory: Annotated[list[Path], directory_option("The log directory that holds the checkpoint")],
     checkpoint: Annotated[
         str | None,
-        typer.Option("--checkpoint", help="Its file's name; default: all damaged ones past the newest whole."),
+        typer.Option("--checkpoint", help="Its file's name; default: all damaged ones after the newest whole one."),
     ] = None,
     *,
     shared: Shared,
 ) -> None:
-    """Take a damaged checkpoint away, where an older one and the log say all that it said.
+    """Remove a damaged checkpoint if an older one and the log hold all that it held.
 
     A node reads its newest checkpoint when it starts, and does not start when that is damaged. A whole one is never
     dropped. Without --apply nothing is changed.
@@ -114,7 +115,7 @@ def rebuild_indexes(
     apply: Apply = False,
     output: Output = OutputFormat.TABLE,
 ) -> None:
-    """Make index files and leader-epoch-checkpoint anew where they are not what the log says.
+    """Make index files and leader-epoch-checkpoint again where they are not what the log says.
 
     The log itself is not touched. Without --apply nothing is changed.
     """

@@ -42,20 +42,21 @@ Missing = Annotated[
     ),
 ]
 AcceptLoss = Annotated[
-    bool, typer.Option("--accept-data-loss", help="Records that a copy here holds may go; see what with the dry run.")
+    bool, typer.Option("--accept-data-loss", help="Discard records that a copy here holds; the dry run lists them.")
 ]
 AcceptLostVote = Annotated[
     bool,
     typer.Option(
-        "--accept-lost-vote", help="A quorum-state is gone or unreadable: an epoch or vote in it may be forgotten."
+        "--accept-lost-vote",
+        help="Go on although a quorum-state is lost or unreadable, with its epoch and vote.",
     ),
 ]
 EpochGap = Annotated[
     int,
     typer.Option(
         "--epoch-gap",
-        help="How far above every epoch and vote in any copy the new epoch is: 1000 or more, which is how a repair is "
-        "told from elections once its log was trimmed.",
+        help="How far above every epoch and vote in any copy the new epoch is: 1000 or more, which is how a repair "
+        "differs from elections once its log was trimmed.",
     ),
 ]
 NotController = Annotated[

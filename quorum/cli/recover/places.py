@@ -44,7 +44,7 @@ def _refuse_no_text(texts: Sequence[str]) -> None:
             text.encode()
         except UnicodeEncodeError as error:
             raise RefusedError(
-                f"{text}: a path in it is no UTF-8, so that no audit file could tell of it: rename the directory, or "
+                f"{text}: a path in it is no UTF-8, so no audit file could name it: rename the directory, or "
                 "repair a copy of it at another path"
             ) from error
 

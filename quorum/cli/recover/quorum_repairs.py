@@ -92,7 +92,7 @@ def from_broker(
         list[Path],
         typer.Option("--dir", help="The new controller's log directory: not there, empty, or just formatted."),
     ],
-    node_id: Annotated[int, typer.Option("--node-id", min=0, help="Of the new controller; a lost one's will do.")],
+    node_id: Annotated[int, typer.Option("--node-id", min=0, help="The new controller's node id, also a lost one's.")],
     endpoint: Endpoints = None,
     *,
     shared: Shared,
@@ -129,10 +129,10 @@ def voters(
     *,
     shared: Shared,
 ) -> None:
-    """Rewrite who votes and where: addresses, directory ids or members, in the directories of all new voters at once.
+    """Rewrite the voter set (members, addresses, directory ids) in the directories of all new voters at once.
 
-    All of them must be stopped and here (bring those of other hosts, and take them back). Each gets the best of their
-    logs with the new voters at its end. Without --apply nothing is changed.
+    All of them must be stopped, and on this host: bring the directories of other hosts here, and take them back
+    afterwards. Each gets the best of their logs with the new voters at its end. Without --apply nothing is changed.
     """
 
     def propose(files: Files) -> Proposal:

@@ -70,10 +70,10 @@ def verify(
     ],
     output: Output = OutputFormat.TABLE,
 ) -> None:
-    """Check repaired directories once more before anything starts from them.
+    """Check repaired directories again before a node starts from them.
 
     Each log by itself (as kraft check), its votes, its voters, and all directories against each other. Reads only. A
-    directory that cannot be read, is none or is of another cluster is named, and the others are checked.
+    directory that cannot be read, is no log directory, or is of another cluster is named, and the others are checked.
     Exit status 1: something is wrong, a directory was left out, or too few voters are here to elect a leader.
     """
     from metadata_log.files.own_files import OwnFiles  # noqa: PLC0415  (not needed for help)

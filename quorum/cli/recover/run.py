@@ -136,8 +136,8 @@ def _tell_what_was_done(
     except OSError as error:
         places = " ".join(record.log_dir for record in records)
         raise CliError(
-            f"standard output: {error.strerror}. The repair IS done, it could not be told: go on with `kraft recover "
-            f"verify {places}`, and `kraft recover inspect` of all copies for the next steps"
+            f"standard output: {error.strerror}. The repair IS done, but its report could not be printed: go on with "
+            f"`kraft recover verify {places}`, and `kraft recover inspect` of all copies for the next steps"
         ) from error
 
 

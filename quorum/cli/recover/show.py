@@ -18,7 +18,7 @@ from metadata_log.tools.findings.finding import Finding
 from metadata_log.tools.times import time_text
 from metadata_log.voters import VoterSet
 from quorum.cli.output import OF_A_LOG, OutputFormat, print_table, show_json, with_times
-from quorum.cli.tables import print_wrapped, wrapped
+from quorum.cli.tables import counted, print_wrapped, wrapped
 from quorum.recovery.advice.commands import Step
 from quorum.recovery.advice.discarded_records import gone
 from quorum.recovery.advice.faults import end_note, fault_among
@@ -341,23 +341,19 @@ def _held(files: Files, path: str) -> int | None:
 
 def _range(same: Sequence[_Listed]) -> str:
     offsets = [one.offset for one in same]
-    return f"{_count(len(same), same[0].kind)}, {min(offsets)} … {max(offsets)}"
+    return f"{counted(len(same), same[0].kind)}, {min(offsets)} … {max(offsets)}"
 
 
 def _counts(found: Sequence[_Listed]) -> str:
     """All kinds with their numbers; files that are no part of a log by their names."""
     kinds = [one.kind for one in found]
-    said = [_count(kinds.count(kind), kind) for kind in (_SEGMENTS, _INDEXES, _CHECKPOINTS) if kind in kinds]
+    said = [counted(kinds.count(kind), kind) for kind in (_SEGMENTS, _INDEXES, _CHECKPOINTS) if kind in kinds]
     said += [one.name.rpartition("/")[2] for one in found if one.kind == _OTHERS]
     return ", ".join(said)
-
-
-def _count(number: int, kind: str) -> str:
-    return f"{number} {kind}{'' if number == 1 else 's'}"
 
 
 def _size(size: int) -> str:
     for unit, factor in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
         if size >= factor:
             return f"{size / factor:.1f} {unit}"
-    return f"{size} bytes"
+    return counted(size, "byte")

@@ -62,7 +62,7 @@ def _nonsense(request: RegisterController) -> str | None:
         return f"No controller has the id {request.controller_id}."
     for listener in request.listeners:
         if not listener.host or not 0 < listener.port <= LARGEST_PORT:
-            return f"Nobody can connect to listener {listener.name!r} at {listener.host!r}, port {listener.port}."
+            return f"No client can connect to listener {listener.name!r} at {listener.host!r}, port {listener.port}."
     for feature in request.features:
         least, most = feature.min_supported_version, feature.max_supported_version
         if not 0 <= least <= most:

@@ -160,7 +160,8 @@ def listener_problems(found: Listeners) -> Iterator[str]:
             yield f"advertised.listeners: {endpoint} has no listener of that name in listeners"
         elif endpoint.host in _EVERY_INTERFACE:
             yield (
-                f"advertised.listeners: nobody can connect to {endpoint.name}://{endpoint.host}:{endpoint.port}: set "
+                "advertised.listeners: no other node can connect to "
+                f"{endpoint.name}://{endpoint.host}:{endpoint.port}: set "
                 "advertised.listeners to an address that other nodes reach"
             )
     if GRPC_LISTENER not in bound:

@@ -327,7 +327,7 @@ class Snapshots:
     def on_installed(self, effect: SnapshotInstalled) -> None:
         """The log begins with it, and its image is the published one."""
         if self._checked is None or self._checked[0] != effect.serial:
-            raise InvariantViolation(f"snapshot {effect.snapshot_id} is installed, which nobody has looked at")
+            raise InvariantViolation(f"snapshot {effect.snapshot_id} is installed, which was not checked")
         loaded, generation = self._checked[1], self._generation
         if generation is not None and not generation.is_waiting:
             self._work(RemoveCheckpoint(files=self._files, writer=generation.writer), _ignore)

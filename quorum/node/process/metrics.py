@@ -107,7 +107,7 @@ class NodeMetrics:
         for role, count in self._transitions.items():
             transitions.add_metric([role], count)
         yield transitions
-        yield CounterMetricFamily("kraft_raft_elections", "Elections that this replica stood in", self._elections)
+        yield CounterMetricFamily("kraft_raft_elections", "Elections with this replica as a candidate", self._elections)
 
     def _controller(self, view: NodeView) -> Iterator[Metric]:
         active = float(view.active_epoch is not None)
@@ -151,7 +151,7 @@ class NodeMetrics:
         yield _gauge("kraft_snapshot_latest_generated_bytes", "Size of the last one that this process took", size)
         yield CounterMetricFamily("kraft_snapshot_generated", "Snapshots taken since the start", self._generated)
         yield CounterMetricFamily("kraft_snapshot_loaded", "Snapshots of a leader installed", self._loaded)
-        yield CounterMetricFamily("kraft_snapshot_damaged", "Snapshots found rotten while this ran", self._damaged)
+        yield CounterMetricFamily("kraft_snapshot_damaged", "Snapshots found corrupt while this ran", self._damaged)
 
     def _process(self, view: NodeView) -> Iterator[Metric]:
         syncs = self.syncs

@@ -133,7 +133,7 @@ def _check_dispensable(
             f"damaged ({what}), and the log, which holds {log.start_offset} to {log.log_end_offset}, does not hold all "
             "that it held, so that this copy cannot be begun from. Keep it as evidence. The others have it all: an "
             "agent fetches it once this directory is moved away, a controller as a new voter, with log.dirs formatted "
-            "anew. What any copy still holds 'kraft recover inspect' says",
+            "again. What any copy still holds 'kraft recover inspect' says",
         ) from damage
 
 

@@ -165,7 +165,7 @@ def test_a_file_for_every_address_gets_the_name_of_this_host(tmp_path: Path) -> 
     assert [(at.host, at.port) for at in config.advertised_listeners] == [(host, 9093), (host, 9094)]
     assert f"is advertised at CONTROLLER://{host}:9093" in config.notes[-1]
     path.write_text(path.read_text() + "advertised.listeners=CONTROLLER://0.0.0.0:9093\n")
-    with pytest.raises(ConfigError, match=r"nobody can connect to CONTROLLER://0\.0\.0\.0:9093"):
+    with pytest.raises(ConfigError, match=r"no other node can connect to CONTROLLER://0\.0\.0\.0:9093"):
         load_config(path)
 
 

@@ -114,9 +114,9 @@ WRONG = [
     ("listeners", "CONTROLLER://h:70000", r"70000 is not a port"),
     ("listeners", "CONTROLLER://h:1,CONTROLLER://h:2", r"CONTROLLER stands twice"),
     ("listeners", "CONTROLLER://h:1,GRPC://h:1", r"two listeners have port 1"),
-    ("listeners", "CONTROLLER://:9093,GRPC://h:9094", r"nobody can connect to CONTROLLER://:9093"),
+    ("listeners", "CONTROLLER://:9093,GRPC://h:9094", r"no other node can connect to CONTROLLER://:9093"),
     ("advertised.listeners", "OTHER://h:1", r"has no listener of that name"),
-    ("advertised.listeners", "GRPC://0.0.0.0:9094", r"nobody can connect to GRPC://0\.0\.0\.0:9094"),
+    ("advertised.listeners", "GRPC://0.0.0.0:9094", r"no other node can connect to GRPC://0\.0\.0\.0:9094"),
     ("controller.listener.names", "SSL", r"there is no listener SSL"),
     (
         "controller.listener.names",
