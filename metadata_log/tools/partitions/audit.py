@@ -27,7 +27,8 @@ from metadata_log.ids import NodeId, TopicId, id_text
 from metadata_log.image import MetadataImage
 from metadata_log.reconcile import REMOTE_INDEX_CACHE, DirectoryFacts, Kind, Verdict, facts_of, is_by_image, judge
 from metadata_log.tools.partitions.audit_image import AuditError, Judges, NoBrokerError, find_judges
-from metadata_log.tools.partitions.directories import PartitionDirectory
+from metadata_log.tools.partitions.committed_proof import proven_end
+from metadata_log.tools.partitions.directories import PartitionDirectory, list_partitions
 from metadata_log.tools.partitions.id_mismatch import with_wrong_id
 from metadata_log.tools.partitions.node_roles import is_only_controller
 from metadata_log.tools.read.consistent_read import directory_signature
@@ -187,7 +188,7 @@ def _audit_once(nodes: Sequence[NodeSource], named: Sequence[NodeSource], listed
         image_from=judges.holder.source.metadata or judges.holder.source.path,
         image_end=judges.holder.reach,
         image_epoch=judges.holder.last_epoch,
-        certain_end=judges.certain_end,
+        certain_end=min(proven_end(nodes, list_partitions(nodes), judges.view, judges.image), judges.holder.reach),
         doubts=judges.doubts,
         notes=judges.notes,
         newer=judges.newer,

@@ -50,7 +50,6 @@ class Judges(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         holder: the replica whose image it is.
-        certain_end: records from there on may not be committed.
         own: the broker's own copy, where it is sound and goes on after the holder's end; its word counts, too.
         sound: the broker's own copy, where it is sound.
         view: the logs that were read.
@@ -62,7 +61,6 @@ class Judges(msgspec.Struct, frozen=True, kw_only=True):
 
     image: MetadataImage
     holder: Replica
-    certain_end: int
     own: Replica | None
     sound: Replica | None
     view: QuorumView
@@ -123,7 +121,6 @@ def find_judges(broker: Sequence[NodeSource], named: Sequence[NodeSource]) -> Ju
     return Judges(
         image=image,
         holder=holder,
-        certain_end=min(view.bounds.lower, holder.reach),
         own=sound if ahead else None,
         sound=sound,
         view=view,

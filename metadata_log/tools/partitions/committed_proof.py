@@ -60,9 +60,7 @@ def check_proof(
     Returned with the quorum as it is to be seen then: what is proven to be committed is.
     """
     proofs = list(_proofs(nodes, held, view, image))
-    certain = [proof for proof in proofs if not proof.is_beyond or _is_certain(proof.directory.facts, view)]
-    certain = [proof for proof in certain if not proof.is_set_aside and proof.brought is None]
-    best = max(certain, key=lambda proof: proof.end, default=None)
+    best = _best(proofs, view)
     lost: list[Finding] = []
     if best is not None and best.end > view.bounds.lower:
         gave = f"it was given at offset {best.end - 1}"
@@ -77,6 +75,18 @@ def check_proof(
         view = msgspec.structs.replace(view, bounds=bounds)
         lost = list(lost_commits(view))
     return view, [*lost, *(_beyond(proof, view, is_lost=bool(lost)) for proof in proofs if proof.is_beyond)]
+
+
+def proven_end(nodes: Sequence[NodeSource], held: HeldPartitions, view: QuorumView, image: MetadataImage | None) -> int:
+    """Return the offset before which all is certainly committed, by the logs and by what brokers hold."""
+    best = _best(list(_proofs(nodes, held, view, image)), view)
+    return view.bounds.lower if best is None else max(view.bounds.lower, best.end)
+
+
+def _best(proofs: Sequence[Proof], view: QuorumView) -> Proof | None:
+    certain = [proof for proof in proofs if not proof.is_beyond or _is_certain(proof.directory.facts, view)]
+    certain = [proof for proof in certain if not proof.is_set_aside and proof.brought is None]
+    return max(certain, key=lambda proof: proof.end, default=None)
 
 
 def judged_ends(found: Iterable[Finding], nodes: Sequence[NodeSource], view: QuorumView) -> Iterator[Finding]:
