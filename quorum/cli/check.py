@@ -75,5 +75,20 @@ def _looked_at(report: CheckReport) -> str:
     parts = ([counted(nodes + report.unread, "node") + unread] if nodes + report.unread else []) + (
         [counted(files, "file")] if files else []
     )
-    committed = f"; all before offset {report.bounds.lower} is committed" if report.bounds.lower else ""
-    return f"{' and '.join(parts)}{committed}."
+    return f"{' and '.join(parts)}{_committed(report)}."
+
+
+def _committed(report: CheckReport) -> str:
+    """Return how far the logs prove that records are committed. That is a lower bound, and often far below the end."""
+    bounds, here = report.bounds, sum(node.is_voter for node in report.nodes)
+    end = max((node.end_offset or 0 for node in report.nodes), default=0)
+    if not bounds.lower:
+        return ""
+    if bounds.lower >= end:
+        return f"; all before offset {bounds.lower} is committed"
+    if bounds.upper == bounds.lower:
+        return f"; all before offset {bounds.lower} is committed, and no record from there on"
+    said = f"; at least all before offset {bounds.lower} is committed. The log ends at {end}, but"
+    if not here:
+        return f"{said} nothing here proves more"
+    return f"{said} the directories of {here} of {counted(len(report.voters), 'voter')} prove no more"

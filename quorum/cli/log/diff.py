@@ -20,8 +20,11 @@ from quorum.cli.output import OF_A_LOG, RowFormat, RowOutput, show_json, show_js
 from quorum.cli.tables import counted, table_lines
 
 if TYPE_CHECKING:
-    from metadata_log.tools.replicas.diff import DiffReport, Parting
+    from metadata_log.tools.findings.finding import Finding
+    from metadata_log.tools.replicas.diff import DiffReport, Parting, ReplicaLine
 
+_UNREAD: Final = ("READING", "BYTES", "ORDER")
+"""Causes of findings by which a part of a log was not compared."""
 EPILOG: Final = (
     "Examples:  kraft log diff /backup/controller-1 /backup/controller-2    "
     "kraft log diff nodes/ -o json | jq .partings    kraft log diff nodes/ -o jsonl | jq 'select(.what == \"finding\")'"
@@ -35,12 +38,12 @@ def run(
     ],
     output: RowOutput = RowFormat.TABLE,
 ) -> None:
-    """Compare replicas of one metadata log: the last common offset, who holds a majority, what parts them in records.
+    """Compare replicas of one metadata log: the last common offset, who holds a majority, the records that differ.
 
-    Tells a tail that was never committed, which is harmless, from commits that are lost. Compares the logs' records;
-    what checkpoints say is kraft check's to compare. Reads only and takes no lock.
-    Exit status 0: they agree, or differ harmlessly. 1: they contradict each other, or one is damaged. 2: there are no
-    two logs.
+    It separates a tail that was never committed, which is harmless, from lost commits. It compares the logs' records;
+    kraft check also compares the checkpoints. Reads only and takes no lock.
+    Exit status 0: they agree, or differ harmlessly. 1: they contradict each other, or one is damaged. 2: fewer than two
+    logs were found.
     """
     from metadata_log.tools.replicas.diff_paths import diff_paths  # noqa: PLC0415  (not needed for help)
 
@@ -69,6 +72,8 @@ def _lines(report: DiffReport) -> Iterator[str]:
     yield from table_lines(columns, rows, OF_A_LOG)
     yield ""
     bounds = report.bounds
+    damaged = [_damage_line(replica.replica, found) for replica, found in _damage(report)]
+    yield from damaged
     upper = "unknown, too few voters are here" if bounds.upper is None else f"offset {bounds.upper}"
     yield f"Certainly committed: all before offset {bounds.lower} ({bounds.because})."
     yield f"Possibly committed:  up to {upper}."
@@ -81,6 +86,8 @@ def _lines(report: DiffReport) -> Iterator[str]:
         yield (
             f"They hold the same records wherever they overlap; all of them reach offset {report.common_end}. (What "
             "their checkpoints say is not compared here: kraft check does that.)"
+            if not damaged
+            else f"Apart from that, they hold the same records wherever they overlap, up to offset {report.common_end}."
         )
     for parting in report.partings:
         yield ""
@@ -88,6 +95,23 @@ def _lines(report: DiffReport) -> Iterator[str]:
     yield ""
     yield from finding_lines(report.findings)
     yield f"{summary(report.findings)} {counted(len(report.replicas), 'replica')}."
+
+
+def _damage(report: DiffReport) -> Iterator[tuple[ReplicaLine, Finding]]:
+    """Yield each replica that could not be read whole, with the first finding that says so."""
+    for replica in report.replicas:
+        for found in report.findings:
+            if found.counts and found.cause.name in _UNREAD and (found.file or "").startswith(f"{replica.path}/"):
+                yield replica, found
+                break
+
+
+def _damage_line(replica: str, found: Finding) -> str:
+    at = f"offset {found.offset}" if found.offset is not None else f"position {found.position or 0} of {found.file}"
+    return (
+        f"Damaged: {replica}, at {at} ({found.kind}). Its records are compared up to there, and behind it as far "
+        "as they can be read."
+    )
 
 
 def _parting_lines(parting: Parting) -> Iterator[str]:

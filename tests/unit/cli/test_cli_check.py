@@ -49,6 +49,13 @@ def test_damage_is_shown_under_its_cause(damaged: Cluster, capsys: pytest.Captur
     assert lines[-1] == "1 error in 5 nodes; all before offset 96 is committed."
 
 
+def test_one_voter_of_three_proves_a_lower_bound_alone(clusters: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(["check", str(clusters / "basic" / "node-1")])
+    said = capsys.readouterr().out
+    assert "at least all before offset " in said
+    assert " is committed. The log ends at 95, but the directories of 1 of 3 voters prove no more." in said
+
+
 @pytest.mark.parametrize("words", [["check"], ["log", "verify"]])
 def test_json_is_a_list_of_findings(words: list[str], damaged: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
     assert run([*words, str(damaged.root), "-o", "json"]) == 1
