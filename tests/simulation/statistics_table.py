@@ -166,7 +166,7 @@ def block(tally: Tally) -> str:
         (
             f"In the first {tally.seeds} stories, all of them clean: {tally.events:,} events, "
             f"{tally.virtual_ms // 1000:,} s of virtual time (many faults",
-            "meet nobody: the machine is down already, there is no leader, or peace comes first):",
+            "meet no process: the machine is down already, there is no leader, or peace comes first):",
             "",
             *_HEAD,
             *rows,
