@@ -33,6 +33,12 @@ _CLIENTS_HOST: Final = 8
 _FREE_HOST: Final = 4
 """No node is here at first."""
 _PATIENCE_S: Final = 60.0
+_PATIENT: Final = {
+    "controller.quorum.election.timeout.ms": "3000",
+    "controller.quorum.fetch.timeout.ms": "4000",
+    "controller.quorum.request.timeout.ms": "4000",
+}
+"""A busy machine may give a node no time for a second or two: by default another leader would be elected then."""
 _LEADS: Final = re.compile(r"transition .*role=leader epoch=(\d+) ")
 
 
@@ -62,6 +68,8 @@ class Scene:
         self._free_host = _FREE_HOST
         self._writes = 0
         self.cluster = HostedCluster(root / "cluster", hosts, by_kafkas=by_kafkas, name_of=_name_of)
+        for node in self.cluster.controllers.values():
+            node.properties |= _PATIENT
         self.write_names()
 
     def write_names(self) -> None:
