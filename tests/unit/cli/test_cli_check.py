@@ -49,6 +49,16 @@ def test_damage_is_shown_under_its_cause(damaged: Cluster, capsys: pytest.Captur
     assert lines[-1] == "1 error in 5 nodes; all before offset 96 is committed."
 
 
+def test_diff_says_first_which_replica_is_damaged(damaged: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["log", "diff", *(str(damaged.node(node_id)) for node_id in (1, 2, 3))]) == 1
+    table, _, rest = capsys.readouterr().out.partition("\n\n")
+    first, *others = rest.splitlines()
+    assert "node 2" in table
+    assert first.startswith("Damaged: node 2, at offset ")
+    assert "(corrupt_batch). Its records are compared up to there, and behind it as far as they can be read." in first
+    assert any(line.startswith("Apart from that, they hold the same records ") for line in others)
+
+
 def test_one_voter_of_three_proves_a_lower_bound_alone(clusters: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(["check", str(clusters / "basic" / "node-1")])
     said = capsys.readouterr().out
