@@ -10,10 +10,10 @@ never rests, the logs of those that seem to lack what is committed (`reread_lagg
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 
@@ -38,7 +38,7 @@ from metadata_log.tools.read.consistent_read import directory_signature
 from metadata_log.tools.read.readable import finding_of, only_readable
 from metadata_log.tools.read.sources import NodeSource, Sources, find_sources
 from metadata_log.tools.replicas.committed_bounds import CommittedBounds
-from metadata_log.tools.replicas.diff import diff_and_odd, own_findings
+from metadata_log.tools.replicas.diff import DiffReport, diff_and_odd, own_findings
 from metadata_log.tools.replicas.foreign_checkpoints import without_alien_checkpoints
 from metadata_log.tools.replicas.foreign_logs import without_aliens
 from metadata_log.tools.replicas.replica import Replica, read_replica
@@ -81,6 +81,41 @@ class CheckReport(msgspec.Struct, frozen=True, kw_only=True):
         return not any(found.counts for found in self.findings)
 
 
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """All that a check reads, as it was found before any log was read.
+
+    Attributes:
+        unread: a finding for each node that cannot be read.
+        parents: directories that hold several nodes, and were named in their place.
+        held: listed before the logs are read (see `partitions.directories`).
+        probes: the offsets at which the logs' metadata is compared.
+    """
+
+    nodes: tuple[NodeSource, ...]
+    files: tuple[Path, ...]
+    unread: tuple[Finding, ...]
+    parents: tuple[Path, ...]
+    held: HeldPartitions
+    probes: frozenset[int]
+
+    @property
+    def logs(self) -> tuple[NodeSource, ...]:
+        """The nodes whose metadata log is there; `judge` takes a replica for each of these."""
+        return tuple(node for node in self.nodes if node.metadata is not None)
+
+
+class Judged(msgspec.Struct, frozen=True, kw_only=True):
+    """A check's report, with what it was made of: the replicas, how they differ, and whose partitions were judged."""
+
+    report: CheckReport
+    view: QuorumView
+    diff: DiffReport
+    brokers: tuple[NodeSource, ...]
+
+
+_Result = TypeVar("_Result")
+
+
 def check_paths(paths: Sequence[Path]) -> CheckReport:
     """Check the nodes, logs and files at these paths.
 
@@ -88,65 +123,93 @@ def check_paths(paths: Sequence[Path]) -> CheckReport:
         SourceError: there is no metadata log at one of them.
         OSError, CorruptFileError: nothing of it can be read.
     """
+    return until_settled(paths, _check, lambda report: report.is_sound)
+
+
+def until_settled(
+    paths: Sequence[Path], check: Callable[[Plan], _Result], is_sound: Callable[[_Result], bool]
+) -> _Result:
+    """Return what `check` makes of these paths, again where it finds something and a log changed meanwhile.
+
+    Raises:
+        SourceError, OSError, CorruptFileError: see `check_paths`.
+    """
     for _ in range(_TRIES):
         sources = only_readable(find_sources(paths, past_unreadable=True, with_bare=True))
         before = _signatures(sources)
-        report = _check(sources)
-        if report.is_sound or _signatures(sources) == before:
+        result = check(_plan(sources))
+        if is_sound(result) or _signatures(sources) == before:
             break
-    return report
+    return result
 
 
 def _signatures(sources: Sources) -> list[object]:
     return [directory_signature(node.metadata) for node in sources.nodes if node.metadata is not None]
 
 
-def _check(sources: Sources) -> CheckReport:
-    unread = [finding_of(one) for one in sources.unread]
-    probes = probes_of(sources.nodes) if len(sources.nodes) > 1 else frozenset[int]()
-    held = list_partitions(sources.nodes)
-    read = partial(read_replica, probes=probes)
-    logs = [read(node) for node in sources.nodes if node.metadata is not None]
-    without_log = [node for node in sources.nodes if node.metadata is None]
-    files = [verify_file(path) for path in sources.files]
-    logs, aliens = without_aliens(logs)
+def _plan(sources: Sources) -> Plan:
+    return Plan(
+        nodes=sources.nodes,
+        files=sources.files,
+        unread=tuple(map(finding_of, sources.unread)),
+        parents=sources.parents,
+        probes=probes_of(sources.nodes) if len(sources.nodes) > 1 else frozenset[int](),
+        held=list_partitions(sources.nodes),
+    )
+
+
+def _check(plan: Plan) -> CheckReport:
+    replicas = [read_replica(node, probes=plan.probes) for node in plan.logs]
+    return judge(plan, replicas, [verify_file(path) for path in plan.files]).report
+
+
+def judge(plan: Plan, replicas: Sequence[Replica], files: Sequence[LogReport]) -> Judged:
+    """Return what all that was read amounts to: the replicas of `plan.logs`, and the reports of `plan.files`.
+
+    Raises:
+        OSError: a log that differs from others cannot be read again.
+    """
+    nodes, held, unread = plan.nodes, plan.held, plan.unread
+    without_log = [node for node in nodes if node.metadata is None]
+    logs, aliens = without_aliens(replicas)
     logs, alien_checkpoints = without_alien_checkpoints(logs)
-    view = with_second_look(view_quorum(logs, without_log), read)
-    found = [
-        *unread,
-        *aliens,
-        *alien_checkpoints,
-        *(own for replica in view.replicas for own in own_findings(replica, view)),
-    ]
-    found += [own for report in files for own in report.findings]
+    view = with_second_look(view_quorum(logs, without_log), partial(read_replica, probes=plan.probes))
     diff, odd = diff_and_odd(view)
-    differences = diff.findings
-    found += differences
-    if not any(difference.counts and difference.kind != "checkpoint_disagrees" for difference in differences):
-        found += check_hashes(view, odd, diff.common_end)
-    found += check_times(view)
-    found += check_votes(view)
-    found += check_leaders(view)
-    found += nothing_in_common(view, with_any=True)
-    found += absent_voters(view, sources.parents, [one.node_id for one in (*unread, *aliens)])
+    found = [*unread, *aliens, *alien_checkpoints, *(own for report in files for own in report.findings)]
+    found += _of_replicas(view, diff, odd)
+    found += absent_voters(view, plan.parents, [one.node_id for one in (*unread, *aliens)])
     is_tie = diff.bounds.lower < view.bounds.lower  # where replicas part in a tie, nothing past that is certain
-    view, proved = check_proof(sources.nodes, held, view, newest_image(view, odd))
-    found = [*judged_ends(found, sources.nodes, view), *_besides(proved, found)]
+    view, proved = check_proof(nodes, held, view, newest_image(view, odd))
+    found = [*judged_ends(found, nodes, view), *_besides(proved, found)]
     image = newest_image(view, odd)
-    found += check_identity(sources.nodes, view.voters, image, _progress(view))
-    brokers = list(brokers_among(sources.nodes, held, image, {int(voter.node_id) for voter in view.voters}))
+    found += check_identity(nodes, view.voters, image, _progress(view))
+    brokers = list(brokers_among(nodes, held, image, {int(voter.node_id) for voter in view.voters}))
     found += check_partitions(brokers, held, view, odd)
-    found += (*check_strange(sources.nodes, brokers), *check_partition_files(brokers, held))
+    found += (*check_strange(nodes, brokers), *check_partition_files(brokers, held))
     found += check_missing(held, view, odd)
-    found += _check_files(sources.nodes, view)
-    return CheckReport(
-        nodes=tuple(_nodes_checked(sources.nodes, held, view, brokers)),
-        unread=len({one.node_id for one in unread} - {None, *(node.node_id for node in sources.nodes)}),
-        files=tuple(map(str, sources.files)),
+    found += _check_files(nodes, view)
+    report = CheckReport(
+        nodes=tuple(_nodes_checked(nodes, held, view, brokers)),
+        unread=len({one.node_id for one in unread} - {None, *(node.node_id for node in nodes)}),
+        files=tuple(map(str, plan.files)),
         voters=tuple(map(str, view.voters)),
         bounds=diff.bounds if is_tie else view.bounds,
-        findings=sort_findings(with_places(_with_one_note(found, view, files), sources.nodes)),
+        findings=sort_findings(with_places(_with_one_note(found, view, files), nodes)),
     )
+    return Judged(report=report, view=view, diff=diff, brokers=tuple(brokers))
+
+
+def _of_replicas(view: QuorumView, diff: DiffReport, odd: frozenset[int]) -> Iterator[Finding]:
+    """Yield what is wrong with each replica's log by itself, and with all of them together."""
+    for replica in view.replicas:
+        yield from own_findings(replica, view)
+    yield from diff.findings
+    if not any(found.counts and found.kind != "checkpoint_disagrees" for found in diff.findings):
+        yield from check_hashes(view, odd, diff.common_end)
+    yield from check_times(view)
+    yield from check_votes(view)
+    yield from check_leaders(view)
+    yield from nothing_in_common(view, with_any=True)
 
 
 def _check_files(nodes: Sequence[NodeSource], view: QuorumView) -> Iterator[Finding]:
