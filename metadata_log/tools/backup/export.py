@@ -14,24 +14,27 @@ import hashlib
 import os
 import stat
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Final, TypeVar
 
 import msgspec
 
-from metadata_log.directory import MetaProperties
-from metadata_log.errors import DirectoryError, RecordError, WrongUseError
+from metadata_log.directory import COMMITTED_STATE_FILE, PARTITION_METADATA_FILE, QUORUM_STATE_FILE, MetaProperties
+from metadata_log.errors import CorruptFileError, DirectoryError, RecordError, WrongUseError
 from metadata_log.files.os_files import OsFiles
 from metadata_log.files.own_files import OwnFiles, require_own_directory
-from metadata_log.files.port import Files
+from metadata_log.files.port import Files, read_small_file
 from metadata_log.format.batch import batch_values
+from metadata_log.format.epoch_file import EPOCH_FILE
 from metadata_log.ids import id_text
 from metadata_log.records import UserScramCredentialRecord, decode_record
 from metadata_log.storage.segment import LocatedBatch, segment_bases, segment_file
 from metadata_log.tools.new_files import new_directory, require_new_directory
+from metadata_log.tools.partitions.directories import exported_partitions
 from metadata_log.tools.read.contents import LogContents, data_files, metadata_directory, read_contents, read_identity
+from metadata_log.tools.read.exported_partitions import PARTITIONS_FILE, ExportedPartition, write_exported_partitions
 from metadata_log.tools.read.fast_scan import walk
 from metadata_log.tools.read.manifest import (
     MANIFEST_FILE,
@@ -43,11 +46,12 @@ from metadata_log.tools.read.manifest import (
     write_manifest,
 )
 from metadata_log.tools.read.scan import Damage, Fault, scan
-from metadata_log.tools.read.sources import find_sources
+from metadata_log.tools.read.sources import LogDirectory, find_sources
 from metadata_log.tools.verify.lost_end import LostEnd, lost_end, of_one_log
 
 DECODED: Final = "decoded"
 Written = TypeVar("Written")
+_OF_EPOCHS: Final = (QUORUM_STATE_FILE, EPOCH_FILE)
 _ATTEMPTS: Final = 5
 _COPY_BYTES: Final = 4 << 20
 _PATIENCE_S: Final = 5.0
@@ -70,7 +74,9 @@ class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
 def export_replica(
     source_dir: Path, target_dir: Path, high_watermark: int | None = None, *, group_readable: bool = False
 ) -> Manifest:
-    """Copy the segments and checkpoints of a replica into a new directory, and write its manifest there.
+    """Copy the segments, checkpoints and small files of a replica into a new directory, and write its manifest there.
+
+    The indexes are left out. Of the partition directories beside the log only the list is taken along.
 
     Args:
         source_dir: as `metadata_to_export` takes it.
@@ -90,7 +96,8 @@ def export_replica(
     identity = _identity_of(directory)
     _await_end(directory, high_watermark)
     with new_directory(target_dir, group_readable=group_readable) as beside:
-        names = _copy_until_stable(directory, beside)
+        names = sorted([*_copy_until_stable(directory, beside), PARTITIONS_FILE])
+        write_exported_partitions(beside, _partitions_beside(directory))
         lost = lost_end(directory, OwnFiles())
         cut = 0 if lost.is_certain else _cut_tail(beside, names)
         contents = read_contents(OsFiles(), str(beside))
@@ -164,6 +171,11 @@ def _manifest(identity: MetaProperties, contents: LogContents, lost: LostEnd) ->
     )
 
 
+def _partitions_beside(directory: Path) -> list[ExportedPartition]:
+    """Return the partition directories of the disk that holds the log."""
+    return list(exported_partitions(LogDirectory(path=directory.parent, identity=None)))
+
+
 def _identity_of(directory: Path) -> MetaProperties:
     identity = read_identity(directory, OwnFiles())
     if identity is None:
@@ -226,7 +238,7 @@ def metadata_to_export(source_dir: Path) -> Path:
 
 
 def _voters(contents: LogContents, directory: Path) -> tuple[ManifestVoter, ...]:
-    """Those that the copied records name; else the static ones of quorum-state, which is not copied."""
+    """Those that the copied records name; else the static ones of quorum-state."""
     voters = contents.voters or read_contents(OwnFiles(), str(directory)).voters or ()
     return tuple(ManifestVoter.of(voter) for voter in voters)
 
@@ -265,17 +277,36 @@ def _copy_until_stable(source: Path, target: Path) -> list[str]:
     for _ in range(_ATTEMPTS):
         for left in target.iterdir():
             left.unlink()
+        small = _small_files(source)
         before = _sizes(source)
         if not before:
             raise ExportError(f"{source} holds no segment and no checkpoint")
         if not all(_copy(source / name, target / name, size) for name, size in before.items()):
             continue
         after = _sizes(source)
-        if all(after.get(name, -1) >= size for name, size in before.items()):
-            return sorted(before)
+        if _of_one_moment(small, _small_files(source)) and all(
+            after.get(name, -1) >= size for name, size in before.items()
+        ):
+            for name, content in small.items():
+                (target / name).write_bytes(content)
+            return sorted((*before, *small))
     raise DirectoryError(
         f"{source} changed during each of {_ATTEMPTS} attempts to copy it: try again when it is calmer"
     )
+
+
+def _small_files(directory: Path) -> dict[str, bytes]:
+    """Return the small files beside a log by name; one that is too large for its name is left out."""
+    found: dict[str, bytes] = {}
+    for name in (*_OF_EPOCHS, PARTITION_METADATA_FILE, COMMITTED_STATE_FILE):
+        with suppress(FileNotFoundError, CorruptFileError):
+            found[name] = read_small_file(OwnFiles(), str(directory / name))
+    return found
+
+
+def _of_one_moment(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> bool:
+    """Return True unless an election changed the small files: they must belong to the log that was copied."""
+    return all(before.get(name) == after.get(name) for name in _OF_EPOCHS)
 
 
 def _sizes(directory: Path) -> dict[str, int]:

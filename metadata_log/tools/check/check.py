@@ -26,7 +26,7 @@ from metadata_log.tools.check.metadata_hashes import check_hashes, probes_of
 from metadata_log.tools.check.votes import check_votes
 from metadata_log.tools.findings.advice import AUDIT
 from metadata_log.tools.findings.finding import Finding, finding, sort_findings
-from metadata_log.tools.findings.kinds import NEWER_RELEASE, OLDER_RELEASE_NOTE
+from metadata_log.tools.findings.kinds import FILE_CHANGED, NEWER_RELEASE, OLDER_RELEASE_NOTE
 from metadata_log.tools.partitions.broker_files import check_clean_shutdowns, check_offset_files
 from metadata_log.tools.partitions.committed_proof import check_proof, judged_ends
 from metadata_log.tools.partitions.directories import HeldPartitions, list_partitions
@@ -45,6 +45,7 @@ from metadata_log.tools.replicas.replica import Replica, read_replica
 from metadata_log.tools.replicas.replica_set import QuorumView, absent_voters, nothing_in_common, view_quorum
 from metadata_log.tools.replicas.reread_lagging import with_second_look
 from metadata_log.tools.verify.bootstrap_checkpoint import check_unread_bootstraps
+from metadata_log.tools.verify.export_files import check_manifests
 from metadata_log.tools.verify.report import LogReport
 from metadata_log.tools.verify.verify_log import verify_file
 
@@ -187,14 +188,14 @@ def judge(plan: Plan, replicas: Sequence[Replica], files: Sequence[LogReport]) -
     found += check_partitions(brokers, held, view, odd)
     found += (*check_strange(nodes, brokers), *check_partition_files(brokers, held))
     found += check_missing(held, view, odd)
-    found += _check_files(nodes, view)
+    found += (*_check_files(nodes, view), *check_manifests(nodes))
     report = CheckReport(
         nodes=tuple(_nodes_checked(nodes, held, view, brokers)),
         unread=len({one.node_id for one in unread} - {None, *(node.node_id for node in nodes)}),
         files=tuple(map(str, plan.files)),
         voters=tuple(map(str, view.voters)),
         bounds=diff.bounds if is_tie else view.bounds,
-        findings=sort_findings(with_places(_with_one_note(found, view, files), nodes)),
+        findings=sort_findings(with_places(_with_one_note(_without_hashes(found), view, files), nodes)),
     )
     return Judged(report=report, view=view, diff=diff, brokers=tuple(brokers))
 
@@ -234,6 +235,13 @@ def _with_one_note(found: Iterable[Finding], view: QuorumView, files: Iterable[L
     reports = (*(replica.report for replica in view.replicas), *files)
     every = NOTHING_NEWER.plus(*(part for report in reports for part in report.newer.parts))
     return [*(one for one in each if one.kind != NEWER_RELEASE), finding(NEWER_RELEASE, every.text())]
+
+
+def _without_hashes(found: Iterable[Finding]) -> list[Finding]:
+    """Return the findings without files of exports that are not what was exported, where others say more of them."""
+    each = list(found)
+    named = {one.file for one in each if one.counts and one.kind != FILE_CHANGED}
+    return [one for one in each if one.kind != FILE_CHANGED or one.file not in named]
 
 
 def _besides(more: Iterable[Finding], found: Sequence[Finding]) -> list[Finding]:

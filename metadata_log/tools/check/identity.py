@@ -57,7 +57,7 @@ def check_identity(
     holders = [
         Holder(node=node, disk=disk, identity=identity, progress=progress.get(disk.path / METADATA_DIRECTORY))
         for node, disk, identity in _disks(nodes)
-        if not is_export(disk.path)  # it has the id of what it was made from, and no node starts from it
+        if not is_export(disk.path) or _is_shared(identity, nodes)
     ]
     yield from check_duplicates(holders, known)
     yield from _of_other_nodes(nodes, known)
@@ -67,6 +67,14 @@ def check_identity(
     yield from _without_majority(nodes, voters)
     yield from _unregistered(nodes, image, known)
     yield from _absent_disks(nodes, image)
+
+
+def _is_shared(identity: MetaProperties, nodes: Sequence[NodeSource]) -> bool:
+    """Return True if another node has the directory id; an export has that of what it was made from in any case."""
+    return identity.directory_id is not None and any(
+        other.directory_id == identity.directory_id and other.node_id != identity.node_id
+        for _, _, other in _disks(nodes)
+    )
 
 
 def _disks(nodes: Sequence[NodeSource]) -> Iterator[tuple[NodeSource, LogDirectory, MetaProperties]]:

@@ -315,3 +315,5 @@ DISK_ABSENT: Final = (
     "name all log directories of the broker; if none was left out, the disk is not mounted or lost: the broker would "
     "start without these replicas, and fetch them anew from others, if there are others"
 )
+EXPORT_AGAIN: Final = "export the replica again, unless you changed the copy yourself"
+MANIFEST: Final = "copy the manifest back, or export the replica again"

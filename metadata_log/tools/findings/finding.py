@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from metadata_log.tools.findings.kinds import KINDS, Cause, FindingKind, Severity
+from metadata_log.tools.findings.kinds import FILE_CHANGED, KINDS, Cause, FindingKind, Severity
 
 __all__ = ["KINDS", "Cause", "Finding", "FindingKind", "Severity", "by_cause", "finding", "is_well", "sort_findings"]
 
@@ -91,9 +91,12 @@ def finding(
     )
 
 
+_OF_NO_DAMAGE: Final = ("configs_left_behind", FILE_CHANGED)
+
+
 def is_well(findings: Iterable[Finding]) -> bool:
     """Whether a replica with these findings of its own is a witness against others: it is not damaged itself."""
-    return not any(found.counts and found.kind != "configs_left_behind" for found in findings)
+    return not any(found.counts and found.kind not in _OF_NO_DAMAGE for found in findings)
 
 
 _SEVERITY_ORDER: Final = {severity: number for number, severity in enumerate(Severity)}

@@ -59,6 +59,9 @@ NEWER_RELEASE: Final = "newer_release"
 OLDER_RELEASE_NOTE: Final = "older_release"
 """The note that a log is of Kafka before 3.3."""
 
+FILE_CHANGED: Final = "file_changed"
+"""A file of an export is not what the manifest says; it says nothing of the log."""
+
 _E, _W, _N = Severity.ERROR, Severity.WARNING, Severity.NOTE
 
 
@@ -200,6 +203,8 @@ _ALL: Final = [
             "an index that is not the log's",
             advice.REBUILD,
         ),
+        (FILE_CHANGED, _W, "a file that changed since its export", advice.EXPORT_AGAIN),
+        ("manifest_missing", _E, "an export without its manifest", advice.MANIFEST),
         ("index_remnant", _N, "index entries of a tail that was truncated", advice.NOTHING),
         (
             "producer_file_wrong",

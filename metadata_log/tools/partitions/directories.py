@@ -16,9 +16,10 @@ from metadata_log.directory import read_partition_metadata
 from metadata_log.directory.staging import DELETING
 from metadata_log.errors import CorruptFileError
 from metadata_log.files.os_files import OsFiles
-from metadata_log.ids import METADATA_TOPIC_NAME, TopicId
+from metadata_log.ids import METADATA_TOPIC_NAME, TopicId, id_text, parse_topic_id
 from metadata_log.reconcile import REMOTE_INDEX_CACHE, DirectoryFacts, facts_of
 from metadata_log.tools.findings.finding import why_unreadable
+from metadata_log.tools.read.exported_partitions import ExportedPartition, read_exported_partitions
 from metadata_log.tools.read.manifest import is_export
 from metadata_log.tools.read.sources import LogDirectory, NodeSource
 
@@ -66,7 +67,35 @@ def _children(disk: LogDirectory) -> list[Path]:
         return []
 
 
+def exported_partitions(disk: LogDirectory) -> Iterator[ExportedPartition]:
+    """Yield the partition directories of a disk as an export lists them."""
+    for held in _on_disk(disk):
+        topic_id = None if held.facts.topic_id is None else id_text(held.facts.topic_id)
+        yield ExportedPartition(
+            name=held.path.name, topic_id=topic_id, complaint=held.complaint, is_closed=held.is_closed
+        )
+
+
+def _in_export(disk: LogDirectory) -> Iterator[PartitionDirectory]:
+    """Yield those that an export lists, as they were beside the log that it was made from."""
+    try:
+        listed = read_exported_partitions(disk.path)
+    except CorruptFileError:
+        return  # `verify.export_files` says it
+    for one in listed or ():
+        topic_id = None if one.topic_id is None else parse_topic_id(one.topic_id)
+        yield PartitionDirectory(
+            path=disk.path / one.name,
+            facts=facts_of(one.name, topic_id),
+            complaint=one.complaint,
+            is_closed=one.is_closed,
+        )
+
+
 def _on_disk(disk: LogDirectory) -> Iterator[PartitionDirectory]:
+    if is_export(disk.path):
+        yield from _in_export(disk)
+        return
     for child in _children(disk):
         facts = facts_of(child.name, None)
         if facts.topic_name in (None, METADATA_TOPIC_NAME):

@@ -25,6 +25,7 @@ from metadata_log.tools.findings.advice import ASIDE_ID, PARTITION_EPOCHS
 from metadata_log.tools.findings.finding import Finding, finding, why_unreadable
 from metadata_log.tools.partitions.broker_files import check_link
 from metadata_log.tools.partitions.directories import HeldPartitions, PartitionDirectory, strange_directories
+from metadata_log.tools.read.manifest import is_export
 from metadata_log.tools.read.sources import NodeSource
 from metadata_log.tools.verify.file_names import is_beyond_offsets
 
@@ -38,7 +39,9 @@ def check_partition_files(nodes: Sequence[NodeSource], held: HeldPartitions) -> 
         for disk in node.log_directories:
             for directory in held.get(disk.path, ()):
                 yield from _topic_id(node, directory)
-                if not directory.is_closed:  # most likely nothing in it can be read, which is said once
+                if not directory.is_closed and not is_export(
+                    disk.path
+                ):  # most likely nothing in it can be read, which is said once
                     yield from _epochs(node, directory)
                     yield from _names(node, directory.path)
 

@@ -76,10 +76,9 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
         voters: the last voter set in the segments or the checkpoints, else the static one; empty when unknown.
         high_watermark: the live one, when the node that was asked gave it; Kafka keeps none on disk.
         cut_tail_bytes: of an unfinished write at the end of the last segment, which were not copied.
-        proved_end: up to where (exclusive) the log once reached, where files beside it prove that it lost its end; they
-            are not copied.
+        proved_end: up to where (exclusive) the log once reached, where files beside it prove that it lost its end.
         lost: what proves that, in sentences; empty where nothing does.
-        files: segments and checkpoints, by name.
+        files: all others of the export but decoded tables: segments, checkpoints and small files, by name.
     """
 
     format_version: int = FORMAT_VERSION

@@ -81,7 +81,7 @@ def add_unusable(sink: FindingSink, path: str, error: CorruptFileError | OSError
 
 
 def _is_export(files: Files, directory: str) -> bool:
-    """An export holds segments and checkpoints alone, by design."""
+    """An export may lack small files: those made before they were taken along have none."""
     return files.exists(f"{directory}/{MANIFEST_FILE}")
 
 

@@ -26,6 +26,7 @@ from metadata_log.tools.read.sources import NodeSource
 from metadata_log.tools.verify.bootstrap_checkpoint import check_unread_bootstraps
 from metadata_log.tools.verify.broker_advice import advised
 from metadata_log.tools.verify.depth import Depth
+from metadata_log.tools.verify.export_files import check_export
 from metadata_log.tools.verify.log_verification import Verification
 from metadata_log.tools.verify.report import LogReport
 from metadata_log.tools.verify.voters import against_own_log
@@ -47,7 +48,8 @@ def verify_log(
     `probes` are the offsets at which the report is to have a hash of the metadata; it has them at the depth of replay.
 
     Raises:
-        OSError: the directory cannot be listed.
+        OSError: the directory cannot be listed, or a file of an export cannot be read.
+        CorruptFileError: the manifest of an export was changed meanwhile.
         ValueError: the source has no metadata directory.
     """
     if source.metadata is None:
@@ -58,6 +60,7 @@ def verify_log(
         before = directory_signature(source.metadata)
         report = Verification(port, directory, source, depth=depth, probes=probes).run()
         wrong = [*against_own_log(report, source.node_id), *check_unread_bootstraps(port, source, depth)]
+        wrong += check_export(source, report.end_offset, (*report.findings, *wrong))
         if report.findings or wrong:
             found = advised((*report.findings, *wrong), source, report)
             report = msgspec.structs.replace(report, findings=sort_findings(found))

@@ -63,7 +63,7 @@ def test_export_says_that_no_segment_is_in_it(log: Path, tmp_path: Path, capsys:
     export = tmp_path / "export"
     assert run(["log", "export", str(log.parent), str(export)]) == 1
     said = capsys.readouterr()
-    assert "2 files, no segment, high watermark unknown" in said.out
+    assert "5 files, no segment, high watermark unknown" in said.out
     assert MISSING in said.err
     assert run(["log", "dump", str(export), "-o", "jsonl"]) == 1
     types = {json.loads(line)["type"] for line in capsys.readouterr().out.splitlines()}

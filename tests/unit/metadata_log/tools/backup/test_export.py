@@ -16,6 +16,7 @@ from metadata_log.offsets import Epoch, Offset
 from metadata_log.tools.backup import export
 from metadata_log.tools.backup.export import ExportError, export_replica
 from metadata_log.tools.new_files import TargetError
+from metadata_log.tools.read.exported_partitions import PARTITIONS_FILE
 from metadata_log.tools.read.manifest import MANIFEST_FILE, read_manifest
 from metadata_log.tools.read.sources import SourceError
 
@@ -37,11 +38,37 @@ def segment_of(source: Path) -> Path:
 def test_copies_segments_and_checkpoints_unchanged(source: Path, tmp_path: Path) -> None:
     manifest = export_replica(source, tmp_path / "out", high_watermark=95)
     copied = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir() if path.name != MANIFEST_FILE}
-    assert sorted(copied) == ["00000000000000000000-0000000000.checkpoint", SEGMENT]
+    assert sorted(copied) == [
+        "00000000000000000000-0000000000.checkpoint", SEGMENT,
+        "leader-epoch-checkpoint", "partition.metadata", PARTITIONS_FILE, "quorum-state",
+    ]  # fmt: skip
+    assert [file.name for file in manifest.files] == sorted(copied)
     for file in manifest.files:
+        if file.name == PARTITIONS_FILE:
+            continue
         original = (source / "__cluster_metadata-0" / file.name).read_bytes()
         assert (copied[file.name], file.size) == (original, len(original))
         assert file.sha256 == hashlib.sha256(original).hexdigest()
+
+
+def test_an_election_meanwhile_makes_it_start_over(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Small files of another moment than the log's would prove what never was."""
+    state, copied = source / "__cluster_metadata-0" / "quorum-state", list[str]()
+    copy = export._copy
+
+    def copy_and_elect(path: Path, target: Path, size: int) -> bool:
+        if not copied:
+            state.write_text(state.read_text().replace('"leaderEpoch":1', '"leaderEpoch":2'))
+        copied.append(path.name)
+        return copy(path, target, size)
+
+    monkeypatch.setattr(export, "_copy", copy_and_elect)
+    export_replica(source, tmp_path / "out")
+
+    assert copied.count(SEGMENT) == 2
+    assert '"leaderEpoch":2' in (tmp_path / "out" / "quorum-state").read_text()
 
 
 def test_the_manifest_says_what_the_log_is(source: Path, tmp_path: Path) -> None:

@@ -1,0 +1,67 @@
+"""`partitions.json`: the partition directories beside an exported log, as their names and ids.
+
+Decides: its fields and their JSON. Must not know: which directories are listed, and what they are judged by.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from metadata_log.errors import CorruptFileError
+from metadata_log.files.json_files import decode_json
+from metadata_log.ids import InvalidIdError, parse_topic_id
+
+PARTITIONS_FILE: Final = "partitions.json"
+
+
+class ExportedPartition(msgspec.Struct, frozen=True, kw_only=True):
+    """One partition directory.
+
+    Attributes:
+        name: of the directory.
+        topic_id: by its partition.metadata, as text; None where that says none.
+        complaint: why it says none, if something is wrong with it.
+        is_closed: the file is there, and cannot be read.
+    """
+
+    name: str
+    topic_id: str | None = None
+    complaint: str | None = None
+    is_closed: bool = False
+
+
+class _Listed(msgspec.Struct, frozen=True, kw_only=True):
+    partitions: tuple[ExportedPartition, ...]
+
+
+def write_exported_partitions(export: Path, partitions: Sequence[ExportedPartition]) -> None:
+    """Write the list into an export."""
+    text = json.dumps(msgspec.to_builtins(_Listed(partitions=tuple(partitions))), indent=1) + "\n"
+    (export / PARTITIONS_FILE).write_text(text, encoding="utf-8")
+
+
+def read_exported_partitions(export: Path) -> tuple[ExportedPartition, ...] | None:
+    """Return the list of an export, or None if it was made before there was one.
+
+    Raises:
+        CorruptFileError: it is no such list.
+        OSError: it cannot be read.
+    """
+    path = export / PARTITIONS_FILE
+    try:
+        listed = decode_json(path.read_bytes(), _Listed).partitions
+        for one in listed:
+            if one.topic_id is not None:
+                parse_topic_id(one.topic_id)
+    except FileNotFoundError:
+        return None
+    except (msgspec.DecodeError, InvalidIdError) as error:
+        raise CorruptFileError(str(path), f"it is no list of partition directories: {error}") from error
+    if any("/" in one.name or one.name.startswith(".") for one in listed):
+        raise CorruptFileError(str(path), "it names a directory elsewhere")
+    return listed
