@@ -1,4 +1,4 @@
-"""Checking metadata logs for consistency with Spark: one job, one verdict, a report.
+"""Checking metadata logs for consistency with Spark: the rules of `kraft check`, one verdict, a report.
 
 The only importer of pyspark; it is loaded when an analysis runs, not before.
 """
@@ -11,21 +11,9 @@ from pathlib import Path
 import msgspec
 
 from metadata_log.analysis.errors import AnalysisError, JavaNotFoundError
-from metadata_log.analysis.findings import CHECKS, KINDS, Finding, Severity
-from metadata_log.analysis.report.verdict import Verdict, finding_rows, replica_rows, with_marks
+from metadata_log.analysis.report.verdict import Verdict, with_marks
 
-__all__ = [
-    "CHECKS",
-    "KINDS",
-    "AnalysisError",
-    "Finding",
-    "JavaNotFoundError",
-    "Severity",
-    "Verdict",
-    "finding_rows",
-    "replica_rows",
-    "run_analysis",
-]
+__all__ = ["AnalysisError", "JavaNotFoundError", "Verdict", "run_analysis"]
 
 
 def run_analysis(
@@ -40,15 +28,15 @@ def run_analysis(
 
     Args:
         paths: exports (`metadata_log.tools.backup.export`), nodes' log directories, ours or Kafka's, or directories of
-            such. They are of one cluster. Live directories are read as they are, without their lock.
+            such; all that `kraft check` takes. Live directories are read as they are, without their lock.
         report: where to write the HTML page, or None.
         marks: the operator's own events, each a time in ms and a text; the verdict has them among its events.
         made_by: the program and its version, for the page.
         tell: is called with what is being done, in a few words.
 
     Raises:
-        AnalysisError: a path holds no log, the logs are of several clusters, there is no Java, or no space for Spark.
-        CorruptFileError: a meta.properties cannot be read.
+        AnalysisError: a path holds no log, there is no Java, or no space for Spark.
+        CorruptFileError: nothing there can be read.
         OSError: a file cannot be read, or the report not written.
     """
     from metadata_log.analysis.job import analyse  # noqa: PLC0415  (pyspark takes half a second to import)

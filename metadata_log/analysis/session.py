@@ -1,10 +1,9 @@
-"""The one Spark session of a process: small, local, quiet, and with workers that find this project.
+"""The one Spark of a process: small, local, quiet, and with workers that find this project.
 
 Decides: Spark's settings. Must not know: what is computed.
 
-Starting a JVM and compiling plans cost far more here than the data: so the first compiler tier only and the serial
-collector (a fifth less time on small logs; logs of many millions of records want the second tier: `large`), no code
-generation, few shuffle partitions, no user interface.
+Starting a JVM costs far more here than the data: so the first compiler tier only and the serial collector (large logs
+want the second tier: `large`), no SQL, no user interface.
 """
 
 from __future__ import annotations
@@ -27,7 +26,6 @@ from typing import Final, NamedTuple
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkRuntimeError
 from pyspark.java_gateway import launch_gateway
-from pyspark.sql import SparkSession
 
 import metadata_log
 from metadata_log.analysis.errors import AnalysisError
@@ -46,14 +44,14 @@ def java() -> Java:
     return find_java(_scratch())
 
 
-def spark_session(*, large: bool = False) -> SparkSession:
-    """The session, started on the first call; later calls return the same one, whatever their settings.
+def spark_context(*, large: bool = False) -> SparkContext:
+    """The running Spark, started on the first call; later calls return the same one, whatever their settings.
 
     Raises:
         JavaNotFoundError: there is no Java for it.
         AnalysisError: that Java did not start Spark.
     """
-    running = SparkSession.getActiveSession()
+    running = SparkContext._active_spark_context
     if running is not None:
         return running
     _prepare_environment()
@@ -72,7 +70,7 @@ def spark_session(*, large: bool = False) -> SparkSession:
         last = "; ".join(said.read_text(encoding="utf-8", errors="replace").splitlines()[-3:])
         raise AnalysisError(f"{java().origin} did not start Spark: {last or error}") from error
     context.setLogLevel("ERROR")
-    return SparkSession(context)
+    return context
 
 
 def out_of_space(error: Exception) -> AnalysisError | None:
@@ -114,7 +112,6 @@ def _settings(*, large: bool) -> dict[str, str]:
     options = [f"-Djava.io.tmpdir={scratch}", "-XX:-UsePerfData"]
     if not large:
         options += ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
-    cores = os.cpu_count() or 1
     return {
         "spark.driver.memory": "3g" if large else "1g",
         "spark.driver.extraJavaOptions": " ".join(options),
@@ -123,13 +120,6 @@ def _settings(*, large: bool) -> dict[str, str]:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.local.dir": str(scratch),
-        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
-        "spark.sql.catalogImplementation": "in-memory",
-        "spark.sql.shuffle.partitions": str(max(2, cores) if not large else 2 * cores),
-        "spark.sql.adaptive.enabled": "true" if large else "false",
-        "spark.sql.codegen.wholeStage": "true" if large else "false",
-        "spark.sql.codegen.factoryMode": "FALLBACK" if large else "NO_CODEGEN",
-        "spark.sql.session.timeZone": "UTC",
     }
 
 

@@ -7,7 +7,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -37,7 +37,7 @@ def run(
         list[Path],
         typer.Argument(
             help="Exports of kraft log export, nodes' data directories (ours or Apache Kafka's), or what holds several "
-            "of them; all of one cluster."
+            "of them: all that kraft check takes."
         ),
     ],
     report: Annotated[
@@ -51,14 +51,14 @@ def run(
     ] = None,
     output: Output = OutputFormat.TABLE,
 ) -> None:
-    """Check metadata logs for consistency: checksums, gaps, epochs, leaders, and whether the replicas agree.
+    """Check metadata logs with Spark, a task for each log: all that kraft check finds, and a page of plots.
 
     Exit status 0: no errors, no warnings. 1: something was found. 2: nothing to check, or no Spark or Java.
     """
-    verdict, not_judged = _judge(paths, report, [_mark(text) for text in mark or ()])
+    verdict = _judge(paths, report, [_mark(text) for text in mark or ()])
     if output is OutputFormat.JSON:
         fields = with_times(msgspec.to_builtins(verdict), *_TIMES)
-        show_json({"verdict": verdict.sentence, "not_judged": not_judged, **fields})
+        show_json({"verdict": verdict.sentence, **fields})
     else:
         _show(verdict)
         if report is not None:
@@ -67,20 +67,19 @@ def run(
         raise typer.Exit(verdict.exit_status)
 
 
-def _judge(paths: list[Path], report: Path | None, marks: list[tuple[int, str]]) -> tuple[Verdict, Sequence[str]]:
-    """Return the verdict and the kinds of findings that Spark does not judge.
+def _judge(paths: list[Path], report: Path | None, marks: list[tuple[int, str]]) -> Verdict:
+    """Return the verdict.
 
     Raises:
         CliError: a path holds no log, or Spark, Java or a package is missing.
     """
     with needs(ANALYSIS):
         from metadata_log.analysis import AnalysisError, run_analysis  # noqa: PLC0415  (not needed for help)
-        from metadata_log.analysis.findings import NOT_JUDGED  # noqa: PLC0415
 
         try:
             with _ended_with_us(), _progress() as tell:
                 made_by = f"kraft {__version__}"
-                return run_analysis(paths, report=report, marks=marks, made_by=made_by, tell=tell), NOT_JUDGED
+                return run_analysis(paths, report=report, marks=marks, made_by=made_by, tell=tell)
         except AnalysisError as error:
             raise wrong_use(str(error)) from error
 
@@ -112,14 +111,14 @@ def _show(verdict: Verdict) -> None:
         terminal_console(highlight=False).print(render_verdict(verdict))
     else:
         print("\n".join(plain_lines(render_verdict(verdict))))
-    for line in (*advice_lines(verdict), verdict.not_judged):
+    for line in (*advice_lines(verdict), *verdict.not_judged_lines):
         print_wrapped(line)
 
 
 def advice_lines(verdict: Verdict) -> list[str]:
-    """What to do about what was found, once for each kind."""
-    advice = {finding.kind: finding.advice for finding in verdict.findings if finding.counts}
-    return [f"What to do about {kind}: {text}." for kind, text in advice.items()]
+    """Return what to do about what was found; the advice of a kind once."""
+    advice = dict.fromkeys((finding.kind, finding.advice) for finding in verdict.findings if finding.counts)
+    return [f"What to do about {kind}: {text}." for kind, text in advice]
 
 
 @contextlib.contextmanager

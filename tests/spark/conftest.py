@@ -1,4 +1,4 @@
-"""Copies of a real cluster's controllers to plant faults in, and the one Spark session of this suite."""
+"""Copies of a real cluster's controllers to plant faults in, and the one Spark of this suite."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark import SparkContext
 
-from metadata_log.analysis.session import spark_session
+from metadata_log.analysis.session import spark_context
 from tests.spark.plant import Replica, copy_basic, copy_failovers
 
 
 @pytest.fixture(scope="session", autouse=True)
-def spark() -> Iterator[SparkSession]:
+def spark() -> Iterator[SparkContext]:
     """One JVM for all tests: to start it costs more than all that it does."""
-    session = spark_session()
-    yield session
-    session.stop()
+    context = spark_context()
+    yield context
+    context.stop()
 
 
 @pytest.fixture

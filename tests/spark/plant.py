@@ -29,18 +29,22 @@ _EPOCH_POSITION = 12
 
 @dataclass
 class Replica:
-    """One replica's log, in one segment."""
+    """One replica's log; faults are planted in its last segment."""
 
     node_id: int
     directory: Path
 
     @property
+    def metadata(self) -> Path:
+        return self.directory / METADATA_DIRECTORY
+
+    @property
     def segment(self) -> Path:
-        return self.directory / "__cluster_metadata-0" / "00000000000000000000.log"
+        return sorted(self.metadata.glob("*.log"))[-1]
 
     @property
     def checkpoint(self) -> Path:
-        return self.directory / "__cluster_metadata-0" / "00000000000000000000-0000000000.checkpoint"
+        return sorted(self.metadata.glob("*.checkpoint"))[-1]
 
     def batches(self) -> list[bytes]:
         return split(self.segment)

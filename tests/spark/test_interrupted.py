@@ -33,9 +33,9 @@ def _with_java(directory: Path) -> list[str]:
     ("step", "number"),
     [
         ("starting Spark", signal.SIGTERM),
-        ("reading the batches", signal.SIGINT),
+        ("reading and judging", signal.SIGINT),
         pytest.param("starting Spark", signal.SIGINT, marks=pytest.mark.campaign),
-        pytest.param("reading the batches", signal.SIGTERM, marks=pytest.mark.campaign),
+        pytest.param("reading and judging", signal.SIGTERM, marks=pytest.mark.campaign),
     ],
 )
 def test_nothing_of_spark_is_left(step: str, number: signal.Signals, tmp_path: Path) -> None:

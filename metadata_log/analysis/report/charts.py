@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from typing import Final
 
-from metadata_log.analysis.findings import Finding
 from metadata_log.analysis.report.groups import Group
 from metadata_log.analysis.report.verdict import Difference, Event, EventKind, LeaderEpoch, Verdict
+from metadata_log.tools.findings.finding import KINDS, Finding
 from metadata_log.tools.pictures.fitting import Label, first_that_fits, place_beside, place_centred
 from metadata_log.tools.pictures.page import lane, plot
 from metadata_log.tools.pictures.span import (
@@ -253,7 +253,7 @@ def _marks_outside(verdict: Verdict, span: Span) -> Iterator[str]:
 
 def _offsets(verdict: Verdict, group: Group, span: Span) -> str:
     replica = group.first
-    hits = [found for found in verdict.findings if found.replica in group.labels and found.offset is not None]
+    hits = [found for found in verdict.findings if verdict.label_of(found) in group.labels and found.offset is not None]
     parts: list[str] = []
     if replica.start_offset > 0:
         parts.append(f'<line class="behind" x1="0" x2="{span.at(replica.start_offset)}" y1="17" y2="17"/>')
@@ -274,7 +274,7 @@ def _offsets(verdict: Verdict, group: Group, span: Span) -> str:
             parts.append(f'<line class="{kind}" x1="{at}" x2="{at}" y1="0" y2="{_LANE_PX}"/>')
     for end in sorted({each.snapshot_end for each in group.replicas if each.snapshot_end > 0}):
         parts.append(_triangle(span, end, "snapshot", "M-5 1h10l-5 7z", f"checkpoint to {end:,}"))
-    parts += [_hit(finding, span) for finding in hits]
+    parts += [_hit(verdict.label_of(finding), finding, span) for finding in hits]
     extent = f"{replica.start_offset:,} to {replica.end_offset:,}"
     title = f"{group.name}: offsets {extent}, epoch {replica.last_epoch}, {count_of(len(hits), 'finding')}"
     return lane(group.name, plot(_LANE_PX, title, parts), below=f"{group.role}, {extent}")
@@ -287,9 +287,9 @@ def _apart_bar(group: Group, span: Span, apart: Difference) -> str:
     return draw_bar(span, bar, 22, 4)
 
 
-def _hit(finding: Finding, span: Span) -> str:
+def _hit(label: str, finding: Finding, span: Span) -> str:
     kind = "hit" if finding.counts else "hit note"
-    title = f"{finding.replica}: {finding.title} at offset {finding.offset:,}"
+    title = f"{label}: {KINDS[finding.kind].title} at offset {finding.offset:,}"
     return _triangle(span, finding.offset or 0, kind, "M-6 34h12l-6 -9z", title)
 
 

@@ -57,7 +57,12 @@ def groups_of(verdict: Verdict) -> list[Group]:
     for replica in verdict.replicas:
         found.setdefault(_log_of(verdict, replica), []).append(replica)
     groups = [Group(replicas=tuple(held), apart=_apart(verdict, held[0])) for held in found.values()]
-    return sorted(groups, key=lambda group: (group.apart is not None, -len(group.replicas), group.first.node_id))
+    return sorted(groups, key=lambda group: (group.apart is not None, -len(group.replicas), _number_of(group.first)))
+
+
+def _number_of(replica: ReplicaSummary) -> int:
+    """Return the node id; unnamed replicas go first."""
+    return -1 if replica.node_id is None else replica.node_id
 
 
 def names_of(labels: Sequence[str]) -> str:

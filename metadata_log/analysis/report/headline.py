@@ -8,37 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from metadata_log.analysis.findings import Finding, Severity
 from metadata_log.analysis.report.groups import names_of
 from metadata_log.analysis.report.verdict import Difference, ReplicaSummary, Verdict
+from metadata_log.tools.findings.finding import KINDS, Finding, Severity
 from metadata_log.tools.words import count_of
 
 _DIFFERENCE: Final = ("log_mismatch", "committed_prefix_differs")
 _NUMBERS: Final = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-_NEWS: Final = {
-    "corrupt_batch": "the log of {who} is damaged",
-    "torn_tail": "the log of {who} ends within an unfinished write",
-    "unsupported_batch": "{who} holds a batch that no controller writes",
-    "offset_gap": "records are missing from the log of {who}",
-    "offset_repeated": "the log of {who} repeats an offset",
-    "epoch_went_back": "the log of {who} goes back to an earlier epoch",
-    "epoch_without_leader": "an epoch begins without a leader in the log of {who}",
-    "two_leaders": "epoch {epoch} has two leaders: the log of {who} names another one",
-    "log_mismatch": "{who} differs from other replicas",
-    "committed_prefix_differs": "{who} may have lost committed records",
-    "uncommitted_tail": "{who} has an uncommitted tail",
-    "below_high_watermark": "the log of {who} ends before its own high watermark",
-    "checkpoint_incomplete": "a checkpoint of {who} is incomplete",
-    "missing_checkpoint": "the log of {who} starts without a checkpoint",
-    "unreadable_record": "{who} holds a record that cannot be read",
-    "topic_id_reused": "two topics have the same id",
-    "topic_id_reserved": "a topic has a reserved id",
-    "unknown_topic": "a record names a topic that does not exist",
-    "file_changed": "a file of {who} was changed after its export",
-    "manifest_missing": "the export of {who} has no readable manifest",
-    "voter_absent": "the log of {who} is not here",
-    "newer_release": "a later release wrote parts of the log of {who}",
-}
 
 
 def headline(verdict: Verdict) -> str:
@@ -72,7 +48,7 @@ def _bad(verdict: Verdict, first: Finding) -> str:
     counted = [finding for finding in verdict.findings if finding.counts]
     same = [finding for finding in counted if (finding.kind, finding.offset) == (first.kind, first.offset)]
     difference = difference_in_news(verdict)
-    replicas = [finding.replica for finding in same]
+    replicas = list(dict.fromkeys(map(verdict.label_of, same)))
     news = _news(first, replicas) if difference is None else _difference(verdict, difference, replicas)
     left = len(counted) - len(same)
     return f"{news}, and {count_of(left, 'more finding')}" if left else news
@@ -93,20 +69,20 @@ def _difference(verdict: Verdict, difference: Difference, accused: Sequence[str]
 
 
 def _news(finding: Finding, replicas: Sequence[str]) -> str:
-    text = _NEWS[finding.kind].format(who=names_of(list(dict.fromkeys(replicas))), epoch=finding.epoch)
-    return text if finding.offset is None else f"{text} at offset {finding.offset:,}"
+    text = f"{names_of(replicas)}: {KINDS[finding.kind].title}"
+    return text if finding.offset is None else f"{text}, at offset {finding.offset:,}"
 
 
 def _clean(verdict: Verdict) -> str:
     tails = [finding for finding in verdict.findings if finding.kind == "uncommitted_tail"]
-    apart = {finding.replica for finding in tails}
+    apart = set(map(verdict.label_of, tails))
     agreeing = [replica for replica in verdict.replicas if replica.label not in apart and replica.end_offset > 0]
     parts = [_agreement(agreeing)]
     if tails:
         parts.append(f"{names_of(sorted(apart))} {'has' if len(apart) == 1 else 'have'} an uncommitted tail")
         if len({finding.offset for finding in tails}) == 1 and tails[0].offset is not None:
             parts[-1] += f" from offset {tails[0].offset:,}"
-    absent = [finding.replica for finding in verdict.findings if finding.kind == "voter_absent"]
+    absent = [verdict.label_of(finding) for finding in verdict.findings if finding.kind == "voter_absent"]
     if absent:
         parts.append(f"{names_of(absent)} {'is' if len(absent) == 1 else 'are'} not here")
     return "; ".join(parts)

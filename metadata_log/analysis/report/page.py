@@ -11,12 +11,12 @@ from html import escape
 from pathlib import Path
 from typing import Final
 
-from metadata_log.analysis.findings import CHECKS, KINDS, NOT_JUDGED, Finding
 from metadata_log.analysis.report.charts import bars, draw_offsets, draw_times, legend
 from metadata_log.analysis.report.difference import differences_section, first_change
 from metadata_log.analysis.report.groups import groups_of
 from metadata_log.analysis.report.headline import headline
 from metadata_log.analysis.report.verdict import Verdict, for_other_readers
+from metadata_log.tools.findings.finding import KINDS, Finding
 from metadata_log.tools.new_files import naming, new_file, writing_to
 from metadata_log.tools.pictures.page import Column, html_page, made_line, table
 from metadata_log.tools.times import time_text
@@ -100,27 +100,32 @@ def _findings(verdict: Verdict) -> str:
         else "The gravest first. Look at a replica's files before you restart or repair anything."
     )
     rest = f'<p class="lead">… and {more:,} more.</p>' if more > 0 else ""
-    return f'<section><h2>Findings</h2><p class="lead">{intro}</p>{"".join(map(_finding, shown))}{rest}</section>'
+    found = "".join(_finding(verdict.label_of(finding), finding) for finding in shown)
+    return f'<section><h2>Findings</h2><p class="lead">{intro}</p>{found}{rest}</section>'
 
 
-def _finding(finding: Finding) -> str:
-    where = [escape(finding.replica)]
-    if finding.file is not None:
-        where.append(f"<code>{escape(finding.file)}</code>")
+def _finding(label: str, finding: Finding) -> str:
+    where = [escape(label)]
+    if finding.file is not None and finding.file != label:
+        where.append(f"<code>{escape(Path(finding.file).name)}</code>")
     if finding.offset is not None:
         where.append(f"offset {finding.offset:,}")
     if finding.epoch is not None:
         where.append(f"epoch {finding.epoch}")
     return (
         f'<article class="finding"><span class="pill {finding.severity}">{finding.severity}</span><div>'
-        f'<h3>{escape(finding.title)}</h3><div class="where">{" · ".join(where)}</div>'
+        f'<h3>{escape(_capital(KINDS[finding.kind].title))}</h3><div class="where">{" · ".join(where)}</div>'
         f"<p>{escape(_sentence(finding.meaning))}</p>"
         f'<p class="lead">What to do: {escape(finding.advice)}.</p></div></article>'
     )
 
 
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
 def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}."
+    return f"{_capital(text)}."
 
 
 def _over_time(verdict: Verdict) -> str:
@@ -144,18 +149,23 @@ def _by_offset(verdict: Verdict) -> str:
 
 
 def _checks(verdict: Verdict) -> str:
-    """The checks that found nothing, folded; the findings of the others are above."""
-    passed = [kind for kind in list(KINDS.values())[:CHECKS] if not verdict.count_of(kind.name)]
-    items = "".join(f"<li>{escape(kind.title)}{_outcome(verdict, kind.name)}</li>" for kind in passed)
-    others = "".join(f"<li><code>{escape(kind)}</code></li>" for kind in NOT_JUDGED)
-    return _folded(
-        f"{len(passed)} of {CHECKS} checks found nothing wrong", "passed", f'<ul class="checks">{items}</ul>'
-    ) + _folded(
-        f"{len(NOT_JUDGED)} kinds of finding were not judged",
-        "not-judged",
-        '<p class="lead"><code>kraft check</code> judges these kinds; this page says nothing about them.</p>'
-        f'<ul class="checks">{others}</ul>',
+    """The kinds that were judged and not found, folded, and those that were not judged, with the reasons."""
+    passed = [KINDS[name] for name in verdict.judged_kinds if not verdict.count_of(name)]
+    items = "".join(f"<li>{escape(_capital(kind.title))}{_outcome(verdict, kind.name)}</li>" for kind in passed)
+    found = _folded(
+        f"{len(passed)} of {len(verdict.judged_kinds)} kinds of findings were judged and not found",
+        "passed",
+        f'<ul class="checks">{items}</ul>',
     )
+    if not verdict.not_judged:
+        return found
+    reasons = "".join(
+        f'<p class="lead">{escape(_sentence(one.reason))}</p>'
+        f'<ul class="checks">{"".join(f"<li><code>{escape(kind)}</code></li>" for kind in one.kinds)}</ul>'
+        for one in verdict.not_judged
+    )
+    count = len(KINDS) - len(verdict.judged_kinds)
+    return found + _folded(f"{count_of(count, 'kind')} of findings could not be judged", "not-judged", reasons)
 
 
 def _outcome(verdict: Verdict, kind: str) -> str:

@@ -12,8 +12,8 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderR
 from rich.table import Table
 from rich.text import Text
 
-from metadata_log.analysis.findings import Severity
 from metadata_log.analysis.report.verdict import Verdict
+from metadata_log.tools.findings.finding import Severity
 from metadata_log.tools.words import heading_of
 
 _HUMP: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -90,7 +90,7 @@ def _findings(verdict: Verdict, limit: int) -> Table:
         table.add_row(
             Text(str(finding.severity), style=_COLOURS[finding.severity]),
             finding.kind,
-            Text(finding.replica),
+            Text(verdict.label_of(finding)),
             "-" if finding.offset is None else str(finding.offset),
             Text(finding.meaning),
         )

@@ -1,19 +1,22 @@
 """The outcome of an analysis: what was read, how far it is committed, what was found.
 
-Decides: when nothing was found, which kinds were not judged. Must not know: how it is shown.
+Decides: when nothing was found, and how it says what was judged. Must not know: how it is shown.
 """
 
 from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
-from metadata_log.analysis.findings import CHECKS, NOT_JUDGED, Finding, Severity
-from metadata_log.tools.findings.kinds import NEWER_RELEASE
+from metadata_log.analysis.log_facts import Progress
+from metadata_log.tools.check.scope import NotJudged
+from metadata_log.tools.findings.finding import Finding, Severity
+from metadata_log.tools.findings.kinds import KINDS, NEWER_RELEASE
 from metadata_log.tools.replicas.record_differences import RecordDifference
 from metadata_log.tools.words import count_of, short_paths
 
@@ -33,19 +36,14 @@ class LeaderEpoch(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     last_ms: int
 
 
-class Progress(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """How far a log had come at a time."""
-
-    at_ms: int
-    end_offset: int
-    epoch: int
-
-
 class ReplicaSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """One replica's log. Offsets are exclusive at their end; `epochs` are its own."""
+    """One replica's log. Offsets are exclusive at their end; `epochs` are its own.
+
+    `node_id` is None where nothing says whose log it is.
+    """
 
     label: str
-    node_id: int
+    node_id: int | None
     directory_id: str
     path: str
     is_voter: bool
@@ -111,14 +109,16 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """What an analysis says.
 
     Attributes:
-        cluster_id: of all logs; empty where no meta.properties says.
+        cluster_id: of most logs; empty where no meta.properties says.
+        paths: all that was looked at.
         replicas: by node id.
         voters: node ids of the voter set in force; empty when no log names one.
         lower, upper: committed bounds (DESIGN: below `lower` every record was committed, from `upper` on none was;
             `upper` None: unknown), and `because`, where `lower` comes from.
         epochs: of the most advanced log.
         records_by_type: how many of each type the most advanced log holds, the most frequent first.
-        findings: the gravest first.
+        findings: those of `kraft check`, the gravest first.
+        not_judged: the kinds that could not be judged of what was given, with the reason.
         differences: where replicas hold different batches, by offset.
         events: topics of the most advanced log, and the operator's marks, by time.
         made_ms, made_by: when, and by which program and version.
@@ -127,6 +127,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     cluster_id: str
+    paths: tuple[str, ...]
     replicas: tuple[ReplicaSummary, ...]
     voters: tuple[int, ...]
     lower: int
@@ -135,6 +136,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     epochs: tuple[LeaderEpoch, ...]
     records_by_type: tuple[tuple[str, int], ...]
     findings: tuple[Finding, ...]
+    not_judged: tuple[NotJudged, ...]
     elapsed_s: float
     java: str
     differences: tuple[Difference, ...] = ()
@@ -162,20 +164,48 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
         if self.is_clean:
             newer = [f"; {found.meaning}" for found in self.findings if found.kind == NEWER_RELEASE]
             notes = f", {count_of(len(self.findings), 'note')}" if self.findings else ""
-            return f"No errors, no warnings{notes}: {logs}, {CHECKS} checks{''.join(newer)}."
+            return f"No errors, no warnings{notes}: {logs}, {self._judged}{''.join(newer)}."
         parts = [count_of(errors, "error")] if errors else []
         parts += [count_of(warnings, "warning")] if warnings else []
-        return f"Not clean: {' and '.join(parts)} in {logs}."
+        return f"Not clean: {' and '.join(parts)} in {logs}, {self._judged}."
 
     @property
-    def not_judged(self) -> str:
-        """The line that counts the kinds of `kraft check` for which there is no check here."""
-        return (
-            f"Not judged: {len(NOT_JUDGED)} kinds of findings. `kraft check` judges them, and -o json lists them here."
+    def judged_kinds(self) -> tuple[str, ...]:
+        """The kinds of findings that were judged of every log."""
+        without = {kind for one in self.not_judged for kind in one.kinds}
+        return tuple(kind for kind in KINDS if kind not in without)
+
+    @property
+    def _judged(self) -> str:
+        """What was judged, in half a sentence."""
+        count = len(self.judged_kinds)
+        kinds = f"{count} kinds of findings" if count == len(KINDS) else f"{count} of {len(KINDS)} kinds of findings"
+        start = min((replica.start_offset for replica in self.replicas), default=0)
+        end = max((replica.end_offset for replica in self.replicas), default=0)
+        return f"{kinds}, offsets {start} to {end}, committed up to {self.lower}"
+
+    @property
+    def not_judged_lines(self) -> tuple[str, ...]:
+        """What was not judged, a line for each reason."""
+        return tuple(
+            f"Not judged: {count_of(len(one.kinds), 'kind')} of findings ({one.reason}). -o json lists them."
+            for one in self.not_judged
         )
 
+    def label_of(self, found: Finding) -> str:
+        """Return the replica that a finding is about, by its label; else its node, else where it was found."""
+        if found.file is not None:
+            file = Path(found.file)
+            holders = [replica for replica in self.replicas if file.is_relative_to(replica.path)]
+            if holders:
+                return max(holders, key=lambda replica: len(replica.path)).label
+        if found.node_id is None:
+            return found.file or "all"
+        labels = [replica.label for replica in self.replicas if replica.node_id == found.node_id]
+        return labels[0] if len(labels) == 1 else f"node {found.node_id}"
+
     def count_of(self, kind: str) -> int:
-        """How many findings of one check count."""
+        """How many findings of one kind count."""
         return sum(finding.kind == kind and finding.counts for finding in self.findings)
 
 
@@ -189,12 +219,15 @@ def with_marks(verdict: Verdict, marks: Sequence[tuple[int, str]]) -> Verdict:
 def for_other_readers(verdict: Verdict) -> Verdict:
     """Return the verdict without this machine's paths, and without characters that would change how its texts look.
 
-    Each replica's path is cut in all texts to the part that distinguishes the copies. An unprintable
-    character, such as one that turns the direction of a text, becomes its escape.
+    Each path is cut in all texts to the part that distinguishes the copies. An unprintable character, such as one that
+    turns the direction of a text, becomes its escape.
     """
-    paths = [replica.path for replica in verdict.replicas]
-    short = dict(zip(paths, short_paths(paths), strict=True))
-    named = re.compile("(?:" + "|".join(map(re.escape, sorted(short, key=len, reverse=True))) + ")" + _PATH_ENDS)
+    replicas = [replica.path for replica in verdict.replicas]
+    short = dict(zip(replicas, short_paths(replicas), strict=True))
+    others = [path for path in verdict.paths if path not in short]
+    short |= {path: Path(path).name or path for path in others}
+    found = [re.escape(path) for path in sorted(short, key=len, reverse=True) if "/" in path]
+    named = re.compile(f"(?<![\\w./-])(?:{'|'.join(found) or '(?!)'}){_PATH_ENDS}")
 
     def shown(value: Any) -> Any:
         if isinstance(value, str):
@@ -210,41 +243,3 @@ def _printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
-
-
-def finding_rows(verdict: Verdict) -> list[Mapping[str, Any]]:
-    """The findings as rows for a table or for JSON, the gravest first."""
-    return [
-        {
-            "severity": str(finding.severity),
-            "kind": finding.kind,
-            "node": finding.node_id,
-            "replica": finding.replica,
-            "file": finding.file,
-            "offset": finding.offset,
-            "epoch": finding.epoch,
-            "meaning": finding.meaning,
-            "advice": finding.advice,
-        }
-        for finding in verdict.findings
-    ]
-
-
-def replica_rows(verdict: Verdict) -> list[Mapping[str, Any]]:
-    """The replicas as rows for a table or for JSON."""
-    return [
-        {
-            "node": replica.node_id,
-            "role": "voter" if replica.is_voter else "observer",
-            "start": replica.start_offset,
-            "end": replica.end_offset,
-            "epoch": replica.last_epoch,
-            "checkpoint": replica.snapshot_end,
-            "high_watermark": replica.high_watermark,
-            "batches": replica.batches,
-            "records": replica.records,
-            "bytes": replica.size_in_bytes,
-            "path": replica.path,
-        }
-        for replica in verdict.replicas
-    ]

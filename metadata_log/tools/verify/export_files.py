@@ -1,4 +1,4 @@
-"""The files of an export against its manifest.
+"""Comparing the files of an export with its manifest.
 
 Decides: what of a changed file is worth a finding. Must not know: what the files hold.
 """

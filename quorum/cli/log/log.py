@@ -80,7 +80,7 @@ def export(
         ),
     ] = ExportFormat.TABLE,
 ) -> None:
-    """Copy a replica's segments and checkpoints unchanged, with a manifest.json, for analysis or a bug report.
+    """Copy a replica's log and the small files beside it unchanged, with a manifest.json, for analysis or a bug report.
 
     Reads only: it may be used on a running node's directory. With --live a copy that lacks committed records is
     detected; without it, only bounds of the committed records are known. With -o jsonl or -o parquet decoded/ holds

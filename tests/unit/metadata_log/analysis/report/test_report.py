@@ -9,8 +9,8 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from metadata_log.analysis import CHECKS, KINDS, Finding, Severity, Verdict, finding_rows, replica_rows
-from metadata_log.analysis.findings import NOT_JUDGED
+from metadata_log.analysis import Verdict
+from metadata_log.analysis.log_facts import Progress
 from metadata_log.analysis.report.page import render
 from metadata_log.analysis.report.terminal import render_verdict
 from metadata_log.analysis.report.verdict import (
@@ -18,11 +18,12 @@ from metadata_log.analysis.report.verdict import (
     Event,
     EventKind,
     LeaderEpoch,
-    Progress,
     ReplicaSummary,
     Side,
     with_marks,
 )
+from metadata_log.tools.check.scope import NotJudged
+from metadata_log.tools.findings.finding import KINDS, Finding, Severity
 from metadata_log.tools.replicas.record_differences import FieldDifference, RecordDifference
 
 EVIL = "<script>alert('x')</script>"
@@ -68,8 +69,7 @@ def finding(kind: str, severity: Severity, offset: int | None) -> Finding:
         kind=kind,
         severity=severity,
         node_id=2,
-        replica="node 2",
-        file="00000000000000000000.log",
+        file=f"/data/{EVIL}/2/00000000000000000000.log",
         offset=offset,
         epoch=1,
         meaning=f"topic {EVIL!r} is given an id",
@@ -82,6 +82,7 @@ def clean() -> Verdict:
     epochs = (epoch(1, 0, 60), epoch(3, 60, 100))
     return Verdict(
         cluster_id="cluster-a",
+        paths=(),
         replicas=tuple(summary(node_id) for node_id in (1, 2, 3, 4, 5, 6, 7)),
         voters=(1, 2, 3),
         lower=95,
@@ -90,6 +91,7 @@ def clean() -> Verdict:
         epochs=epochs,
         records_by_type=(("Partition", 60), ("Topic", 40)),
         findings=(),
+        not_judged=(),
         elapsed_s=9.5,
         java="Java 17 (/opt/java/bin/java on the PATH)",
         made_ms=1_795_800_000_000,
@@ -117,7 +119,7 @@ def planted(clean: Verdict) -> Verdict:
         ),
         records=(RecordDifference(offset=23, type="TopicRecord", fields=(name,)),),
     )
-    found = msgspec.structs.replace(finding("log_mismatch", Severity.ERROR, 23), node_id=1, replica="node 1")
+    found = msgspec.structs.replace(finding("log_mismatch", Severity.ERROR, 23), node_id=1, file=None)
     return msgspec.structs.replace(
         clean, replicas=clean.replicas[:5], findings=(found,), differences=(difference,), voters=(1, 2, 3)
     )
@@ -157,7 +159,8 @@ def test_a_clean_page_says_so_in_words(clean: Verdict) -> None:
     text = text_of(render(clean))
     assert "Seven replicas agree up to offset 100" in text
     assert "No errors, no warnings" in text
-    assert f"{CHECKS} of {CHECKS} checks found nothing wrong" in text
+    assert f"{len(KINDS)} of {len(KINDS)} kinds of findings were judged and not found" in text
+    assert f"{len(KINDS)} kinds of findings, offsets 0 to 100, committed up to 95" in text
     assert "Every record below offset 95 was committed: a majority holds it" in text
     assert "Up to 98, records may have been" in text
 
@@ -181,7 +184,7 @@ def test_the_field_in_the_banner_is_of_the_difference_in_the_headline(planted: V
     name = FieldDifference(name="name", values=('"lost"', '"kept"'))
     record = RecordDifference(offset=7, type="TopicRecord", fields=(name,))
     tail = msgspec.structs.replace(mismatch, offset=7, records=(record,))
-    note = msgspec.structs.replace(finding("uncommitted_tail", Severity.NOTE, 7), replica="node 1")
+    note = msgspec.structs.replace(finding("uncommitted_tail", Severity.NOTE, 7), node_id=1, file=None)
     both = msgspec.structs.replace(planted, differences=(tail, mismatch), findings=(*planted.findings, note))
     only_tail = msgspec.structs.replace(planted, differences=(tail,), findings=(note,))
 
@@ -202,12 +205,12 @@ def test_equal_replicas_share_a_line_and_one_that_differs_has_its_own(planted: V
 
 def test_passed_checks_are_folded(planted: Verdict) -> None:
     page = render(planted)
-    passed = page[page.index('<details id="passed">') : page.index('<details id="not-judged">')]
-    assert f"{CHECKS - 1} of {CHECKS} checks found nothing wrong" in passed
-    assert KINDS["corrupt_batch"].title in passed
-    assert KINDS["log_mismatch"].title not in passed
+    passed = page[page.index('<details id="passed">') : page.index("<footer>")]
+    assert f"{len(KINDS) - 1} of {len(KINDS)} kinds of findings were judged and not found" in passed
+    assert "Bytes that are no sound batch" in passed
+    assert "Other bytes at the same offset" not in passed
     assert "<details open" not in page
-    assert KINDS["corrupt_batch"].title not in page.replace(passed, "")
+    assert "Bytes that are no sound batch" not in page.replace(passed, "")
 
 
 def test_the_page_names_no_absolute_path(planted: Verdict) -> None:
@@ -217,14 +220,17 @@ def test_the_page_names_no_absolute_path(planted: Verdict) -> None:
         )
         for number, replica in enumerate(planted.replicas)
     ]
-    meaning = "/srv/secret/exports/copy-1 holds a metadata log and no manifest.json"
-    found = msgspec.structs.replace(planted.findings[0], replica=copies[1].label, meaning=meaning)
-    page = render(msgspec.structs.replace(planted, replicas=tuple(copies), findings=(found,), differences=()))
+    meaning = "/srv/secret/exports/copy-1 holds a metadata log and no manifest.json, /srv/secret/exports nothing"
+    file = "/srv/secret/exports/copy-1/00000000000000000000.log"
+    found = msgspec.structs.replace(planted.findings[0], file=file, meaning=meaning)
+    paths = ("/srv/secret/exports", *(copy.path for copy in copies))
+    verdict = msgspec.structs.replace(planted, replicas=tuple(copies), paths=paths, findings=(found,), differences=())
+    page = render(verdict)
 
     assert "/srv" not in page
     assert "/opt/java" not in page
     assert "node 1 (copy-1)" in page
-    assert "Copy-1 holds a metadata log" in page
+    assert "Copy-1 holds a metadata log and no manifest.json, exports nothing" in page
 
 
 def test_the_page_says_when_and_by_which_version_it_was_made(clean: Verdict) -> None:
@@ -269,15 +275,19 @@ def test_a_note_and_the_verdict_do_not_contradict_each_other(clean: Verdict) -> 
     assert verdict.exit_status == 0
 
 
-def test_kinds_that_only_check_judges_are_named_so_that_nothing_is_called_clean(clean: Verdict) -> None:
-    page = text_of(render(clean))
+def test_kinds_that_could_not_be_judged_are_named_with_the_reason(clean: Verdict) -> None:
+    left = NotJudged(kinds=("quorum_state_behind", "two_votes"), reason="the export of node 1 is without quorum-state")
+    verdict = msgspec.structs.replace(clean, not_judged=(left,))
+    page = text_of(render(verdict))
 
-    assert {"isr_outside_replicas", "quorum_state_behind", "partition_missing"} <= set(NOT_JUDGED)
-    assert not {"voter_absent", "corrupt_batch", "topic_id_null", "newer_release"} & set(NOT_JUDGED)
-    assert clean.not_judged.startswith(f"Not judged: {len(NOT_JUDGED)} kinds of findings. ")
-    assert all(kind in page for kind in NOT_JUDGED)
-    for text in (clean.not_judged, page):
-        assert "Clean" not in text
+    assert f"{len(KINDS) - 2} of {len(KINDS)} kinds of findings, offsets 0 to 100" in verdict.sentence
+    assert verdict.not_judged_lines == (
+        "Not judged: 2 kinds of findings (the export of node 1 is without quorum-state). -o json lists them.",
+    )
+    assert "2 kinds of findings could not be judged" in page
+    assert "The export of node 1 is without quorum-state." in page
+    assert "two_votes" in page
+    assert "could not be judged" not in text_of(render(clean))
 
 
 def test_a_clean_verdict_names_what_was_not_judged(clean: Verdict) -> None:
@@ -286,8 +296,6 @@ def test_a_clean_verdict_names_what_was_not_judged(clean: Verdict) -> None:
         kind="newer_release",
         severity=Severity.NOTE,
         node_id=1,
-        replica="node 1",
-        file=None,
         offset=7,
         epoch=1,
         meaning=meaning,
@@ -296,13 +304,13 @@ def test_a_clean_verdict_names_what_was_not_judged(clean: Verdict) -> None:
     verdict = msgspec.structs.replace(clean, findings=(note,))
 
     assert verdict.exit_status == 0
-    assert verdict.sentence.endswith(f"{CHECKS} checks; {meaning}.")
+    assert verdict.sentence.endswith(f"committed up to 95; {meaning}.")
     assert meaning in text_of(render(verdict))
 
 
 def test_findings_stand_with_replica_offset_and_advice(dirty: Verdict) -> None:
     text = text_of(render(dirty))
-    assert "Node 2 differs from other replicas at offset 42, and 1 more finding" in text
+    assert "Node 2: other bytes at the same offset and epoch, at offset 42, and 1 more finding" in text
     assert "Not clean" in text
     assert "1 error and 1 warning in 7 logs of cluster cluster-a" in text
     assert "offset 42" in text
@@ -364,11 +372,10 @@ def test_an_empty_log_makes_a_page(clean: Verdict) -> None:
     assert "The logs are empty" in text_of(page)
 
 
-def test_exit_status_and_rows(clean: Verdict, dirty: Verdict) -> None:
+def test_exit_status_and_labels(clean: Verdict, dirty: Verdict) -> None:
     note = msgspec.structs.replace(clean, findings=(finding("uncommitted_tail", Severity.NOTE, 99),))
     assert [verdict.exit_status for verdict in (clean, note, dirty)] == [0, 0, 1]
-    assert [row["kind"] for row in finding_rows(dirty)] == ["log_mismatch", "file_changed"]
-    assert [row["role"] for row in replica_rows(clean)] == ["voter"] * 3 + ["observer"] * 4
+    assert [dirty.label_of(found) for found in dirty.findings] == ["node 2", "node 2"]
 
 
 def test_the_terminal_shows_text_as_text(dirty: Verdict) -> None:

@@ -1,0 +1,231 @@
+"""What runs in Spark's tasks: the rule engine of `kraft check`, over one log, and then over what all of them gave.
+
+Decides: what of a check makes a verdict. Must not know: Spark, and the rules themselves.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from metadata_log.analysis.log_facts import LogFacts, TopicChange, facts_of
+from metadata_log.analysis.report.verdict import (
+    Difference,
+    Event,
+    EventKind,
+    LeaderEpoch,
+    ReplicaSummary,
+    Side,
+    Verdict,
+)
+from metadata_log.errors import MetadataLogError
+from metadata_log.files.os_files import OsFiles
+from metadata_log.ids import id_text
+from metadata_log.tools.check.check import Judged, Plan, judge
+from metadata_log.tools.check.scope import kinds_not_judged
+from metadata_log.tools.read.readable import why_unread
+from metadata_log.tools.read.scan import Damage, scan
+from metadata_log.tools.read.sources import NodeSource
+from metadata_log.tools.replicas.diff import Parting
+from metadata_log.tools.replicas.record_differences import Compared, compare_records
+from metadata_log.tools.replicas.replica import Replica
+from metadata_log.tools.verify.report import LogReport
+from metadata_log.tools.verify.verify_log import verify_file, verify_log
+
+_DIFFERENCES_READ: Final = 20
+"""Of so many differences the records are read."""
+
+
+class LogTask(msgspec.Struct, frozen=True, kw_only=True):
+    """One log, or one file that was named by itself, for one task. `number`: its place in the plan."""
+
+    number: int
+    source: NodeSource | Path
+    probes: frozenset[int] = frozenset()
+
+
+class LogRead(msgspec.Struct, frozen=True, kw_only=True):
+    """What a task made of one log."""
+
+    number: int
+    is_file: bool
+    report: LogReport
+    facts: LogFacts
+
+
+class Refused(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a task could not do its work, in a sentence: errors do not come whole through Spark."""
+
+    why: str
+
+
+def tasks_of(plan: Plan) -> list[LogTask]:
+    """Return a task for each log and for each file of a plan."""
+    logs = [LogTask(number=number, source=node, probes=plan.probes) for number, node in enumerate(plan.logs)]
+    return [*logs, *(LogTask(number=number, source=path) for number, path in enumerate(plan.files))]
+
+
+def read_log(task: LogTask) -> LogRead | Refused:
+    """Check one log by itself, or one file."""
+    try:
+        if isinstance(task.source, Path):
+            return LogRead(number=task.number, is_file=True, report=verify_file(task.source), facts=LogFacts())
+        report = verify_log(task.source, probes=task.probes)
+        return LogRead(number=task.number, is_file=False, report=report, facts=_facts_of(report))
+    except (MetadataLogError, OSError) as error:
+        return Refused(why=why_unread(error))
+
+
+def _facts_of(report: LogReport) -> LogFacts:
+    """Return what is drawn of a log; nothing where a segment cannot be read, which the report says."""
+    try:
+        return facts_of(report.segments)
+    except OSError:
+        if not report.is_unread:
+            raise
+        return LogFacts()
+
+
+def judge_logs(plan: Plan, read: Iterable[LogRead | Refused]) -> Verdict | Refused:
+    """Judge all that the tasks gave, as `kraft check` does."""
+    logs: dict[int, LogRead] = {}
+    files: dict[int, LogRead] = {}
+    for one in read:
+        if isinstance(one, Refused):
+            return one
+        (files if one.is_file else logs)[one.number] = one
+    try:
+        replicas = [
+            Replica(source=node, report=logs[number].report, label=node.label)  # the plan's node: it is known by itself
+            for number, node in enumerate(plan.logs)
+        ]
+        judged = judge(plan, replicas, [files[number].report for number in range(len(plan.files))])
+        facts = {one.report.directory: one.facts for one in logs.values()}
+        return _verdict(plan, judged, facts)
+    except (MetadataLogError, OSError) as error:
+        return Refused(why=why_unread(error))
+
+
+def _verdict(plan: Plan, judged: Judged, facts: Mapping[str, LogFacts]) -> Verdict:
+    view, report = judged.view, judged.report
+    replicas = sorted(view.replicas, key=lambda replica: (replica.source.node_id is None, replica.source.node_id or 0))
+    summaries = [
+        _summary(replica, facts[replica.report.directory], is_voter=view.is_voter(replica)) for replica in replicas
+    ]
+    leading = max(summaries, key=lambda one: (one.last_epoch, one.end_offset), default=None)
+    of_leading = LogFacts() if leading is None else facts[replicas[summaries.index(leading)].report.directory]
+    return Verdict(
+        cluster_id=_cluster_id(plan.nodes),
+        paths=tuple(dict.fromkeys(map(str, _paths(plan)))),
+        replicas=tuple(summaries),
+        voters=tuple(sorted({int(voter.node_id) for voter in view.voters})),
+        lower=report.bounds.lower,
+        upper=report.bounds.upper,
+        because=report.bounds.because,
+        epochs=() if leading is None else leading.epochs,
+        records_by_type=of_leading.records_by_type,
+        findings=report.findings,
+        not_judged=kinds_not_judged(plan.nodes, judged.brokers),
+        elapsed_s=0.0,
+        java="",
+        differences=tuple(_differences(judged.diff.partings)),
+        events=tuple(map(_topic_event, of_leading.topics)),
+    )
+
+
+def _cluster_id(nodes: Sequence[NodeSource]) -> str:
+    """Return the id that most of them have; empty where none says one."""
+    counts = Counter(node.identity.cluster_id for node in nodes if node.identity is not None)
+    return max(counts, key=lambda cluster_id: (counts[cluster_id], cluster_id), default="")
+
+
+def _paths(plan: Plan) -> Iterator[Path]:
+    """Yield all that was looked at, for those who are to see no path of this machine."""
+    for node in plan.nodes:
+        yield node.path
+        yield from (disk.path for disk in node.log_directories)
+    yield from (*plan.files, *plan.parents)
+    yield from (Path(found.file) for found in plan.unread if found.file is not None)
+
+
+def _summary(replica: Replica, facts: LogFacts, *, is_voter: bool) -> ReplicaSummary:
+    source, report = replica.source, replica.report
+    directory_id = None if source.identity is None else source.identity.directory_id
+    return ReplicaSummary(
+        label=replica.label,
+        node_id=source.node_id,
+        directory_id="" if directory_id is None else id_text(directory_id),
+        path=str(source.path),
+        is_voter=is_voter,
+        start_offset=report.start_offset,
+        end_offset=report.end_offset,
+        last_epoch=report.last_epoch,
+        snapshot_end=replica.snapshot_end,
+        high_watermark=source.high_watermark,
+        batches=report.batches,
+        records=report.records,
+        size_in_bytes=report.size_in_bytes,
+        epochs=tuple(_epochs(report, facts)),
+        progress=facts.progress,
+    )
+
+
+def _epochs(report: LogReport, facts: LogFacts) -> Iterator[LeaderEpoch]:
+    leaders = {election.epoch: election.leader_id for election in reversed(report.elections)}
+    for span in report.epochs:
+        times = facts.times.get(span.epoch)
+        yield LeaderEpoch(
+            epoch=span.epoch,
+            leader_id=leaders.get(span.epoch, -1),
+            start_offset=span.start_offset,
+            end_offset=span.end_offset,
+            first_ms=-1 if times is None else times.first_ms,
+            last_ms=-1 if times is None else times.last_ms,
+        )
+
+
+def _differences(partings: Sequence[Parting]) -> Iterator[Difference]:
+    """Yield the partings in the words of a verdict; the first ones with the fields that differ."""
+    for number, parting in enumerate(partings):
+        places = [(side.file, side.position) for side in parting.sides]
+        compared = compare_records(OsFiles(), places) if number < _DIFFERENCES_READ else Compared()
+        yield Difference(
+            offset=parting.offset,
+            batches=parting.batches,
+            at_ms=_time_at(*places[0]),
+            sides=tuple(
+                Side(replicas=side.replicas, epoch=side.epoch, is_majority=side.is_majority) for side in parting.sides
+            ),
+            records=compared.records,
+            unread=tuple(label for index in compared.unread for label in parting.sides[index].replicas),
+        )
+
+
+def _time_at(file: str, position: int) -> int:
+    """Return the time of a batch in ms since 1970; -1 if it carries none, or a running node has removed it."""
+    try:
+        handle = OsFiles().open(file, read_only=True)
+    except FileNotFoundError:
+        return -1
+    try:
+        seen = next(scan(handle, position), None)
+        return -1 if seen is None or isinstance(seen, Damage) else max(seen.header.max_timestamp, -1)
+    finally:
+        handle.close()
+
+
+def _topic_event(change: TopicChange) -> Event:
+    """Return topics that were created, or deleted, close together as one event."""
+    count = change.count
+    if not change.is_creation:
+        text = "a topic is deleted" if count == 1 else f"{count} topics are deleted"
+    elif count == 1:
+        text = f"topic {change.first} is created"
+    else:
+        text = f"{count} topics are created, from {change.first} to {change.last}"
+    kind = EventKind.CREATED if change.is_creation else EventKind.DELETED
+    return Event(at_ms=change.at_ms, kind=kind, text=text, count=count, offset=change.offset)

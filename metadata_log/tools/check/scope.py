@@ -1,0 +1,106 @@
+"""The kinds of findings that a check could not judge of what it was given, and why.
+
+Decides: which kinds depend on which files. Must not know: how any is detected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import msgspec
+
+from metadata_log.directory import META_PROPERTIES_FILE, PARTITION_METADATA_FILE, QUORUM_STATE_FILE
+from metadata_log.format.epoch_file import EPOCH_FILE
+from metadata_log.storage.segment import segment_bases, segment_file
+from metadata_log.tools.findings.kinds import KINDS, Cause
+from metadata_log.tools.read.exported_partitions import PARTITIONS_FILE
+from metadata_log.tools.read.manifest import is_export
+from metadata_log.tools.read.sources import NodeSource
+from metadata_log.tools.words import join_names
+
+_OF_ITS_FILE: Final = {
+    QUORUM_STATE_FILE: (
+        "quorum_state_behind",
+        "quorum_state_ahead",
+        "two_votes",
+        "vote_for_stranger",
+        "vote_of_stranger",
+        "vote_forgotten",
+        "voter_set_back",
+        "static_voters_differ",
+    ),
+    EPOCH_FILE: ("epoch_file_wrong",),
+    PARTITION_METADATA_FILE: ("foreign_metadata_topic",),
+}
+"""By the small file beside a log that shows them."""
+_INDEXES: Final = ("index_wrong", "index_remnant", "producer_file_wrong")
+_OF_SEVERAL: Final = (
+    "log_mismatch",
+    "committed_prefix_differs",
+    "metadata_differs",
+    "uncommitted_tail",
+    "nothing_in_common",
+    "duplicate_directory_id",
+)
+_OF_IDENTITY: Final = ("foreign_cluster", "foreign_node", "not_the_voter", "no_majority_of_voters")
+_OF_DISKS: Final = ("directory_not_registered", "disk_absent", "two_metadata_logs", "missing_directory_id")
+
+
+class NotJudged(msgspec.Struct, frozen=True, kw_only=True):
+    """Kinds of findings that were not judged, of some logs or at all, and the reason in half a sentence."""
+
+    kinds: tuple[str, ...]
+    reason: str
+
+
+def kinds_not_judged(nodes: Sequence[NodeSource], brokers: Sequence[NodeSource]) -> tuple[NotJudged, ...]:
+    """Return what could not be judged of these nodes; `brokers` are those of them whose partitions were judged."""
+    return tuple(_not_judged([node for node in nodes if node.metadata is not None], brokers))
+
+
+def _not_judged(logs: Sequence[NodeSource], brokers: Sequence[NodeSource]) -> Iterator[NotJudged]:
+    exports = [log for log in logs if log.metadata is not None and is_export(log.metadata)]
+    for name, kinds in _OF_ITS_FILE.items():
+        without = [log for log in exports if not _has(log, name)]
+        if without:
+            yield NotJudged(kinds=kinds, reason=f"{_exports_of(without)} without {name}")
+    bare = [log for log in exports if not _has_index(log)]
+    if bare:
+        yield NotJudged(kinds=_INDEXES, reason=f"{_exports_of(bare)} without indexes")
+    if exports:
+        yield NotJudged(kinds=("partition_missing",), reason="an export lists one disk of its node")
+    if exports and len(exports) == len(logs):
+        yield NotJudged(kinds=_OF_DISKS, reason="an export says nothing of its node's other disks")
+    unnamed = [log for log in logs if log.identity is None]
+    if unnamed:
+        names = join_names([str(log.path) for log in unnamed])
+        yield NotJudged(kinds=_OF_IDENTITY, reason=f"there is no {META_PROPERTIES_FILE} that says whose {names} is")
+    if len(logs) < 2:
+        yield NotJudged(kinds=_OF_SEVERAL, reason="there is one log alone, and nothing to compare it with")
+    if not any(_lists_partitions(node) for node in brokers):
+        kinds = tuple(kind.name for kind in KINDS.values() if kind.cause is Cause.PARTITIONS)
+        yield NotJudged(kinds=kinds, reason="there is no broker's log directory")
+
+
+def _lists_partitions(broker: NodeSource) -> bool:
+    """Return True unless there are only exports of it, made before these listed partition directories."""
+    return any(not is_export(disk.path) or (disk.path / PARTITIONS_FILE).exists() for disk in broker.log_directories)
+
+
+def _has(log: NodeSource, name: str) -> bool:
+    return log.metadata is not None and (log.metadata / name).is_file()
+
+
+def _has_index(log: NodeSource) -> bool:
+    """Return True unless the log has segments, and none of them an index."""
+    if log.metadata is None:
+        return False
+    names = [path.name for path in log.metadata.iterdir()]
+    bases = segment_bases(names)
+    return not bases or any(segment_file(base, ".index") in names for base in bases)
+
+
+def _exports_of(logs: Sequence[NodeSource]) -> str:
+    names = join_names([log.label for log in logs])
+    return f"the export of {names} is" if len(logs) == 1 else f"the exports of {names} are"

@@ -1,0 +1,56 @@
+"""Spark's tasks, without Spark: findings are those of `kraft check`, and pictures have what the logs hold."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+from metadata_log.analysis.log_facts import LogFacts, facts_of
+from metadata_log.analysis.report.verdict import Verdict
+from metadata_log.analysis.tasks import Refused, judge_logs, read_log, tasks_of
+from metadata_log.tools.check.check import check_paths, until_settled
+from tests.support.fixture_files import FIXTURES
+
+
+def judged(*paths: Path) -> Verdict:
+    """Return the verdict, of what came out of each task as Spark brings it to the next."""
+
+    def run(plan: object) -> Verdict | Refused:
+        read = [pickle.loads(pickle.dumps(read_log(task))) for task in tasks_of(plan)]  # type: ignore[arg-type]
+        return judge_logs(pickle.loads(pickle.dumps(plan)), read)
+
+    verdict = until_settled(paths, run, lambda _: True)
+    assert isinstance(verdict, Verdict)
+    return verdict
+
+
+def test_findings_are_those_of_check(clusters: Path, tmp_path: Path) -> None:
+    for name in ("basic", "every-record", "static-3.9"):
+        verdict, checked = judged(clusters / name), check_paths([clusters / name])
+        assert (verdict.findings, verdict.lower, verdict.upper) == (
+            checked.findings, checked.bounds.lower, checked.bounds.upper,
+        )  # fmt: skip
+
+
+def test_the_verdict_says_what_the_logs_hold() -> None:
+    verdict = judged(FIXTURES / "basic")
+
+    assert [(one.label, one.node_id, one.end_offset) for one in verdict.replicas] == [
+        ("node 1", 1, 95), ("node 2", 2, 96), ("node 3", 3, 96),
+    ]  # fmt: skip
+    assert [(epoch.epoch, epoch.leader_id) for epoch in verdict.epochs] == [(1, 3)]
+    assert dict(verdict.records_by_type)["Topic"] == 7
+    assert verdict.replicas[1].progress[-1].end_offset == 96
+    assert [event.text for event in verdict.events if event.offset == 24] == ["topic search-91 is created"]
+    assert "offsets 0 to 96, committed up to 96" in verdict.sentence
+    assert [one.reason for one in verdict.not_judged] == ["there is no broker's log directory"]
+
+
+def test_what_a_picture_keeps_does_not_grow_with_the_log() -> None:
+    segment = FIXTURES / "every-record" / "node-1" / "data" / "__cluster_metadata-0" / "00000000000000000000.log"
+    facts = facts_of([str(segment)])
+
+    assert facts != LogFacts()
+    assert len(facts.progress) <= 320
+    assert sum(count for _, count in facts.records_by_type) > 100
+    assert not [name for name, _ in facts.records_by_type if name.startswith("type ")]
