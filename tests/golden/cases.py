@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-_SHARE: Final = 10
+_SHARE: Final = 20
 """One lot of so many is compared by `make test`, all by `make campaign`."""
 DAMAGE_NAMES: Final = "damage/"
 """The beginning of the names of the cases of planted damage; `damage/`, the damage, and after a dot what is asked."""

@@ -79,4 +79,4 @@ def test_the_share_is_a_fair_one() -> None:
     share = [case for case in cases if case.is_shared]
 
     assert {case.command for case in share} == {case.command for case in cases}
-    assert len(cases) / 15 < len(share) < len(cases) / 7
+    assert len(cases) / 30 < len(share) < len(cases) / 14
