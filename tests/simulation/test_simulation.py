@@ -30,6 +30,8 @@ from tests.support.fresh_seed import fresh_seed
 
 CAMPAIGN_S = 600 if os.environ.get("LONG") else 240 // CORES
 """Four minutes of fresh seeds, on one core or on several at once; with LONG=1 ten on each."""
+REPEATED = (4, 9, 12)
+"""Seeds of stories that cost little, two of them with plenty of faults."""
 QUICK_PROOFS = (
     "an agent makes a directory under its own name at once",
     "divergence is ignored",
@@ -44,7 +46,7 @@ def _digest(seed: int) -> str:
     return tell(story_of(seed)).digest
 
 
-@pytest.mark.parametrize("first", range(0, 20, 5))
+@pytest.mark.parametrize("first", range(10, 20, 5))  # those before cost more, and run in the campaign
 def test_stories_of_the_first_seeds(first: int) -> None:
     tally = run_seeds(range(first, first + 5))
     assert tally.failed is None, report(tally.failed)
@@ -63,7 +65,7 @@ def test_stories_that_once_did_not_hold(seed: int) -> None:
 def test_the_transcript_follows_from_the_seed_alone(hash_seed: str) -> None:
     code = (
         "from tests.simulation.setup import story_of; from tests.simulation.story import tell\n"
-        "for seed in (3, 4): print(tell(story_of(seed)).digest)"
+        f"for seed in {REPEATED!r}: print(tell(story_of(seed)).digest)"
     )
     done = subprocess.run(
         [sys.executable, "-c", code],
@@ -73,11 +75,11 @@ def test_the_transcript_follows_from_the_seed_alone(hash_seed: str) -> None:
         text=True,
         check=True,
     )
-    assert done.stdout.split() == [_digest(seed) for seed in (3, 4)]
+    assert done.stdout.split() == [_digest(seed) for seed in REPEATED]
 
 
 def test_seeds_differ() -> None:
-    assert len({_digest(seed) for seed in (2, 3, 4)}) == 3
+    assert len({_digest(seed) for seed in REPEATED}) == len(REPEATED)
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)

@@ -67,20 +67,26 @@ def _led(seed: int, voters: int, slowest_ms: int = 3) -> tuple[_Cluster, int]:
     return cluster, others[seed % len(others)]
 
 
+FEW, MORE = range(50), range(50, 200)
+of_some_seeds = pytest.mark.parametrize("seeds", [FEW, pytest.param(MORE, marks=pytest.mark.campaign)], ids=str)
+
+
+@of_some_seeds
 @pytest.mark.parametrize("slowest_ms", [3, 20, 60])
 @pytest.mark.parametrize("voters", [3, 5])
-def test_who_was_named_leads_whatever_is_heard_first(voters: int, slowest_ms: int) -> None:
+def test_who_was_named_leads_whatever_is_heard_first(voters: int, slowest_ms: int, seeds: range) -> None:
     """The others hear the successor's pre-vote before they know why, or it takes the successor longer than a turn."""
-    for seed in range(200):
+    for seed in seeds:
         cluster, to = _led(seed, voters, slowest_ms)
         answer = cluster.hand_over(to)
         assert (answer.error, answer.leader_id) == (Error.NONE, to), f"seed {seed}: {cluster.describe()}"
 
 
+@of_some_seeds
 @pytest.mark.parametrize("voters", [3, 5])
-def test_who_was_named_leads_though_the_others_hear_late_of_it(voters: int) -> None:
+def test_who_was_named_leads_though_the_others_hear_late_of_it(voters: int, seeds: range) -> None:
     """Their Fetches are refused several times before the EndQuorumEpoch that explains it is there."""
-    for seed in range(200):
+    for seed in seeds:
         cluster, to = _led(seed, voters)
         cluster.slowest_end_ms = 150
         answer = cluster.hand_over(to)
@@ -91,7 +97,7 @@ def test_who_was_named_leads_though_the_others_hear_late_of_it(voters: int) -> N
 def test_where_the_one_that_was_named_dies_another_leads(*, both_die: bool) -> None:
     """It is left to the dead for two election timeouts at the most. Then one of the others is elected, the one that led
     before among them; where that is dead, too, a majority is left all the same."""
-    for seed in range(50):
+    for seed in range(20):
         cluster, to = _led(seed, 5)
         before = cluster.leader()
         assert before is not None
