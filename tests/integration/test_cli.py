@@ -13,9 +13,10 @@ import pytest
 
 from metadata_log.ids import METADATA_TOPIC_ID, id_text, parse_topic_id
 from metadata_log.tools.read.manifest import read_manifest
-from quorum.cli.demo.cluster import LOOPBACK, Cluster, wait_until
+from quorum.cli.demo.cluster import LOOPBACK, wait_until
 from tests.support.command_json import document
 from tests.support.commands_at import Kraft, commands_at, data
+from tests.support.local_cluster import Cluster
 
 
 @pytest.fixture(scope="module")

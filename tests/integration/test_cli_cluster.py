@@ -7,10 +7,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from quorum.cli.demo.cluster import Cluster, wait_until
+from quorum.cli.demo.cluster import wait_until
 from quorum.client import Admin
 from tests.support.command_json import document
 from tests.support.commands_at import Kraft, commands_at, data
+from tests.support.local_cluster import Cluster
 
 PATIENT = {"broker.session.timeout.ms": "60000"}
 RACK = {"broker.rack": "r1"}
