@@ -50,7 +50,8 @@ def test_a_node_has_the_environment_of_its_start(tmp_path: Path, monkeypatch: py
         assert "node.properties" in node.last_lines()
 
 
-def test_nodes_end_with_the_process_that_forked_them(tmp_path: Path) -> None:
+def test_nodes_end_with_the_process_that_forked_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(warm_nodes, "_starters", [])  # the one that forks the nodes of other tests goes on
     with standalone(tmp_path) as cluster:
         node = cluster.controllers[1]
         start(node)
@@ -59,6 +60,7 @@ def test_nodes_end_with_the_process_that_forked_them(tmp_path: Path) -> None:
         assert node.wait() == -signal.SIGKILL
         start(node)
         assert node.stop() == 0
+    warm_nodes.end_starter()
 
 
 def test_words_of_its_own_are_executed(tmp_path: Path) -> None:
