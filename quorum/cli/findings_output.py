@@ -105,6 +105,7 @@ def finding_lines(findings: Sequence[Finding]) -> Iterator[str]:
             following = group[number + 1] if number + 1 < len(group) else None
             yield f"  {found.severity.value.upper():<8}{found.kind}{_where(found)}"
             yield f"{_INDENT}{shown(found.meaning)}"
+            yield from (f"{_INDENT}So also: {shown(each)}" for each in found.consequences or ())
             if following is None or (following.kind, following.advice) != (found.kind, found.advice):
                 yield f"{_INDENT}→ {found.advice}"
         yield ""

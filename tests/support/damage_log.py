@@ -216,7 +216,7 @@ def epoch_without_leader(cluster: Cluster) -> Planted:
         cluster,
         "epoch_without_leader",
         lambda batch: with_epoch(batch, 5),
-        also=frozenset({"committed_prefix_differs"}),
+        also=frozenset({"log_mismatch"}),
     )
 
 
@@ -229,7 +229,7 @@ def epoch_back(cluster: Cluster) -> Planted:
     batches[number] = with_epoch(batches[number], 1)
     write(path, batches)
     offset = int(place_of(path, number)[1].base_offset)
-    also = frozenset({"committed_prefix_differs"})
+    also = frozenset({"log_mismatch"})
     return Planted("epoch_went_back", 1, path, offset, position, also)
 
 

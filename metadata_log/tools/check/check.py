@@ -21,10 +21,11 @@ from metadata_log.files.os_files import OsFiles
 from metadata_log.records.newer import NOTHING_NEWER
 from metadata_log.tools.check.checkpoint_times import check_times
 from metadata_log.tools.check.identity import check_identity
-from metadata_log.tools.check.leaders import check_leaders
+from metadata_log.tools.check.leaders import LEADER_BEHIND, check_lacking_leaders, check_leaders
 from metadata_log.tools.check.metadata_hashes import check_hashes, probes_of
 from metadata_log.tools.check.votes import check_votes
 from metadata_log.tools.findings.advice import AUDIT
+from metadata_log.tools.findings.consequences import folded
 from metadata_log.tools.findings.finding import Finding, finding, sort_findings
 from metadata_log.tools.findings.kinds import FILE_CHANGED, NEWER_RELEASE, OLDER_RELEASE_NOTE
 from metadata_log.tools.partitions.broker_files import check_clean_shutdowns, check_offset_files
@@ -33,6 +34,7 @@ from metadata_log.tools.partitions.directories import HeldPartitions, list_parti
 from metadata_log.tools.partitions.missing import check_missing
 from metadata_log.tools.partitions.node_roles import brokers_among
 from metadata_log.tools.partitions.placement import check_partitions, newest_image
+from metadata_log.tools.partitions.replica_logs import check_replica_logs
 from metadata_log.tools.partitions.start_obstacles import check_partition_files, check_strange
 from metadata_log.tools.read.consistent_read import directory_signature
 from metadata_log.tools.read.readable import finding_of, only_readable
@@ -44,6 +46,7 @@ from metadata_log.tools.replicas.foreign_logs import without_aliens
 from metadata_log.tools.replicas.replica import Replica, read_replica
 from metadata_log.tools.replicas.replica_set import QuorumView, absent_voters, nothing_in_common, view_quorum
 from metadata_log.tools.replicas.reread_lagging import with_second_look
+from metadata_log.tools.replicas.side_by_side import older_of_two, progress_of
 from metadata_log.tools.verify.bootstrap_checkpoint import check_unread_bootstraps
 from metadata_log.tools.verify.export_files import check_manifests
 from metadata_log.tools.verify.report import LogReport
@@ -144,7 +147,13 @@ def until_settled(
     return result
 
 
-def _signatures(sources: Sources) -> list[object]:
+def _of_running(report: CheckReport) -> CheckReport:
+    """Return the report without notes that hold only for logs at rest."""
+    findings = tuple(found for found in report.findings if found.kind != LEADER_BEHIND)
+    return msgspec.structs.replace(report, findings=findings)
+
+
+def _signatures(sources: Sources | Plan) -> list[object]:
     return [directory_signature(node.metadata) for node in sources.nodes if node.metadata is not None]
 
 
@@ -160,8 +169,11 @@ def _plan(sources: Sources) -> Plan:
 
 
 def _check(plan: Plan) -> CheckReport:
+    before = _signatures(plan)
     replicas = [read_replica(node, probes=plan.probes) for node in plan.logs]
-    return judge(plan, replicas, [verify_file(path) for path in plan.files]).report
+    report = judge(plan, replicas, [verify_file(path) for path in plan.files]).report
+    is_noted = any(found.kind == LEADER_BEHIND for found in report.findings)
+    return _of_running(report) if is_noted and _signatures(plan) != before else report
 
 
 def judge(plan: Plan, replicas: Sequence[Replica], files: Sequence[LogReport]) -> Judged:
@@ -174,28 +186,32 @@ def judge(plan: Plan, replicas: Sequence[Replica], files: Sequence[LogReport]) -
     without_log = [node for node in nodes if node.metadata is None]
     logs, aliens = without_aliens(replicas)
     logs, alien_checkpoints = without_alien_checkpoints(logs)
+    every = logs
+    logs, set_aside = _without_older(logs)
     view = with_second_look(view_quorum(logs, without_log), partial(read_replica, probes=plan.probes))
     diff, odd = diff_and_odd(view)
     found = [*unread, *aliens, *alien_checkpoints, *(own for report in files for own in report.findings)]
+    found += [own for replica in set_aside for own in own_findings(replica, view)]
     found += _of_replicas(view, diff, odd)
     found += absent_voters(view, plan.parents, [one.node_id for one in (*unread, *aliens)])
     is_tie = diff.bounds.lower < view.bounds.lower  # where replicas part in a tie, nothing past that is certain
     view, proved = check_proof(nodes, held, view, newest_image(view, odd))
     found = [*judged_ends(found, nodes, view), *_besides(proved, found)]
     image = newest_image(view, odd)
-    found += check_identity(nodes, view.voters, image, _progress(view))
+    found += check_identity(nodes, view.voters, image, _progress(every))
     brokers = list(brokers_among(nodes, held, image, {int(voter.node_id) for voter in view.voters}))
     found += check_partitions(brokers, held, view, odd)
     found += (*check_strange(nodes, brokers), *check_partition_files(brokers, held))
     found += check_missing(held, view, odd)
+    found += check_replica_logs(brokers, held, image)
     found += (*_check_files(nodes, view), *check_manifests(nodes))
     report = CheckReport(
-        nodes=tuple(_nodes_checked(nodes, held, view, brokers)),
+        nodes=tuple(_nodes_checked(nodes, held, view, set_aside, brokers)),
         unread=len({one.node_id for one in unread} - {None, *(node.node_id for node in nodes)}),
         files=tuple(map(str, plan.files)),
         voters=tuple(map(str, view.voters)),
         bounds=diff.bounds if is_tie else view.bounds,
-        findings=sort_findings(with_places(_with_one_note(_without_hashes(found), view, files), nodes)),
+        findings=sort_findings(with_places(folded(_with_one_note(_without_hashes(found), view, files)), nodes)),
     )
     return Judged(report=report, view=view, diff=diff, brokers=tuple(brokers))
 
@@ -210,6 +226,7 @@ def _of_replicas(view: QuorumView, diff: DiffReport, odd: frozenset[int]) -> Ite
     yield from check_times(view)
     yield from check_votes(view)
     yield from check_leaders(view)
+    yield from check_lacking_leaders(view, odd)
     yield from nothing_in_common(view, with_any=True)
 
 
@@ -250,22 +267,26 @@ def _besides(more: Iterable[Finding], found: Sequence[Finding]) -> list[Finding]
     return [one for one in more if (one.kind, one.file, one.offset) not in known]
 
 
-def _progress(view: QuorumView) -> dict[Path, tuple[int, int, int]]:
-    """How far each metadata directory got: the epoch of its quorum-state, its log's last epoch, and its end."""
-    found = {}
-    for replica in view.replicas:
-        report, directory = replica.report, replica.source.metadata
-        if directory is not None:
-            epoch = -1 if report.quorum_state is None else int(report.quorum_state.leader_epoch)
-            found[directory] = epoch, report.last_epoch, report.end_offset
-    return found
+def _progress(logs: Iterable[Replica]) -> dict[Path, tuple[int, int, int]]:
+    """Return how far each metadata directory got, see `progress_of`."""
+    return {log.source.metadata: progress_of(log.report) for log in logs if log.source.metadata is not None}
+
+
+def _without_older(logs: Sequence[Replica]) -> tuple[list[Replica], list[Replica]]:
+    """Return the logs but the older of two in one node, and these, by which nothing is judged."""
+    older = older_of_two(logs)
+    return [log for number, log in enumerate(logs) if number not in older], [logs[number] for number in older]
 
 
 def _nodes_checked(
-    nodes: Sequence[NodeSource], held: HeldPartitions, view: QuorumView, brokers: Sequence[NodeSource]
+    nodes: Sequence[NodeSource],
+    held: HeldPartitions,
+    view: QuorumView,
+    set_aside: Sequence[Replica],
+    brokers: Sequence[NodeSource],
 ) -> Iterator[CheckedNode]:
     """Yield what is counted of each node; no directory of one that is only a controller is a partition."""
-    replicas = {id(replica.source): replica for replica in view.replicas}
+    replicas = {id(replica.source): replica for replica in (*view.replicas, *set_aside)}
     voters = {id(replica.source) for replica in view.replicas if view.is_voter(replica)}
     for node in nodes:
         of_brokers = held if node in brokers else {}

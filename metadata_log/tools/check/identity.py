@@ -31,6 +31,7 @@ from metadata_log.tools.read.contents import voters_in_file
 from metadata_log.tools.read.disks import is_brokers_disk
 from metadata_log.tools.read.manifest import is_export
 from metadata_log.tools.read.sources import LogDirectory, NodeSource
+from metadata_log.tools.replicas.side_by_side import side_by_side
 from metadata_log.voters import majority_of
 
 _WITH_DIRECTORY_IDS: Final = 17
@@ -179,13 +180,10 @@ def _without_id(
 
 def _two_logs(nodes: Sequence[NodeSource], progress: Mapping[Path, tuple[int, int, int]]) -> Iterator[Finding]:
     """Disks of one node, side by side, each with a metadata log: a node keeps one, and does not start with two."""
-    beside: dict[tuple[Path, int], list[NodeSource]] = {}
-    for node in nodes:
-        if node.metadata is not None and node.node_id is not None and not is_export(node.metadata):
-            beside.setdefault((node.metadata.parent.parent, node.node_id), []).append(node)
-    for (_, node_id), several in beside.items():
+    for several in side_by_side(nodes):
+        node_id = several[0].node_id
         ends = [(node.metadata, progress.get(node.metadata)) for node in several if node.metadata is not None]
-        for path, _ in ends if len(ends) > 1 else []:
+        for path, _ in ends:
             others = " and ".join(f"{other}{_ending(known)}" for other, known in ends if other != path)
             what = f"node {node_id} has a metadata log here{_ending(dict(ends)[path])}, and one at {others}"
             yield finding("two_metadata_logs", what, node_id=node_id, file=str(path))

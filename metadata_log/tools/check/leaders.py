@@ -11,13 +11,16 @@ before it wrote anything, or has lost its end, which `log_extent` says. A leader
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from typing import Final
 
 from metadata_log.directory import QUORUM_STATE_FILE, QuorumState
 from metadata_log.tools.check.votes import FAR_AHEAD
-from metadata_log.tools.findings.finding import Finding, finding
+from metadata_log.tools.findings.finding import Finding, finding, is_well
 from metadata_log.tools.replicas.replica import Replica
 from metadata_log.tools.replicas.replica_set import QuorumView
+from metadata_log.tools.verify.report import LogReport
+from metadata_log.tools.words import join_names
 
 
 def check_leaders(view: QuorumView) -> Iterator[Finding]:
@@ -62,3 +65,47 @@ def _finding(replica: Replica, state: QuorumState, leader: Replica) -> Finding:
         file=f"{replica.report.directory}/{QUORUM_STATE_FILE}",
         epoch=int(state.leader_epoch),
     )
+
+
+LEADER_BEHIND: Final = "leader_behind_followers"
+"""The kind of a note that says nothing of logs that are being written."""
+
+
+def check_lacking_leaders(view: QuorumView, odd: Collection[int]) -> Iterator[Finding]:
+    """Yield a note for each leader whose log ends before another's does in the last epoch that it led.
+
+    A leader has each record before its followers. But one that was copied before them looks the same, and one that runs
+    may send records while it writes them. `odd`: the replicas, by their number, whose logs go another way than others'.
+    """
+    sound = [one for index, one in enumerate(view.replicas) if index not in odd and is_well(one.report.findings)]
+    for leader in sound:
+        epoch = _led_last(leader)
+        copies = [one for one in view.replicas if one.source.node_id == leader.source.node_id]
+        end = max(_end_in(one.report, epoch) for one in copies)
+        ahead = [one for one in sound if epoch >= 0 and _end_in(one.report, epoch) > end]
+        if not ahead or leader.report.is_unread:
+            continue
+        names = join_names([f"{one.label} (up to {_end_in(one.report, epoch)})" for one in ahead])
+        what = (
+            f"it led epoch {epoch}, and its log ends at offset {end} of it; {names} "
+            f"{'has' if len(ahead) == 1 else 'have'} more records of that epoch, and a leader has each first"
+        )
+        node_id, file = leader.source.node_id, leader.last_place
+        yield finding(LEADER_BEHIND, what, node_id=node_id, file=file, offset=end, epoch=epoch)
+
+
+def _led_last(replica: Replica) -> int:
+    """Return the last epoch of a replica's log if its node led it, and knows of no later one; else -1.
+
+    In a later epoch it may have cut what it had written.
+    """
+    report, state = replica.report, replica.report.quorum_state
+    last = report.elections[-1] if report.elections else None
+    is_leaders = last is not None and last.leader_id == replica.source.node_id and last.epoch == replica.last_epoch
+    if last is None or not is_leaders or state is None or state.leader_epoch != last.epoch:
+        return -1
+    return -1 if any(one.kind == "log_cut" for one in report.findings) else last.epoch
+
+
+def _end_in(report: LogReport, epoch: int) -> int:
+    return max((span.end_offset for span in report.epochs if span.epoch == epoch), default=0)

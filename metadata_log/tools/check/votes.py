@@ -15,12 +15,14 @@ from typing import Final
 from metadata_log.directory import QUORUM_STATE_FILE, QuorumState
 from metadata_log.ids import ZERO_DIRECTORY_ID, ReplicaKey, id_text
 from metadata_log.offsets import is_near_last_epoch
+from metadata_log.tools.check.lone_elections import check_lone_elections
 from metadata_log.tools.findings.finding import Finding, Severity, finding, is_well
 from metadata_log.tools.read.control_facts import Election
 from metadata_log.tools.replicas.committed_bounds import is_voter_key
 from metadata_log.tools.replicas.last_epochs import near_last_epoch
 from metadata_log.tools.replicas.replica import Replica
-from metadata_log.tools.replicas.replica_set import QuorumView
+from metadata_log.tools.replicas.replica_set import QuorumView, witnesses_of
+from metadata_log.tools.replicas.witnesses import Witnesses
 from metadata_log.tools.verify.report import voter_sets
 from metadata_log.tools.words import join_names
 
@@ -34,7 +36,8 @@ REPAIR_GAP: Final = 1000
 
 def check_votes(view: QuorumView) -> Iterator[Finding]:
     """Two votes of one voter, and leaders that a quorum-state has otherwise than other nodes do."""
-    elections = _elections(view)
+    witnesses = witnesses_of(view.replicas)
+    elections = _elections(view, witnesses)
     for replica in view.replicas:
         state = replica.report.quorum_state
         if state is not None:
@@ -45,6 +48,7 @@ def check_votes(view: QuorumView) -> Iterator[Finding]:
             yield from _by_stranger(view, replica, state, elections)
             yield from _forgotten(replica, state, elections)
             yield from _set_back(view, replica, state, elections)
+    yield from check_lone_elections(view, witnesses)
     yield from _among_states(view, elections)
     yield from _static_voters(view, elections)
     yield from _far_ahead(view)
@@ -85,12 +89,12 @@ def _is_reset(state: QuorumState, *last_epochs: int) -> bool:
     return is_above and state.voted_key is None and state.leader_id < 0
 
 
-def _elections(view: QuorumView) -> dict[int, list[tuple[Replica, Election]]]:
-    by_epoch: dict[int, list[tuple[Replica, Election]]] = {}
-    for replica in view.replicas:
-        for election in replica.report.elections:
-            by_epoch.setdefault(election.epoch, []).append((replica, election))
-    return by_epoch
+def _elections(view: QuorumView, witnesses: Witnesses) -> dict[int, list[tuple[Replica, Election]]]:
+    """Return the LeaderChanges that are believed: what one log has alone, and others deny, accuses no voter."""
+    return {
+        epoch: [(view.replicas[index], election) for index, election in held]
+        for epoch, held in witnesses.elections().items()
+    }
 
 
 def _file(replica: Replica) -> str:
@@ -182,7 +186,7 @@ def _by_stranger(
     node_id, voted = replica.source.node_id, state.voted_key
     if node_id is None or voted is None or not view.voters or _is_before_logs(view, state.leader_epoch):
         return
-    named = {int(voter) for held in elections.values() for _, election in held for voter in election.voters}
+    named = {int(voter) for one in view.replicas for election in one.report.elections for voter in election.voters}
     for one in view.replicas:
         named |= {int(voter.node_id) for voter in (*one.report.known_voters, *one.report.static_voters)}
     if node_id in named or any(voter.node_id == node_id for voter in view.voters):
@@ -345,8 +349,18 @@ def _among_states(view: QuorumView, elections: dict[int, list[tuple[Replica, Ele
         yield from _rivals(epoch, leaders) if len(leaders) > 1 else ()
 
 
+def _most_named(leaders: Mapping[int, Sequence[Replica]]) -> int | None:
+    """Return the leader whom more quorum-states name than any other; None if several are named as often."""
+    most = max(map(len, leaders.values()))
+    named = [leader_id for leader_id, replicas in leaders.items() if len(replicas) == most]
+    return named[0] if len(named) == 1 else None
+
+
 def _rivals(epoch: int, leaders: Mapping[int, Sequence[Replica]]) -> Iterator[Finding]:
+    believed = _most_named(leaders)
     for leader_id, replicas in sorted(leaders.items()):
+        if leader_id == believed:
+            continue
         others = ", ".join(
             f"node {other} by {join_names([replica.label for replica in held])}"
             for other, held in sorted(leaders.items())

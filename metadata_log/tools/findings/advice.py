@@ -216,6 +216,14 @@ SET_BACK: Final = (
     "(kraft quorum remove-controller, then add-controller), or with static voters let it start with an empty log only "
     "while all of the others run"
 )
+DENIED_LEADER: Final = (
+    "do not start this node. Name the directories of the leader and of all voters: if none of their logs has the "
+    "record, move the directory aside as evidence, and let this replica fetch the log into an empty one"
+)
+LEADER_BEHIND: Final = (
+    "nothing, if this directory was copied before the other: copy both again while the nodes are down. Otherwise the "
+    "leader's log has lost its end: do not start it before the others are compared (kraft log diff)"
+)
 LEADER_WITHOUT_EPOCH: Final = (
     "if the copies were taken at different times, nothing: copy all again while the nodes are down, and check these. "
     "Else either this file was changed, or the leader's directory was set back to an older copy or lost its end: start "
@@ -306,6 +314,15 @@ CLEAN_SHUTDOWN: Final = (
 UNREAD_BOOTSTRAP: Final = (
     "nothing for the cluster: no start reads this one, only that beside the metadata log. Ask what else the disk has "
     "damaged, and copy the file from there while the node is stopped"
+)
+PAST_LOG: Final = (
+    "nothing, if the data was copied before the file while the broker ran. Otherwise the replica has lost records that "
+    "the broker had written: let the partition's other replicas lead (their logs may have them), and ask what else the "
+    "disk has lost"
+)
+EPOCH_AHEAD: Final = (
+    "name all controllers and brokers: another copy of the log may go further. If none does, the metadata has lost the "
+    "end of its log, or the directory was brought here: keep it, and start no controller before it is known which"
 )
 STRANGE_FILE: Final = (
     "do not start the node with it: find out who put it there (a copy by hand, a restore, an interrupted tool), and "

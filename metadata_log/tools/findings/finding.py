@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import Final
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from metadata_log.tools.findings.kinds import FILE_CHANGED, KINDS, Cause, FindingKind, Severity
 
@@ -29,6 +30,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
         topic_id: the topic concerned, in Kafka's text form.
         meaning: what was found, in a sentence.
         advice: what to do.
+        consequences: what else is wrong because of it, a sentence each; unset where nothing is.
     """
 
     kind: str
@@ -41,6 +43,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     topic_id: str | None = None
     meaning: str
     advice: str
+    consequences: tuple[str, ...] | UnsetType = UNSET
 
     @property
     def counts(self) -> bool:

@@ -285,7 +285,9 @@ _ALL: Final = [
         ("vote_of_stranger", _E, "a vote by somebody who is no voter", advice.STRANGE_VOTE),
         ("vote_forgotten", _W, "a vote that the voter's file does not know", advice.FORGOTTEN_VOTE),
         ("voter_set_back", _W, "a voter that is behind what it did", advice.SET_BACK),
+        ("leader_change_denied", _W, "a LeaderChange that one log has alone, and voters deny", advice.DENIED_LEADER),
         ("leader_without_epoch", _W, "a leader that knows nothing of its epoch", advice.LEADER_WITHOUT_EPOCH),
+        ("leader_behind_followers", _N, "a leader that lacks records of the epoch that it led", advice.LEADER_BEHIND),
         ("static_voters_differ", _E, "static voters that are others elsewhere", advice.STATIC_VOTERS),
         ("leader_without_majority", _E, "a leader that no majority elected", advice.ASK),
         ("leader_not_voter", _E, "an election by or of somebody who has no vote", advice.ASK),
@@ -359,6 +361,8 @@ _ALL: Final = [
             "one partition on two disks of a broker",
             "a broker does not start with both: find out which one it wrote last, and set the other aside",
         ),
+        ("offset_past_log", _W, "an offset past the end of a replica's log", advice.PAST_LOG),
+        ("replica_epoch_ahead", _W, "a replica with a leader epoch that the metadata never gave", advice.EPOCH_AHEAD),
         ("partition_on_other_disk", _W, "a partition directory on another disk than the log says", advice.OTHER_DISK),
         (
             "partitions_not_judged",

@@ -14,10 +14,11 @@ from metadata_log.tools.read.batch_sums import BatchSums, Summed, ranges_apart
 
 
 class Held(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A batch that some replicas hold, and where the first of them has it."""
+    """A batch that some replicas hold. `checksum`: of what follows it; None if it was not compared."""
 
     epoch: int
     holders: frozenset[int]
+    checksum: int | None = None
 
 
 class Conflict(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,6 +71,7 @@ def _note(found: dict[tuple[tuple[int, frozenset[int]], ...], Conflict], offset:
     holders: dict[tuple[int, ...], set[int]] = {}
     for index, head in here.items():
         holders.setdefault(head[1:5], set()).add(index)
+    checksums = {frozenset(held): key[2] for key, held in holders.items()}
     sides = tuple(sorted((key[1], frozenset(held)) for key, held in holders.items()))
     end = max(head[1] for head in here.values())
     known = found.get(sides)
@@ -78,7 +80,7 @@ def _note(found: dict[tuple[tuple[int, frozenset[int]], ...], Conflict], offset:
             offset=offset,
             end=end,
             count=1,
-            sides=tuple(Held(epoch=epoch, holders=held) for epoch, held in sides),
+            sides=tuple(Held(epoch=epoch, holders=held, checksum=checksums[held]) for epoch, held in sides),
             places={index: (head[5], head[6]) for index, head in here.items()},
         )
     else:

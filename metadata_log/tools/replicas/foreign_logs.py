@@ -2,25 +2,29 @@
 
 Decides: which log is one, and by whom that is told. Must not know: what else is wrong with it. Nothing in a log names
 its cluster. But all logs of one cluster that go back to offset 0 begin with the same bytes in the same epoch, and one
-that has not a single batch there in common with the others was never a replica of theirs. It must not be compared with
-them: it may reach further, and in later epochs, and would judge the others.
+that has not a single batch there in common with the others was never a replica of theirs. Nor is one that begins
+later, or in another epoch, if no batch, no topic and no broker's registration was ever in both.
+It must not be compared with them: it may reach further, and in later epochs, and would judge the others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
-from itertools import islice
+from itertools import combinations, islice
 from typing import Final
 
 import msgspec
 
 from metadata_log.files.os_files import OsFiles
 from metadata_log.files.port import Files
+from metadata_log.image import MetadataImage
 from metadata_log.tools.findings.finding import Finding, finding
 from metadata_log.tools.read.log_reader import LogReader
 from metadata_log.tools.replicas.replica import Replica
 from metadata_log.tools.replicas.replica_set import view_quorum
+from metadata_log.tools.replicas.same_log import are_kindred
+from metadata_log.tools.verify.report import LogReport
 from metadata_log.tools.words import join_names
 from metadata_log.voters import majority_of
 
@@ -33,10 +37,15 @@ class _Head(msgspec.Struct, frozen=True, kw_only=True):
 
     batches: dict[int, tuple[int, int]]
 
+    def has_first_epoch_of(self, other: _Head) -> bool:
+        """Return True if both go back to offset 0, in one epoch."""
+        mine, theirs = self.batches, other.batches
+        return 0 in mine and 0 in theirs and mine[0][0] == theirs[0][0]
+
     def is_strange_to(self, other: _Head) -> bool:
         """Whether they begin in one epoch, and have nothing in common."""
         mine, theirs = self.batches, other.batches
-        if 0 not in mine or 0 not in theirs or mine[0][0] != theirs[0][0]:
+        if not self.has_first_epoch_of(other):
             return False
         return all(theirs.get(offset) != batch for offset, batch in mine.items())
 
@@ -51,14 +60,60 @@ def without_aliens(logs: Sequence[Replica]) -> tuple[list[Replica], list[Finding
         for index, log in enumerate(logs)
         if log.report.segments and log.report.start_offset == 0 and log.report.is_sound
     }
+    strange = _strange_pairs(logs, heads)
     aliens: dict[int, list[int]] = {}
-    for index, head in heads.items():
-        others = [other for other in heads if other != index]
-        agree = not any(heads[one].is_strange_to(heads[other]) for one in others for other in others)
-        if agree and all(head.is_strange_to(heads[other]) for other in others) and are_majority(logs, others):
+    for index in range(len(logs)):
+        others = [other for other in range(len(logs)) if frozenset((index, other)) in strange]
+        agree = not any(frozenset((one, other)) in strange for one in others for other in others if one != other)
+        kin = [one for one in range(len(logs)) if one not in (index, *others) and _is_known(logs[one].report)]
+        are_like = all(frozenset((one, other)) in strange for one in kin for other in others)
+        if others and agree and are_like and are_majority(logs, others):
             aliens[index] = others
-    found = [_finding(logs, index, others) for index, others in aliens.items()]
+    found = [_finding(logs, index, others, heads) for index, others in aliens.items()]
     return [log for index, log in enumerate(logs) if index not in aliens], found
+
+
+def _strange_pairs(logs: Sequence[Replica], heads: Mapping[int, _Head]) -> set[frozenset[int]]:
+    """Return every two logs, by their numbers, that were never replicas of one."""
+    found = set()
+    for one, other in combinations(range(len(logs)), 2):
+        if one in heads and other in heads and heads[one].has_first_epoch_of(heads[other]):
+            is_strange = heads[one].is_strange_to(heads[other])
+        else:
+            is_strange = _have_nothing_in_common(logs[one].report, logs[other].report)
+        if is_strange:
+            found.add(frozenset((one, other)))
+    return found
+
+
+def _is_known(report: LogReport) -> bool:
+    """Return True if it has topics or brokers, which no other cluster shares."""
+    return any(image.topics.by_id or image.cluster.brokers for image in _images(report))
+
+
+def _images(report: LogReport) -> list[MetadataImage]:
+    images = [report.image, *(one.image for one in report.checkpoints)]
+    return [image for image in images if image is not None]
+
+
+def _have_nothing_in_common(one: LogReport, other: LogReport) -> bool:
+    """Return True if both have topics and brokers, and none of them, nor a batch, is in both."""
+    for mine, theirs in ((one, other), (other, one)):
+        topics = {topic_id for image in _images(mine) for topic_id in image.topics.by_id}
+        if not topics or any(theirs.rules.was_ever(topic_id) for topic_id in topics):
+            return False
+    lives = [
+        {
+            (broker.broker_id, broker.epoch, broker.incarnation_id)
+            for image in _images(report)
+            for broker in image.cluster.brokers.values()
+        }
+        for report in (one, other)
+    ]
+    if not all(lives) or lives[0] & lives[1]:
+        return False
+    has_both = max(one.start_offset, other.start_offset) < min(one.end_offset, other.end_offset)
+    return not has_both or not are_kindred(OsFiles(), one, other)
 
 
 def _head(files: Files, path: str) -> _Head:
@@ -75,11 +130,14 @@ def are_majority(logs: Sequence[Replica], others: Sequence[int]) -> bool:
     return bool(view.voters) and len(voting) >= majority_of(len(view.voters))
 
 
-def _finding(logs: Sequence[Replica], index: int, others: Sequence[int]) -> Finding:
+def _finding(logs: Sequence[Replica], index: int, others: Sequence[int], heads: Mapping[int, _Head]) -> Finding:
     node, report = logs[index].source, logs[index].report
     names = join_names([logs[other].source.label for other in others])
-    what = (
-        f"not one batch that this log begins with is that of {names}: it is another cluster's, and nothing here is "
-        "judged by it"
-    )
-    return finding("foreign_cluster", what, node_id=node.node_id, file=report.segments[0], position=0, offset=0)
+    if index in heads and all(other in heads and heads[index].is_strange_to(heads[other]) for other in others):
+        why = f"not one batch that this log begins with is that of {names}"
+    else:
+        why = f"it has no batch, no topic and no registered broker in common with {names}"
+    what = f"{why}: it is another cluster's, and nothing here is judged by it"
+    file = report.segments[0] if report.segments else report.directory
+    offset = report.start_offset
+    return finding("foreign_cluster", what, node_id=node.node_id, file=file, position=0, offset=offset)

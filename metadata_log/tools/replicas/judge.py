@@ -5,6 +5,7 @@ either. Must not know: files, and how the differences were found.
 
 Two batches of one offset and epoch must be the same bytes (log matching). Of two epochs at one offset the lower may be
 the tail of a deposed leader, which the replica will cut off; unless it, or the majority, knows it to be committed.
+Where the checksums are equal, it is one batch, and the epoch in front of them, which they do not cover, was changed.
 Sources: KIP-595; Raft 5.3, 5.4.
 """
 
@@ -34,6 +35,7 @@ class ReplicaView(msgspec.Struct, frozen=True, kw_only=True):
     """What the judge must know of a replica. `known_committed`: up to where it knows its own log to be committed.
 
     `committed_before`: up to where its records show the same, see `ReplicaExtent`; those of a damaged log may not.
+    `is_sound`: its batches follow one another.
     """
 
     label: str
@@ -42,6 +44,7 @@ class ReplicaView(msgspec.Struct, frozen=True, kw_only=True):
     last_epoch: int
     known_committed: int
     committed_before: int = 0
+    is_sound: bool = True
 
 
 class Judge:
@@ -61,9 +64,12 @@ class Judge:
 
     def judged(self, conflict: Conflict) -> Iterator[tuple[int, Finding]]:
         """`on_conflict`, each finding with the number of its replica."""
+        changed = list(self._changed_headers(conflict))
+        yield from (one for side, others in changed for one in self._renamed(conflict, side, others))
         by_epoch: dict[int, list[Held]] = {}
         for side in conflict.sides:
-            by_epoch.setdefault(side.epoch, []).append(side)
+            if not any(side is other for other, _ in changed):
+                by_epoch.setdefault(side.epoch, []).append(side)
         for sides in by_epoch.values():
             if len(sides) > 1:
                 yield from self._mismatches(conflict, sides)
@@ -102,6 +108,32 @@ class Judge:
         weights = [(self._voters_of(side), len(side)) for side in sides]
         best = max(weights)
         return sides[weights.index(best)] if weights.count(best) == 1 else None
+
+    def _changed_headers(self, conflict: Conflict) -> Iterator[tuple[Held, Sequence[Held]]]:
+        """The sides whose batch others hold under another epoch, with these; where nothing says whose is right, all."""
+        by_checksum: dict[int | None, list[Held]] = {}
+        for side in conflict.sides:
+            by_checksum.setdefault(side.checksum, []).append(side)
+        for checksum, sides in by_checksum.items():
+            if checksum is None or len({side.epoch for side in sides}) < 2:
+                continue
+            sound = [side for side in sides if any(self._replicas[index].is_sound for index in side.holders)]
+            reference = self._reference([side.holders for side in sides])
+            if reference is None and len(sound) == 1:
+                reference = sound[0].holders
+            for side in sides:
+                if side.holders is not reference:
+                    yield side, [other for other in sides if other is not side]
+
+    def _renamed(self, conflict: Conflict, side: Held, others: Sequence[Held]) -> Iterator[_Judged]:
+        """One batch, whose header was changed in one of its copies."""
+        where = " and ".join(f"of epoch {other.epoch} on {self.names(other.holders)}" for other in others)
+        meaning = (
+            f"the batch at offset {conflict.offset} is of epoch {side.epoch} here, and {where}: it is one batch, for "
+            "its checksum is the same, which does not cover the epoch in its header; nothing that was committed is "
+            f"lost{_also(conflict)}"
+        )
+        yield from self._for_each("log_mismatch", Severity.ERROR, side, conflict, meaning)
 
     def _mismatches(self, conflict: Conflict, sides: Sequence[Held]) -> Iterator[_Judged]:
         """Log matching: the replicas in the minority hold the wrong bytes; without one, nobody can say who does."""
@@ -186,7 +218,7 @@ class Judge:
                 f"{where} and later elsewhere: its tail from here on may never have been committed{_also(conflict)}"
             )
             yield self._finding("uncommitted_tail", Severity.NOTE, index, side, conflict, meaning)
-        elif not is_behind and stay_several:
+        elif not is_behind and stay_several and side is not majority:
             meaning = (
                 f"{where}, and another elsewhere, though both logs go on to the same epoch: "
                 f"logs that share a record must share all before it{_also(conflict)}"

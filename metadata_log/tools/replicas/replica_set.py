@@ -6,6 +6,7 @@ where replicas differ.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -18,7 +19,9 @@ from metadata_log.tools.replicas.committed_bounds import CommittedBounds, commit
 from metadata_log.tools.replicas.first_vote import is_first_vote
 from metadata_log.tools.replicas.judge import ReplicaView
 from metadata_log.tools.replicas.replica import Replica
+from metadata_log.tools.replicas.witnesses import Witnesses
 from metadata_log.tools.verify.report import voter_sets
+from metadata_log.tools.verify.voters import VotersLog
 from metadata_log.tools.words import join_names
 from metadata_log.voters import majority_of
 
@@ -50,6 +53,7 @@ class QuorumView(msgspec.Struct, frozen=True, kw_only=True):
                 last_epoch=replica.report.last_epoch,
                 known_committed=replica.extent.known_committed,
                 committed_before=replica.report.committed_before,
+                is_sound=replica.report.is_sound,
             )
             for replica in self.replicas
         ]
@@ -83,27 +87,36 @@ def _ranked(replicas: Sequence[Replica]) -> list[Replica]:
 
 def _voters_before(replicas: Sequence[Replica], committed: int) -> tuple[ReplicaKey, ...]:
     """See `QuorumView.voters_before`; `committed`: up to where all is proven to be."""
-    for replica in _ranked(replicas):
+    ranked = _ranked(replicas)
+    witnesses = witnesses_of(ranked)
+    for index, replica in enumerate(ranked):
         latest = replica.report.voters
-        if latest is not None:
+        if latest is not None and witnesses.voters_of(index) is not None:
             earlier = [each for each in voter_sets(replica.report) if each.offset < latest.offset]
             return earlier[-1].voters if earlier and committed <= latest.offset else ()
     return ()
 
 
 def _voters_in_force(replicas: Sequence[Replica]) -> tuple[ReplicaKey, ...]:
-    """Those that the most advanced log names; else static ones; else those who elected last."""
+    """Return whom the most advanced log names, if others agree; else the static voters, or who elected last."""
     ranked = _ranked(replicas)
-    for replica in ranked:
-        if replica.report.voters is not None:
-            return replica.report.voters.voters
-    for replica in ranked:
-        if replica.report.static_voters:
-            return replica.report.static_voters
+    witnesses = witnesses_of(ranked)
+    for index in range(len(ranked)):
+        voters = witnesses.voters_of(index)
+        if voters is not None:
+            return voters
+    static = Counter(replica.report.static_voters for replica in ranked if replica.report.static_voters)
+    if static:
+        return static.most_common(1)[0][0]
     for replica in ranked:
         if replica.report.elections:
             return tuple(ReplicaKey(node_id=voter) for voter in replica.report.elections[-1].voters)
     return ()
+
+
+def witnesses_of(replicas: Sequence[Replica]) -> Witnesses:
+    """Return what these replicas are believed, by their numbers."""
+    return Witnesses([VotersLog(label=one.label, node_id=one.source.node_id, report=one.report) for one in replicas])
 
 
 def lacking_copies(view: QuorumView) -> list[Replica]:

@@ -145,7 +145,7 @@ class RecordRules:
         """The offset of the record that gave this broker, if any, this partition of the topic; where nothing says
         more, of the one that gave the topic its id; -1: it was given before a checkpoint, if at all; None: none did."""
         topic = self._ids.known(topic_id)
-        if topic is None or topic.name != name:
+        if topic is None or topic.name != name or self._ids.is_refused(topic_id):
             return None if topic is None else topic.offset
         key = topic_id, partition
         at = self._topics.given.partition_at(key, topic.offset)

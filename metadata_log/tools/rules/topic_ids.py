@@ -40,6 +40,8 @@ class TopicIds:
         self._collisions = NameCollisions()
         self._live: dict[TopicId, KnownTopic] = {}
         self._removed: dict[TopicId, KnownTopic] = {}
+        self._refused: dict[TopicId, KnownTopic] = {}
+        """Those whose name another topic had: the log gave the id, and replay leaves it out."""
         self._names: dict[str, TopicId] = {}
         self._before: tuple[dict[TopicId, KnownTopic], dict[TopicId, KnownTopic]] | None = None
 
@@ -49,8 +51,12 @@ class TopicIds:
         return self._names
 
     def known(self, topic_id: TopicId) -> KnownTopic | None:
-        """The topic that was given this id, there still or removed."""
-        return self._live.get(topic_id) or self._removed.get(topic_id)
+        """The topic that was given this id, there still or removed, or left out since its name was another's."""
+        return self._live.get(topic_id) or self._removed.get(topic_id) or self._refused.get(topic_id)
+
+    def is_refused(self, topic_id: TopicId) -> bool:
+        """Return True if a record gave this id, and replay leaves the topic out."""
+        return topic_id in self._refused and topic_id not in self._live
 
     def removed(self) -> Iterable[KnownTopic]:
         """All that were removed."""
@@ -94,6 +100,8 @@ class TopicIds:
         elif named is not None:
             meaning = f"topic {name!r} is created again, though its id {id_text(named)} was not removed"
             self._add("topic_name_reused", meaning, offset, place, topic_id)
+            at = -1 if place.offsets_are_own else offset
+            self._refused[topic_id] = KnownTopic(name=name, where=where, offset=at)
         else:
             why = name_fault(name)
             if why is not None:

@@ -80,7 +80,7 @@ class ChainCheck:
         self._epoch_before = -1
         self._is_led_unknown = False
         """The batch begins with a LeaderChange of a later release, whose leader is not known."""
-        self._after_damage = False
+        self._after_damage = self._is_displaced = False
         self.false_starts: list[int] = []
         """Offsets of the one batch of an epoch, a LeaderChange, that a batch of an epoch between it and the one before
         follows."""
@@ -161,6 +161,7 @@ class ChainCheck:
         return self._on_batch(seen)
 
     def _on_run(self, run: NoOpRun) -> bool:
+        self._is_displaced = False
         in_order = run.base_offset == self.expected
         self._extend(run.epoch, run.base_offset, run.end_offset)
         self.expected = run.end_offset
@@ -206,8 +207,9 @@ class ChainCheck:
         if base == expected or base in self._accepted or (self._after_damage and base > expected):
             in_order = base == expected and not self._after_damage
             self.expected = following
-            self._accepted = ()
+            self._accepted, self._is_displaced = (), False
             return in_order
+        self._is_displaced = True
         if base > expected:
             meaning = f"offset {expected} is due, and {base} stands there: {base - expected} records are missing"
             self._found("offset_gap", meaning, batch, expected)
@@ -254,12 +256,14 @@ class ChainCheck:
             return False
         self._epoch_before, self.epoch = -1, epoch
         self.starts[offset] = (self._file, batch.position)
-        if leader is not None:
+        if leader is not None and not self._is_displaced:
             self.epoch_began[epoch] = int(batch.header.next_offset)
         self._extend(epoch, offset, batch.header.next_offset)
         return True
 
     def _extend(self, epoch: int, start: int, end: int) -> None:
+        if self._is_displaced:
+            return  # its offset may be what is wrong: it proves no end of an epoch
         if self.spans and self.spans[-1].epoch == epoch:
             start = min(self.spans.pop().start_offset, start)
         self.spans.append(EpochSpan(epoch=epoch, start_offset=start, end_offset=end))

@@ -51,10 +51,20 @@ def among_replicas(logs: Sequence[VotersLog]) -> Iterator[Finding]:
         for checkpoint in log.report.checkpoints:
             if checkpoint.end is None or (_KIND, checkpoint.path, int(checkpoint.end.offset)) in said:
                 continue
-            faults = _by_logs(checkpoint, [other for other in logs if other is not log], None)
-            faults = faults or _by_checkpoints(checkpoint, log, logs)
+            faults = _by_others(checkpoint, log, logs)
             if faults:
                 yield _finding(log, checkpoint, faults)
+
+
+def is_denied(checkpoint: CheckpointReport, own: VotersLog, logs: Sequence[VotersLog]) -> bool:
+    """Return True if its own log, or the other replicas, prove that the quorum at its end was another."""
+    return bool(_by_logs(checkpoint, [own], "its log") or _by_others(checkpoint, own, logs))
+
+
+def _by_others(checkpoint: CheckpointReport, own: VotersLog, logs: Sequence[VotersLog]) -> list[str]:
+    """Return how the checkpoint differs from what the other replicas say."""
+    faults = _by_logs(checkpoint, [other for other in logs if other is not own], None)
+    return faults or _by_checkpoints(checkpoint, own, logs)
 
 
 def _finding(log: VotersLog, checkpoint: CheckpointReport, faults: Sequence[str]) -> Finding:

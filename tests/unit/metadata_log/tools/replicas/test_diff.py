@@ -141,7 +141,7 @@ def test_a_committed_record_of_another_epoch_is_lost(clusters: Path, tmp_path: P
     path = cluster.segment(1, 207)
     number = number_at(path, 240)
     batches = split(path)
-    batches[number] = with_epoch(batches[number], 2)
+    batches[number] = with_epoch(other_bytes(batches[number]), 2)
     write(path, batches)
 
     report = _diff(cluster.root)

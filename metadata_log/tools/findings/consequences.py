@@ -1,0 +1,104 @@
+"""Findings that only follow from another: they are said under it, and not as faults of their own.
+
+Decides: which finding is the root of which. Must not know: how any was found.
+
+- A topic that may not be created is left out of replay. So no record of it can follow, and no directory of it fits.
+- A checkpoint that is no whole one covers nothing: the log's start is uncovered though the file is there.
+- A record that cannot be is left out of replay: what is compared with the image after it differs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import msgspec
+
+from metadata_log.storage.checkpoint import parse_checkpoint_name
+from metadata_log.tools.findings.finding import Cause, Finding, Severity
+
+_REFUSED: Final = ("topic_name_reused", "topic_id_reused", "topic_id_null", "topic_id_sentinel")
+_OF_ITS_TOPIC: Final = (
+    "unknown_topic",
+    "unknown_partition",
+    "change_after_removal",
+    "partition_repeated",
+    "partition_gap",
+    "topic_without_partitions",
+    "config_of_nothing",
+    "impossible_record",
+    "partition_wrong_id",
+    "partition_stale",
+    "partition_beyond_logs",
+)
+_OF_THE_IMAGE: Final = ("checkpoint_disagrees", "metadata_differs")
+_SHOWN: Final = 20
+
+
+def folded(findings: Iterable[Finding]) -> list[Finding]:
+    """Return the findings without those that follow from another, which names them."""
+    every = list(findings)
+    roots: dict[Finding, Finding] = {}
+    known = [one for one in every if one.severity is Severity.ERROR and _may_be_root(one)]
+    for one in every if known else ():
+        above = [other for other in known if other is not one and _follows(one, other)]
+        if above:
+            roots[one] = min(above, key=lambda root: (root.file != one.file, root.node_id != one.node_id))
+    children: dict[Finding, list[Finding]] = {}
+    for one, root in roots.items():
+        first = root
+        while first in roots:
+            first = roots[first]
+        children.setdefault(first, []).append(one)
+    return [_with(one, children.get(one, ())) for one in every if one not in roots]
+
+
+def _may_be_root(one: Finding) -> bool:
+    return one.cause is Cause.RECORDS or _end_by_name(one.file or "") > 0
+
+
+def _follows(one: Finding, root: Finding) -> bool:
+    """Return True if `one` would not be there without `root`."""
+    if one.kind in _OF_ITS_TOPIC and root.kind in _REFUSED:
+        return one.topic_id is not None and one.topic_id == root.topic_id and not _is_before(one, root)
+    if one.file is None or root.file is None:
+        return False
+    is_beside = one.file.rpartition("/")[0] == root.file.rpartition("/")[0]
+    if one.kind == "missing_checkpoint":
+        end = _end_by_name(root.file)
+        return is_beside and end > 0 and end >= (one.offset or 0) and root.kind not in _OF_THE_IMAGE
+    if one.kind in _OF_THE_IMAGE:
+        is_left_out = root.cause is Cause.RECORDS and root.file.endswith(".log")
+        return is_beside and is_left_out and not _is_before(one, root)
+    return False
+
+
+def _end_by_name(file: str) -> int:
+    """Return where a checkpoint ends by its name; -1 for any other file."""
+    end = parse_checkpoint_name(file.rpartition("/")[2])
+    return -1 if end is None else int(end.offset)
+
+
+def _is_before(one: Finding, root: Finding) -> bool:
+    """Return True if both are in one directory's log, and `one` is before the other."""
+    return one.offset is not None and root.offset is not None and one.offset < root.offset
+
+
+def _with(root: Finding, children: Sequence[Finding]) -> Finding:
+    if not children:
+        return root
+    said = [_sentence(one, root) for one in children[:_SHOWN]]
+    if len(children) > _SHOWN:
+        said.append(f"{len(children) - _SHOWN} more like these")
+    return msgspec.structs.replace(root, consequences=tuple(said))
+
+
+def _sentence(one: Finding, root: Finding) -> str:
+    parts = [one.kind]
+    if one.node_id is not None and one.node_id != root.node_id:
+        parts.append(f"node {one.node_id}")
+    if one.file is not None and one.file != root.file:
+        parts.append(one.file)
+    if one.offset is not None:
+        parts.append(f"offset {one.offset}")
+    return f"{', '.join(parts)}: {one.meaning}"
