@@ -18,7 +18,15 @@ from operator import itemgetter
 from typing import Final, TypeAlias
 
 from metadata_log.files.port import FileHandle, Files
-from metadata_log.format.batch import CRC_COVERS_FROM, CRC_POSITION, HEADER_SIZE, LOG_OVERHEAD, MAGIC, BatchHeader
+from metadata_log.format.batch import (
+    CRC_COVERS_FROM,
+    CRC_POSITION,
+    HEADER_SIZE,
+    LARGEST_BATCH,
+    LOG_OVERHEAD,
+    MAGIC,
+    BatchHeader,
+)
 from metadata_log.format.crc import crc32c
 from metadata_log.storage.no_ops import NO_OP_BYTES
 from metadata_log.storage.segment import LocatedBatch
@@ -262,9 +270,9 @@ def _sealed(handle: FileHandle, damage: Damage) -> Iterator[tuple[int, int, int,
             return
         base, length, epoch, magic, crc, _, delta = _HEADER.unpack_from(header)
         size = LOG_OVERHEAD + length
-        if magic != MAGIC or size < HEADER_SIZE or position + size > damage.end:
+        if magic != MAGIC or not HEADER_SIZE <= size <= min(damage.end - position, LARGEST_BATCH):
             return
-        if crc32c(handle.pread(size, position)[CRC_COVERS_FROM:]) != crc:
+        if crc32c(memoryview(handle.pread(size, position))[CRC_COVERS_FROM:]) != crc:
             return
         yield base, base + delta + 1, epoch, crc, size, position
         position += size

@@ -27,7 +27,7 @@ def _oldest(cluster: Cluster) -> Path:
 COMMANDS = {
     "check": (["check", "{all}"], 1),
     "log diff": (["log", "diff", "{all}"], 1),
-    "storage audit": (["storage", "audit", "{disk}"], 1),
+    "storage audit": (["storage", "audit", "{disk}"], 0),
     "log hash, in the first pass": (["log", "hash", "{all}"], 0),
     "log hash, in the second": (["log", "hash", "{all}"], 1),
     "log timeline": (["log", "timeline", "{all}"], 1),
