@@ -112,10 +112,11 @@ def _finding(label: str, finding: Finding) -> str:
         where.append(f"offset {finding.offset:,}")
     if finding.epoch is not None:
         where.append(f"epoch {finding.epoch}")
+    also = "".join(f"<p>So also: {escape(each)}.</p>" for each in finding.consequences or ())
     return (
         f'<article class="finding"><span class="pill {finding.severity}">{finding.severity}</span><div>'
         f'<h3>{escape(_capital(KINDS[finding.kind].title))}</h3><div class="where">{" · ".join(where)}</div>'
-        f"<p>{escape(_sentence(finding.meaning))}</p>"
+        f"<p>{escape(_sentence(finding.meaning))}</p>{also}"
         f'<p class="lead">What to do: {escape(finding.advice)}.</p></div></article>'
     )
 

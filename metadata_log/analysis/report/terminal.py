@@ -6,6 +6,8 @@ Decides: which columns are worth a terminal's width. Must not know: which termin
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Final
 
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
@@ -13,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from metadata_log.analysis.report.verdict import Verdict
-from metadata_log.tools.findings.finding import Severity
+from metadata_log.tools.findings.finding import Finding, Severity
 from metadata_log.tools.words import heading_of
 
 _HUMP: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -92,6 +94,14 @@ def _findings(verdict: Verdict, limit: int) -> Table:
             finding.kind,
             Text(verdict.label_of(finding)),
             "-" if finding.offset is None else str(finding.offset),
-            Text(finding.meaning),
+            Text("\n".join(_lines(finding))),
         )
     return table
+
+
+def _lines(finding: Finding) -> Iterator[str]:
+    """Yield the sentence, with the file where no offset says what is meant, and what follows from the fault."""
+    file = Path(finding.file).name if finding.file is not None and finding.offset is None else None
+    yield finding.meaning if file is None or file in finding.meaning else f"{file}: {finding.meaning}"
+    for consequence in finding.consequences or ():
+        yield f"So also: {consequence}"

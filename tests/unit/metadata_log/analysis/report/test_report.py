@@ -388,6 +388,21 @@ def test_the_terminal_shows_text_as_text(dirty: Verdict) -> None:
     assert "42" in shown
 
 
+def test_a_file_and_what_follows_from_a_fault_are_named(clean: Verdict) -> None:
+    fault = msgspec.structs.replace(
+        finding("unreadable_file", Severity.ERROR, None),
+        meaning="it cannot be read",
+        consequences=("offsets 3 to 5 are missing",),
+    )
+    verdict = msgspec.structs.replace(clean, findings=(fault,))
+    console = Console(width=140, no_color=True)
+    with console.capture() as captured:
+        console.print(render_verdict(verdict))
+    assert "00000000000000000000.log: it cannot be read" in captured.get()
+    assert "So also: offsets 3 to 5 are missing" in captured.get()
+    assert "So also: offsets 3 to 5 are missing." in text_of(render(verdict))
+
+
 def test_no_heading_is_cut_on_a_terminal_of_eighty_columns(clean: Verdict) -> None:
     console = Console(width=80, no_color=True)
     with console.capture() as captured:
