@@ -61,7 +61,7 @@ def test_a_path_that_is_no_text_is_inspected_and_not_repaired(not_text: Path, be
     for path in (not_text, link):
         status, said = _said("standalone", "--missing", "rest", "--timeout", "0.2", "--apply", "--dir", str(path))
         assert status == 1
-        assert b"a path in it is no UTF-8, so that no audit file could tell of it" in said
+        assert b"a path in it is no UTF-8, so no audit file could name it" in said
     assert contents(bench.root) == before
 
 

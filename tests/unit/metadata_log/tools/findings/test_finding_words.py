@@ -45,10 +45,13 @@ def test_an_id_that_is_given_again_was_given_by_its_topic_record(clusters: Path,
     append(cluster.segment(2), [TopicRecord(name="new", topic_id=GONE)])
     append(cluster.segment(2), [RemoveTopicRecord(topic_id=GONE)])
 
-    found = {one.kind: one.meaning for one in check_paths([cluster.node(2)]).findings}
+    (found,) = check_paths([cluster.node(2)]).findings
 
-    assert found["topic_id_reused"] == f"topic 'new' is given an id that 'payments-73' was given at offset {given}"
-    assert found["change_after_removal"].endswith(f"topic 'payments-73', which was removed at offset {removed}")
+    assert found.kind == "topic_id_reused"
+    assert found.meaning == f"topic 'new' is given an id that 'payments-73' was given at offset {given}"
+    (consequence,) = found.consequences
+    assert consequence.startswith("change_after_removal, ")
+    assert consequence.endswith(f"topic 'payments-73', which was removed at offset {removed}")
 
 
 def test_before_a_logs_first_record_there_is_no_epoch(clusters: Path, tmp_path: Path) -> None:

@@ -380,7 +380,7 @@ def test_what_an_agent_of_ours_is_about_to_delete_is_its_own(disk: Path, capsys:
     assert found == {}
     words = ["storage", "audit", str(disk), "--image", str(IMAGE)]
     assert run(words) == 0
-    assert "2 under deleting/ are an agent's of ours" in capsys.readouterr().out
+    assert "2 under deleting/ are our agent's" in capsys.readouterr().out
     assert run([*words, "--quarantine"]) == 0
     assert {entry.name for entry in (disk / "deleting").iterdir()} == {"AbCdEfGhIjKlMnOpQrStUw_0", "new.half-0"}
 
