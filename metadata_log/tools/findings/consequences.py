@@ -4,7 +4,8 @@ Decides: which finding is the root of which. Must not know: how any was found.
 
 - A topic that may not be created is left out of replay. So no record of it can follow, and no directory of it fits.
 - A checkpoint that is no whole one covers nothing: the log's start is uncovered though the file is there.
-- A record that cannot be is left out of replay: what is compared with the image after it differs.
+- A record that cannot be is left out of replay: what is compared with the image after it differs. The quorum of a
+  checkpoint, its name and where it ends have nothing to do with that.
 """
 
 from __future__ import annotations
@@ -32,6 +33,10 @@ _OF_ITS_TOPIC: Final = (
     "partition_beyond_logs",
 )
 _OF_THE_IMAGE: Final = ("checkpoint_disagrees", "metadata_differs")
+OF_THE_QUORUM: Final = "of the quorum that "
+OF_THE_QUORUM_AT_END: Final = "of the quorum at its end, "
+_OF_NO_IMAGE: Final = (OF_THE_QUORUM, OF_THE_QUORUM_AT_END, "by its name ", "its name says ", "it ends at offset ")
+"""How the sentence of a checkpoint begins whose fault is not in its metadata."""
 _SHOWN: Final = 20
 
 
@@ -69,7 +74,8 @@ def _follows(one: Finding, root: Finding) -> bool:
         return is_beside and end > 0 and end >= (one.offset or 0) and root.kind not in _OF_THE_IMAGE
     if one.kind in _OF_THE_IMAGE:
         is_left_out = root.cause is Cause.RECORDS and root.file.endswith(".log")
-        return is_beside and is_left_out and not _is_before(one, root)
+        is_after = root.offset is None or one.offset is None or root.offset < one.offset
+        return is_beside and is_left_out and is_after and not one.meaning.startswith(_OF_NO_IMAGE)
     return False
 
 

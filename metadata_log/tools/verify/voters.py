@@ -18,6 +18,7 @@ import msgspec
 from metadata_log.ids import id_text
 from metadata_log.records import VotersRecord
 from metadata_log.records.control import VotersRecordVoter
+from metadata_log.tools.findings.consequences import OF_THE_QUORUM, OF_THE_QUORUM_AT_END
 from metadata_log.tools.findings.finding import Finding, finding
 from metadata_log.tools.read.control_facts import QuorumChange
 from metadata_log.tools.verify.checkpoint import CheckpointReport
@@ -70,9 +71,9 @@ def _by_others(checkpoint: CheckpointReport, own: VotersLog, logs: Sequence[Vote
 def _finding(log: VotersLog, checkpoint: CheckpointReport, faults: Sequence[str]) -> Finding:
     end = checkpoint.end
     at = 0 if end is None else int(end.offset)
-    meaning = f"of the quorum at its end, offset {at}, it says otherwise: {'; '.join(faults)}"
+    meaning = f"{OF_THE_QUORUM_AT_END}offset {at}, it says otherwise: {'; '.join(faults)}"
     if not at:
-        meaning = f"of the quorum that the log begins with, it says otherwise: {'; '.join(faults)}"
+        meaning = f"{OF_THE_QUORUM}the log begins with, it says otherwise: {'; '.join(faults)}"
     epoch = None if end is None else int(end.epoch)
     return finding(_KIND, meaning, node_id=log.node_id, file=checkpoint.path, offset=at, epoch=epoch)
 

@@ -1,0 +1,49 @@
+"""Faults on several nodes, or several on one: every error of each, and the node that it names."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+from metadata_log.format.batch import build_batch, parse_header
+from metadata_log.ids import NodeId
+from metadata_log.records import FenceBrokerRecord, encode_record
+from metadata_log.tools.check.check import check_paths
+from metadata_log.tools.findings.finding import Finding, Severity
+from tests.support.damage import Cluster, copy_cluster, split, write
+from tests.support.one_fault import forged_checkpoint, metadata_of, segments_of
+
+
+def _errors(cluster: Cluster) -> list[Finding]:
+    return [found for found in check_paths([cluster.root]).findings if found.severity is Severity.ERROR]
+
+
+def _named(found: list[Finding]) -> list[tuple[str, int | None]]:
+    return [(one.kind, one.node_id) for one in found]
+
+
+def _fence_stranger(path: Path, offset: int) -> None:
+    """Put a record that cannot be in the place of the batch at an offset."""
+    batches = split(path)
+    (number,) = (at for at, batch in enumerate(batches) if parse_header(batch).base_offset == offset)
+    header = parse_header(batches[number])
+    batches[number] = build_batch(
+        base_offset=header.base_offset,
+        epoch=header.partition_leader_epoch,
+        timestamp_ms=header.max_timestamp,
+        values=[encode_record(FenceBrokerRecord(id=NodeId(99), epoch=5), 0)],
+    )
+    write(path, batches)
+
+
+def test_an_impossible_record_explains_no_forged_voters(clusters: Path, tmp_path: Path) -> None:
+    cluster = copy_cluster(clusters / "every-record", tmp_path / "every-record")
+    nodes = metadata_of(cluster.root)
+    for metadata in nodes.values():
+        _fence_stranger(segments_of(metadata)[0], 20)
+    assert forged_checkpoint(nodes[1], random.Random(1))
+
+    found = _errors(cluster)
+
+    assert _named(found) == [*(("unknown_broker", node_id) for node_id in sorted(nodes)), ("checkpoint_disagrees", 1)]
+    assert found[-1].meaning.startswith("of the quorum at its end, offset 300, ")
