@@ -10,15 +10,18 @@ those that other logs name tell; without any, both advices are given.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Final
 
 import msgspec
 
+from metadata_log.errors import CorruptFileError
 from metadata_log.files.os_files import OsFiles
 from metadata_log.ids import ReplicaKey
 from metadata_log.tools.findings.advice import KEEP_PROOF, MAY_VOTE_TWICE, RESTORE, RESTORE_VOTES
 from metadata_log.tools.findings.finding import Finding
 from metadata_log.tools.read.disks import is_brokers_disk
+from metadata_log.tools.read.exported_partitions import read_exported_partitions
 from metadata_log.tools.read.sources import NodeSource
 from metadata_log.tools.verify.report import LogReport
 
@@ -85,7 +88,15 @@ def _voting(report: LogReport, others: Sequence[ReplicaKey]) -> set[int]:
 
 
 def _is_broker(source: NodeSource) -> bool:
-    """Whether it holds, or held, topics' partitions."""
+    """Whether it holds, or held, topics' partitions; an export lists those that were beside its log."""
     return source.node_id is not None and any(
-        is_brokers_disk(OsFiles(), str(disk.path)) for disk in source.log_directories
+        _lists_partitions(disk.path) or is_brokers_disk(OsFiles(), str(disk.path)) for disk in source.log_directories
     )
+
+
+def _lists_partitions(path: Path) -> bool:
+    """Return False also for a damaged list: that is a finding of the export."""
+    try:
+        return bool(read_exported_partitions(path))
+    except CorruptFileError:
+        return False

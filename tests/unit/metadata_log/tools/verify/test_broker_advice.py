@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from metadata_log.tools.backup.export import export_replica
 from metadata_log.tools.check.check import check_paths
 from metadata_log.tools.findings.finding import Finding
+from metadata_log.tools.verify.broker_advice import REFETCH
 from tests.support.damage import Cluster, copy_cluster, other_bytes, quiet_batch, split, with_bytes, write
 
 BROKER, CONTROLLER = 11, 2
@@ -124,3 +126,16 @@ def test_of_a_broker_without_a_log_both_are_advised(cluster: Cluster) -> None:
     assert "move the directory aside, whole" in found.advice
     assert "process.roles=broker" in found.advice
     assert "move its metadata log's directory (__cluster_metadata-0)" in found.advice
+
+
+def test_an_export_of_a_broker_gets_a_brokers_advice(cluster: Cluster, tmp_path: Path) -> None:
+    export = tmp_path / "export"
+    export_replica(cluster.disk(BROKER), export)
+    path = sorted(export.glob("*.log"))[-1]
+    batches = split(path)
+    number = quiet_batch(path)
+    write(path, [*batches[:number], *batches[number + 1 :]])
+
+    (found,) = [one for one in check_paths([export]).findings if one.kind == "offset_gap"]
+
+    assert found.advice == REFETCH
