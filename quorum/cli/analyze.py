@@ -7,7 +7,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -17,17 +17,20 @@ import typer
 from quorum import __version__
 from quorum.cli.errors import say, wrong_use
 from quorum.cli.extras import ANALYSIS, needs
-from quorum.cli.output import Output, OutputFormat, plain_lines, show_json, terminal_console, with_times
+from quorum.cli.output import Output, OutputFormat, plain_lines, show_json, shown, terminal_console, with_times
 from quorum.cli.tables import print_wrapped
 
 if TYPE_CHECKING:
     from metadata_log.analysis import Verdict
+    from metadata_log.tools.findings.finding import Finding
 
 EPILOG: Final = (
     "Examples:  kraft analyze exports/ --report verdict.html    "
     "kraft analyze exports/ --report verdict.html --mark '2026-01-31T12:00:00=rack B lost power'"
 )
 _REMIND_S: Final = 10.0
+_PLACES: Final = 5
+"""Places that an advice is said to be meant for, by name."""
 _TIMES: Final = ("first_ms", "last_ms", "at_ms", "made_ms")
 """Keys of times in a verdict."""
 
@@ -116,9 +119,28 @@ def _show(verdict: Verdict) -> None:
 
 
 def advice_lines(verdict: Verdict) -> list[str]:
-    """Return what to do about what was found; the advice of a kind once."""
-    advice = dict.fromkeys((finding.kind, finding.advice) for finding in verdict.findings if finding.counts)
-    return [f"What to do about {kind}: {text}." for kind, text in advice]
+    """Return what to do about what was found; the advice of a kind once, or each with where it is meant for."""
+    kinds: dict[str, dict[str, list[str]]] = {}
+    for found in verdict.findings:
+        if found.counts:
+            kinds.setdefault(found.kind, {}).setdefault(found.advice, []).append(_place_of(found))
+    return [
+        f"What to do about {kind}{_of_places(places) if len(advice) > 1 else ''}: {text}."
+        for kind, advice in kinds.items()
+        for text, places in advice.items()
+    ]
+
+
+def _place_of(found: Finding) -> str:
+    node = [] if found.node_id is None else [f"node {found.node_id}"]
+    return ", ".join([*node, *([] if found.file is None else [shown(found.file)])])
+
+
+def _of_places(places: Sequence[str]) -> str:
+    """Return ` (node 1, FILE; node 2, FILE)`, with the number of those that are too many to be named."""
+    named = list(dict.fromkeys(filter(None, places)))
+    left = [f"and {len(named) - _PLACES} more"] if len(named) > _PLACES else []
+    return f" ({'; '.join([*named[:_PLACES], *left])})" if named else ""
 
 
 @contextlib.contextmanager

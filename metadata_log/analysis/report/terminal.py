@@ -100,8 +100,10 @@ def _findings(verdict: Verdict, limit: int) -> Table:
 
 
 def _lines(finding: Finding) -> Iterator[str]:
-    """Yield the sentence, with the file where no offset says what is meant, and what follows from the fault."""
-    file = Path(finding.file).name if finding.file is not None and finding.offset is None else None
+    """Yield the sentence, with the file where no offset in the log says what is meant, and what follows from it."""
+    file = None if finding.file is None else Path(finding.file).name
+    if finding.offset is not None and file is not None and file.endswith(".log"):
+        file = None
     yield finding.meaning if file is None or file in finding.meaning else f"{file}: {finding.meaning}"
     for consequence in finding.consequences or ():
         yield f"So also: {consequence}"
