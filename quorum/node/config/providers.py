@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Final, NamedTuple
 
 from metadata_log.java_properties import MalformedEscapeError, properties_in
+from quorum.node.config.kafka_table import is_password
 
 PROVIDERS: Final = "config.providers"
 _PACKAGE: Final = "org.apache.kafka.common.config.provider."
@@ -24,12 +25,17 @@ _REFERENCE: Final = re.compile(r"\$\{([^}:]*+):(([^}:]*+):)?([^}]*+)\}")
 
 It matches as Kafka's own pattern does, whose time grows with the third power of a value's length."""
 
+_UNKNOWN: Final = "the class of its provider is not known here"
 Provider = Callable[[str, str], str | None]
 """Gives the value of a path and a key, or None if it has none; raises `ProviderError`."""
 
 
 class ProviderError(ValueError):
     """A provider is configured wrongly, or cannot read what a reference names."""
+
+
+class NotAllowedError(ProviderError):
+    """The provider's configuration does not allow what a reference names; the message says which key does not."""
 
 
 def is_provider_key(name: str) -> bool:
@@ -51,13 +57,19 @@ def resolved(values: Mapping[str, str]) -> Resolved:
     """Resolve the references in all values."""
     found = Resolved(dict(values), {}, list(_unknown_providers(values)))
     providers = _providers(values, found.errors)
-    for key, value in values.items() if providers else ():
-        missing: list[str] = []
+    names = frozenset(values.get(PROVIDERS, "").split(","))
+    for key, value in values.items():
+        missing: dict[str, str] = {}
         try:
-            found.values[key] = _REFERENCE.sub(partial(_looked_up, providers, missing), value)
+            found.values[key] = _REFERENCE.sub(partial(_looked_up, providers, names, missing), value)
         except ProviderError as error:
             found.errors[key] = str(error)
-        found.warnings.extend(f"{key}: {each} stays as it is: its provider has no such value" for each in missing)
+            continue
+        if missing and is_password(key):
+            found.errors[key] = "; ".join(f"{each} stays as it is: {why}" for each, why in missing.items())
+            continue
+        said = {each: why for each, why in missing.items() if why != _UNKNOWN}
+        found.warnings.extend(f"{key}: {each} stays as it is: {why}" for each, why in said.items())
     return found
 
 
@@ -72,13 +84,23 @@ def _unknown_providers(values: Mapping[str, str]) -> Iterator[str]:
             )
 
 
-def _looked_up(providers: Mapping[str, Provider], missing: list[str], reference: re.Match[str]) -> str:
-    """Return the text of a reference; adds to `missing` a reference for which its provider has nothing."""
+def _looked_up(
+    providers: Mapping[str, Provider], names: Collection[str], missing: dict[str, str], reference: re.Match[str]
+) -> str:
+    """Return the text of a reference; adds to `missing` why one stays as it is.
+
+    `names`: of all providers that are configured, those of unknown classes, too.
+    """
     if reference[1] not in providers:
+        missing[reference[0]] = _UNKNOWN if reference[1] in names else f"{PROVIDERS} has no provider {reference[1]}"
         return reference[0]
-    value = providers[reference[1]](reference[3] or "", reference[4])
+    try:
+        value = providers[reference[1]](reference[3] or "", reference[4])
+    except NotAllowedError as error:
+        missing[reference[0]] = str(error)
+        return reference[0]
     if value is None:
-        missing.append(reference[0])
+        missing[reference[0]] = "its provider has no such value"
         return reference[0]
     return value
 
@@ -113,7 +135,11 @@ def _of_environment(allowed: str) -> Provider:
     def look_up(path: str, key: str) -> str | None:
         if path:
             raise ProviderError(f"the provider of environment variables takes no path, but {path!r} is one: remove it")
-        return os.environ.get(key) if _can_name(key) and pattern.fullmatch(key) else None
+        if not _can_name(key):
+            return None
+        if not pattern.fullmatch(key):
+            raise NotAllowedError("allowlist.pattern of its provider does not allow the variable")
+        return os.environ.get(key)
 
     return look_up
 
@@ -162,7 +188,7 @@ _KINDS: Final[Mapping[str, tuple[Callable[[str], Provider], str]]] = {
 def _within(allowed: str) -> Callable[[str], Path | None]:
     """Return a function that gives the place of a path, or None if it is empty.
 
-    If paths are allowed by name, it gives None also for a path that is not below one of them, or does not exist.
+    If paths are allowed by name, it gives None also for a path that does not exist. It refuses one below none of them.
     """
     roots = [_normal(root) for root in allowed.split(",")] if allowed else []
     for root in roots:
@@ -177,8 +203,9 @@ def _within(allowed: str) -> Callable[[str], Path | None]:
         normal = _normal(path)
         if not roots:
             return Path(path)
-        is_allowed = any(normal.is_relative_to(root) for root in roots)
-        return Path(normal) if is_allowed and os.path.exists(normal) else None
+        if not any(normal.is_relative_to(root) for root in roots):
+            raise NotAllowedError("allowed.paths of its provider does not allow the path")
+        return Path(normal) if os.path.exists(normal) else None
 
     return place
 

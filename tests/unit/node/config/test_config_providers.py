@@ -10,6 +10,7 @@ from quorum.node.config.node_config import config_of, load_config
 from quorum.node.config.properties import Properties, parse_properties
 from quorum.node.config.values import ConfigError
 
+CONTROLLER = ["process.roles=controller", "listeners=CONTROLLER://c1:9093", "log.dirs=/data", "node.id=1"]
 CLASS = "org.apache.kafka.common.config.provider."
 
 
@@ -82,10 +83,43 @@ def test_references_to_other_providers_stay_and_are_named() -> None:
         "config.providers=vault", "config.providers.vault.class=com.example.Vault", "a=${vault:p:k}${x}${y:z}"
     )
     assert found.values["a"] == "${vault:p:k}${x}${y:z}"
-    (warning,) = found.warnings
+    warning, other = found.warnings
     assert warning.startswith(
         "config.providers.vault.class=com.example.Vault: references ${vault:...} stay as they are"
     )
+    assert other == "a: ${y:z} stays as it is: config.providers has no provider y"
+    assert _parsed("a=${vault:p:k}").warnings == (
+        "a: ${vault:p:k} stays as it is: config.providers has no provider vault",
+    )
+
+
+@pytest.mark.parametrize(
+    ("providers", "reference", "why"),
+    [
+        (_configured("env", "EnvVarConfigProvider"), "${env:NOSUCH}", "its provider has no such value"),
+        (_configured("vault", "Vault"), "${vault:p:k}", "the class of its provider is not known here"),
+        ([], "${vault:p:k}", "config.providers has no provider vault"),
+    ],
+)
+def test_a_password_is_no_unresolved_reference(providers: list[str], reference: str, why: str, tmp_path: Path) -> None:
+    """It would be the secret key, which is easy to guess."""
+    path = tmp_path / "c.properties"
+    lines = [*CONTROLLER, *providers, f"delegation.token.secret.key={reference}"]
+    path.write_text("\n".join(lines))
+    with pytest.raises(ConfigError) as raised:
+        load_config(path)
+    assert f"delegation.token.secret.key=[hidden]: {reference} stays as it is: {why}" in str(raised.value)
+    path.write_text("\n".join([*CONTROLLER, *providers, f"ssl.keystore.password={reference}"]))
+    assert load_config(path).unused_keys == ("ssl.keystore.password",)
+
+
+def test_what_is_not_allowed_is_not_said_to_be_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OTHER", "8")
+    lines = _configured("file", "FileConfigProvider", allowed_paths="/usr")
+    (warning,) = _parsed(*lines, f"a=${{file:{tmp_path}/s:key}}").warnings
+    assert warning.endswith("stays as it is: allowed.paths of its provider does not allow the path")
+    (warning,) = _parsed(*_configured("e", "EnvVarConfigProvider", allowlist_pattern="K.*"), "a=${e:OTHER}").warnings
+    assert warning.endswith("stays as it is: allowlist.pattern of its provider does not allow the variable")
 
 
 def test_an_unresolved_reference_is_an_error_only_in_a_key_that_is_used(tmp_path: Path) -> None:
