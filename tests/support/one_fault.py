@@ -29,7 +29,7 @@ from metadata_log.records import (
     encode_control,
     encode_record,
 )
-from tests.support.damage import append, other_bytes, split, with_bytes, write
+from tests.support.damage import append, other_bytes, sealed, split, with_bytes, write
 from tests.support.damage_voters import change_controls, of_voters
 from tests.support.image_records import topic_id
 
@@ -227,6 +227,13 @@ def put_foreign_log(metadata: Path, foreign: Path) -> None:
     """Put another cluster's log in the place of this one, under the cluster id of this one's disk."""
     shutil.rmtree(metadata)
     shutil.copytree(foreign, metadata, copy_function=shutil.copyfile)
+    for path in (*metadata.glob("*.log"), *metadata.glob("0*.checkpoint")):
+        with_other_voters(path)
+
+
+def with_other_voters(path: Path) -> None:
+    """Give a file's voters directories of their own: the scenarios have theirs in common, and no two clusters do."""
+    write(path, [sealed(batch.replace(b"directory-id-", b"another-disk-")) for batch in split(path)])
 
 
 FAULTS: Final[dict[str, Fault]] = {

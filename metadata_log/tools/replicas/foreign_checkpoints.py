@@ -3,7 +3,8 @@
 Decides: which checkpoint is one, and by whom that is told. Must not know: what else is wrong with it. One that ends
 within the log is held against it (`checkpoint_disagrees`); one that ends behind all logs would prove that they all lost
 what is between. It is another's where nothing of it was ever of theirs: none of its topics is one that they ever had,
-and none of their topics, nor the registration of any broker of theirs, is in it.
+and none of their topics, nor the registration of any broker of theirs, is in it. One that names a voter's directory
+which they name too is theirs: topics and brokers may all have been replaced since.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import msgspec
 from metadata_log.image import MetadataImage
 from metadata_log.tools.findings.finding import Finding, finding
 from metadata_log.tools.read.sources import NodeSource
-from metadata_log.tools.replicas.foreign_logs import are_majority
+from metadata_log.tools.replicas.foreign_logs import are_majority, named_directories
 from metadata_log.tools.replicas.replica import Replica
 from metadata_log.tools.verify.checkpoint import CheckpointReport
 from metadata_log.tools.verify.report import LogReport, voters_of
@@ -54,7 +55,11 @@ def _strangers(checkpoint: CheckpointReport, own: int, logs: Sequence[Replica]) 
     image, end = checkpoint.image, checkpoint.end
     if image is None or end is None or any(logs[index].report.end_offset >= end.offset for index in judges):
         return []
-    is_strange = all(_is_strange(image, logs[index].report) for index in judges)
+    voters = named_directories(checkpoint.voters or ())
+    is_strange = all(
+        not voters & named_directories(logs[index].report.known_voters) and _is_strange(image, logs[index].report)
+        for index in judges
+    )
     return judges if is_strange and are_majority(logs, judges) else []
 
 

@@ -2,14 +2,16 @@
 
 Decides: which log is one, and by whom that is told. Must not know: what else is wrong with it. Nothing in a log names
 its cluster. But all logs of one cluster that go back to offset 0 begin with the same bytes in the same epoch, and one
-that has not a single batch there in common with the others was never a replica of theirs. Nor is one that begins
-later, or in another epoch, if no batch, no topic and no broker's registration was ever in both.
+that has not a single batch there in common with the others was never a replica of theirs. One that begins later, or in
+another epoch, has no batch, no topic, no broker's registration and no voter's directory in common with them.
+Where no offset is in both, that is not enough: topics, brokers and disks may all have been replaced between the two.
+Then one log must lie in a directory that the other names, and that it does not name itself.
 It must not be compared with them: it may reach further, and in later epochs, and would judge the others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from itertools import combinations, islice
 from typing import Final
@@ -18,6 +20,7 @@ import msgspec
 
 from metadata_log.files.os_files import OsFiles
 from metadata_log.files.port import Files
+from metadata_log.ids import ZERO_DIRECTORY_ID, DirectoryId, NodeId, ReplicaKey
 from metadata_log.image import MetadataImage
 from metadata_log.tools.findings.finding import Finding, finding
 from metadata_log.tools.read.log_reader import LogReader
@@ -80,7 +83,7 @@ def _strange_pairs(logs: Sequence[Replica], heads: Mapping[int, _Head]) -> set[f
         if one in heads and other in heads and heads[one].has_first_epoch_of(heads[other]):
             is_strange = heads[one].is_strange_to(heads[other])
         else:
-            is_strange = _have_nothing_in_common(logs[one].report, logs[other].report)
+            is_strange = _have_nothing_in_common(logs[one], logs[other])
         if is_strange:
             found.add(frozenset((one, other)))
     return found
@@ -96,8 +99,24 @@ def _images(report: LogReport) -> list[MetadataImage]:
     return [image for image in images if image is not None]
 
 
-def _have_nothing_in_common(one: LogReport, other: LogReport) -> bool:
-    """Return True if both have topics and brokers, and none of them, nor a batch, is in both."""
+def _have_nothing_in_common(one: Replica, other: Replica) -> bool:
+    """Return True if nothing that a cluster's logs share is in both, and something says that they are not of one."""
+    mine, theirs = one.report, other.report
+    shared = named_directories(mine.known_voters) & named_directories(theirs.known_voters)
+    if shared or not _have_other_topics(mine, theirs):
+        return False
+    if max(mine.start_offset, theirs.start_offset) < min(mine.end_offset, theirs.end_offset):
+        return not are_kindred(OsFiles(), mine, theirs)
+    return _is_misplaced(one, theirs) or _is_misplaced(other, mine)
+
+
+def named_directories(voters: Iterable[ReplicaKey]) -> frozenset[ReplicaKey]:
+    """Return the voters that are named with their directories: no two clusters share one."""
+    return frozenset(voter for voter in voters if voter.directory_id != ZERO_DIRECTORY_ID)
+
+
+def _have_other_topics(one: LogReport, other: LogReport) -> bool:
+    """Return True if both have topics and brokers, and none of them is in both."""
     for mine, theirs in ((one, other), (other, one)):
         topics = {topic_id for image in _images(mine) for topic_id in image.topics.by_id}
         if not topics or any(theirs.rules.was_ever(topic_id) for topic_id in topics):
@@ -110,10 +129,23 @@ def _have_nothing_in_common(one: LogReport, other: LogReport) -> bool:
         }
         for report in (one, other)
     ]
-    if not all(lives) or lives[0] & lives[1]:
-        return False
-    has_both = max(one.start_offset, other.start_offset) < min(one.end_offset, other.end_offset)
-    return not has_both or not are_kindred(OsFiles(), one, other)
+    return all(lives) and not lives[0] & lives[1]
+
+
+def _is_misplaced(log: Replica, other: LogReport) -> bool:
+    """Return True if the other log has its directory as a voter's or a broker's, and its own has other ones there."""
+    own = log.key
+    voters = named_directories(log.report.known_voters)
+    if voters and own not in voters and own in named_directories(other.known_voters):
+        return True
+    here, there = (_disks_of(own.node_id, report) for report in (log.report, other))
+    return bool(here) and own.directory_id not in here and own.directory_id in there
+
+
+def _disks_of(node_id: NodeId, report: LogReport) -> set[DirectoryId]:
+    """Return the directories that a broker is, or was, registered with."""
+    brokers = (image.cluster.brokers.get(node_id) for image in _images(report))
+    return {directory for broker in brokers if broker is not None for directory in broker.directories}
 
 
 def _head(files: Files, path: str) -> _Head:

@@ -10,6 +10,7 @@ import pytest
 from metadata_log.tools.check.check import check_paths
 from tests.support.damage import Cluster, copy_cluster, other_bytes, split, write
 from tests.support.damage_reach import bare, cut_at
+from tests.support.one_fault import metadata_of, with_other_voters
 
 
 @pytest.fixture
@@ -44,6 +45,7 @@ def test_checkpoints_of_another_cluster_blame_no_log(other: str, cluster: Cluste
     brought = [cluster.metadata(1) / path.name for path in sorted(theirs.glob("*-0000000001.checkpoint"))]
     for path in brought:
         shutil.copyfile(theirs / path.name, path)
+        with_other_voters(path)
     assert brought
 
     report = check_paths([cluster.root])
@@ -54,6 +56,17 @@ def test_checkpoints_of_another_cluster_blame_no_log(other: str, cluster: Cluste
     assert "one of node 2, node 3, node 11 and node 12" in report.findings[0].meaning
     assert "move the file elsewhere" in report.findings[0].advice
     assert report.bounds.lower == 96
+
+
+def test_a_checkpoint_of_the_same_voters_behind_all_logs_is_believed(cluster: Cluster, clusters: Path) -> None:
+    """All its topics are new, and its brokers registered again; its voters are those of the logs."""
+    name = "00000000000000000244-0000000001.checkpoint"
+    shutil.copyfile(metadata_of(clusters / "failovers")[1] / name, cluster.metadata(1) / name)
+
+    found = check_paths([cluster.root]).findings
+
+    assert "foreign_cluster" not in {one.kind for one in found}
+    assert "committed_lost" in {one.kind for one in found}
 
 
 def test_a_checkpoint_of_the_cluster_behind_all_logs_is_believed(cluster: Cluster, clusters: Path) -> None:

@@ -1,0 +1,121 @@
+"""The only current log is no other cluster's, however much was replaced since the others ended."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from metadata_log.format.batch import batch_values, parse_header
+from metadata_log.records import PartitionRecord, RegisterBrokerRecord, TopicRecord, decode_record, encode_record
+from metadata_log.tools.check.check import CheckReport, check_paths
+from tests.support.damage import Cluster, copy_cluster, split, with_base, with_epoch, with_values, write
+from tests.support.image_records import topic_id
+from tests.support.one_fault import metadata_of, put_foreign_log, segments_of, with_other_voters
+
+
+def replaced(value: bytes) -> bytes:
+    """Return a record as it is after its topic was made again, or its broker was started again."""
+    record = decode_record(value)
+    if isinstance(record, TopicRecord | PartitionRecord):
+        return encode_record(msgspec.structs.replace(record, topic_id=topic_id(record.topic_id[0] % 200 + 1)), value[2])
+    if isinstance(record, RegisterBrokerRecord):
+        life = type(record.incarnation_id)(bytes(record.incarnation_id)[::-1])
+        later = msgspec.structs.replace(record, broker_epoch=390, incarnation_id=life)
+        return encode_record(later, value[2])
+    return value
+
+
+def cut(metadata: Path, end: int) -> None:
+    """End the log at an offset, and take what beside it says that it went on."""
+    for path in segments_of(metadata):
+        batches = [batch for batch in split(path) if parse_header(batch).next_offset <= end]
+        write(path, batches)
+        if not batches:
+            path.unlink()
+    for path in (*metadata.glob("0*index"), *metadata.glob("00000000000000000320*"), *metadata.glob("leader-epoch-*")):
+        path.unlink()
+    state = metadata / "quorum-state"
+    state.write_text(re.sub('"leaderEpoch":[0-9]+', '"leaderEpoch":8', state.read_text()))
+
+
+def go_on_alone(metadata: Path) -> None:
+    """Make the log begin at 400, in epoch 9, after a checkpoint that has no topic or registration of before."""
+    batches = []
+    for batch in split(sorted(metadata.glob("*.checkpoint"))[-1]):
+        header = parse_header(batch)
+        values = () if header.is_control else batch_values(batch, header)
+        batches.append(with_epoch(with_values(batch, list(map(replaced, values))) if values else batch, 9))
+    idle = split(segments_of(metadata)[-1])[-1]
+    for path in metadata.glob("0*"):
+        path.unlink()
+    write(metadata / f"{400:020d}-{9:010d}.checkpoint", batches)
+    write(metadata / f"{400:020d}.log", [with_epoch(with_base(idle, 400 + number), 9) for number in range(5)])
+    (metadata / "leader-epoch-checkpoint").write_text("0\n1\n9 400\n")
+
+
+@pytest.fixture
+def cluster(clusters: Path, tmp_path: Path) -> Cluster:
+    """Nodes 1 and 3 are copies of an earlier time."""
+    cluster = copy_cluster(clusters / "failovers", tmp_path / "failovers")
+    for path in [path for path in cluster.root.iterdir() if path.name not in ("node-1", "node-2", "node-3")]:
+        shutil.rmtree(path)
+    for node in (1, 3):
+        cut(cluster.metadata(node), 288)
+    go_on_alone(cluster.metadata(2))
+    return cluster
+
+
+def lost(report: CheckReport) -> list[int | None]:
+    return [found.node_id for found in report.findings if found.kind == "committed_lost"]
+
+
+def test_a_log_of_the_same_voters_is_believed(cluster: Cluster) -> None:
+    report = check_paths([cluster.root])
+
+    assert "foreign_cluster" not in {found.kind for found in report.findings}
+    assert lost(report) == [1, 3]
+    assert report.bounds.lower == 400
+
+
+def test_a_log_at_home_is_believed_though_all_disks_were_replaced(cluster: Cluster) -> None:
+    """No voter's directory is in both, but node 2's own log has its directory."""
+    for path in cluster.metadata(2).glob("0*0*.*"):
+        with_other_voters(path)
+    properties = cluster.disk(2) / "meta.properties"
+    properties.write_text(properties.read_text().replace("ZGlyZWN0b3J5LWlkL", "YW5vdGhlci1kaXNrL"))
+
+    report = check_paths([cluster.root])
+
+    assert "foreign_cluster" not in {found.kind for found in report.findings}
+    assert report.bounds.lower == 400
+
+
+def test_a_log_that_names_others_where_it_lies_is_another_clusters(cluster: Cluster) -> None:
+    for path in cluster.metadata(2).glob("0*0*.*"):
+        with_other_voters(path)
+
+    report = check_paths([cluster.root])
+
+    assert [found.node_id for found in report.findings if found.kind == "foreign_cluster"] == [2]
+    assert report.bounds.lower == 288
+
+
+def test_logs_of_one_clusters_voters_are_compared(clusters: Path, tmp_path: Path) -> None:
+    """Both voters' sets are the same, and the one log ends before the other begins."""
+    basic = copy_cluster(clusters / "basic", tmp_path / "basic")
+    later = metadata_of(clusters / "failovers")[2]
+    shutil.rmtree(basic.metadata(2))
+    shutil.copytree(later, basic.metadata(2), copy_function=shutil.copyfile)
+
+    assert "foreign_cluster" not in {found.kind for found in check_paths([basic.root]).findings}
+
+
+def test_a_foreign_log_on_a_broker_is_found(clusters: Path, tmp_path: Path) -> None:
+    basic = copy_cluster(clusters / "basic", tmp_path / "basic")
+    put_foreign_log(basic.metadata(11), metadata_of(clusters / "failovers")[11])
+
+    assert [found.node_id for found in check_paths([basic.root]).findings if found.counts] == [11]
