@@ -28,6 +28,7 @@ from metadata_log.tools.findings.sink import FindingSink
 from metadata_log.tools.read.contents import EpochSpan, voter_keys
 from metadata_log.tools.read.control_facts import Election, QuorumChange, Voting
 from metadata_log.tools.read.fast_scan import NoOpRun, Seen
+from metadata_log.tools.read.gaps import Gap
 from metadata_log.tools.read.scan import Damage, Fault
 from metadata_log.tools.verify.batch_framing import foreign_fields, record_fault
 from metadata_log.tools.verify.voter_steps import (
@@ -56,6 +57,7 @@ class ChainCheck:
         self._file = ""
         self._is_last = False
         self.start: int | None = None
+        self.gaps: list[Gap] = []
         self.expected = 0
         self.epoch = -1
         self.spans: list[EpochSpan] = []
@@ -136,6 +138,7 @@ class ChainCheck:
                 f"the segment before it ends at offset {self.expected}: {base - self.expected} records are missing"
             )
             self._sink.add("missing_segment", meaning, file=path, position=0, offset=self.expected)
+            self.gaps.append(Gap(start=self.expected, end=base, file=path))
             self.expected = base
         elif first is None:  # where it has batches, they tell
             meaning = (
@@ -206,6 +209,8 @@ class ChainCheck:
         expected = self.expected
         if base == expected or base in self._accepted or (self._after_damage and base > expected):
             in_order = base == expected and not self._after_damage
+            if base < expected and self._accepted == (base,):  # only the batch before it had a wrong offset
+                self.gaps.pop()
             self.expected = following
             self._accepted, self._is_displaced = (), False
             return in_order
@@ -213,6 +218,7 @@ class ChainCheck:
         if base > expected:
             meaning = f"offset {expected} is due, and {base} stands there: {base - expected} records are missing"
             self._found("offset_gap", meaning, batch, expected)
+            self.gaps.append(Gap(start=expected, end=base, file=self._file))
             # Perhaps only this batch's own offset is wrong: then the next goes on from what was due.
             self._accepted = (expected + batch.header.count,)
             self.expected = following

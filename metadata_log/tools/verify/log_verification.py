@@ -160,6 +160,7 @@ class Verification:
             findings=sort_findings(self._sink.findings),
             start_offset=chain.start or 0,
             end_offset=chain.end,
+            gaps=tuple(chain.gaps),
             epochs=tuple(chain.spans),
             elections=tuple(chain.elections),
             false_starts=tuple(chain.false_starts),
@@ -250,8 +251,7 @@ class Verification:
 
     def _end_segment(self, closed: SegmentClosed) -> None:
         if closed.read_end < closed.size:  # zeros up to its end, which `fast_scan` passes over
-            position = closed.read_end
-            zeros = Damage(position=position, size=closed.size - position, fault=Fault.TORN, what="zeros")
+            zeros = Damage(position=closed.read_end, size=closed.size - closed.read_end, fault=Fault.TORN, what="zeros")
             self._on_other(self._judged(zeros))
         self._claims = self._index.finish(self._chain.end, closed.sound_end)
         self._end_position = closed.sound_end

@@ -17,6 +17,7 @@ from metadata_log.storage.segment import segment_bases
 from metadata_log.tools.findings.advice import UNPROVEN_END
 from metadata_log.tools.findings.finding import Finding, Severity
 from metadata_log.tools.read.contents import read_identity
+from metadata_log.tools.read.gaps import Gap
 from metadata_log.tools.read.scan import DESTROYED
 from metadata_log.tools.read.sources import NodeSource
 from metadata_log.tools.verify.depth import Depth
@@ -28,10 +29,14 @@ SHORT_LOG: Final = ("log_cut", "log_missing")
 
 
 class LostEnd(msgspec.Struct, frozen=True, kw_only=True):
-    """`findings` say what proves it; none: nothing beside the log says more. `proved_end`: up to where, exclusive."""
+    """`findings` say what proves it; none: nothing beside the log says more. `proved_end`: up to where, exclusive.
+
+    `gaps`: what is missing before its end.
+    """
 
     findings: tuple[Finding, ...]
     proved_end: int
+    gaps: tuple[Gap, ...] = ()
 
     @property
     def is_certain(self) -> bool:
@@ -54,7 +59,7 @@ def lost_end(path: Path, files: Files | None = None) -> LostEnd:
     found = tuple(found for found in report.findings if _says_so(found))
     if report.proved_end <= _named_end(path):  # a checkpoint alone is what it is, and no more is proven
         found = tuple(one for one in found if one.kind != "log_missing")
-    return LostEnd(findings=found, proved_end=report.proved_end)
+    return LostEnd(findings=found, proved_end=report.proved_end, gaps=report.gaps)
 
 
 def missing_segments(directory: Path) -> str | None:

@@ -16,6 +16,7 @@ from metadata_log.tools.findings.finding import Finding
 from metadata_log.tools.read.batch_sums import BatchSums
 from metadata_log.tools.read.contents import EpochSpan, voter_keys
 from metadata_log.tools.read.control_facts import Election, QuorumChange, Voting
+from metadata_log.tools.read.gaps import Gap
 from metadata_log.tools.rules.records import RecordRules
 from metadata_log.tools.verify.checkpoint import CheckpointReport
 
@@ -26,6 +27,7 @@ class LogReport(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         findings: what is wrong with it, by itself.
         start_offset, end_offset, epochs: of the records in its segments.
+        gaps: offsets that are missing between its first record and its last, where no damage explains it.
         elections: its LeaderChange records, in order.
         false_starts: offsets of those whose epoch is wrong, by what follows.
         voters: the last voter set in its log, or its newest checkpoint's (offset -1); None where neither names any.
@@ -53,6 +55,7 @@ class LogReport(msgspec.Struct, frozen=True, kw_only=True):
     findings: tuple[Finding, ...]
     start_offset: int
     end_offset: int
+    gaps: tuple[Gap, ...]
     epochs: tuple[EpochSpan, ...]
     elections: tuple[Election, ...]
     false_starts: tuple[int, ...]

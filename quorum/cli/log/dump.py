@@ -28,7 +28,16 @@ from quorum.cli.log.dump_options import (
     Until,
     selection_of,
 )
-from quorum.cli.log.dump_output import DumpFormat, Renderer, Writer, named, require_log, show_files, write_past_trouble
+from quorum.cli.log.dump_output import (
+    DumpFormat,
+    Renderer,
+    Writer,
+    named,
+    require_log,
+    say_gaps,
+    show_files,
+    write_past_trouble,
+)
 from quorum.cli.log.files import check_one_cluster_of, files_of, metadata_logs, say_missing_segments
 from quorum.cli.option_values import Redact, reading_files
 
@@ -79,7 +88,7 @@ def run(
         if follow:
             raise wrong_use(f"--follow has no end, and {output} is written at the end: use -o jsonl")
         _write_table(files, selection, output, port)
-        if status := say_missing_segments(paths):
+        if status := max(say_gaps(list(map(str, files))), say_missing_segments(paths)):
             raise typer.Exit(status)
         return
     renderer = Renderer(output, style, selection, port)

@@ -9,7 +9,7 @@ import contextlib
 import enum
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final
@@ -131,6 +131,8 @@ class Writer:
         self._out: BinaryIO = sys.stdout.buffer
         self._held = ""
         self._is_begun = False
+        self.ends: dict[Path, LostEnd] = {}
+        """What is known already of the logs in these directories."""
         sys.stdout.flush()
         self.write(renderer.head())
 
@@ -183,6 +185,21 @@ def show_files(files: Sequence[str], renderer: Renderer) -> int:
             writer.flush()
             status = max(status, exit_code_of(error) or FAILED)
     writer.end()
+    return max(status, say_gaps(files, writer.ends))
+
+
+def say_gaps(files: Sequence[str], known: Mapping[Path, LostEnd] | None = None) -> int:
+    """Say which offsets are missing before, or within, these segments; the exit status."""
+    from metadata_log.tools.verify.lost_end import lost_end  # noqa: PLC0415  (not needed for help)
+
+    ends, status, named = dict(known or {}), 0, {Path(file): file for file in files}
+    for directory in dict.fromkeys(path.parent for path in named if segment_bases([path.name])):
+        found = ends.get(directory) or lost_end(directory)
+        for gap in found.gaps:
+            path = named.get(directory / gap.before)
+            if path is not None:
+                say(f"kraft: {path}: {gap} (kraft log verify says more)")
+                status = FAILED
     return status
 
 
@@ -195,7 +212,7 @@ def dump_file(path: str, renderer: Renderer, writer: Writer) -> int:
     """
     handle = renderer.files.open(path, read_only=True)
     try:
-        lost = EndOfLog(path)
+        lost = EndOfLog(path, writer.ends)
         course = Course(handle, handle.size(), first_offset_of(path), lost.is_certain)
         require_log(path, course)
         writer.write(renderer.title(path))
@@ -218,8 +235,9 @@ def dump_file(path: str, renderer: Renderer, writer: Writer) -> int:
 class EndOfLog:
     """What is proven lost of the log whose last segment a file is; asked for once, and nothing of another file."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, known: dict[Path, LostEnd]) -> None:
         self._path = Path(path)
+        self._known = known
 
     def is_certain(self) -> bool:
         return self._found is not None and self._found.is_certain
@@ -238,7 +256,7 @@ class EndOfLog:
         bases = segment_bases(os.listdir(self._path.parent))
         if not bases or self._path.name != segment_file(bases[-1]):
             return None
-        return lost_end(self._path.parent)
+        return self._known.setdefault(self._path.parent, lost_end(self._path.parent))
 
 
 def require_log(path: str, course: Course) -> None:

@@ -1,0 +1,80 @@
+"""Commands that read a log, on one from whose middle records are gone: each names the missing offsets, and fails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from quorum.cli.main import run
+from tests.support.damage import Cluster, copy_cluster, split, write
+
+_LOST = "offsets 207 to 293 are missing"
+
+
+@pytest.fixture
+def cluster(clusters: Path, tmp_path: Path) -> Cluster:
+    """Segments of node 11 begin at offsets 98, 207 and 294, its checkpoints end at 173, 255 and 310."""
+    return copy_cluster(clusters / "failovers", tmp_path / "failovers")
+
+
+Ran = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def ran(capfd: pytest.CaptureFixture[str]) -> Ran:
+    """Exit status, output and standard error of a command."""
+
+    def call(*words: str | Path) -> tuple[int, str, str]:
+        status = run([str(word) for word in words])
+        return status, *capfd.readouterr()
+
+    return call
+
+
+def _segments(cluster: Cluster, node: int) -> list[Path]:
+    return sorted(cluster.metadata(node).glob("*.log"))
+
+
+@pytest.fixture
+def lacking(cluster: Cluster) -> Path:
+    """The directory of node 11, whose middle segment is gone."""
+    _segments(cluster, 11)[1].unlink()
+    return cluster.node(11)
+
+
+@pytest.fixture
+def holed(cluster: Cluster) -> Path:
+    """The directory of node 1, from whose last segment one batch is cut out."""
+    path = _segments(cluster, 1)[-1]
+    batches = split(path)
+    write(path, [*batches[:5], *batches[6:]])
+    return cluster.node(1)
+
+
+@pytest.mark.parametrize("form", ["text", "json", "jsonl", "csv", "table"])
+def test_a_dump_names_the_missing_offsets(form: str, lacking: Path, holed: Path, ran: Ran) -> None:
+    status, _, err = ran("log", "dump", lacking, "-o", form)
+
+    assert status == 1
+    assert err.count(_LOST) == 1
+    status, _, err = ran("log", "dump", holed, "-o", form)
+    assert status == 1
+    assert "offset 302 is missing" in err
+
+
+def test_a_dump_of_single_segments_names_what_is_missing_before_them(cluster: Cluster, lacking: Path, ran: Ran) -> None:
+    first, last = _segments(cluster, 11)
+
+    assert ran("log", "dump", first)[0::2] == (0, "")
+    status, _, err = ran("log", "dump", last)
+    assert status == 1
+    assert _LOST in err
+
+
+def test_a_trimmed_log_lacks_nothing(cluster: Cluster, ran: Ran) -> None:
+    for path in _segments(cluster, 11)[:2]:
+        path.unlink()
+
+    assert ran("log", "dump", cluster.node(11))[0::2] == (0, "")
