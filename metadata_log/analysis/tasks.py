@@ -26,7 +26,6 @@ from metadata_log.errors import MetadataLogError
 from metadata_log.files.os_files import OsFiles
 from metadata_log.ids import id_text
 from metadata_log.tools.check.check import Judged, Plan, judge
-from metadata_log.tools.check.scope import kinds_not_judged
 from metadata_log.tools.read.readable import why_unread
 from metadata_log.tools.read.scan import Damage, scan
 from metadata_log.tools.read.sources import NodeSource
@@ -129,7 +128,7 @@ def _verdict(plan: Plan, judged: Judged, facts: Mapping[str, LogFacts]) -> Verdi
         epochs=() if leading is None else leading.epochs,
         records_by_type=of_leading.records_by_type,
         findings=report.findings,
-        not_judged=kinds_not_judged(plan.nodes, judged.brokers),
+        not_judged=report.not_judged,
         elapsed_s=0.0,
         java="",
         differences=tuple(_differences(judged.diff.partings)),

@@ -13,7 +13,7 @@ from quorum.cli.errors import wrong_use
 from quorum.cli.findings_output import FindingFormat, FindingOutput, exit_with, show_findings
 from quorum.cli.node_file import NodeFiles, directories_of
 from quorum.cli.output import OF_A_LOG
-from quorum.cli.tables import counted, table_lines
+from quorum.cli.tables import counted, print_wrapped, table_lines
 
 if TYPE_CHECKING:
     from metadata_log.tools.check.check import CheckReport
@@ -47,6 +47,8 @@ def run(
     Exit status 0: nothing is wrong, or notes only. 1: something was found. 2: there is nothing to check.
     """
     from metadata_log.tools.check.check import check_paths  # noqa: PLC0415  (not needed for help)
+    from metadata_log.tools.check.scope import not_judged_lines  # noqa: PLC0415
+    from metadata_log.tools.read.manifest import is_export  # noqa: PLC0415
     from metadata_log.tools.read.sources import SourceError  # noqa: PLC0415
 
     try:
@@ -56,7 +58,12 @@ def run(
     if output is FindingFormat.TABLE:
         for line in _lines(report):
             print(line)
-    show_findings(output, report.findings, _looked_at(report))
+    left = report.not_judged if any(is_export(Path(node.path)) for node in report.nodes) else ()
+    more = {"not_judged": msgspec.to_builtins(left)} if left else {}
+    show_findings(output, report.findings, _looked_at(report), more)
+    if output is FindingFormat.TABLE:
+        for line in not_judged_lines(left):
+            print_wrapped(line)
     exit_with(report.findings)
 
 

@@ -6,7 +6,7 @@ import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -69,10 +69,12 @@ def check_one_cluster(nodes: Sequence[NodeSource]) -> None:
     require_one_cluster(nodes, "what was named")
 
 
-def show_findings(output: FindingFormat, findings: Sequence[Finding], looked_at: str) -> None:
-    """Print them. `looked_at` says in the table what was checked."""
+def show_findings(
+    output: FindingFormat, findings: Sequence[Finding], looked_at: str, more: Mapping[str, object] | None = None
+) -> None:
+    """Print them. `looked_at` says in the table what was checked; `more` is in the JSON's object beside them."""
     if output is FindingFormat.JSON:
-        show_json({"findings": [msgspec.to_builtins(found) for found in findings]})
+        show_json({"findings": [msgspec.to_builtins(found) for found in findings], **(more or {})})
     elif output is FindingFormat.JSONL:
         for found in findings:
             show_json_line(msgspec.to_builtins(found))

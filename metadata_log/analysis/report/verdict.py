@@ -14,7 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from metadata_log.analysis.log_facts import Progress
-from metadata_log.tools.check.scope import NotJudged
+from metadata_log.tools.check.scope import NotJudged, not_judged_lines
 from metadata_log.tools.findings.finding import Finding, Severity
 from metadata_log.tools.findings.kinds import KINDS, NEWER_RELEASE
 from metadata_log.tools.replicas.record_differences import RecordDifference
@@ -187,10 +187,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def not_judged_lines(self) -> tuple[str, ...]:
         """What was not judged, a line for each reason."""
-        return tuple(
-            f"Not judged: {count_of(len(one.kinds), 'kind')} of findings ({one.reason}). -o json lists them."
-            for one in self.not_judged
-        )
+        return not_judged_lines(self.not_judged)
 
     def label_of(self, found: Finding) -> str:
         """Return the replica that a finding is about, by its label; else its node, else where it was found."""

@@ -23,6 +23,7 @@ from metadata_log.tools.check.checkpoint_times import check_times
 from metadata_log.tools.check.identity import check_identity
 from metadata_log.tools.check.leaders import LEADER_BEHIND, check_lacking_leaders, check_leaders
 from metadata_log.tools.check.metadata_hashes import check_hashes, probes_of
+from metadata_log.tools.check.scope import NotJudged, kinds_not_judged
 from metadata_log.tools.check.votes import check_votes
 from metadata_log.tools.findings.advice import AUDIT
 from metadata_log.tools.findings.consequences import folded
@@ -70,7 +71,12 @@ class CheckedNode(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CheckReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What was looked at, and what was found, the gravest first. `unread`: nodes besides that could not be read."""
+    """What was looked at, and what was found, the gravest first.
+
+    Attributes:
+        unread: how many nodes besides could not be read.
+        not_judged: the kinds that could not be judged of these nodes, with the reason.
+    """
 
     nodes: tuple[CheckedNode, ...]
     unread: int
@@ -78,6 +84,7 @@ class CheckReport(msgspec.Struct, frozen=True, kw_only=True):
     voters: tuple[str, ...]
     bounds: CommittedBounds
     findings: tuple[Finding, ...]
+    not_judged: tuple[NotJudged, ...]
 
     @property
     def is_sound(self) -> bool:
@@ -212,6 +219,7 @@ def judge(plan: Plan, replicas: Sequence[Replica], files: Sequence[LogReport]) -
         voters=tuple(map(str, view.voters)),
         bounds=diff.bounds if is_tie else view.bounds,
         findings=sort_findings(with_places(folded(_with_one_note(_without_hashes(found), view, files)), nodes)),
+        not_judged=kinds_not_judged(nodes, brokers),
     )
     return Judged(report=report, view=view, diff=diff, brokers=tuple(brokers))
 

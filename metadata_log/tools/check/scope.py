@@ -17,7 +17,7 @@ from metadata_log.tools.findings.kinds import KINDS, Cause
 from metadata_log.tools.read.exported_partitions import PARTITIONS_FILE
 from metadata_log.tools.read.manifest import is_export
 from metadata_log.tools.read.sources import NodeSource
-from metadata_log.tools.words import join_names
+from metadata_log.tools.words import count_of, join_names
 
 _OF_ITS_FILE: Final = {
     QUORUM_STATE_FILE: (
@@ -52,6 +52,15 @@ class NotJudged(msgspec.Struct, frozen=True, kw_only=True):
 
     kinds: tuple[str, ...]
     reason: str
+
+
+def not_judged_lines(parts: Sequence[NotJudged]) -> tuple[str, ...]:
+    """Return what was not judged, a line for each reason."""
+    return tuple(
+        f"Not judged: {count_of(len(one.kinds), 'kind')} of findings ({one.reason}). "
+        f"-o json lists {'it' if len(one.kinds) == 1 else 'them'}."
+        for one in parts
+    )
 
 
 def kinds_not_judged(nodes: Sequence[NodeSource], brokers: Sequence[NodeSource]) -> tuple[NotJudged, ...]:

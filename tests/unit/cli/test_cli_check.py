@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from metadata_log.tools.backup.export import export_replica
 from quorum.cli.main import run
 from tests.support.damage import Cluster, copy_cluster, place_of
 from tests.support.damage_log import batch_missing, flip_in_record
@@ -37,6 +38,21 @@ def test_a_sound_cluster_is_said_to_be(clusters: Path, capsys: pytest.CaptureFix
     said = capsys.readouterr().out
     assert "Nothing is wrong with 5 nodes; all before offset 96 is committed." in said
     assert "node 11" in said
+
+
+def test_what_exports_leave_open_is_said(clusters: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for node_id in (1, 2, 3):
+        export_replica(clusters / "basic" / f"node-{node_id}" / "data", tmp_path / str(node_id))
+    assert run(["check", str(tmp_path)]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "Nothing is wrong with 3 nodes" in said
+    assert "Not judged: 1 kind of findings (an export lists one disk of its node). -o json lists it." in said
+    assert "(there is no broker's log directory). -o json lists them." in said
+    assert run(["check", str(tmp_path), "-o", "json"]) == 0
+    parts = json.loads(capsys.readouterr().out)["not_judged"]
+    assert {"kinds": ["partition_missing"], "reason": "an export lists one disk of its node"} in parts
+    assert run(["check", str(clusters / "basic"), "-o", "json"]) == 0
+    assert json.loads(capsys.readouterr().out).keys() == {"schema_version", "findings"}
 
 
 def test_damage_is_shown_under_its_cause(damaged: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
