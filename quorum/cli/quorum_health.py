@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from metadata_log.voters import majority_of
-from quorum.cli.quorum_output import problem_of
+from quorum.cli.quorum_output import problem_of, unreached_of
 
 if TYPE_CHECKING:
     from quorum.client.quorum_status import QuorumStatus, ReplicaStatus
@@ -36,6 +36,7 @@ def health_of(found: QuorumStatus, *, every_voter: bool) -> dict[str, object]:
         "voters_following": None if following is None else len(following),
         "max_follower_lag": None if following is None else _farthest(found, following),
         "answered_by": found.answered_by,
+        "unreached": unreached_of(found),
     }
 
 
@@ -48,7 +49,26 @@ def line_of(found: QuorumStatus, verdict: dict[str, object]) -> str:
         return f"{leads}, which node {found.answered_by} follows; the leader itself does not answer here."
     lag = verdict["max_follower_lag"]
     behind = "" if lag is None else f", at most {lag} record{'' if lag == 1 else 's'} behind"
-    return f"{leads}; {verdict['voters_following']} of {verdict['voters']} voters follow{behind}."
+    return f"{leads}; {verdict['voters_following']} of {verdict['voters']} voters follow{behind}{_without(found)}."
+
+
+def _without(found: QuorumStatus) -> str:
+    """Return which voters do not follow, and that no other may fail, if so; empty where all follow."""
+    following = _following(found)
+    silent = _silent(found, following)
+    if not silent:
+        return ""
+    said = f"; {_names(silent)} {'does' if len(silent) == 1 else 'do'} not"
+    is_last = len(following) == majority_of(len(found.voters))
+    return f"{said}. If one more fails, no majority is left" if is_last else said
+
+
+def _silent(found: QuorumStatus, following: list[ReplicaStatus]) -> list[ReplicaStatus]:
+    return [each for each in found.voters if each not in following]
+
+
+def _names(voters: list[ReplicaStatus]) -> str:
+    return f"voter{'' if len(voters) == 1 else 's'} {', '.join(str(each.replica.node_id) for each in voters)}"
 
 
 def _is_unknown(found: QuorumStatus) -> bool:
@@ -61,8 +81,8 @@ def _problem(found: QuorumStatus, following: list[ReplicaStatus] | None, *, ever
     if following is None:
         alone = f"the leader, node {found.leader_id}, does not answer here, and it alone knows of every voter."
         return alone if every_voter else None
-    silent = [each for each in found.voters if each not in following]
-    names = f"voter{'' if len(silent) == 1 else 's'} {', '.join(str(each.replica.node_id) for each in silent)}"
+    silent = _silent(found, following)
+    names = _names(silent)
     if len(following) < majority_of(len(found.voters)):
         follow = f"{len(following)} of {len(found.voters)} voters follow node {found.leader_id}"
         return f"no majority: {follow}, without {names}."

@@ -40,16 +40,21 @@ def as_json(found: QuorumStatus, parts: Parts) -> dict[str, object]:
     shown: dict[str, object] = {
         "answered_by": found.answered_by,
         "problem": problem_of(found),
-        "unreached": [
-            {"node_id": each.node_id, "address": each.address, "reason": each.reason, "what": each.what}
-            for each in found.unreached
-        ],
+        "unreached": unreached_of(found),
     }
     if parts.status:
         shown["status"] = status_of(found)
     if parts.replication:
         shown["replication"] = replication_of(found)
     return shown
+
+
+def unreached_of(found: QuorumStatus) -> list[dict[str, object]]:
+    """Return the peers that the answering node does not reach, for programs."""
+    return [
+        {"node_id": each.node_id, "address": each.address, "reason": each.reason, "what": each.what}
+        for each in found.unreached
+    ]
 
 
 def lines_of(found: QuorumStatus, parts: Parts) -> list[str]:

@@ -8,7 +8,7 @@ import pytest
 from metadata_log.ids import METADATA_TOPIC_ID, DirectoryId, NodeId, ReplicaKey
 from metadata_log.offsets import Epoch, Offset
 from quorum.cli.quorum_health import HEARD_MS, health_of, line_of
-from quorum.client.quorum_status import QuorumStatus, ReplicaStatus
+from quorum.client.quorum_status import QuorumStatus, ReplicaStatus, Unreached
 
 _NOW_MS = 1_700_000_000_000
 
@@ -54,6 +54,7 @@ def test_a_majority_that_follows_is_healthy() -> None:
         "voters_following": 3,
         "max_follower_lag": 3,
         "answered_by": 1,
+        "unreached": [],
     }
     assert _line(found) == "Healthy: node 1 leads epoch 7; 3 of 3 voters follow, at most 3 records behind."
 
@@ -61,10 +62,26 @@ def test_a_majority_that_follows_is_healthy() -> None:
 @pytest.mark.parametrize("heard_ms", [-1, _NOW_MS - HEARD_MS - 1])
 def test_a_voter_that_does_not_follow_is_a_problem_if_it_is_asked_for(heard_ms: int) -> None:
     found = _status(_NOW_MS, heard_ms)
-    assert _line(found) == "Healthy: node 1 leads epoch 7; 2 of 3 voters follow, at most 2 records behind."
+    assert _line(found) == (
+        "Healthy: node 1 leads epoch 7; 2 of 3 voters follow, at most 2 records behind; voter 3 does not. If one more "
+        "fails, no majority is left."
+    )
     assert _line(found, every_voter=True) == (
         "Not healthy: voter 3 did not fetch within 10 s; 2 of 3 voters follow node 1."
     )
+
+
+def test_of_five_voters_one_more_may_fail() -> None:
+    line = _line(_status(_NOW_MS, _NOW_MS, _NOW_MS, -1))
+    assert line.endswith("4 of 5 voters follow, at most 4 records behind; voter 5 does not.")
+    line = _line(_status(_NOW_MS, _NOW_MS, -1, -1))
+    assert line.endswith("voters 4, 5 do not. If one more fails, no majority is left.")
+
+
+def test_a_peer_that_is_not_reached_is_named_for_programs() -> None:
+    peer = Unreached(node_id=3, address="c3:9094", reason="connection-refused", what="node 3 at c3:9094")
+    found = msgspec.structs.replace(_status(_NOW_MS, -1), unreached=(peer,))
+    assert health_of(found, every_voter=False)["unreached"] == [msgspec.to_builtins(peer)]
 
 
 def test_without_a_majority_it_is_not_healthy() -> None:
