@@ -15,7 +15,7 @@ from typing import Final
 
 from quorum.cli.demo.cluster import Node, wait_until
 from quorum.cli.demo.comeback import bring_back
-from quorum.cli.demo.node_log import how_it_was_elected
+from quorum.cli.demo.node_log import how_it_was_elected, log_sizes
 from quorum.cli.demo.replica_files import FoundTopic, ReplicaFiles
 from quorum.cli.demo.stage import Stage
 from quorum.cli.demo.story import CheckFailedError, check
@@ -34,6 +34,7 @@ _ATTEMPTS: Final = 10
 def run(stage: Stage) -> None:
     """Hold the followers, let the leader write alone, kill it, bring it back."""
     story = stage.story
+    sizes = log_sizes(stage.cluster.controllers.values())
     with story.working("holding the followers"):
         leader, first, end = _write_alone(stage)
     stage.killed = leader
@@ -42,7 +43,7 @@ def run(stage: Stage) -> None:
     with story.working("waiting for another leader"):
         new = stage.leader()
     check(new is not leader, f"{leader.name} is dead and still named as leader")
-    story.say(how_it_was_elected(new))
+    story.say(how_it_was_elected(new, sizes))
     bring_back(stage, leader, must_cut=True)
 
 

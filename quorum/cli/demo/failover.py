@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from typing import Final
 
 from quorum.cli.demo.cluster import Node, wait_until
-from quorum.cli.demo.node_log import how_it_was_elected
+from quorum.cli.demo.node_log import how_it_was_elected, log_sizes
 from quorum.cli.demo.stage import Stage
 from quorum.cli.demo.story import check
 from quorum.cli.demo.writer import Writer
@@ -29,6 +29,7 @@ def run(stage: Stage) -> None:
             _wait_written(writing, f"{_BEFORE} topics to be created", lambda: len(writer.acknowledged) >= _BEFORE)
         killed_at_s = time.monotonic()
         stage.mark(f"SIGKILL to {leader.name}")
+        sizes = log_sizes(stage.cluster.controllers.values())
         leader.kill()
         stage.killed = leader
         story.say(f"SIGKILL to {leader.name}, after {writer.count_until(killed_at_s)} acknowledged creates.")
@@ -39,13 +40,13 @@ def run(stage: Stage) -> None:
     writing.result(30.0)
     stage.acknowledged.update((each.name, each.topic_id) for each in writer.acknowledged)
     stage.unanswered.extend(writer.unanswered)
-    _tell(stage, writer, killed_at_s, leader)
+    _tell(stage, writer, killed_at_s, leader, sizes)
 
 
-def _tell(stage: Stage, writer: Writer, killed_at_s: float, old: Node) -> None:
+def _tell(stage: Stage, writer: Writer, killed_at_s: float, old: Node, sizes: Mapping[str, int]) -> None:
     new = stage.leader()
     check(new is not old, f"{old.name} is dead and still named as leader")
-    stage.story.say(how_it_was_elected(new))
+    stage.story.say(how_it_was_elected(new, sizes))
     stage.story.proved(f"Nothing could be written for {writer.longest_silence_s(killed_at_s):.2f} s.")
     stage.story.say(
         f"The writer went on: {len(writer.acknowledged)} creates acknowledged, {len(writer.unanswered)} never answered."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Final
 
@@ -28,9 +29,18 @@ def log_size(node: Node) -> int:
     return node.log_file.stat().st_size if node.log_file.exists() else 0
 
 
-def how_it_was_elected(node: Node) -> str:
-    """By which states, and how fast, it came to lead the last time."""
-    moves = [found for line in node_log_lines(node, "transition") if (found := _TRANSITION.match(line))]
+def log_sizes(nodes: Iterable[Node]) -> dict[str, int]:
+    """Return how many bytes the log of each has now, by its name."""
+    return {node.name: log_size(node) for node in nodes}
+
+
+def how_it_was_elected(node: Node, since: Mapping[str, int] | None = None) -> str:
+    """By which states, and how fast, it came to lead the last time.
+
+    `since`: by node, how many bytes its log had before the former leader was killed; older lines do not count.
+    """
+    start = 0 if since is None else since[node.name]
+    moves = [found for line in node_log_lines(node, "transition", start=start) if (found := _TRANSITION.match(line))]
     while moves and moves[-1]["role"] != "leader":
         moves.pop()
     if not moves:

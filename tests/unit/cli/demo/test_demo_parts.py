@@ -18,7 +18,7 @@ from quorum.cli.demo.cluster import PORTS, Node, free_ports
 from quorum.cli.demo.comeback import reaching
 from quorum.cli.demo.elect import record_of
 from quorum.cli.demo.interrupts import Interrupted, interrupts, shielded
-from quorum.cli.demo.node_log import how_it_was_elected
+from quorum.cli.demo.node_log import how_it_was_elected, log_sizes
 from quorum.cli.demo.place import MARKER, own_directory
 from quorum.cli.demo.replica_files import ReplicaFiles
 from quorum.cli.demo.spark_child import run_kraft
@@ -226,6 +226,20 @@ def test_an_election_is_told_as_the_node_wrote_it(tmp_path: Path, roles: tuple[s
     ]
     node.log_file.write_text("\n".join(lines))
     assert how_it_was_elected(node) == f"Controller 1 {said}"
+
+
+def test_an_election_begins_after_the_kill(tmp_path: Path) -> None:
+    """A `follower` that comes for the third time in an epoch is left out of the log."""
+    node = Node("controller", 1, tmp_path, {}, {})
+    line = "2026-01-01T00:00:00.{:03}000Z [info     ] transition  role={} epoch={}\n"
+    node.log_file.write_text(line.format(0, "prospective", 1))
+    sizes = log_sizes([node])
+    with node.log_file.open("a") as file:
+        file.write(
+            line.format(700, "prospective", 1) + line.format(720, "candidate", 2) + line.format(730, "leader", 2)
+        )
+    said = "Controller 1 was prospective, candidate, then leader of epoch 2 within 30 ms."
+    assert how_it_was_elected(node, sizes) == said
 
 
 def test_a_child_says_how_it_ended(tmp_path: Path) -> None:
