@@ -7,10 +7,14 @@ with the logs, and only the ranges of offsets that differ are read again.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TypeAlias
 
 import msgspec
 
 from metadata_log.tools.read.batch_sums import BatchSums, Summed, ranges_apart
+
+_Sides: TypeAlias = tuple[tuple[int, frozenset[int], int], ...]
+"""Epoch and holders of each, and the number of the first side here whose batch has the same checksum."""
 
 
 class Held(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -24,6 +28,7 @@ class Held(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class Conflict(msgspec.Struct, frozen=True, kw_only=True):
     """A way in which replicas divide: first at `offset`, at `count` base offsets in all, to before `end`.
 
+    Sides whose checksums are equal at `offset` have equal ones at all of these offsets, and others at none.
     `places`: file and position of the batch at `offset`, by replica.
     """
 
@@ -47,7 +52,7 @@ def compare(logs: Sequence[BatchSums]) -> list[Conflict]:
     heads: dict[int, Summed] = {}
     for index, stream in enumerate(streams):
         _advance(heads, index, stream)
-    found: dict[tuple[tuple[int, frozenset[int]], ...], Conflict] = {}
+    found: dict[_Sides, Conflict] = {}
     while len(heads) > 1:
         low = min(head[0] for head in heads.values())
         here = {index: head for index, head in heads.items() if head[0] == low}
@@ -67,12 +72,13 @@ def _advance(heads: dict[int, Summed], index: int, stream: Iterator[Summed]) -> 
         heads[index] = following
 
 
-def _note(found: dict[tuple[tuple[int, frozenset[int]], ...], Conflict], offset: int, here: dict[int, Summed]) -> None:
+def _note(found: dict[_Sides, Conflict], offset: int, here: dict[int, Summed]) -> None:
     holders: dict[tuple[int, ...], set[int]] = {}
     for index, head in here.items():
         holders.setdefault(head[1:5], set()).add(index)
-    checksums = {frozenset(held): key[2] for key, held in holders.items()}
-    sides = tuple(sorted((key[1], frozenset(held)) for key, held in holders.items()))
+    held = sorted((key[1], frozenset(indexes), key[2]) for key, indexes in holders.items())
+    checksums = [checksum for _, _, checksum in held]
+    sides = tuple((epoch, indexes, checksums.index(checksum)) for epoch, indexes, checksum in held)
     end = max(head[1] for head in here.values())
     known = found.get(sides)
     if known is None:
@@ -80,7 +86,7 @@ def _note(found: dict[tuple[tuple[int, frozenset[int]], ...], Conflict], offset:
             offset=offset,
             end=end,
             count=1,
-            sides=tuple(Held(epoch=epoch, holders=held, checksum=checksums[held]) for epoch, held in sides),
+            sides=tuple(Held(epoch=epoch, holders=indexes, checksum=checksum) for epoch, indexes, checksum in held),
             places={index: (head[5], head[6]) for index, head in here.items()},
         )
     else:

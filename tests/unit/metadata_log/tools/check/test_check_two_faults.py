@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shutil
 from pathlib import Path
 
 from metadata_log.format.batch import build_batch, parse_header
@@ -10,7 +11,7 @@ from metadata_log.ids import NodeId
 from metadata_log.records import FenceBrokerRecord, encode_record
 from metadata_log.tools.check.check import check_paths
 from metadata_log.tools.findings.finding import Finding, Severity
-from tests.support.damage import Cluster, copy_cluster, split, write
+from tests.support.damage import Cluster, copy_cluster, split, with_base, with_epoch, write
 from tests.support.one_fault import forged_checkpoint, metadata_of, segments_of
 
 
@@ -47,3 +48,32 @@ def test_an_impossible_record_explains_no_forged_voters(clusters: Path, tmp_path
 
     assert _named(found) == [*(("unknown_broker", node_id) for node_id in sorted(nodes)), ("checkpoint_disagrees", 1)]
     assert found[-1].meaning.startswith("of the quorum at its end, offset 300, ")
+
+
+def _of_failovers(clusters: Path, target: Path) -> Cluster:
+    """Return the three controllers alone, without the brokers' copies of the log."""
+    cluster = copy_cluster(clusters / "failovers", target / "failovers")
+    for node_id in (11, 12):
+        shutil.rmtree(cluster.node(node_id))
+    return cluster
+
+
+def test_only_batches_of_equal_checksums_are_called_one(clusters: Path, tmp_path: Path) -> None:
+    """Node 1 has the batch at 300 under a later epoch, and so another one at 303, where a record was committed."""
+    cluster = _of_failovers(clusters, tmp_path)
+    path = segments_of(cluster.metadata(1))[-1]
+    batches = split(path)
+    assert [parse_header(batches[number]).base_offset for number in (3, 6)] == [300, 303]
+    batches[3] = with_epoch(batches[3], 9)
+    batches[6] = with_epoch(with_base(batches[4], 303), 9)
+    write(path, batches)
+
+    found = _errors(cluster)
+
+    assert [(one.kind, one.node_id, one.offset) for one in found] == [
+        ("epoch_without_leader", 1, 300),
+        ("epoch_without_leader", 1, 303),
+        ("log_mismatch", 1, 300),
+        ("committed_prefix_differs", 1, 303),
+    ]
+    assert all("batches in all" not in one.meaning for one in found)
