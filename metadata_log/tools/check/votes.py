@@ -127,7 +127,7 @@ def _two_leaders(
     if state.leader_id < 0:
         return
     held = elections.get(state.leader_epoch, ())
-    if any(holder is replica for holder, _ in held):
+    if any(holder is replica or election.leader_id == state.leader_id for holder, election in held):
         return
     for holder, election in held:
         if election.leader_id != state.leader_id:

@@ -5,6 +5,8 @@ Decides: which LeaderChange, and which set of voters, may judge other nodes. Mus
 A replica denies a record if its batches follow one another, it has the offset, and it has no such record there. Where
 as many deny a record as bear it out, nothing is known, and no node is judged by it. What one log has alone, and no
 other can deny, is believed of the leader's own log. So it is if another node's quorum-state names that leader.
+A LeaderChange in its leader's own log, which its quorum-state bears out, is believed though other logs differ there.
+Of two leaders of one epoch each wrote its own, and each is evidence against the one that voted for both.
 """
 
 from __future__ import annotations
@@ -56,9 +58,24 @@ class Witnesses:
     def _is_believed(self, election: Election) -> bool:
         """Return True if more replicas bear a LeaderChange out than deny it, and it is not one log's word alone."""
         holders = self._holders[_key(election)]
+        if any(self._is_own(election, index) for index in holders):
+            return True
         if len(self._deniers(election)) >= len(holders):
             return False
         return len(holders) > 1 or self._is_known_elsewhere(election, min(holders))
+
+    def _is_own(self, election: Election, index: int) -> bool:
+        """Return True if the log is that of the leader, who was elected by votes and went on from there.
+
+        A leader writes its quorum-state before its LeaderChange.
+        """
+        log = self._logs[index]
+        state = log.report.quorum_state
+        if log.node_id != election.leader_id or not election.granting or election.is_repairs:
+            return False
+        has_led = state is None or (state.leader_epoch, state.leader_id) == (election.epoch, election.leader_id)
+        went_on = state is not None and state.leader_epoch > election.epoch
+        return log.report.is_sound and (has_led or went_on)
 
     def lone(self) -> Iterator[tuple[int, Election]]:
         """Yield the LeaderChanges that one log has alone, that no other can deny, and that judge no node."""

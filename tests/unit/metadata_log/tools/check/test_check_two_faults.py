@@ -6,13 +6,15 @@ import random
 import shutil
 from pathlib import Path
 
+from metadata_log.directory import QUORUM_STATE_FILE
 from metadata_log.format.batch import build_batch, parse_header
-from metadata_log.ids import NodeId
+from metadata_log.format.epoch_file import EPOCH_FILE
+from metadata_log.ids import DirectoryId, NodeId, id_text
 from metadata_log.records import FenceBrokerRecord, encode_record
 from metadata_log.tools.check.check import check_paths
 from metadata_log.tools.findings.finding import Finding, Severity
 from tests.support.damage import Cluster, copy_cluster, split, with_base, with_epoch, write
-from tests.support.one_fault import forged_checkpoint, metadata_of, segments_of
+from tests.support.one_fault import add_leader_change, forged_checkpoint, metadata_of, segments_of
 
 
 def _errors(cluster: Cluster) -> list[Finding]:
@@ -77,3 +79,42 @@ def test_only_batches_of_equal_checksums_are_called_one(clusters: Path, tmp_path
         ("committed_prefix_differs", 1, 303),
     ]
     assert all("batches in all" not in one.meaning for one in found)
+
+
+def _elect_two(cluster: Cluster, of_second: tuple[int, ...]) -> None:
+    """Elect node 1 and node 3 in epoch 2, each with node 2's vote; `of_second`: the nodes that follow node 3."""
+    for node_id in sorted({1, *of_second}):
+        leader_id = 3 if node_id in of_second else 1
+        offset = add_leader_change(cluster.segment(node_id), leader_id, tuple(sorted({2, leader_id})), (1, 2, 3), 1)
+        metadata = cluster.metadata(node_id)
+        (metadata / EPOCH_FILE).write_text(f"0\n2\n1 0\n2 {offset}\n")
+        voted = DirectoryId(f"directory-id-{leader_id:03}".encode())
+        (metadata / QUORUM_STATE_FILE).write_text(
+            f'{{"leaderId":{leader_id},"leaderEpoch":2,"votedId":{leader_id},'
+            f'"votedDirectoryId":"{id_text(voted)}","data_version":1}}'
+        )
+
+
+def test_two_votes_of_one_voter_are_found_in_the_leaders_own_logs(clusters: Path, tmp_path: Path) -> None:
+    cluster = copy_cluster(clusters / "basic", tmp_path / "basic")
+    shutil.copyfile(cluster.segment(3), cluster.segment(1))
+    _elect_two(cluster, (2, 3))
+
+    assert _named(_errors(cluster)) == [("two_leaders", 1), ("two_votes", 2), ("log_mismatch", 1)]
+
+
+def test_two_votes_are_found_without_the_second_leaders_log(clusters: Path, tmp_path: Path) -> None:
+    cluster = copy_cluster(clusters / "basic", tmp_path / "basic")
+    for node_id in (3, 11, 12):
+        shutil.rmtree(cluster.node(node_id))
+    shutil.copyfile(cluster.segment(2), cluster.segment(1))
+    _elect_two(cluster, (2,))
+
+    assert _named(_errors(cluster)) == [
+        ("two_leaders", 1),
+        ("two_leaders", 2),
+        ("two_leaders", 2),
+        ("two_votes", 2),
+        ("log_mismatch", 1),
+        ("log_mismatch", 2),
+    ]
