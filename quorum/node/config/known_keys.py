@@ -6,6 +6,7 @@ Decides: which keys are unknown, which of these are errors, and which known key 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from typing import Final
 
 import msgspec
@@ -43,6 +44,18 @@ class SortedKeys(msgspec.Struct, frozen=True, kw_only=True):
     errors: tuple[str, ...]
 
 
+@cache
+def _kafkas() -> frozenset[str]:
+    return frozenset(key.name for key in kafka_keys().keys)
+
+
+def is_known(name: str) -> bool:
+    """Return True if Kafka or a node of this software knows the key, also behind the prefix of a listener."""
+    if name.startswith(("listener.name.", *_OF_PLUGINS)) or is_provider_key(name):
+        return True
+    return name in KEYS or name in ALIASES or name in _kafkas()
+
+
 def is_strict(name: str) -> bool:
     """Return True if a mistake in the key, or in a value that nothing reads, is always an error."""
     return name.startswith(_STRICT_PREFIXES)
@@ -54,7 +67,7 @@ def sort_keys(given: Iterable[str], used: Iterable[str], *, strict: bool) -> Sor
     others = [name for name in given if name not in ours and not is_provider_key(name)]
     if not others:
         return SortedKeys(unused=(), warnings=(), errors=())
-    kafkas = {key.name for key in kafka_keys().keys}
+    kafkas = _kafkas()
     unused, wrong, ignored = list[str](), list[str](), list[str]()
     for name in others:
         if name in kafkas or name.startswith(_OF_PLUGINS):

@@ -6,8 +6,8 @@ Decides: which lines belong to such a text. None of them may be printed: they ma
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Callable, Iterable
+from typing import Final, NamedTuple
 
 from metadata_log.java_properties import Property
 
@@ -24,26 +24,72 @@ def is_pem(value: str) -> bool:
     return _BEGIN in value
 
 
-def without_pem(lines: Iterable[Property]) -> tuple[list[Property], dict[str, str]]:
+class _Text(NamedTuple):
+    """A PEM text: the line that it is said of, the key that it belongs to, if any, and how many lines are hidden."""
+
+    line: int
+    key: str
+    hidden: int
+
+    def why(self) -> str:
+        """Return why it is broken."""
+        if not self.key:
+            return self._without_key()
+        whose = f"line {self.line}: the value of {self.key} is"
+        if not self.hidden:
+            return (
+                f"{whose} the beginning of a PEM text without its end: write all, each line but the last with \\ behind"
+            )
+        return (
+            f"{whose} PEM text over several lines, but Java reads each further line as another key: end each line but "
+            "the last with \\"
+        )
+
+    def _without_key(self) -> str:
+        if self.hidden == 1:
+            return f"line {self.line}: PEM text where a key must be: write its key before it, or remove it"
+        return (
+            f"line {self.line}: PEM text over several lines without a key, but Java reads each as a key: write # "
+            "before each line, or the key before the first and \\ at the end of each but the last"
+        )
+
+
+def without_pem(lines: Iterable[Property], is_known: Callable[[str], bool]) -> tuple[list[Property], dict[str, str]]:
     """Return the lines that are no part of a PEM text, and by key why its text is broken.
 
-    The key of a text that no key precedes is empty.
+    Behind BEGIN all lines are of the text, up to END or the next known key. The key of a text that no key precedes is
+    empty.
     """
     kept: list[Property] = []
-    broken: dict[str, str] = {}
-    is_within = False
+    broken: dict[str, _Text] = {}
+    is_within = has_begun = False
     for line in lines:
-        is_within = _goes_on(line.text) if is_within else _begins_without_key(line.text)
+        if has_begun:
+            is_within = not is_known(line.key)
+        else:
+            is_within = _goes_on(line.text) if is_within else _begins_without_key(line.text)
         if is_within:
-            key = kept[-1].key if kept else ""
-            broken.setdefault(key, _why(kept[-1] if kept else line, key))
-            is_within = _END not in line.text
+            owner = kept[-1] if kept and _can_own(kept[-1].value) else None
+            key = "" if owner is None else owner.key
+            text = broken.get(key) or _Text((owner or line).line, key, 0)
+            broken[key] = text._replace(hidden=text.hidden + 1)
+            has_begun = _is_open(line.text) or (has_begun and _END not in line.text)
+            is_within = has_begun or _END not in line.text
             continue
         kept.append(line)
-        is_within = _BEGIN in line.value and _END not in line.value
-        if is_within:
-            broken[line.key] = _why(line, line.key)
-    return kept, broken
+        is_within = has_begun = _is_open(line.value)
+        if has_begun:
+            broken[line.key] = _Text(line.line, line.key, 0)
+    return kept, {key: text.why() for key, text in broken.items()}
+
+
+def _is_open(text: str) -> bool:
+    return text.rfind(_BEGIN) > text.rfind(_END)
+
+
+def _can_own(value: str) -> bool:
+    """Return True if PEM lines below a value can be meant for its key: it is empty, or PEM text itself."""
+    return not value or is_pem(value) or _LONG.fullmatch(value) is not None
 
 
 def _goes_on(text: str) -> bool:
@@ -51,12 +97,4 @@ def _goes_on(text: str) -> bool:
 
 
 def _begins_without_key(text: str) -> bool:
-    return text.startswith(_BEGIN) or _LONG.fullmatch(text) is not None
-
-
-def _why(line: Property, key: str) -> str:
-    whose = f"the value of {key} is PEM text" if key else "PEM text"
-    return (
-        f"line {line.line}: {whose} over several lines, but Java reads each further line as another key: end each line "
-        "but the last with \\"
-    )
+    return text.startswith((_BEGIN, _END)) or _LONG.fullmatch(text) is not None

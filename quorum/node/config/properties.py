@@ -13,6 +13,7 @@ import msgspec
 
 from metadata_log.java_properties import MalformedEscapeError, Property, properties_in
 from metadata_log.java_text import BLANKS
+from quorum.node.config.known_keys import is_known
 from quorum.node.config.pem import without_pem
 from quorum.node.config.providers import resolved
 from quorum.node.config.shown import Shown, shown_value
@@ -70,7 +71,7 @@ def as_warning(text: str) -> str:
 def parse_properties(text: str, *, source: str = "configuration") -> Properties:
     """Return the properties of a text whose characters are decoded already; raises as `read_properties` does."""
     try:
-        lines, broken = without_pem(properties_in(text))
+        lines, broken = without_pem(properties_in(text), is_known)
     except MalformedEscapeError as error:
         raise PropertiesError(f"{source}, {error}") from error
     written = {line.key: line.value for line in lines}

@@ -48,6 +48,8 @@ def _refused(tmp_path: Path, *lines: str) -> str:
         ["ssl.keystore.key=" + KEY[0], *KEY[1:-1]],
         ["ssl.keystore.key=" + KEY[0] + "\\", KEY[1], *KEY[2:]],
         ["ssl.keystore.key=" + KEY[0] + "\\ ", KEY[1] + "\\", *KEY[2:]],
+        ["ssl.keystore.key=" + KEY[0], *BODY[:2], "a line: of. no base64", "<another>", *KEY[3:]],
+        ["ssl.keystore.key=" + KEY[0], *BODY[:2], "Zz 0=", *LINES[2:]],
         ["ssl.keystore.key=" + KEY[0], *KEY[1:], "ssl.keystore.key=" + KEY[0], *KEY[1:]],
     ],
     ids=lambda value: str(len(value)),
@@ -62,6 +64,20 @@ def test_pem_text_without_continuations_is_said_once(value: list[str], tmp_path:
     assert not any(part in said for text in (*BODY, *OLD_KEY) for part in (text, text.rstrip("=")))
     assert "unknown key" not in said
     assert "missing" not in said
+
+
+def test_the_beginning_of_pem_text_alone_is_not_called_several_lines(tmp_path: Path) -> None:
+    said = _refused(tmp_path, *LINES, "ssl.keystore.key=" + KEY[0], "log.segment.bytes=1048576")
+    assert "line 5: the value of ssl.keystore.key is the beginning of a PEM text without its end" in said
+    assert "several lines" not in said
+    (warning,) = _load(tmp_path, *LINES, "".join(KEY)).warnings
+    assert warning == "line 5: PEM text where a key must be: write its key before it, or remove it"
+
+
+def test_pem_lines_below_a_comment_accuse_no_key(tmp_path: Path) -> None:
+    (warning,) = _load(tmp_path, *LINES, "#ssl.keystore.key=" + KEY[0], *KEY[1:]).warnings
+    assert warning.startswith("line 6: PEM text over several lines without a key")
+    assert "log.dirs" not in warning
 
 
 def test_continued_pem_text_is_a_value(tmp_path: Path) -> None:
