@@ -5,7 +5,8 @@ Decides: which keys are unknown, which of these are errors, and which known key 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Final
 
@@ -31,6 +32,7 @@ _STRICT_PREFIXES: Final = (
     "controller.quorum.",
 )
 """An unknown key behind one of these is always an error: its writer believes that it protects or forms the quorum."""
+_OF_LISTENER: Final = re.compile(r"listener\.name\.[^.]+\.(?P<key>([^.]+\.)?(ssl|sasl)\..+)")
 _OF_PLUGINS: Final = ("rlmm.config.", "rsm.config.")
 """The usual prefixes of keys that Kafka's broker hands to its managers of remote storage."""
 
@@ -68,9 +70,11 @@ def sort_keys(given: Iterable[str], used: Iterable[str], *, strict: bool) -> Sor
     if not others:
         return SortedKeys(unused=(), warnings=(), errors=())
     kafkas = _kafkas()
-    unused, wrong, ignored = list[str](), list[str](), list[str]()
+    unused, wrong, ignored, unprotected = list[str](), list[str](), list[str](), list[str]()
     for name in others:
-        if name in kafkas or name.startswith(_OF_PLUGINS):
+        if _protects_listener(name):
+            unprotected.append(name)
+        elif name in kafkas or name.startswith(_OF_PLUGINS):
             unused.append(name)
         else:
             (wrong if strict or is_strict(name) else ignored).append(name)
@@ -78,8 +82,27 @@ def sort_keys(given: Iterable[str], used: Iterable[str], *, strict: bool) -> Sor
     return SortedKeys(
         unused=tuple(sorted(unused)),
         warnings=_said(ignored, known, end=" is ignored", otherwise="", rest="are ignored"),
-        errors=_said(wrong, known, end="", otherwise=": remove it", rest="are wrong: remove them"),
+        errors=(
+            *_unserved(unprotected),
+            *_said(wrong, known, end="", otherwise=": remove it", rest="are wrong: remove them"),
+        ),
     )
+
+
+def _protects_listener(name: str) -> bool:
+    """Return True for a key of Kafka that secures one listener, also with a mechanism of SASL before it."""
+    found = _OF_LISTENER.fullmatch(name)
+    return found is not None and (found["key"] in _kafkas() or found["key"].partition(".")[2] in _kafkas())
+
+
+def _unserved(names: list[str]) -> Iterator[str]:
+    """Yield an error for each of the first keys that secure a listener, and one for the number of the others."""
+    why = "only PLAINTEXT is served here, so that this listener would be unprotected"
+    listed = names[:LISTED] if len(names) > LISTED + 1 else names
+    for name in listed:
+        yield f"{name}: Kafka knows this key, but {why}: see kraft docs security"
+    if left := len(names) - len(listed):
+        yield f"{left} more keys secure a listener that would be unprotected"
 
 
 def _said(names: list[str], known: Iterable[str], *, end: str, otherwise: str, rest: str) -> tuple[str, ...]:

@@ -58,7 +58,7 @@ def test_keys_are_written_on_one_line_with_nothing_unseen() -> None:
     [
         "ssl.keystor.location",
         "sasl.enabled.mechanism",
-        "listener.name.controller.plain.sasl.jaas.config",
+        "listener.name.controller.ssl.no.such",
         "authorizer.class",
         "authorizers",
         "super.users.file",
@@ -68,6 +68,17 @@ def test_keys_are_written_on_one_line_with_nothing_unseen() -> None:
 def test_an_unknown_key_behind_a_prefix_that_matters_is_an_error(key: str) -> None:
     with pytest.raises(ConfigError, match=f"unknown key {key}: "):
         config_of({**CONTROLLER, key: "5"})
+
+
+@pytest.mark.parametrize("key", ["ssl.keystore.password", "plain.sasl.jaas.config", "sasl.enabled.mechanisms"])
+def test_a_key_that_secures_a_listener_is_not_to_be_removed(key: str) -> None:
+    name = f"listener.name.controller.{key}"
+    with pytest.raises(ConfigError) as raised:
+        config_of({**CONTROLLER, name: "5"})
+    assert str(raised.value) == (
+        f"configuration: {name}: Kafka knows this key, but only PLAINTEXT is served here, so that this listener would "
+        "be unprotected: see kraft docs security"
+    )
 
 
 def test_a_known_key_behind_such_a_prefix_is_listed() -> None:
