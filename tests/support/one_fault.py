@@ -173,6 +173,18 @@ def _cut(metadata: Path, draw: random.Random) -> bool:
     return True
 
 
+def set_back(metadata: Path, end: int, epoch: int) -> None:
+    """End a log of `failovers` at an offset, its quorum-state in this epoch; no other file there says more."""
+    for path in segments_of(metadata):
+        write(path, [batch for batch in split(path) if parse_header(batch).next_offset <= end])
+    for path in metadata.glob("0*"):
+        if int(path.name[:20]) > end or path.suffix not in (".log", ".checkpoint"):
+            path.unlink()
+    (metadata / "leader-epoch-checkpoint").unlink()
+    state = metadata / QUORUM_STATE_FILE
+    state.write_text(re.sub('"leaderEpoch":[0-9]+', f'"leaderEpoch":{epoch}', state.read_text()))
+
+
 def repeated_topic(path: Path) -> tuple[int, TopicRecord] | None:
     """Append a topic of a segment again, under another id; return its offset, and the record."""
     values = [

@@ -42,7 +42,7 @@ _COPY_OF_NODE: Final = (
 
 
 class Holder(msgspec.Struct, frozen=True, kw_only=True):
-    """A directory with an id. `progress`: epoch, last epoch and end of the metadata log in it; None without one."""
+    """A directory with an id. `progress` of the metadata log in it, see `progress_of`; None without one."""
 
     node: NodeSource
     disk: LogDirectory
@@ -101,9 +101,9 @@ def _of_copies(holder: Holder, rivals: Sequence[Holder], mine: int) -> tuple[str
     """Copies of one node's disk: the log cannot tell them apart, but the node that ran on wrote into one of them."""
     both = f"both are node {mine}'s, which is one and the same disk twice"
     ends = [rival.progress for rival in rivals]
-    if holder.progress is None or None in ends or holder.progress in ends:
+    if holder.progress is None or not all(end is not None and _are_in_order(holder.progress, end) for end in ends):
         return f"{both}, and nothing says which of them the node ran on last", _COPY_OF_NODE
-    epoch, _, end = holder.progress
+    _, end, epoch = holder.progress
     place = f"its quorum-state is of epoch {epoch} and its log ends at offset {end}"
     if all(end is not None and holder.progress > end for end in ends):
         return (
@@ -111,3 +111,9 @@ def _of_copies(holder: Holder, rivals: Sequence[Holder], mine: int) -> tuple[str
             f"this one keeps the id, as it seems: {_COPY_OF_NODE}",
         )
     return f"{both}: the node went on with the other ({place})", f"this is the older one, as it seems: {_COPY_OF_NODE}"
+
+
+def _are_in_order(one: tuple[int, int, int], other: tuple[int, int, int]) -> bool:
+    """Return True if one of two copies went further, and its quorum-state is not of an earlier epoch."""
+    earlier, later = sorted((one, other))
+    return earlier < later and earlier[2] <= later[2]

@@ -46,7 +46,7 @@ def check_identity(
 ) -> Iterator[Finding]:
     """What is wrong with the meta.properties of these nodes, of which the log has these voters and says `image`.
 
-    `progress`: by the path of a metadata directory, the epoch of its quorum-state, and its log's last epoch and end.
+    `progress`: by the path of a metadata directory, its log's last epoch and end, and the epoch of its quorum-state.
     """
     yield from _unreadable(nodes)
     yield from _foreign_clusters(nodes)
@@ -190,7 +190,7 @@ def _two_logs(nodes: Sequence[NodeSource], progress: Mapping[Path, tuple[int, in
 
 
 def _ending(known: tuple[int, int, int] | None) -> str:
-    return "" if known is None else f" (up to offset {known[2]}, epoch {known[1]})"
+    return "" if known is None else f" (up to offset {known[1]}, epoch {known[0]})"
 
 
 def _without_vote(

@@ -1,7 +1,8 @@
-"""Two metadata logs on the disks of one node: the older one is no witness.
+"""Two metadata logs on the disks of one node: the one that adds nothing to the other is no witness.
 
-Decides: which of them the node went on with. Must not know: what else is wrong with them. A node keeps one log, and the
-other is a copy of an earlier time. What its quorum-state and its records say was true then: it accuses no node now.
+Decides: which of them that is. Must not know: what else is wrong with them. A node keeps one log, and the other is a
+copy of an earlier time, or a new disk. What its quorum-state and its records say was true then: it accuses no node now.
+A disk that was formatted, or whose log was cut, may have the later quorum-state: that alone makes no log the newer.
 """
 
 from __future__ import annotations
@@ -9,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from metadata_log.ids import ZERO_DIRECTORY_ID, ReplicaKey
 from metadata_log.tools.read.manifest import is_export
 from metadata_log.tools.read.sources import NodeSource
 from metadata_log.tools.replicas.replica import Replica
+from metadata_log.tools.replicas.replica_set import view_quorum
 from metadata_log.tools.verify.report import LogReport
 
 
@@ -25,19 +28,38 @@ def side_by_side(nodes: Sequence[NodeSource]) -> list[list[NodeSource]]:
 
 
 def older_of_two(logs: Sequence[Replica]) -> list[int]:
-    """Return the numbers of the logs that end before one beside them whose batches follow one another."""
+    """Return the numbers of the logs that add nothing to one beside them whose batches follow one another.
+
+    The voter's directory goes first, by its id. One that reaches further, or proves more, is not set aside for it.
+    """
+    beside = side_by_side([log.source for log in logs])
+    voters = view_quorum(logs).voters if beside else ()
     numbers = {id(log.source): number for number, log in enumerate(logs)}
     older = []
-    for several in side_by_side([log.source for log in logs]):
-        reports = {numbers[id(node)]: logs[numbers[id(node)]].report for node in several}
-        newest = max(reports, key=lambda number: progress_of(reports[number]))
-        if reports[newest].is_sound:
-            last = progress_of(reports[newest])
-            older += [number for number, report in reports.items() if progress_of(report) < last]
+    for several in beside:
+        ranks = {numbers[id(node)]: _rank(logs[numbers[id(node)]], voters) for node in several}
+        for number, rank in ranks.items():
+            newer = [logs[other] for other in ranks if ranks[other] > rank and logs[other].report.is_sound]
+            if any(_adds_nothing(logs[number], other) for other in newer):
+                older.append(number)
     return sorted(older)
 
 
+def _rank(log: Replica, voters: Sequence[ReplicaKey]) -> tuple[bool, tuple[int, int, int]]:
+    return log.key.directory_id != ZERO_DIRECTORY_ID and log.key in voters, progress_of(log.report)
+
+
+def _adds_nothing(log: Replica, newer: Replica) -> bool:
+    """Return True if all that a log reaches, or proves to be committed, the newer one does too."""
+    mine, theirs = log.extent, newer.extent
+    proved = max(mine.known_committed, mine.committed_before) <= max(theirs.known_committed, theirs.committed_before)
+    reached = max(log.reach, mine.proved_end) <= max(newer.reach, theirs.proved_end)
+    if log.report.is_unread:
+        return False
+    return proved and reached and log.reach <= newer.reach and log.last_epoch <= newer.last_epoch
+
+
 def progress_of(report: LogReport) -> tuple[int, int, int]:
-    """Return how far a node went with a log: the epoch of its quorum-state, its last epoch, and its end."""
+    """Return how far a node went with a log: its last epoch, its end, and the epoch of its quorum-state."""
     epoch = -1 if report.quorum_state is None else int(report.quorum_state.leader_epoch)
-    return epoch, report.last_epoch, report.end_offset
+    return report.last_epoch, report.end_offset, epoch

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from metadata_log.records import PartitionRecord, RegisterBrokerRecord, TopicRec
 from metadata_log.tools.check.check import CheckReport, check_paths
 from tests.support.damage import Cluster, copy_cluster, split, with_base, with_epoch, with_values, write
 from tests.support.image_records import topic_id
-from tests.support.one_fault import metadata_of, put_foreign_log, segments_of, with_other_voters
+from tests.support.one_fault import metadata_of, put_foreign_log, segments_of, set_back, with_other_voters
 
 
 def replaced(value: bytes) -> bytes:
@@ -27,19 +26,6 @@ def replaced(value: bytes) -> bytes:
         later = msgspec.structs.replace(record, broker_epoch=390, incarnation_id=life)
         return encode_record(later, value[2])
     return value
-
-
-def cut(metadata: Path, end: int) -> None:
-    """End the log at an offset, and take what beside it says that it went on."""
-    for path in segments_of(metadata):
-        batches = [batch for batch in split(path) if parse_header(batch).next_offset <= end]
-        write(path, batches)
-        if not batches:
-            path.unlink()
-    for path in (*metadata.glob("0*index"), *metadata.glob("00000000000000000320*"), *metadata.glob("leader-epoch-*")):
-        path.unlink()
-    state = metadata / "quorum-state"
-    state.write_text(re.sub('"leaderEpoch":[0-9]+', '"leaderEpoch":8', state.read_text()))
 
 
 def go_on_alone(metadata: Path) -> None:
@@ -64,7 +50,7 @@ def cluster(clusters: Path, tmp_path: Path) -> Cluster:
     for path in [path for path in cluster.root.iterdir() if path.name not in ("node-1", "node-2", "node-3")]:
         shutil.rmtree(path)
     for node in (1, 3):
-        cut(cluster.metadata(node), 288)
+        set_back(cluster.metadata(node), 288, 8)
     go_on_alone(cluster.metadata(2))
     return cluster
 
