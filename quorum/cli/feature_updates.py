@@ -63,7 +63,10 @@ Metadata = Annotated[
     typer.Option("--metadata", help="Deprecated: the level of metadata.version alone, such as 4.2-IV1."),
 ]
 Unsafe = Annotated[
-    bool, typer.Option("--unsafe", help="Also where it may destroy metadata; the controllers refuse it so far.")
+    bool,
+    typer.Option(
+        "--unsafe", help="Also where it may destroy metadata. Of metadata.version the controllers refuse that so far."
+    ),
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only ask whether the controllers would do it.")]
 UpdateTimeout = Annotated[float, timeout_option("for the change to commit")]
