@@ -6,6 +6,7 @@ either. Must not know: files, and how the differences were found.
 Two batches of one offset and epoch must be the same bytes (log matching). Of two epochs at one offset the lower may be
 the tail of a deposed leader, which the replica will cut off; unless it, or the majority, knows it to be committed.
 Where the checksums are equal, it is one batch, and the epoch in front of them, which they do not cover, was changed.
+The side is wrong whose epoch its own logs deny, be it the majority: one fault may be the same on two disks.
 Sources: KIP-595; Raft 5.3, 5.4.
 """
 
@@ -35,7 +36,7 @@ class ReplicaView(msgspec.Struct, frozen=True, kw_only=True):
     """What the judge must know of a replica. `known_committed`: up to where it knows its own log to be committed.
 
     `committed_before`: up to where its records show the same, see `ReplicaExtent`; those of a damaged log may not.
-    `is_sound`: its batches follow one another.
+    `is_sound`: its batches follow one another. `denied_epochs`: offsets of batches whose epoch its own log denies.
     """
 
     label: str
@@ -45,6 +46,7 @@ class ReplicaView(msgspec.Struct, frozen=True, kw_only=True):
     known_committed: int
     committed_before: int = 0
     is_sound: bool = True
+    denied_epochs: frozenset[int] = frozenset()
 
 
 class Judge:
@@ -65,10 +67,11 @@ class Judge:
     def judged(self, conflict: Conflict) -> Iterator[tuple[int, Finding]]:
         """`on_conflict`, each finding with the number of its replica."""
         changed = list(self._changed_headers(conflict))
-        yield from (one for side, others in changed for one in self._renamed(conflict, side, others))
+        for side, others, is_known in changed:
+            yield from self._renamed(conflict, side, others, is_known=is_known)
         by_epoch: dict[int, list[Held]] = {}
         for side in conflict.sides:
-            if not any(side is other for other, _ in changed):
+            if not any(side is other for other, _, _ in changed):
                 by_epoch.setdefault(side.epoch, []).append(side)
         for sides in by_epoch.values():
             if len(sides) > 1:
@@ -109,31 +112,44 @@ class Judge:
         best = max(weights)
         return sides[weights.index(best)] if weights.count(best) == 1 else None
 
-    def _changed_headers(self, conflict: Conflict) -> Iterator[tuple[Held, Sequence[Held]]]:
-        """The sides whose batch others hold under another epoch, with these; where nothing says whose is right, all."""
+    def _changed_headers(self, conflict: Conflict) -> Iterator[tuple[Held, Sequence[Held], bool]]:
+        """Yield each side whose batch others hold under another epoch, these, and True if it is known whose is right.
+
+        Where it is not, each of them is such a side.
+        """
         by_checksum: dict[int | None, list[Held]] = {}
         for side in conflict.sides:
             by_checksum.setdefault(side.checksum, []).append(side)
         for checksum, sides in by_checksum.items():
             if checksum is None or len({side.epoch for side in sides}) < 2:
                 continue
-            sound = [side for side in sides if any(self._replicas[index].is_sound for index in side.holders)]
-            reference = self._reference([side.holders for side in sides])
-            if reference is None and len(sound) == 1:
-                reference = sound[0].holders
+            reference = self._rightful(conflict.offset, sides)
             for side in sides:
                 if side.holders is not reference:
-                    yield side, [other for other in sides if other is not side]
+                    yield side, [other for other in sides if other is not side], reference is not None
 
-    def _renamed(self, conflict: Conflict, side: Held, others: Sequence[Held]) -> Iterator[_Judged]:
+    def _rightful(self, offset: int, sides: Sequence[Held]) -> frozenset[int] | None:
+        """Return the side whose epoch its logs bear out, of several the majority's; None if nothing says which is."""
+        views = self._replicas
+        borne = [
+            side.holders for side in sides if any(offset not in views[index].denied_epochs for index in side.holders)
+        ]
+        reference = self._reference(borne) if borne else None
+        if reference is not None:
+            return reference
+        sound = [holders for holders in borne if any(views[index].is_sound for index in holders)]
+        return sound[0] if len(sound) == 1 else None
+
+    def _renamed(self, conflict: Conflict, side: Held, others: Sequence[Held], *, is_known: bool) -> Iterator[_Judged]:
         """One batch, whose header was changed in one of its copies."""
         where = " and ".join(f"of epoch {other.epoch} on {self.names(other.holders)}" for other in others)
         meaning = (
             f"the batch at offset {conflict.offset} is of epoch {side.epoch} here, and {where}: it is one batch, for "
             "its checksum is the same, which does not cover the epoch in its header; nothing that was committed is "
-            f"lost{_also(conflict)}"
+            f"lost{'' if is_known else ', and nothing says which is right'}{_also(conflict)}"
         )
-        yield from self._for_each("log_mismatch", Severity.ERROR, side, conflict, meaning)
+        advice = None if is_known else _TIE
+        yield from self._for_each("log_mismatch", Severity.ERROR, side, conflict, meaning, advice)
 
     def _mismatches(self, conflict: Conflict, sides: Sequence[Held]) -> Iterator[_Judged]:
         """Log matching: the replicas in the minority hold the wrong bytes; without one, nobody can say who does."""

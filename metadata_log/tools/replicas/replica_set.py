@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
@@ -20,7 +21,7 @@ from metadata_log.tools.replicas.first_vote import is_first_vote
 from metadata_log.tools.replicas.judge import ReplicaView
 from metadata_log.tools.replicas.replica import Replica
 from metadata_log.tools.replicas.witnesses import Witnesses
-from metadata_log.tools.verify.report import voter_sets
+from metadata_log.tools.verify.report import LogReport, voter_sets
 from metadata_log.tools.verify.voters import VotersLog
 from metadata_log.tools.words import join_names
 from metadata_log.voters import majority_of
@@ -54,9 +55,26 @@ class QuorumView(msgspec.Struct, frozen=True, kw_only=True):
                 known_committed=replica.extent.known_committed,
                 committed_before=replica.report.committed_before,
                 is_sound=replica.report.is_sound,
+                denied_epochs=_denied_epochs(replica.report),
             )
             for replica in self.replicas
         ]
+
+
+_OF_EPOCHS: Final = (
+    "epoch_without_leader",
+    "epoch_went_back",
+    "epoch_file_wrong",
+    "foreign_batch",
+    "quorum_state_behind",
+    "two_leaders",
+)
+
+
+def _denied_epochs(report: LogReport) -> frozenset[int]:
+    """Return the offsets at which a log, or a file beside it, says that a batch is of another epoch."""
+    found = (one.offset for one in report.findings if one.kind in _OF_EPOCHS and one.offset is not None)
+    return frozenset({*found, *report.false_starts})
 
 
 def view_quorum(replicas: Sequence[Replica], bare: Sequence[NodeSource] = ()) -> QuorumView:

@@ -6,6 +6,8 @@ import random
 import shutil
 from pathlib import Path
 
+import pytest
+
 from metadata_log.directory import QUORUM_STATE_FILE
 from metadata_log.format.batch import build_batch, parse_header
 from metadata_log.format.epoch_file import EPOCH_FILE
@@ -118,3 +120,28 @@ def test_two_votes_are_found_without_the_second_leaders_log(clusters: Path, tmp_
         ("log_mismatch", 1),
         ("log_mismatch", 2),
     ]
+
+
+@pytest.mark.parametrize(
+    ("offsets", "epoch", "kinds"),
+    [
+        (range(300, 301), 12, ["epoch_without_leader"]),
+        (range(300, 301), 3, ["epoch_went_back"]),
+        (range(309, 310), 12, ["epoch_went_back"]),
+        (range(309, 400), 12, ["epoch_file_wrong", "quorum_state_behind"]),
+    ],
+)
+def test_a_header_changed_alike_on_two_voters_accuses_these(
+    offsets: range, epoch: int, kinds: list[str], clusters: Path, tmp_path: Path
+) -> None:
+    """The LeaderChange of the last epoch, 9, is at 309: the log bears out a later one, and the files deny it."""
+    cluster = _of_failovers(clusters, tmp_path)
+    for node_id in (2, 3):
+        for path in segments_of(cluster.metadata(node_id)):
+            batches = split(path)
+            write(
+                path, [with_epoch(one, epoch) if parse_header(one).base_offset in offsets else one for one in batches]
+            )
+
+    expected = [(kind, node_id) for kind in (*kinds, "log_mismatch") for node_id in (2, 3)]
+    assert _named(_errors(cluster)) == expected

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import msgspec
+import pytest
+
 from metadata_log.tools.replicas.committed_bounds import CommittedBounds
 from metadata_log.tools.replicas.divergence import Conflict, Held
 from metadata_log.tools.replicas.judge import Judge, ReplicaView, leaders_of
@@ -82,3 +85,25 @@ def test_epochs_with_one_leader_are_not_listed() -> None:
     elections = {0: [(1, 3, 0), (2, 1, 50)], 1: [(1, 3, 0), (2, 2, 50)]}
 
     assert list(leaders_of(elections)) == [(2, {(1, 50): frozenset({0}), (2, 50): frozenset({1})})]
+
+
+@pytest.mark.parametrize(
+    ("denied", "accused"),
+    [((), {0}), ((1, 2), {1, 2}), ((0, 1, 2), {0, 1, 2}), ((0,), {0})],
+)
+def test_of_one_batch_under_two_epochs_the_denied_one_is_wrong(denied: tuple[int, ...], accused: set[int]) -> None:
+    replicas = [
+        msgspec.structs.replace(one, denied_epochs=frozenset({OFFSET} if number in denied else ()))
+        for number, one in enumerate(_replicas(9, 9, 9))
+    ]
+    sides = tuple(
+        Held(epoch=epoch, holders=frozenset(holders), checksum=7) for epoch, holders in ((8, {0}), (12, {1, 2}))
+    )
+    conflict = Conflict(offset=OFFSET, end=OFFSET + 1, count=1, sides=sides, places={})
+    judge = Judge(replicas, 3, CommittedBounds(lower=OFFSET + 1, upper=None, because="so it is"))
+
+    found = list(judge.on_conflict(conflict))
+
+    assert {one.node_id for one in found if one.kind == "log_mismatch"} == accused
+    assert len(found) == len(accused)
+    assert all(("wipe neither" in one.advice) == (len(accused) == 3) for one in found)
