@@ -38,14 +38,15 @@ def what_is_lost(history: LogHistory) -> LostEnd:
     return lost_end(history.path)
 
 
-def say_what_is_lost(history: LogHistory) -> bool:
+def say_what_is_lost(history: LogHistory, lost: LostEnd | None = None) -> bool:
     """Tell on standard error of a log that ends before what it once reached: later states are not known from it.
 
+    `lost`: what is known of it already.
     Returns whether it does: what is shown of it up to its end is not all, and the exit status has to say so too.
     """
     from metadata_log.tools.verify.lost_end import of_one_log  # noqa: PLC0415  (not needed for help)
 
-    findings = what_is_lost(history).findings
+    findings = (what_is_lost(history) if lost is None else lost).findings
     for found in findings:
         say(f"kraft: {history.path}: {of_one_log(found)}")
     return bool(findings)
@@ -66,3 +67,22 @@ def an_earlier_offset_may_help() -> Iterator[None]:
         if error.sound_end is None:
             raise
         raise CliError(f"{error}; --at {error.sound_end} asks for the last state before it") from error
+
+
+@contextlib.contextmanager
+def a_gap_is_named(history: LogHistory, at: int | None) -> Iterator[None]:
+    """Around what reads the state at an offset.
+
+    Raises:
+        CliError: the log does not have it, since records before it are missing.
+    """
+    from metadata_log.tools.read.history import HistoryError  # noqa: PLC0415  (not needed for help)
+
+    try:
+        yield
+    except HistoryError as error:
+        found = (gap for gap in what_is_lost(history).gaps if at is not None and gap.start < at < gap.end)
+        gap = next(found, None)
+        if gap is None:
+            raise
+        raise CliError(f"{error}; {gap}") from error

@@ -14,7 +14,7 @@ import typer
 
 from quorum import __version__
 from quorum.cli.errors import FAILED, say, wrong_use
-from quorum.cli.log_history import an_earlier_offset_may_help, only_history, say_what_is_lost
+from quorum.cli.log_history import an_earlier_offset_may_help, only_history, say_what_is_lost, what_is_lost
 from quorum.cli.option_values import Redact, reading_files
 from quorum.cli.output import Output, OutputFormat, show_json
 from quorum.plain_text import on_one_line
@@ -46,8 +46,9 @@ def run(
 
     The paths are those of Kafka's metadata shell (/image/topics/byName/...), and shorter ones (/topics/by-name/...).
     Reads only and takes no lock: it may be used on the directory of a running node. Exit status, of a single command: 1
-    where nothing is at a path, the log is damaged, or (without --at) it has lost its end; 2 where there is no such
-    command, or no log. -o json answers one command: at, cat, diff, find, hash, history, ls or tree.
+    where nothing is at a path, the log is damaged or lacks the state of --at, or (without --at) has lost its end; 2
+    where there is no such command, or no log. -o json answers one command: at, cat, diff, find, hash, history, ls or
+    tree.
     """
     if output is OutputFormat.JSON and bool(words) + len(commands or ()) != 1:
         raise wrong_use("-o json answers one command: kraft shell DIR ls /image -o json")
@@ -58,13 +59,12 @@ def run(
         return msgspec.structs.replace(only_history(path), files=reading_files(redact=redact))
 
     history = opened()
-    is_short = say_what_is_lost(history)
+    lost = what_is_lost(history)
+    is_short = say_what_is_lost(history, lost)
     shell = Shell(history, __version__, opened)
+    shell.gaps = lost.gaps
     with an_earlier_offset_may_help():
-        if at is not None:
-            *notes, where = shell.call(["at", at])
-            for note in notes:
-                say(f"kraft: --at {at}: {note}: {where}")
+        _go(shell, at)
         if output is OutputFormat.JSON:
             show_json(answer(shell, words or words_of((commands or [""])[0])))
             _say_newer(shell, None)
@@ -75,8 +75,20 @@ def run(
                 for command in commands or ():
                     _answer(shell, shell.run(command))
                 _answer(shell, shell.call(words or []))
-    if is_short and at is None and (words or commands or not sys.stdin.isatty()):
-        raise typer.Exit(FAILED)  # the end that was asked about is not the log's
+    if shell.hidden is not None and at is None:
+        say(f"kraft: {history.path}: {shell.hidden}")
+    is_wrong = shell.hidden is not None or (is_short and at is None)  # the end that was asked about is not the log's
+    if is_wrong and (words or commands or not sys.stdin.isatty()):
+        raise typer.Exit(FAILED)
+
+
+def _go(shell: Shell, at: str | None) -> None:
+    """Go to the state of --at, where it is given, and say where it is another."""
+    if at is None:
+        return
+    *notes, where = shell.call(["at", at])
+    for note in notes:
+        say(f"kraft: --at {at}: {note}: {where}")
 
 
 def _print(lines: Iterable[str]) -> None:

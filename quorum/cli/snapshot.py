@@ -10,7 +10,7 @@ import msgspec
 import typer
 
 from quorum.cli.errors import CliError, say, wrong_use
-from quorum.cli.log_history import an_earlier_offset_may_help, only_history, what_is_lost
+from quorum.cli.log_history import a_gap_is_named, an_earlier_offset_may_help, only_history, what_is_lost
 from quorum.cli.option_values import GroupReadable, Redact, check_cluster_id
 from quorum.cli.output import Output, OutputFormat, show_object, shown, with_times
 from quorum.cli.tables import text_of
@@ -54,7 +54,7 @@ def save(
     history = _history(source, redact)
     if at is None:
         _require_whole_end(history)
-    with an_earlier_offset_may_help():
+    with an_earlier_offset_may_help(), a_gap_is_named(history, at):
         state = past_removals(lambda: _state(source, at, redact))
     identity = read_identity(history.path if history.path.is_dir() else history.path.parent, history.files)
     cluster_id = None if identity is None else identity.cluster_id

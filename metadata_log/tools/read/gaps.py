@@ -1,10 +1,11 @@
 """Offsets that a log does not have between two of its batches: records were there, and are gone.
 
-Decides: how a gap is named. Must not know: how it is found (`verify.chain` does).
+Decides: how a gap is named, and which states it hides. Must not know: how it is found (`verify.chain` does).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
@@ -26,3 +27,16 @@ class Gap(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     def before(self) -> str:
         """The name of the file that goes on behind it."""
         return Path(self.file).name
+
+
+def hidden_state(gaps: Iterable[Gap], end: int, limit: int, checkpoints: Iterable[int]) -> str | None:
+    """Return the sentence on the gap because of which the last state up to offset `limit` is that at `end`.
+
+    None where no gap is the reason. `checkpoints`: the offsets at which they end.
+    """
+    gap = next((gap for gap in gaps if gap.end > end and gap.start < limit), None)
+    if gap is None or end >= limit:
+        return None
+    known = min((offset for offset in checkpoints if offset > end), default=None)
+    until = "" if known is None else f", up to that of the checkpoint at offset {known}"
+    return f"{gap}, so that no state behind offset {end} is known{until}"

@@ -7,7 +7,7 @@ again.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Final
 
@@ -16,6 +16,7 @@ import msgspec
 from metadata_log.errors import MetadataLogError, WrongUseError
 from metadata_log.image import ImageChanges
 from metadata_log.records.newer import NOTHING_NEWER
+from metadata_log.tools.read.gaps import Gap, hidden_state
 from metadata_log.tools.read.history import LogHistory, State
 from metadata_log.tools.shell.globs import expanded
 from metadata_log.tools.shell.image_tree import Node, tree_lines
@@ -89,6 +90,10 @@ class Shell:
 
     def __init__(self, history: LogHistory, version: str, reopen: Callable[[], LogHistory] | None = None) -> None:
         self._history = history
+        self.gaps: Sequence[Gap] = ()
+        """Of the log, where they were looked for."""
+        self.hidden: str | None = None
+        """The sentence on a gap that hides the last state that `at` went to; None: none does."""
         self._reopen = reopen
         self._version = version
         self._view: View | None = None
@@ -220,10 +225,17 @@ class Shell:
             wanted = self._offset(words[0])
             view = view_at(self._history, wanted)
             self._go(view)
-            if wanted is not None and view.end != wanted:
+            self.hidden = self._hidden(words[0], wanted, view.end)
+            if self.hidden is not None:
+                yield f"{self.hidden}; this is the last that is"
+            elif wanted is not None and view.end != wanted:
                 yield f"no state ends at offset {wanted}: this is the one before it"
         end = self.here().image.offset_and_epoch
         yield f"offset {end.offset}, epoch {end.epoch}, {time_text(self.here().image.last_contained_timestamp_ms)}"
+
+    def _hidden(self, word: str, wanted: int | None, end: int) -> str | None:
+        limit = end if wanted is None else wanted if word in ("start", str(wanted)) else wanted + 1  # of a time
+        return hidden_state(self.gaps, end, limit, (int(known.offset) for known, _ in self._history.checkpoints))
 
     def _ls(self, words: list[str]) -> Iterator[str]:
         paths = self.paths(words or ["."])

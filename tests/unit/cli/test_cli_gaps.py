@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from metadata_log.format.batch import iter_batches
+from metadata_log.tools.times import time_text
 from quorum.cli.main import run
 from tests.support.damage import Cluster, copy_cluster, split, write
 
@@ -78,3 +80,39 @@ def test_a_trimmed_log_lacks_nothing(cluster: Cluster, ran: Ran) -> None:
         path.unlink()
 
     assert ran("log", "dump", cluster.node(11))[0::2] == (0, "")
+
+
+@pytest.mark.parametrize(("at", "shown"), [("250", 207), ("280", 255)])
+def test_a_state_that_a_gap_hides_is_not_shown_in_silence(
+    at: str, shown: int, lacking: Path, ran: Ran, tmp_path: Path
+) -> None:
+    status, _, err = ran("shell", lacking, "--at", at, "ls", "/")
+
+    assert status == 1
+    assert f"{_LOST}, so that no state behind offset {shown} is known" in err
+    assert "up to that of the checkpoint at offset" in err
+    assert ran("shell", lacking, "--at", str(shown), "ls", "/")[0::2] == (0, "")
+    status, _, err = ran("snapshot", "save", lacking, tmp_path / "backup", "--at", at)
+    assert status == 1
+    assert _LOST in err
+
+
+def test_a_time_within_a_gap_shows_no_state_in_silence(lacking: Path, ran: Ran) -> None:
+    batches = [header for _, header in iter_batches(sorted(lacking.glob("data/*/*.log"))[0].read_bytes())]
+    last = max(header.max_timestamp for header in batches)
+
+    status, _, err = ran("shell", lacking, "--at", time_text(last + 1), "ls", "/")
+
+    assert status == 1
+    assert _LOST in err
+    assert ran("shell", lacking, "--at", time_text(batches[-3].max_timestamp), "ls", "/")[0::2] == (0, "")
+
+
+def test_commands_of_the_shell_name_a_gap(lacking: Path, ran: Ran) -> None:
+    status, out, err = ran("shell", lacking, "-c", "at 250")
+
+    assert status == 1
+    assert _LOST in out
+    assert _LOST in err
+    assert ran("shell", lacking, "-c", "at 250", "-c", "at end", "ls", "/")[0] == 0
+    assert ran("shell", lacking, "ls", "/")[0::2] == (0, "")
