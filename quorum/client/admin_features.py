@@ -70,6 +70,9 @@ async def describe_features(
 async def _address(client: Client, node_id: int, timeout_s: float | None) -> str:
     address = address_of_node(await client.describe_quorum(timeout_s=timeout_s), node_id)
     if address is None:
+        cluster = await client.ask(DescribeCluster(), DescribeClusterResponse, timeout_s=timeout_s)
+        if any(each.broker_id == node_id for each in cluster.brokers):
+            raise UnavailableError(f"node {node_id}: it is a broker, and only controllers are asked")
         raise UnavailableError(f"node {node_id}: the quorum names no controller of this id with a GRPC address")
     return address
 

@@ -71,6 +71,8 @@ def test_one_controller_is_asked_whoever_leads() -> None:
                 await admin.describe_features(node_id=own + 1)
             with pytest.raises(UnavailableError, match="node 99: the quorum names no controller of this id"):
                 await admin.describe_features(node_id=99)
+            with pytest.raises(UnavailableError, match="node 11: it is a broker, and only controllers are asked"):
+                await admin.describe_features(node_id=11)
 
     run(main())
 

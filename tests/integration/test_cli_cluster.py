@@ -184,10 +184,14 @@ class TestFeatures:
             return {row["feature"]: row["finalized_version_level"] for row in rows}
 
         assert levels("--node-id", "1") == levels()
-        for other in ("11", "99"):
+        whys = {
+            "11": "it is a broker, and only controllers are asked",
+            "99": "the quorum names no controller of this id",
+        }
+        for other, why in whys.items():
             status, out, err = kraft("features", "describe", "--node-id", other)
             assert (status, out) == (1, "")
-            assert f"node {other}: the quorum names no controller of this id" in err
+            assert f"node {other}: {why}" in err
         assert kraft("features", "describe", "--node-id", "-1")[0] == 2
 
     def test_a_feature_is_disabled(self, kraft: Kraft) -> None:
