@@ -21,6 +21,11 @@ def count_of(count: int, word: str) -> str:
     return f"{count:,} {word}{'s' if count != 1 else ''}"
 
 
+def missing_records(count: int) -> str:
+    """Return `1 record is missing`, `2 records are missing`."""
+    return f"{count} record is missing" if count == 1 else f"{count} records are missing"
+
+
 def short_paths(paths: Sequence[str]) -> list[str]:
     """Return paths without the directories that they all are in, and without the metadata log's own at their ends.
 

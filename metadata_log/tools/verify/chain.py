@@ -38,6 +38,7 @@ from metadata_log.tools.verify.voter_steps import (
     voters_step_fault,
     votes_faults,
 )
+from metadata_log.tools.words import missing_records
 
 _KIND_OF: Final = {
     Fault.CORRUPT: "corrupt_batch",
@@ -134,9 +135,7 @@ class ChainCheck:
             self.expected = max(base, self.expected)
             return False
         if base > self.expected:
-            meaning = (
-                f"the segment before it ends at offset {self.expected}: {base - self.expected} records are missing"
-            )
+            meaning = f"the segment before it ends at offset {self.expected}: {missing_records(base - self.expected)}"
             self._sink.add("missing_segment", meaning, file=path, position=0, offset=self.expected)
             self.gaps.append(Gap(start=self.expected, end=base, file=path))
             self.expected = base
@@ -216,7 +215,7 @@ class ChainCheck:
             return in_order
         self._is_displaced = True
         if base > expected:
-            meaning = f"offset {expected} is due, and {base} stands there: {base - expected} records are missing"
+            meaning = f"offset {expected} is due, and {base} stands there: {missing_records(base - expected)}"
             self._found("offset_gap", meaning, batch, expected)
             self.gaps.append(Gap(start=expected, end=base, file=self._file))
             # Perhaps only this batch's own offset is wrong: then the next goes on from what was due.

@@ -43,6 +43,7 @@ from metadata_log.tools.findings.sink import FindingSink
 from metadata_log.tools.read.manifest import MANIFEST_FILE, read_manifest
 from metadata_log.tools.verify.index_files import Claim, orphan_reach
 from metadata_log.tools.verify.producer_state import PRODUCERS_SUFFIX, producer_files
+from metadata_log.tools.words import missing_records
 
 _INDEX_NAME: Final = re.compile(r"(\d{20})\.(?:index|timeindex)", re.ASCII)
 _SHOWN: Final = 4
@@ -119,7 +120,7 @@ def check_start(directory: str, names: Sequence[str], bases: Sequence[int], sink
     base, name = lost[0]
     what = (
         f"the log begins with it at offset {bases[0]}, but {name} is of a segment before it, which is not there: "
-        f"{bases[0] - base} records are missing"
+        f"{missing_records(bases[0] - base)}"
     )
     sink.add("missing_segment", what, file=f"{directory}/{bases[0]:020}.log", position=0, offset=base)
 
