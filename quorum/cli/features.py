@@ -177,7 +177,9 @@ def _unreadable(paths: list[Path], level: int) -> tuple[list[_Found], list[str]]
             missed.append(f"{label} is not read to its end: {why_unread(error)}")
             continue
         missed += _not_seen(history)
-        missed += [f"{history.path}: {lost.meaning}" for lost in what_is_lost(history).findings]
+        lost = what_is_lost(history)
+        missed += [f"{history.path}: {gap}, so that their records are not judged" for gap in lost.gaps]
+        missed += [f"{history.path}: {one.meaning}" for one in lost.findings]
     return rows, missed
 
 

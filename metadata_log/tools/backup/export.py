@@ -36,6 +36,7 @@ from metadata_log.tools.partitions.directories import exported_partitions
 from metadata_log.tools.read.contents import LogContents, data_files, metadata_directory, read_contents, read_identity
 from metadata_log.tools.read.exported_partitions import PARTITIONS_FILE, ExportedPartition, write_exported_partitions
 from metadata_log.tools.read.fast_scan import walk
+from metadata_log.tools.read.gaps import Gap
 from metadata_log.tools.read.manifest import (
     MANIFEST_FILE,
     Manifest,
@@ -69,6 +70,7 @@ class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
     damaged: tuple[tuple[str, Damage], ...]
     torn: int
     lost: tuple[str, ...]
+    gaps: tuple[Gap, ...] = ()
 
 
 def export_replica(
@@ -207,10 +209,11 @@ def left_out_of(source_dir: Path) -> LeftOut:
     lost = lost_end(directory, OwnFiles())
     found = list(damage_in(directory, OwnFiles()))
     last = segment_bases(os.listdir(directory))[-1:]
+    sentences = tuple(map(of_one_log, lost.findings))
     is_torn = bool(found and last) and found[-1][0] == segment_file(last[0]) and found[-1][1].fault is Fault.TORN
     if not is_torn or lost.is_certain:
-        return LeftOut(damaged=tuple(found), torn=0, lost=tuple(map(of_one_log, lost.findings)))
-    return LeftOut(damaged=tuple(found[:-1]), torn=found[-1][1].size, lost=tuple(map(of_one_log, lost.findings)))
+        return LeftOut(damaged=tuple(found), torn=0, lost=sentences, gaps=lost.gaps)
+    return LeftOut(damaged=tuple(found[:-1]), torn=found[-1][1].size, lost=sentences, gaps=lost.gaps)
 
 
 def metadata_to_export(source_dir: Path) -> Path:

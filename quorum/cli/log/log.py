@@ -23,6 +23,7 @@ from quorum.cli.tables import counted
 
 if TYPE_CHECKING:
     from metadata_log.tools.dump.decoded import Decoded
+    from metadata_log.tools.read.gaps import Gap
     from metadata_log.tools.read.manifest import Manifest
 
 _TORN: Final = "Left out: {} bytes of an unfinished write at the end of the log."
@@ -108,6 +109,7 @@ def _tell(output: ExportFormat, directory: Path, target: Path, manifest: Manifes
         Exit: something is.
     """
     from metadata_log.tools.backup.export import credentials_in, damage_in  # noqa: PLC0415  (not needed for help)
+    from metadata_log.tools.verify.lost_end import lost_end  # noqa: PLC0415
 
     in_no_table = ", and in no table" if output in (ExportFormat.JSONL, ExportFormat.PARQUET) else ""
     users = credentials_in(target)
@@ -119,9 +121,11 @@ def _tell(output: ExportFormat, directory: Path, target: Path, manifest: Manifes
             f"kraft: {directory}: {name}, position {damage.position}: {damage.size} damaged bytes, copied as they are"
             f"{in_no_table}: {damage.what} (kraft log verify says more)"
         )
+    gaps = lost_end(target).gaps
+    _say_gaps(directory, gaps)
     _say_lost(directory, manifest.lost)
     is_short = 0 if manifest.lost else say_missing_segments([directory])
-    if damaged or manifest.lost or is_short:
+    if damaged or gaps or manifest.lost or is_short:
         raise typer.Exit(FAILED)
 
 
@@ -145,9 +149,15 @@ def _export_redacted(directory: Path, target: Path, tables: _Write | None, group
             f"kraft: {directory}: {name}, position {damage.position}: {damage.size} damaged bytes are left out, since "
             f"they may hold credentials: {damage.what} (kraft log verify says more)"
         )
+    _say_gaps(directory, left.gaps)
     _say_lost(directory, left.lost)
-    if left.damaged or left.lost:
+    if left.damaged or left.gaps or left.lost:
         raise typer.Exit(FAILED)
+
+
+def _say_gaps(directory: Path, gaps: Sequence[Gap]) -> None:
+    for gap in gaps:
+        say(f"kraft: {directory}: {gap} (kraft log verify says more)")
 
 
 def _say_lost(directory: Path, lost: Sequence[str]) -> None:

@@ -116,3 +116,21 @@ def test_commands_of_the_shell_name_a_gap(lacking: Path, ran: Ran) -> None:
     assert _LOST in err
     assert ran("shell", lacking, "-c", "at 250", "-c", "at end", "ls", "/")[0] == 0
     assert ran("shell", lacking, "ls", "/")[0::2] == (0, "")
+
+
+def test_features_check_names_what_it_could_not_judge(lacking: Path, ran: Ran) -> None:
+    status, out, err = ran("features", "check", lacking, "--target", "4.4")
+
+    assert status == 1
+    assert f"{_LOST}, so that their records are not judged" in err
+    assert "every record that is seen here, which is not all" in out
+
+
+@pytest.mark.parametrize("redacted", [(), ("--redact", "-o", "jsonl")])
+def test_an_export_names_the_missing_offsets(
+    redacted: tuple[str, ...], lacking: Path, ran: Ran, tmp_path: Path
+) -> None:
+    status, _, err = ran("log", "export", lacking, tmp_path / "copy", *redacted)
+
+    assert status == 1
+    assert _LOST in err
