@@ -154,10 +154,15 @@ def until_settled(
     return result
 
 
-def _of_running(report: CheckReport) -> CheckReport:
-    """Return the report without notes that hold only for logs at rest."""
-    findings = tuple(found for found in report.findings if found.kind != LEADER_BEHIND)
-    return msgspec.structs.replace(report, findings=findings)
+def sayable_after(plan: Plan) -> Callable[[tuple[Finding, ...]], tuple[Finding, ...]]:
+    """Return what takes notes that hold only at rest from findings, if a log of the plan has changed by then."""
+    before = _signatures(plan)
+
+    def sayable(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
+        kept = tuple(found for found in findings if found.kind != LEADER_BEHIND)
+        return findings if kept == findings or _signatures(plan) == before else kept
+
+    return sayable
 
 
 def _signatures(sources: Sources | Plan) -> list[object]:
@@ -176,11 +181,10 @@ def _plan(sources: Sources) -> Plan:
 
 
 def _check(plan: Plan) -> CheckReport:
-    before = _signatures(plan)
+    sayable = sayable_after(plan)
     replicas = [read_replica(node, probes=plan.probes) for node in plan.logs]
     report = judge(plan, replicas, [verify_file(path) for path in plan.files]).report
-    is_noted = any(found.kind == LEADER_BEHIND for found in report.findings)
-    return _of_running(report) if is_noted and _signatures(plan) != before else report
+    return msgspec.structs.replace(report, findings=sayable(report.findings))
 
 
 def judge(plan: Plan, replicas: Sequence[Replica], files: Sequence[LogReport]) -> Judged:
