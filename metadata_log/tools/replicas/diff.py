@@ -192,7 +192,7 @@ def _two_leaders(view: QuorumView, judge: Judge) -> Iterator[Finding]:
         for index, replica in enumerate(view.replicas)
     }
     for epoch, leaders in leaders_of(elections):
-        for holders in judge.minority(list(leaders.values())):
+        for holders in judge.minority([(at, held) for (_, at), held in leaders.items()]):
             (leader_id, offset), _ = next(item for item in leaders.items() if item[1] is holders)
             others = ", ".join(
                 f"node {other} at offset {at} on {judge.names(held)}"

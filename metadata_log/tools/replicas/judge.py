@@ -79,10 +79,13 @@ class Judge:
         if len(by_epoch) > 1:
             yield from self._forks(conflict, [_merged(epoch, sides) for epoch, sides in by_epoch.items()])
 
-    def minority(self, sides: Sequence[frozenset[int]]) -> Iterator[frozenset[int]]:
-        """The sides that most voters, then most replicas, do not hold; all of them in a tie."""
-        reference = self._reference(sides)
-        yield from (side for side in sides if side is not reference)
+    def minority(self, sides: Sequence[tuple[int, frozenset[int]]]) -> Iterator[frozenset[int]]:
+        """Yield the sides, each given after its offset, that most do not hold; in a tie those that their logs deny.
+
+        All of them where that decides nothing.
+        """
+        reference = self._most_or_undenied(sides)
+        yield from (side for _, side in sides if side is not reference)
 
     def is_tie(self, conflict: Conflict) -> bool:
         """Whether batches of one epoch differ and nothing says which is right: neither a majority, nor most copies."""
@@ -90,7 +93,9 @@ class Judge:
         for side in conflict.sides:
             by_epoch.setdefault(side.epoch, []).append(side.holders)
         return any(
-            len(sides) > 1 and self.majority_of(sides) is None and self._reference(sides) is None
+            len(sides) > 1
+            and self.majority_of(sides) is None
+            and self._most_or_undenied([(conflict.offset, side) for side in sides]) is None
             for sides in by_epoch.values()
         )
 
@@ -130,15 +135,23 @@ class Judge:
 
     def _rightful(self, offset: int, sides: Sequence[Held]) -> frozenset[int] | None:
         """Return the side whose epoch its logs bear out, of several the majority's; None if nothing says which is."""
-        views = self._replicas
-        borne = [
-            side.holders for side in sides if any(offset not in views[index].denied_epochs for index in side.holders)
-        ]
+        borne = [side.holders for side in sides if self._is_undenied(side.holders, offset)]
         reference = self._reference(borne) if borne else None
         if reference is not None:
             return reference
-        sound = [holders for holders in borne if any(views[index].is_sound for index in holders)]
+        sound = [holders for holders in borne if any(self._replicas[index].is_sound for index in holders)]
         return sound[0] if len(sound) == 1 else None
+
+    def _most_or_undenied(self, sides: Sequence[tuple[int, frozenset[int]]]) -> frozenset[int] | None:
+        """Return the side, of those after their offsets, that most hold; in a tie the one that its logs do not deny."""
+        reference = self._reference([side for _, side in sides])
+        if reference is not None:
+            return reference
+        undenied = [side for offset, side in sides if self._is_undenied(side, offset)]
+        return undenied[0] if len(undenied) == 1 else None
+
+    def _is_undenied(self, holders: frozenset[int], offset: int) -> bool:
+        return any(offset not in self._replicas[index].denied_epochs for index in holders)
 
     def _renamed(self, conflict: Conflict, side: Held, others: Sequence[Held], *, is_known: bool) -> Iterator[_Judged]:
         """One batch, whose header was changed in one of its copies."""
@@ -153,7 +166,7 @@ class Judge:
 
     def _mismatches(self, conflict: Conflict, sides: Sequence[Held]) -> Iterator[_Judged]:
         """Log matching: the replicas in the minority hold the wrong bytes; without one, nobody can say who does."""
-        reference = self._reference([side.holders for side in sides])
+        reference = self._most_or_undenied([(conflict.offset, side.holders) for side in sides])
         for side in sides:
             if side.holders is reference:
                 continue

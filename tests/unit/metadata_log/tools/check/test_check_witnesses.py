@@ -47,6 +47,21 @@ def test_a_brokers_lone_leader_change_accuses_no_voter(basic: Cluster) -> None:
     assert _found(basic) == [("two_leaders", 11), ("two_leaders", 11), ("log_mismatch", 11)]
 
 
+def test_a_lone_leader_change_that_the_files_beside_it_deny_accuses_no_other_leader(
+    clusters: Path, tmp_path: Path
+) -> None:
+    """Node 3 alone has the LeaderChange of epoch 3 at the offset where node 2's log has another one."""
+    cluster = copy_cluster(clusters / "basic-4.4", tmp_path / "basic-4.4")
+    add_leader_change(segments_of(cluster.metadata(2))[-1], 2, (1, 2, 3), (1, 2, 3), 1)
+
+    assert _found(cluster) == [
+        ("epoch_file_wrong", 2),
+        ("two_leaders", 2),
+        ("two_leaders", 2),
+        ("log_mismatch", 2),
+    ]
+
+
 def test_a_flipped_epoch_accuses_no_other_copy(failovers: Cluster) -> None:
     flipped_at(segments_of(failovers.metadata(11))[-1], 5, 15, 4)
 
