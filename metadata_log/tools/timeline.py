@@ -6,7 +6,8 @@ Decides: which records are an event, and what is a gap. Must not know: files and
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Final
 
 import msgspec
@@ -47,6 +48,8 @@ class EventKind(enum.StrEnum):
     FEATURE = "feature"
     VOTERS = "voters"
     GAP = "gap"
+    MISSING = "missing"
+    """Offsets before this one are not in the log: what happened there is not known."""
     STATE = "state"
     """What holds where a trimmed log begins, or that it is not known."""
     WAS_FENCED = "already-fenced"
@@ -66,7 +69,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     node_id: int | None = None
     text: str
     duration_ms: int | None = None
-    """Of a gap: how long nothing had been written before this offset."""
+    """Of a gap: how long nothing had been written before this offset. Of what is missing: how long is not known."""
 
 
 class Timeline(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -89,12 +92,16 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def timeline_of(
-    batches: Iterable[LocatedBatch], gap_ms: int, on_unreadable: Callable[[MetadataLogError], None] | None = None
+    batches: Iterable[LocatedBatch],
+    gap_ms: int,
+    on_unreadable: Callable[[MetadataLogError], None] | None = None,
+    missing: Mapping[int, str] = MappingProxyType({}),
 ) -> Timeline:
     """The events in these batches of one log, in order; a pause of more than `gap_ms` is a gap.
 
-    Records of a later release are passed over. `on_unreadable` is given the error of a record that cannot be read, and
-    the rest of its batch is passed over.
+    Nothing is concluded from a pause, or from epochs, across offsets that are not there; `missing` names those that are
+    gone without any damage, by the offset behind them. Records of a later release are passed over. `on_unreadable` is
+    given the error of a record that cannot be read, and the rest of its batch is passed over.
 
     Raises:
         MalformedRecordError, CorruptBatchError: a record cannot be read, and there is no `on_unreadable`.
@@ -104,9 +111,14 @@ def timeline_of(
     end_offset = epoch = start_offset = 0
     for batch in batches:
         header = batch.header
+        goes_on = start < 0 or header.base_offset == end_offset
         start_offset = int(header.base_offset) if start < 0 else start_offset
         start = header.base_timestamp if start < 0 else start
-        if 0 <= last < header.base_timestamp - gap_ms:
+        if not goes_on:
+            epoch = 0
+            if header.base_offset in missing:
+                events.append(_missing(batch, missing[header.base_offset], last))
+        elif 0 <= last < header.base_timestamp - gap_ms:
             events.append(_gap(batch, header.base_timestamp - last))
         try:
             events.extend(_of_control(batch, epoch, newer) if header.is_control else _of_records(batch, newer))
@@ -136,15 +148,26 @@ def merged(timelines: Iterable[Timeline]) -> Timeline:
         event
         for timeline in every
         for event in timeline.events
-        if event.kind not in _OF_STATE or timeline.start_offset == start_offset
+        if (event.kind not in _OF_STATE or timeline.start_offset == start_offset) and not _is_elsewhere(event, every)
     }
     return Timeline(
         start_ms=min(timeline.start_ms for timeline in every),
         end_ms=max(timeline.end_ms for timeline in every),
         end_offset=max(timeline.end_offset for timeline in every),
-        events=tuple(sorted(events, key=lambda event: (event.offset, event.epoch, event.time_ms, event.text))),
+        events=tuple(sorted(events, key=_place)),
         start_offset=start_offset,
         newer=tuple(dict.fromkeys(part for timeline in every for part in timeline.newer)),
+    )
+
+
+def _place(event: Event) -> tuple[object, ...]:
+    return event.offset, event.kind is not EventKind.MISSING, event.epoch, event.time_ms, event.text
+
+
+def _is_elsewhere(event: Event, timelines: Iterable[Timeline]) -> bool:
+    """Return whether it says that offsets are missing which another of these timelines has."""
+    return event.kind is EventKind.MISSING and any(
+        other.start_offset < event.offset < other.end_offset and event not in other.events for other in timelines
     )
 
 
@@ -208,6 +231,17 @@ def why_not_one(timeline: Timeline) -> str | None:
                     "in another; what follows mixes them"
                 )
     return None
+
+
+def _missing(batch: LocatedBatch, gap: str, last_ms: int) -> Event:
+    return Event(
+        time_ms=batch.header.base_timestamp,
+        offset=int(batch.header.base_offset),
+        epoch=int(batch.header.partition_leader_epoch),
+        kind=EventKind.MISSING,
+        text=f"{gap}: what happened there is not known",
+        duration_ms=max(batch.header.base_timestamp - last_ms, 0),
+    )
 
 
 def _gap(batch: LocatedBatch, duration_ms: int) -> Event:

@@ -10,6 +10,7 @@ import msgspec
 
 from metadata_log.errors import MetadataLogError
 from metadata_log.storage.segment import LocatedBatch
+from metadata_log.tools.read.gaps import Gap
 from metadata_log.tools.read.history import (
     HistoryError,
     LogHistory,
@@ -22,7 +23,7 @@ from metadata_log.tools.read.history import (
 from metadata_log.tools.read.readable import readable_sources, why_unread
 from metadata_log.tools.read.sources import SourceError, require_one_cluster
 from metadata_log.tools.timeline import Event, Timeline, merged, timeline_of, why_not_one, with_first_state
-from metadata_log.tools.verify.lost_end import lost_end, of_one_log
+from metadata_log.tools.verify.lost_end import LostEnd, lost_end, of_one_log
 
 
 class TimelineReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,11 +71,12 @@ def timeline_of_paths(
     for opened, place in places:
         try:
             history = opened(place)
-            for sentence in lost_ends_of(history):
+            end = _end_of(history)
+            for sentence in _sentences(history, end):
                 lost.append(sentence)
                 on_lost_end(sentence)
             if history.segments:
-                found, damaged = past_removals(functools.partial(_timeline, opened, place, gap_ms))
+                found, damaged = past_removals(functools.partial(_timeline, opened, place, gap_ms, end.gaps))
                 logs.append(found)
                 problems += damaged
         except (HistoryError, RemovedMeanwhileError, OSError) as error:
@@ -92,13 +94,24 @@ def timeline_of_paths(
 
 def lost_ends_of(history: LogHistory) -> Iterator[str]:
     """Yield a sentence for each proof that a log ends before what it once reached; none for a single checkpoint."""
-    if history.path.is_dir() or history.segments:
-        yield from (f"{history.path}: {of_one_log(found)}" for found in lost_end(history.path).findings)
+    yield from _sentences(history, _end_of(history))
 
 
-def _timeline(opened: Callable[[Path], LogHistory], place: Path, gap_ms: int) -> tuple[Timeline, list[str]]:
+def _end_of(history: LogHistory) -> LostEnd:
+    is_log = history.path.is_dir() or history.segments
+    return lost_end(history.path) if is_log else LostEnd(findings=(), proved_end=0)
+
+
+def _sentences(history: LogHistory, end: LostEnd) -> Iterator[str]:
+    yield from (f"{history.path}: {of_one_log(found)}" for found in end.findings)
+
+
+def _timeline(
+    opened: Callable[[Path], LogHistory], place: Path, gap_ms: int, gaps: Sequence[Gap]
+) -> tuple[Timeline, list[str]]:
     """Return the events of one log, past its damage, and the damage."""
-    history, problems = opened(place), list[str]()
+    history = opened(place)
+    problems = [f"{history.path}: {gap}, with their events unless another replica holds them" for gap in gaps]
 
     def sound() -> Iterator[LocatedBatch]:
         for found in history.readable():
@@ -111,7 +124,8 @@ def _timeline(opened: Callable[[Path], LogHistory], place: Path, gap_ms: int) ->
                 "are missing unless another replica holds them"
             )
 
-    events = timeline_of(sound(), gap_ms, lambda error: problems.append(f"{history.path}: {error}"))
+    missing = {gap.end: str(gap) for gap in gaps}
+    events = timeline_of(sound(), gap_ms, lambda error: problems.append(f"{history.path}: {error}"), missing)
     first = _first_state(history, problems) if events.start_offset else None
     if first is None:
         return with_first_state(events, None), problems

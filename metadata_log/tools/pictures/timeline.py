@@ -41,7 +41,7 @@ _LEGEND: Final = (
     ("registered", "registered, still fenced"),
     ("fenced", "fenced"),
     ("shutdown", "controlled shutdown"),
-    ("gap", "gap: nothing written"),
+    ("gap", "gap: nothing written, or it is missing"),
 )
 _COLUMNS: Final = (
     Column(name="Time"),
@@ -184,7 +184,7 @@ def _row_parts(timeline: Timeline, row: _Row, span: Span, y: float) -> Iterator[
     for bar in row.bars:
         yield draw_bar(span, bar, y, _BAR)
     for event in timeline.events:
-        if event.kind is EventKind.GAP and event.duration_ms is not None:
+        if event.kind in (EventKind.GAP, EventKind.MISSING) and event.duration_ms is not None:
             start, end = visible(span, event.time_ms - event.duration_ms, event.time_ms)
             yield (
                 f'<rect class="gap" x="{span.place(start)}" y="{y - 4:.0f}" width="{span.place(end - start)}" '

@@ -44,8 +44,8 @@ def run(
     """List elections, leaders, epochs, brokers fenced and back, changes of voters and levels, and gaps, by time.
 
     Several replicas give one list; a damaged part of one is named, and skipped. Reads only and takes no lock. Times
-    are those of the leaders' clocks. Exit status 0: all was read. 1: a part is damaged, or they are no replicas of one
-    log. 2: there is no log to read.
+    are those of the leaders' clocks. Exit status 0: all was read. 1: a part is damaged or missing, or they are no
+    replicas of one log. 2: there is no log to read.
     """
     from metadata_log.tools.timelines import timeline_of_paths  # noqa: PLC0415  (not needed for help)
     from metadata_log.tools.times import time_text  # noqa: PLC0415

@@ -134,3 +134,20 @@ def test_an_export_names_the_missing_offsets(
 
     assert status == 1
     assert _LOST in err
+
+
+def test_a_timeline_concludes_nothing_from_what_is_missing(lacking: Path, ran: Ran, tmp_path: Path) -> None:
+    status, out, err = ran("log", "timeline", lacking, "--picture", tmp_path / "picture.svg", "-o", "json")
+
+    assert status == 1
+    assert _LOST in err
+    assert f"{_LOST}: what happened there is not known" in out
+    assert "unused epochs" not in out
+    assert f"{_LOST}: what happened there" in (tmp_path / "picture.svg").read_text()
+
+
+def test_a_timeline_has_from_another_replica_what_one_lacks(cluster: Cluster, lacking: Path, ran: Ran) -> None:
+    status, out, _ = ran("log", "timeline", lacking, cluster.node(12))
+
+    assert status == 1
+    assert "what happened there" not in out
