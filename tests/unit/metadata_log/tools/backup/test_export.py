@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 import threading
 import time
@@ -16,7 +17,7 @@ from metadata_log.offsets import Epoch, Offset
 from metadata_log.tools.backup import export
 from metadata_log.tools.backup.export import ExportError, export_replica
 from metadata_log.tools.new_files import TargetError
-from metadata_log.tools.read.exported_partitions import PARTITIONS_FILE
+from metadata_log.tools.read.exported_partitions import PARTITIONS_FILE, read_exported_partitions
 from metadata_log.tools.read.manifest import MANIFEST_FILE, read_manifest
 from metadata_log.tools.read.sources import SourceError
 
@@ -211,6 +212,12 @@ def test_refuses_what_it_cannot_do(source: Path, tmp_path: Path) -> None:
     with pytest.raises(ExportError, match=r"meta\.properties"):
         export_replica(source, tmp_path / "out")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["node-1", "taken"]
+
+
+def test_a_pipe_for_the_list_of_partitions_is_not_waited_on(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / PARTITIONS_FILE)
+    with pytest.raises(OSError, match="a pipe, a device or a socket"):
+        read_exported_partitions(tmp_path)
 
 
 def test_a_manifest_that_is_none_is_refused(source: Path, tmp_path: Path) -> None:
