@@ -178,7 +178,7 @@ def _unreadable(paths: list[Path], level: int) -> tuple[list[_Found], list[str]]
             continue
         missed += _not_seen(history)
         lost = what_is_lost(history)
-        missed += [f"{history.path}: {gap}, so that their records are not judged" for gap in lost.gaps]
+        missed += [f"{history.path}: {gap}, and no record there is judged" for gap in lost.gaps]
         missed += [f"{history.path}: {one.meaning}" for one in lost.findings]
     return rows, missed
 

@@ -15,14 +15,16 @@ from tests.support.releases_fixture import MINORS, unpack_release
 pytestmark = pytest.mark.timeout(600)
 """The first waits for a JVM."""
 CLUSTERS = ("F01", "F02", "F20", *MINORS)
+WRONG = {"F20": ["partition_without_id"]}
+"""A broker of 3.2 was killed before it wrote the id of one partition."""
 
 
 @pytest.mark.parametrize("cluster", in_every_run(("F01", "3.3", "4.4"), {name: name for name in CLUSTERS}))
 def test_nothing_is_found(cluster: str, tmp_path: Path) -> None:
     nodes = unpack_release(cluster, tmp_path) if cluster in MINORS else field_nodes(cluster, tmp_path)
     verdict = run_analysis(nodes)
-    assert [finding.kind for finding in verdict.findings if finding.counts] == []
-    assert verdict.sentence.startswith("No errors, no warnings")
+    assert [finding.kind for finding in verdict.findings if finding.counts] == WRONG.get(cluster, [])
+    assert verdict.sentence.startswith("Not clean: 1 error" if cluster in WRONG else "No errors, no warnings")
     assert len(verdict.replicas) == len(nodes)
 
 
