@@ -122,7 +122,7 @@ def test_features_check_names_what_it_could_not_judge(lacking: Path, ran: Ran) -
     status, out, err = ran("features", "check", lacking, "--target", "4.4")
 
     assert status == 1
-    assert f"{_LOST}, so that their records are not judged" in err
+    assert f"{_LOST}, and no record there is judged" in err
     assert "every record that is seen here, which is not all" in out
 
 
