@@ -24,7 +24,7 @@ $(STAMP): pyproject.toml constraints.txt
 demo: $(STAMP) ## run the main job: three controllers, two broker agents, one log, one Spark verdict
 	@$(BIN)/kraft demo $(ARGS)
 
-test: $(STAMP) ## pass the tests (under 8 minutes on two cores)
+test: $(STAMP) ## pass the tests (5 minutes on two cores)
 	@$(BIN)/python -m pytest tests -m "not campaign" -n $(WORKERS) $(ARGS)
 
 campaign: $(STAMP) ## the slower suites: real faults, process kills, real Kafka's tools; LONG=1 for the long ones
@@ -59,7 +59,7 @@ bench: $(STAMP) ## measure, beside etcd, ZooKeeper and Kafka (Go, Java, Maven; s
 bench-toolkit: $(STAMP) ## measure the toolkit alone, beside Apache Kafka's own tools (needs Java and Maven)
 	@$(BIN)/python -m benchmarks.toolkit_bench $(ARGS)
 
-bench-gate: $(STAMP) ## measure this tree beside the previous release; fails if a row is slower (25 minutes, a quiet machine)
+bench-gate: $(STAMP) ## measure this tree beside the previous release; fails if a row is slower (35 minutes, a quiet machine)
 	@$(BIN)/python -m benchmarks.gate $(ARGS)
 
 audit: $(STAMP) ## look the installed packages up among known vulnerabilities, by hand (needs the network)
