@@ -33,6 +33,7 @@ _OF_ITS_TOPIC: Final = (
     "partition_beyond_logs",
 )
 _OF_THE_IMAGE: Final = ("checkpoint_disagrees", "metadata_differs")
+_OF_FILES: Final = ("missing_checkpoint", *_OF_THE_IMAGE)
 OF_THE_QUORUM: Final = "of the quorum that "
 OF_THE_QUORUM_AT_END: Final = "of the quorum at its end, "
 _OF_NO_IMAGE: Final = (OF_THE_QUORUM, OF_THE_QUORUM_AT_END, "by its name ", "its name says ", "it ends at offset ")
@@ -44,9 +45,14 @@ def folded(findings: Iterable[Finding]) -> list[Finding]:
     """Return the findings without those that follow from another, which names them."""
     every = list(findings)
     roots: dict[Finding, Finding] = {}
-    known = [one for one in every if one.severity is Severity.ERROR and _may_be_root(one)]
-    for one in every if known else ():
-        above = [other for other in known if other is not one and _follows(one, other)]
+    refused, beside = _possible_roots(every)
+    for one in every:
+        if one.kind in _OF_ITS_TOPIC:
+            above = [root for root in refused.get(one.topic_id, ()) if not _is_before(one, root)]
+        elif one.kind in _OF_FILES:
+            above = [root for root in beside.get(_directory(one), ()) if root is not one and _follows(one, root)]
+        else:
+            continue
         if above:
             roots[one] = min(above, key=lambda root: (root.file != one.file, root.node_id != one.node_id))
     children: dict[Finding, list[Finding]] = {}
@@ -62,21 +68,33 @@ def _may_be_root(one: Finding) -> bool:
     return one.cause is Cause.RECORDS or _end_by_name(one.file or "") > 0
 
 
+def _possible_roots(
+    every: Iterable[Finding],
+) -> tuple[dict[str | None, list[Finding]], dict[str | None, list[Finding]]]:
+    """Return the refused topics by their ids, and the possible roots in files by their directories."""
+    refused: dict[str | None, list[Finding]] = {}
+    beside: dict[str | None, list[Finding]] = {}
+    for one in every:
+        if one.severity is Severity.ERROR and _may_be_root(one):
+            if one.kind in _REFUSED and one.topic_id is not None:
+                refused.setdefault(one.topic_id, []).append(one)
+            if one.file is not None:
+                beside.setdefault(_directory(one), []).append(one)
+    return refused, beside
+
+
+def _directory(one: Finding) -> str | None:
+    return None if one.file is None else one.file.rpartition("/")[0]
+
+
 def _follows(one: Finding, root: Finding) -> bool:
-    """Return True if `one` would not be there without `root`."""
-    if one.kind in _OF_ITS_TOPIC and root.kind in _REFUSED:
-        return one.topic_id is not None and one.topic_id == root.topic_id and not _is_before(one, root)
-    if one.file is None or root.file is None:
-        return False
-    is_beside = one.file.rpartition("/")[0] == root.file.rpartition("/")[0]
+    """Return True if `one`, of a file, would not be there without `root`, of one in the same directory."""
     if one.kind == "missing_checkpoint":
-        end = _end_by_name(root.file)
-        return is_beside and end > 0 and end >= (one.offset or 0) and root.kind not in _OF_THE_IMAGE
-    if one.kind in _OF_THE_IMAGE:
-        is_left_out = root.cause is Cause.RECORDS and root.file.endswith(".log")
-        is_after = root.offset is None or one.offset is None or root.offset < one.offset
-        return is_beside and is_left_out and is_after and not one.meaning.startswith(_OF_NO_IMAGE)
-    return False
+        end = _end_by_name(root.file or "")
+        return end > 0 and end >= (one.offset or 0) and root.kind not in _OF_THE_IMAGE
+    is_left_out = root.cause is Cause.RECORDS and (root.file or "").endswith(".log")
+    is_after = root.offset is None or one.offset is None or root.offset < one.offset
+    return is_left_out and is_after and not one.meaning.startswith(_OF_NO_IMAGE)
 
 
 def _end_by_name(file: str) -> int:
