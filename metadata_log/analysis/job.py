@@ -23,7 +23,7 @@ from metadata_log.analysis import session
 from metadata_log.analysis.errors import AnalysisError
 from metadata_log.analysis.report.verdict import Verdict
 from metadata_log.analysis.tasks import LogRead, LogTask, Refused, judge_logs, read_log, tasks_of
-from metadata_log.tools.check.check import Plan, sayable_after, until_settled
+from metadata_log.tools.check.check import Plan, holding_now, until_settled
 from metadata_log.tools.read.sources import SourceError
 from metadata_log.tools.words import count_of
 
@@ -56,7 +56,6 @@ def _judged(plan: Plan, tell: Told) -> Verdict:
     tell("starting Spark")
     spark = session.spark_context(large=_size_of(plan) > _LARGE_BYTES)
     tell(f"reading and judging {count_of(len(tasks), 'log')}")
-    sayable = sayable_after(plan)
     try:
         found = _run(spark, plan, tasks)
     except (Py4JJavaError, PySparkException) as error:
@@ -66,7 +65,7 @@ def _judged(plan: Plan, tell: Told) -> Verdict:
         raise full from error
     if isinstance(found, Refused):
         raise AnalysisError(found.why)
-    return msgspec.structs.replace(found, findings=sayable(found.findings))
+    return msgspec.structs.replace(found, findings=holding_now(plan, found.findings))
 
 
 def _run(spark: SparkContext, plan: Plan, tasks: Sequence[LogTask]) -> Verdict | Refused:

@@ -100,6 +100,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         parents: directories that hold several nodes, and were named in their place.
         held: listed before the logs are read (see `partitions.directories`).
         probes: the offsets at which the logs' metadata is compared.
+        signatures: the state of each log's directory.
     """
 
     nodes: tuple[NodeSource, ...]
@@ -108,6 +109,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     parents: tuple[Path, ...]
     held: HeldPartitions
     probes: frozenset[int]
+    signatures: tuple[object, ...]
 
     @property
     def logs(self) -> tuple[NodeSource, ...]:
@@ -146,31 +148,26 @@ def until_settled(
         SourceError, OSError, CorruptFileError: see `check_paths`.
     """
     for _ in range(_TRIES):
-        sources = only_readable(find_sources(paths, past_unreadable=True, with_bare=True))
-        before = _signatures(sources)
-        result = check(_plan(sources))
-        if is_sound(result) or _signatures(sources) == before:
+        plan = _plan(only_readable(find_sources(paths, past_unreadable=True, with_bare=True)))
+        result = check(plan)
+        if is_sound(result) or _signatures(plan) == plan.signatures:
             break
     return result
 
 
-def sayable_after(plan: Plan) -> Callable[[tuple[Finding, ...]], tuple[Finding, ...]]:
-    """Return what takes notes that hold only at rest from findings, if a log of the plan has changed by then."""
-    before = _signatures(plan)
-
-    def sayable(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
-        kept = tuple(found for found in findings if found.kind != LEADER_BEHIND)
-        return findings if kept == findings or _signatures(plan) == before else kept
-
-    return sayable
+def holding_now(plan: Plan, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    """Return the findings; if a log of the plan has changed since, without the notes that hold only of logs at rest."""
+    kept = tuple(found for found in findings if found.kind != LEADER_BEHIND)
+    return findings if kept == findings or _signatures(plan) == plan.signatures else kept
 
 
-def _signatures(sources: Sources | Plan) -> list[object]:
-    return [directory_signature(node.metadata) for node in sources.nodes if node.metadata is not None]
+def _signatures(sources: Sources | Plan) -> tuple[object, ...]:
+    return tuple(directory_signature(node.metadata) for node in sources.nodes if node.metadata is not None)
 
 
 def _plan(sources: Sources) -> Plan:
     return Plan(
+        signatures=_signatures(sources),  # first: what changes from here on is seen
         nodes=sources.nodes,
         files=sources.files,
         unread=tuple(map(finding_of, sources.unread)),
@@ -181,10 +178,9 @@ def _plan(sources: Sources) -> Plan:
 
 
 def _check(plan: Plan) -> CheckReport:
-    sayable = sayable_after(plan)
     replicas = [read_replica(node, probes=plan.probes) for node in plan.logs]
     report = judge(plan, replicas, [verify_file(path) for path in plan.files]).report
-    return msgspec.structs.replace(report, findings=sayable(report.findings))
+    return msgspec.structs.replace(report, findings=holding_now(plan, report.findings))
 
 
 def judge(plan: Plan, replicas: Sequence[Replica], files: Sequence[LogReport]) -> Judged:
