@@ -18,7 +18,8 @@ from metadata_log.format.batch import batch_records, batch_values
 from metadata_log.records import NoOpRecord, RemoveTopicRecord, TopicRecord, decode_record
 from metadata_log.records.registry import CONTROL_RECORDS, METADATA_RECORDS
 from metadata_log.storage.segment import LocatedBatch
-from metadata_log.tools.read.fast_scan import NoOpRun, walk
+from metadata_log.tools.read.fast_scan import NoOpRun
+from metadata_log.tools.read.log_reader import LogReader
 from metadata_log.tools.read.scan import Damage
 
 _POINTS: Final = 160
@@ -111,20 +112,15 @@ class _Reading:
         self._times: dict[int, EpochTimes] = {}
         self._types: Counter[str] = Counter()
 
-    def take(self, segment: str) -> None:
-        """Read a segment, past what is damaged in it."""
-        handle = OsFiles().open(segment, read_only=True)
-        try:
-            for seen in walk(handle):
-                if isinstance(seen, NoOpRun):
-                    self._types[_name_of(NoOpRecord)] += seen.count
-                    self._at(seen.max_timestamp, seen.end_offset, seen.epoch)
-                elif not isinstance(seen, Damage):
-                    self._types.update(self._types_in(seen))
-                    header = seen.header
-                    self._at(header.max_timestamp, int(header.next_offset), int(header.partition_leader_epoch))
-        finally:
-            handle.close()
+    def on(self, seen: LocatedBatch | NoOpRun) -> None:
+        """Take the next batch, or run of NoOps."""
+        if isinstance(seen, NoOpRun):
+            self._types[_name_of(NoOpRecord)] += seen.count
+            self._at(seen.max_timestamp, seen.end_offset, seen.epoch)
+        else:
+            self._types.update(self._types_in(seen))
+            header = seen.header
+            self._at(header.max_timestamp, int(header.next_offset), int(header.partition_leader_epoch))
 
     def _at(self, at_ms: int, end_offset: int, epoch: int) -> None:
         if at_ms <= 0:  # Kafka writes -1 for no time, and 0 is 1970
@@ -181,9 +177,9 @@ def facts_of(segments: Sequence[str]) -> LogFacts:
         OSError: a segment cannot be read.
     """
     reading = _Reading()
-    for segment in segments:
-        with contextlib.suppress(FileNotFoundError):
-            reading.take(segment)
+    for seen in LogReader(OsFiles(), segments).seen(runs=True, past_removed=True):
+        if not isinstance(seen, Damage):
+            reading.on(seen)
     return reading.facts()
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Final
 
@@ -25,9 +26,10 @@ from metadata_log.analysis.report.verdict import (
 from metadata_log.errors import MetadataLogError
 from metadata_log.files.os_files import OsFiles
 from metadata_log.ids import id_text
+from metadata_log.storage.segment import LocatedBatch
 from metadata_log.tools.check.check import Judged, Plan, judge
+from metadata_log.tools.read.log_reader import LogReader
 from metadata_log.tools.read.readable import why_unread
-from metadata_log.tools.read.scan import Damage, scan
 from metadata_log.tools.read.sources import NodeSource
 from metadata_log.tools.replicas.diff import Parting
 from metadata_log.tools.replicas.record_differences import Compared, compare_records
@@ -206,15 +208,9 @@ def _differences(partings: Sequence[Parting]) -> Iterator[Difference]:
 
 def _time_at(file: str, position: int) -> int:
     """Return the time of a batch in ms since 1970; -1 if it carries none, or a running node has removed it."""
-    try:
-        handle = OsFiles().open(file, read_only=True)
-    except FileNotFoundError:
-        return -1
-    try:
-        seen = next(scan(handle, position), None)
-        return -1 if seen is None or isinstance(seen, Damage) else max(seen.header.max_timestamp, -1)
-    finally:
-        handle.close()
+    with closing(LogReader(OsFiles(), [file], start=position).seen(past_removed=True)) as found:
+        first = next(found, None)
+    return max(first.header.max_timestamp, -1) if isinstance(first, LocatedBatch) else -1
 
 
 def _topic_event(change: TopicChange) -> Event:
