@@ -43,8 +43,9 @@ class KafkaKeys(msgspec.Struct, frozen=True, kw_only=True):
     keys: tuple[KafkaKey, ...]
 
 
+@cache
 def kafka_keys() -> KafkaKeys:
-    """Read the table."""
+    """Read the table, once in a process: a start asks it for the keys, and for those of passwords."""
     return msgspec.json.decode(_TABLE.read_bytes(), type=KafkaKeys)
 
 
