@@ -233,26 +233,26 @@ def why_not_one(timeline: Timeline) -> str | None:
     return None
 
 
-def _missing(batch: LocatedBatch, gap: str, last_ms: int) -> Event:
+def _before(batch: LocatedBatch, kind: EventKind, text: str, duration_ms: int) -> Event:
+    """Return an event of the time in front of a batch."""
     return Event(
         time_ms=batch.header.base_timestamp,
         offset=int(batch.header.base_offset),
         epoch=int(batch.header.partition_leader_epoch),
-        kind=EventKind.MISSING,
-        text=f"{gap}: what happened there is not known",
-        duration_ms=max(batch.header.base_timestamp - last_ms, 0),
+        kind=kind,
+        text=text,
+        duration_ms=duration_ms,
     )
+
+
+def _missing(batch: LocatedBatch, gap: str, last_ms: int) -> Event:
+    duration_ms = max(batch.header.base_timestamp - last_ms, 0)
+    return _before(batch, EventKind.MISSING, f"{gap}: what happened there is not known", duration_ms)
 
 
 def _gap(batch: LocatedBatch, duration_ms: int) -> Event:
-    return Event(
-        time_ms=batch.header.base_timestamp,
-        offset=int(batch.header.base_offset),
-        epoch=int(batch.header.partition_leader_epoch),
-        kind=EventKind.GAP,
-        text=f"nothing was written for {duration_ms / 1000:.1f} s before this",
-        duration_ms=duration_ms,
-    )
+    text = f"nothing was written for {duration_ms / 1000:.1f} s before this"
+    return _before(batch, EventKind.GAP, text, duration_ms)
 
 
 def _of_control(batch: LocatedBatch, epoch_before: int, newer: list[NewerPart]) -> Iterator[Event]:
