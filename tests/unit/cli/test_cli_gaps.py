@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from metadata_log.format.batch import iter_batches
 from metadata_log.tools.times import time_text
-from quorum.cli.main import run
+from tests.support.called import Ran
 from tests.support.damage import Cluster, copy_cluster, split, write
 
 _LOST = "offsets 207 to 293 are missing"
@@ -19,20 +18,6 @@ _LOST = "offsets 207 to 293 are missing"
 def cluster(clusters: Path, tmp_path: Path) -> Cluster:
     """Segments of node 11 begin at offsets 98, 207 and 294, its checkpoints end at 173, 255 and 310."""
     return copy_cluster(clusters / "failovers", tmp_path / "failovers")
-
-
-Ran = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def ran(capfd: pytest.CaptureFixture[str]) -> Ran:
-    """Exit status, output and standard error of a command."""
-
-    def call(*words: str | Path) -> tuple[int, str, str]:
-        status = run([str(word) for word in words])
-        return status, *capfd.readouterr()
-
-    return call
 
 
 def _segments(cluster: Cluster, node: int) -> list[Path]:

@@ -2,34 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from metadata_log.tools.check.check import check_paths
 from metadata_log.tools.read.manifest import read_manifest
-from quorum.cli.main import run
+from tests.support.called import Ran
 from tests.support.damage import Cluster, copy_cluster, split, write
 
 
 @pytest.fixture
 def cluster(clusters: Path, tmp_path: Path) -> Cluster:
     return copy_cluster(clusters / "basic", tmp_path / "basic")
-
-
-Ran = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def ran(capfd: pytest.CaptureFixture[str]) -> Ran:
-    """Exit status, output and standard error of a command."""
-
-    def call(*words: str | Path) -> tuple[int, str, str]:
-        status = run([str(word) for word in words])
-        return status, *capfd.readouterr()
-
-    return call
 
 
 def _cut(cluster: Cluster, form: str) -> Path:
