@@ -1,4 +1,4 @@
-"""What the page of an analysis draws of one log: how far it came and when, its records by type, and changes of topics.
+"""The facts of one log that an analysis draws: its end at each time, its records by type, and changes of topics.
 
 Decides: how much of it is kept, which does not grow with the log. Must not know: Spark, and what is wrong with the log.
 """
@@ -31,7 +31,7 @@ _Entry = TypeVar("_Entry")
 
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """How far a log had come at a time."""
+    """The end of a log at a time."""
 
     at_ms: int
     end_offset: int

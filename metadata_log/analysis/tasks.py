@@ -1,4 +1,4 @@
-"""What runs in Spark's tasks: the rule engine of `kraft check`, over one log, and then over what all of them gave.
+"""The work of Spark's tasks: one checks one log by the rules of `kraft check`, and the last judges all logs together.
 
 Decides: what of a check makes a verdict. Must not know: Spark, and the rules themselves.
 """
@@ -50,7 +50,7 @@ class LogTask(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LogRead(msgspec.Struct, frozen=True, kw_only=True):
-    """What a task made of one log."""
+    """The result of the task of one log."""
 
     number: int
     is_file: bool
@@ -145,7 +145,7 @@ def _cluster_id(nodes: Sequence[NodeSource]) -> str:
 
 
 def _paths(plan: Plan) -> Iterator[Path]:
-    """Yield all that was looked at, for those who are to see no path of this machine."""
+    """Yield every path that was read: a page that others see must name none of them."""
     for node in plan.nodes:
         yield node.path
         yield from (disk.path for disk in node.log_directories)

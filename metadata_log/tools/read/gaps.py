@@ -30,9 +30,9 @@ class Gap(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def hidden_state(gaps: Iterable[Gap], end: int, limit: int, checkpoints: Iterable[int]) -> str | None:
-    """Return the sentence on the gap because of which the last state up to offset `limit` is that at `end`.
+    """Return a sentence on the gap that hides the states behind offset `end`, up to `limit`; None if no gap does.
 
-    None where no gap is the reason. `checkpoints`: the offsets at which they end.
+    `checkpoints`: the offsets at which checkpoints end; the state there is known again.
     """
     gap = next((gap for gap in gaps if gap.end > end and gap.start < limit), None)
     if gap is None or end >= limit:

@@ -116,7 +116,7 @@ def _voters_before(replicas: Sequence[Replica], committed: int) -> tuple[Replica
 
 
 def _voters_in_force(replicas: Sequence[Replica]) -> tuple[ReplicaKey, ...]:
-    """Return whom the most advanced log names, if others agree; else the static voters, or who elected last."""
+    """Return the voters that the most advanced believed log names; else the static ones, or those who elected last."""
     ranked = _ranked(replicas)
     witnesses = witnesses_of(ranked)
     for index in range(len(ranked)):
@@ -133,7 +133,7 @@ def _voters_in_force(replicas: Sequence[Replica]) -> tuple[ReplicaKey, ...]:
 
 
 def witnesses_of(replicas: Sequence[Replica]) -> Witnesses:
-    """Return what these replicas are believed, by their numbers."""
+    """Return these replicas as witnesses, known by their number."""
     return Witnesses([VotersLog(label=one.label, node_id=one.source.node_id, report=one.report) for one in replicas])
 
 

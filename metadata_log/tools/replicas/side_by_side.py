@@ -51,11 +51,11 @@ def _rank(log: Replica, voters: Sequence[ReplicaKey]) -> tuple[bool, tuple[int, 
 
 def _adds_nothing(log: Replica, newer: Replica) -> bool:
     """Return True if all that a log reaches, or proves to be committed, the newer one does too."""
+    if log.report.is_unread:
+        return False
     mine, theirs = log.extent, newer.extent
     proved = max(mine.known_committed, mine.committed_before) <= max(theirs.known_committed, theirs.committed_before)
     reached = max(log.reach, mine.proved_end) <= max(newer.reach, theirs.proved_end)
-    if log.report.is_unread:
-        return False
     return proved and reached and log.reach <= newer.reach and log.last_epoch <= newer.last_epoch
 
 

@@ -27,7 +27,7 @@ _Key: TypeAlias = tuple[int, int, int]
 
 
 class Witnesses:
-    """The replicas of one log, known by their number in `logs`, and what each is believed."""
+    """The replicas of one log, known by their number in `logs`, and which of their records may judge others."""
 
     def __init__(self, logs: Sequence[VotersLog]) -> None:
         self._logs = logs

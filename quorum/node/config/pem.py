@@ -38,7 +38,8 @@ class _Text(NamedTuple):
         whose = f"line {self.line}: the value of {self.key} is"
         if not self.hidden:
             return (
-                f"{whose} the beginning of a PEM text without its end: write all, each line but the last with \\ behind"
+                f"{whose} the beginning of a PEM text without its end: write the whole text, with \\ at the end of "
+                "each line but the last"
             )
         return (
             f"{whose} PEM text over several lines, but Java reads each further line as another key: end each line but "

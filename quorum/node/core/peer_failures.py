@@ -95,20 +95,20 @@ class UnreachedPeer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class VotersUnreached(msgspec.Struct, frozen=True, kw_only=True):
-    """An event: too few of so many `voters` respond for anything to be committed. Once a loss."""
+    """An event: so few of the `voters` respond that nothing can be committed. It comes once for each loss."""
 
     missing: tuple[UnreachedPeer, ...]
     voters: int
 
 
 class LeaderUnreached(msgspec.Struct, frozen=True, kw_only=True):
-    """An event: an observer has fetched from no leader for long. Once a loss."""
+    """An event: an observer has fetched from no leader for long. It comes once for each loss."""
 
     unreached: tuple[UnreachedPeer, ...]
 
 
 class PeersReached(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """An event: such a loss is over. A majority responds again, or a leader that has one. Once a loss."""
+    """An event: such a loss is over. A majority responds again, or a leader that has one."""
 
     leader_id: NodeId | None
 

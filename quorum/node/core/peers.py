@@ -134,7 +134,7 @@ class Peers:
         )
 
     def _note_alone(self) -> None:
-        """Report an observer that has fetched from no leader for long. Of voters the core knows when to."""
+        """Report an observer that has fetched from no leader for long. The core reports voters."""
         executor = self._executor
         now_ms = executor.clock.monotonic_ms
         if self._alone_since_ms is None:
