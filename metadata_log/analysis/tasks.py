@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from metadata_log.analysis.log_facts import LogFacts, TopicChange, facts_of
+from metadata_log.analysis.log_course import LogCourse, TopicChange, course_of
 from metadata_log.analysis.report.verdict import (
     Difference,
     Event,
@@ -34,7 +34,7 @@ from metadata_log.tools.read.sources import NodeSource
 from metadata_log.tools.replicas.diff import Parting
 from metadata_log.tools.replicas.record_differences import Compared, compare_records
 from metadata_log.tools.replicas.replica import Replica
-from metadata_log.tools.verify.report import LogReport
+from metadata_log.tools.verify.log_facts import LogFacts
 from metadata_log.tools.verify.verify_log import verify_file, verify_log
 
 _DIFFERENCES_READ: Final = 20
@@ -54,8 +54,8 @@ class LogRead(msgspec.Struct, frozen=True, kw_only=True):
 
     number: int
     is_file: bool
-    report: LogReport
-    facts: LogFacts
+    report: LogFacts
+    course: LogCourse
 
 
 class Refused(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,21 +74,21 @@ def read_log(task: LogTask) -> LogRead | Refused:
     """Check one log by itself, or one file."""
     try:
         if isinstance(task.source, Path):
-            return LogRead(number=task.number, is_file=True, report=verify_file(task.source), facts=LogFacts())
+            return LogRead(number=task.number, is_file=True, report=verify_file(task.source), course=LogCourse())
         report = verify_log(task.source, probes=task.probes)
-        return LogRead(number=task.number, is_file=False, report=report, facts=_facts_of(report))
+        return LogRead(number=task.number, is_file=False, report=report, course=_course_of(report))
     except (MetadataLogError, OSError) as error:
         return Refused(why=why_unread(error))
 
 
-def _facts_of(report: LogReport) -> LogFacts:
+def _course_of(report: LogFacts) -> LogCourse:
     """Return what is drawn of a log; nothing where a segment cannot be read, which the report says."""
     try:
-        return facts_of(report.segments)
+        return course_of(report.segments)
     except OSError:
         if not report.is_unread:
             raise
-        return LogFacts()
+        return LogCourse()
 
 
 def judge_logs(plan: Plan, read: Iterable[LogRead | Refused]) -> Verdict | Refused:
@@ -101,24 +101,24 @@ def judge_logs(plan: Plan, read: Iterable[LogRead | Refused]) -> Verdict | Refus
         (files if one.is_file else logs)[one.number] = one
     try:
         replicas = [
-            Replica(source=node, report=logs[number].report, label=node.label)  # the plan's node: it is known by itself
+            Replica(source=node, facts=logs[number].report, label=node.label)  # the plan's node: it is known by itself
             for number, node in enumerate(plan.logs)
         ]
         judged = judge(plan, replicas, [files[number].report for number in range(len(plan.files))])
-        facts = {one.report.directory: one.facts for one in logs.values()}
-        return _verdict(plan, judged, facts)
+        course = {one.report.directory: one.course for one in logs.values()}
+        return _verdict(plan, judged, course)
     except (MetadataLogError, OSError) as error:
         return Refused(why=why_unread(error))
 
 
-def _verdict(plan: Plan, judged: Judged, facts: Mapping[str, LogFacts]) -> Verdict:
+def _verdict(plan: Plan, judged: Judged, course: Mapping[str, LogCourse]) -> Verdict:
     view, report = judged.view, judged.report
     replicas = sorted(view.replicas, key=lambda replica: (replica.source.node_id is None, replica.source.node_id or 0))
     summaries = [
-        _summary(replica, facts[replica.report.directory], is_voter=view.is_voter(replica)) for replica in replicas
+        _summary(replica, course[replica.facts.directory], is_voter=view.is_voter(replica)) for replica in replicas
     ]
     leading = max(summaries, key=lambda one: (one.last_epoch, one.end_offset), default=None)
-    of_leading = LogFacts() if leading is None else facts[replicas[summaries.index(leading)].report.directory]
+    of_leading = LogCourse() if leading is None else course[replicas[summaries.index(leading)].facts.directory]
     return Verdict(
         cluster_id=_cluster_id(plan.nodes),
         paths=tuple(dict.fromkeys(map(str, _paths(plan)))),
@@ -153,8 +153,8 @@ def _paths(plan: Plan) -> Iterator[Path]:
     yield from (Path(found.file) for found in plan.unread if found.file is not None)
 
 
-def _summary(replica: Replica, facts: LogFacts, *, is_voter: bool) -> ReplicaSummary:
-    source, report = replica.source, replica.report
+def _summary(replica: Replica, course: LogCourse, *, is_voter: bool) -> ReplicaSummary:
+    source, report = replica.source, replica.facts
     directory_id = None if source.identity is None else source.identity.directory_id
     return ReplicaSummary(
         label=replica.label,
@@ -170,15 +170,15 @@ def _summary(replica: Replica, facts: LogFacts, *, is_voter: bool) -> ReplicaSum
         batches=report.batches,
         records=report.records,
         size_in_bytes=report.size_in_bytes,
-        epochs=tuple(_epochs(report, facts)),
-        progress=facts.progress,
+        epochs=tuple(_epochs(report, course)),
+        progress=course.progress,
     )
 
 
-def _epochs(report: LogReport, facts: LogFacts) -> Iterator[LeaderEpoch]:
+def _epochs(report: LogFacts, course: LogCourse) -> Iterator[LeaderEpoch]:
     leaders = {election.epoch: election.leader_id for election in reversed(report.elections)}
     for span in report.epochs:
-        times = facts.times.get(span.epoch)
+        times = course.times.get(span.epoch)
         yield LeaderEpoch(
             epoch=span.epoch,
             leader_id=leaders.get(span.epoch, -1),

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from metadata_log.analysis.log_facts import Progress
+from metadata_log.analysis.log_course import Progress
 from metadata_log.tools.check.scope import NotJudged, not_judged_lines
 from metadata_log.tools.findings.finding import Finding, Severity
 from metadata_log.tools.findings.kinds import KINDS, NEWER_RELEASE

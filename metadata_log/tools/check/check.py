@@ -50,7 +50,7 @@ from metadata_log.tools.replicas.reread_lagging import with_second_look
 from metadata_log.tools.replicas.side_by_side import older_of_two, progress_of
 from metadata_log.tools.verify.bootstrap_checkpoint import check_unread_bootstraps
 from metadata_log.tools.verify.export_files import check_manifests
-from metadata_log.tools.verify.report import LogReport
+from metadata_log.tools.verify.log_facts import LogFacts
 from metadata_log.tools.verify.verify_log import verify_file
 
 _TRIES: Final = 4
@@ -183,7 +183,7 @@ def _check(plan: Plan) -> CheckReport:
     return msgspec.structs.replace(report, findings=holding_now(plan, report.findings))
 
 
-def judge(plan: Plan, replicas: Sequence[Replica], files: Sequence[LogReport]) -> Judged:
+def judge(plan: Plan, replicas: Sequence[Replica], files: Sequence[LogFacts]) -> Judged:
     """Return what all that was read amounts to: the replicas of `plan.logs`, and the reports of `plan.files`.
 
     Raises:
@@ -247,7 +247,7 @@ def _check_files(nodes: Sequence[NodeSource], view: QuorumView) -> Iterator[Find
             yield from check_unread_bootstraps(OsFiles(), node)
 
 
-def _with_one_note(found: Iterable[Finding], view: QuorumView, files: Iterable[LogReport]) -> list[Finding]:
+def _with_one_note(found: Iterable[Finding], view: QuorumView, files: Iterable[LogFacts]) -> list[Finding]:
     """Return the findings, each once, with one note for all logs of what a later or an older release has written."""
     each = list(dict.fromkeys(found))
     older = [one for one in each if one.kind == OLDER_RELEASE_NOTE]
@@ -257,7 +257,7 @@ def _with_one_note(found: Iterable[Finding], view: QuorumView, files: Iterable[L
         each = [*kept, *(finding(OLDER_RELEASE_NOTE, meaning) for meaning in said)]
     if sum(one.kind == NEWER_RELEASE for one in each) < 2:
         return each
-    reports = (*(replica.report for replica in view.replicas), *files)
+    reports = (*(replica.facts for replica in view.replicas), *files)
     every = NOTHING_NEWER.plus(*(part for report in reports for part in report.newer.parts))
     return [*(one for one in each if one.kind != NEWER_RELEASE), finding(NEWER_RELEASE, every.text())]
 
@@ -277,7 +277,7 @@ def _besides(more: Iterable[Finding], found: Sequence[Finding]) -> list[Finding]
 
 def _progress(logs: Iterable[Replica]) -> dict[Path, tuple[int, int, int]]:
     """Return how far each metadata directory got, see `progress_of`."""
-    return {log.source.metadata: progress_of(log.report) for log in logs if log.source.metadata is not None}
+    return {log.source.metadata: progress_of(log.facts) for log in logs if log.source.metadata is not None}
 
 
 def _without_older(logs: Sequence[Replica]) -> tuple[list[Replica], list[Replica]]:
@@ -302,7 +302,7 @@ def _nodes_checked(
 
 
 def _checked(node: NodeSource, held: HeldPartitions, replica: Replica | None, *, is_voter: bool) -> CheckedNode:
-    report = None if replica is None else replica.report
+    report = None if replica is None else replica.facts
     return CheckedNode(
         node=node.label,
         node_id=node.node_id,

@@ -17,19 +17,19 @@ from metadata_log.tools.replicas.replica_set import QuorumView
 from metadata_log.tools.times import time_text
 from metadata_log.tools.verify.checkpoint import CheckpointReport
 from metadata_log.tools.verify.checkpoint_against_log import APPEND_LAG_MS
-from metadata_log.tools.verify.report import LogReport
+from metadata_log.tools.verify.log_facts import LogFacts
 from metadata_log.tools.words import join_names
 
 
 def check_times(view: QuorumView) -> Iterator[Finding]:
     """The checkpoints of replicas whose own logs do not reach to their ends; all logs must have been probed there."""
     for replica in view.replicas:
-        for checkpoint in replica.report.checkpoints:
+        for checkpoint in replica.facts.checkpoints:
             end, said = checkpoint.end, checkpoint.last_contained_ms or 0
-            if end is None or end.offset == 0 or said <= 0 or _reaches(replica.report, int(end.offset)):
+            if end is None or end.offset == 0 or said <= 0 or _reaches(replica.facts, int(end.offset)):
                 continue
             told = [(other, time) for other in view.replicas for time in _time_at(other, checkpoint)]
-            lag = 0 if _leaves_hole(replica.report) else APPEND_LAG_MS
+            lag = 0 if _leaves_hole(replica.facts) else APPEND_LAG_MS
             if not told or any(time is not None and time <= said <= time + lag for _, time in told):
                 continue
             names = join_names([other.label for other, _ in told])
@@ -47,18 +47,18 @@ def check_times(view: QuorumView) -> Iterator[Finding]:
             )
 
 
-def _leaves_hole(report: LogReport) -> bool:
+def _leaves_hole(report: LogFacts) -> bool:
     """Whether the log starts after the ends of all its checkpoints, with which no node runs."""
     return all(one.end is None or one.end.offset < report.start_offset for one in report.checkpoints)
 
 
-def _reaches(report: LogReport, offset: int) -> bool:
+def _reaches(report: LogFacts, offset: int) -> bool:
     return report.start_offset < offset <= report.end_offset
 
 
 def _time_at(replica: Replica, checkpoint: CheckpointReport) -> Iterator[int | None]:
     """The time before the checkpoint's end in a log that has that epoch there; None where no batch ends there."""
-    report, end = replica.report, checkpoint.end
+    report, end = replica.facts, checkpoint.end
     if end is None or not report.is_sound or not _reaches(report, int(end.offset)):
         return
     if any(span.epoch == end.epoch and span.start_offset < end.offset <= span.end_offset for span in report.epochs):

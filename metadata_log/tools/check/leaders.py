@@ -19,7 +19,7 @@ from metadata_log.tools.check.votes import FAR_AHEAD
 from metadata_log.tools.findings.finding import Finding, finding, is_well
 from metadata_log.tools.replicas.replica import Replica
 from metadata_log.tools.replicas.replica_set import QuorumView
-from metadata_log.tools.verify.report import LogReport
+from metadata_log.tools.verify.log_facts import LogFacts
 from metadata_log.tools.words import join_names
 
 
@@ -28,10 +28,10 @@ def check_leaders(view: QuorumView) -> Iterator[Finding]:
 
     Epochs that are far ahead of all logs, and those of which another log has the LeaderChange, are `check.votes`'s.
     """
-    newest = max((replica.report.last_epoch for replica in view.replicas), default=-1)
-    known = {election.epoch for replica in view.replicas for election in replica.report.elections}
+    newest = max((replica.facts.last_epoch for replica in view.replicas), default=-1)
+    known = {election.epoch for replica in view.replicas for election in replica.facts.elections}
     for replica in view.replicas:
-        state = replica.report.quorum_state
+        state = replica.facts.quorum_state
         if state is None or state.leader_id < 0 or state.leader_epoch in known:
             continue
         leaders = [one for one in view.replicas if one.source.node_id == state.leader_id]
@@ -42,7 +42,7 @@ def check_leaders(view: QuorumView) -> Iterator[Finding]:
 
 def _lacks(leader: Replica, state: QuorumState) -> bool:
     """Whether a replica of the leader can never have led that epoch, or has forgotten it."""
-    own, report = leader.report.quorum_state, leader.report
+    own, report = leader.facts.quorum_state, leader.facts
     is_cut = any(one.kind == "log_cut" for one in report.findings)
     if own is None or not leader.reach or report.is_unread or not report.is_sound or is_cut:
         return False
@@ -52,7 +52,7 @@ def _lacks(leader: Replica, state: QuorumState) -> bool:
 
 
 def _finding(replica: Replica, state: QuorumState, leader: Replica) -> Finding:
-    own = leader.report.quorum_state
+    own = leader.facts.quorum_state
     knows = "" if own is None else f", and its own quorum-state is of epoch {own.leader_epoch}"
     what = (
         f"it says that node {state.leader_id} leads epoch {state.leader_epoch}, which {leader.label} knows nothing of: "
@@ -62,7 +62,7 @@ def _finding(replica: Replica, state: QuorumState, leader: Replica) -> Finding:
         "leader_without_epoch",
         what,
         node_id=replica.source.node_id,
-        file=f"{replica.report.directory}/{QUORUM_STATE_FILE}",
+        file=f"{replica.facts.directory}/{QUORUM_STATE_FILE}",
         epoch=int(state.leader_epoch),
     )
 
@@ -77,15 +77,15 @@ def check_lacking_leaders(view: QuorumView, odd: Collection[int]) -> Iterator[Fi
     A leader has each record before its followers. But one that was copied before them looks the same, and one that runs
     may send records while it writes them. `odd`: the replicas, by their number, whose logs go another way than others'.
     """
-    sound = [one for index, one in enumerate(view.replicas) if index not in odd and is_well(one.report.findings)]
+    sound = [one for index, one in enumerate(view.replicas) if index not in odd and is_well(one.facts.findings)]
     for leader in sound:
         epoch = _led_last(leader)
         copies = [one for one in view.replicas if one.source.node_id == leader.source.node_id]
-        end = max(_end_in(one.report, epoch) for one in copies)
-        ahead = [one for one in sound if epoch >= 0 and _end_in(one.report, epoch) > end]
-        if not ahead or leader.report.is_unread:
+        end = max(_end_in(one.facts, epoch) for one in copies)
+        ahead = [one for one in sound if epoch >= 0 and _end_in(one.facts, epoch) > end]
+        if not ahead or leader.facts.is_unread:
             continue
-        names = join_names([f"{one.label} (up to {_end_in(one.report, epoch)})" for one in ahead])
+        names = join_names([f"{one.label} (up to {_end_in(one.facts, epoch)})" for one in ahead])
         what = (
             f"it led epoch {epoch}, and its log ends at offset {end} of it; {names} "
             f"{'has' if len(ahead) == 1 else 'have'} more records of that epoch, and a leader has each first"
@@ -99,7 +99,7 @@ def _led_last(replica: Replica) -> int:
 
     In a later epoch it may have cut what it had written.
     """
-    report, state = replica.report, replica.report.quorum_state
+    report, state = replica.facts, replica.facts.quorum_state
     last = report.elections[-1] if report.elections else None
     is_leaders = last is not None and last.leader_id == replica.source.node_id and last.epoch == replica.last_epoch
     if last is None or not is_leaders or state is None or state.leader_epoch != last.epoch:
@@ -107,5 +107,5 @@ def _led_last(replica: Replica) -> int:
     return -1 if any(one.kind == "log_cut" for one in report.findings) else last.epoch
 
 
-def _end_in(report: LogReport, epoch: int) -> int:
+def _end_in(report: LogFacts, epoch: int) -> int:
     return max((span.end_offset for span in report.epochs if span.epoch == epoch), default=0)

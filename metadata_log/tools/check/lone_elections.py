@@ -37,7 +37,7 @@ def check_lone_elections(view: QuorumView, witnesses: Witnesses) -> Iterator[Fin
 
 
 def _denials(replica: Replica, election: Election) -> Iterator[str]:
-    state, node_id = replica.report.quorum_state, replica.source.node_id
+    state, node_id = replica.facts.quorum_state, replica.source.node_id
     if state is None or node_id is None or state.leader_epoch != election.epoch:
         return
     voted = state.voted_key

@@ -23,7 +23,7 @@ from metadata_log.tools.replicas.judge import Judge
 from metadata_log.tools.replicas.replica import Replica
 from metadata_log.tools.replicas.replica_set import QuorumView
 from metadata_log.tools.rules.orphaned_configs import LeftConfigs, left_text, taken_up, without
-from metadata_log.tools.verify.report import metadata_hash
+from metadata_log.tools.verify.log_facts import metadata_hash
 
 _OF_A_LEVEL: Final = "record_above_level"
 """All such records are replayed, and where it is the level that is wrong, it is the others who tell."""
@@ -47,7 +47,7 @@ def check_hashes(view: QuorumView, parted: frozenset[int], common_end: int) -> I
     """
     judge = Judge(view.views, len(view.voters), view.bounds)
     blamed: set[int] = set()
-    for offset in sorted({offset for replica in view.replicas for offset in replica.report.probed} | _ends(view)):
+    for offset in sorted({offset for replica in view.replicas for offset in replica.facts.probed} | _ends(view)):
         hashes = _hashes_at(view, offset, parted if offset > common_end else frozenset())
         by_hash: dict[str, set[int]] = {}
         for index, held in hashes.items():
@@ -78,7 +78,7 @@ def _blame(
 
 
 def _ends(view: QuorumView) -> set[int]:
-    checkpoints = [found for replica in view.replicas for found in replica.report.checkpoints]
+    checkpoints = [found for replica in view.replicas for found in replica.facts.checkpoints]
     return {int(found.end.offset) for found in checkpoints if found.end is not None and found.end.offset > 0}
 
 
@@ -86,16 +86,16 @@ def _hashes_at(view: QuorumView, offset: int, left_out: frozenset[int]) -> dict[
     """Each sound replica's hash at an offset: its checkpoint's with the file, else its log's."""
     found: dict[int, tuple[str, str | None]] = {}
     for index, replica in enumerate(view.replicas):
-        if index in left_out or not is_well(one for one in replica.report.findings if one.kind != _OF_A_LEVEL):
+        if index in left_out or not is_well(one for one in replica.facts.findings if one.kind != _OF_A_LEVEL):
             continue
         checkpoint = next(
-            (known for known in replica.report.checkpoints if known.end is not None and known.end.offset == offset),
+            (known for known in replica.facts.checkpoints if known.end is not None and known.end.offset == offset),
             None,
         )
         if checkpoint is not None and checkpoint.image is not None:
             found[index] = (metadata_hash(checkpoint.image) or _UNWRITABLE, checkpoint.path)
             continue
-        probed = replica.report.probed.get(offset)
+        probed = replica.facts.probed.get(offset)
         of_log = None if probed is None else metadata_hash(probed)
         if of_log is not None:
             found[index] = (of_log, None)
@@ -111,7 +111,7 @@ def _left_behind(view: QuorumView, index: int, rivals: Sequence[int], offset: in
         other = _image_at(view.replicas[rival], offset)
         if own is None or other is None:
             return None
-        gone = [view.replicas[one].report.rules.gone for one in (index, rival)]
+        gone = [view.replicas[one].facts.rules.gone for one in (index, rival)]
         mine = {topic: more for known in gone for topic, more in taken_up(own, other, known).items()}
         theirs = {topic: more for known in gone for topic, more in taken_up(other, own, known).items()}
         if not without(own, mine).says_the_same_as(without(other, theirs)):
@@ -122,18 +122,18 @@ def _left_behind(view: QuorumView, index: int, rivals: Sequence[int], offset: in
 
 def _image_at(replica: Replica, offset: int) -> MetadataImage | None:
     """What `_hashes_at` took the hash of."""
-    for checkpoint in replica.report.checkpoints:
+    for checkpoint in replica.facts.checkpoints:
         if checkpoint.end is not None and checkpoint.end.offset == offset and checkpoint.image is not None:
             return checkpoint.image
-    return replica.report.probed.get(offset)
+    return replica.facts.probed.get(offset)
 
 
 def _left_finding(view: QuorumView, index: int, offset: int, file: str | None, left: Sequence[LeftConfigs]) -> Finding:
     """Return the finding of `checkpoint_against_log`, for a log that begins after the topic's removal."""
     replica = view.replicas[index]
-    whole = replica.report.checkpoints
+    whole = replica.facts.checkpoints
     is_newest = file is None or file == whole[-1].path
-    image = replica.report.image
+    image = replica.facts.image
     topics = image.topics.by_name if is_newest and image is not None else ()
     return finding(
         "configs_left_behind",

@@ -23,7 +23,7 @@ from metadata_log.tools.replicas.last_epochs import near_last_epoch
 from metadata_log.tools.replicas.replica import Replica
 from metadata_log.tools.replicas.replica_set import QuorumView, witnesses_of
 from metadata_log.tools.replicas.witnesses import Witnesses
-from metadata_log.tools.verify.report import voter_sets
+from metadata_log.tools.verify.log_facts import voter_sets
 from metadata_log.tools.words import join_names
 
 _KEEPS_VOTES: Final = 22
@@ -39,7 +39,7 @@ def check_votes(view: QuorumView) -> Iterator[Finding]:
     witnesses = witnesses_of(view.replicas)
     elections = _elections(view, witnesses)
     for replica in view.replicas:
-        state = replica.report.quorum_state
+        state = replica.facts.quorum_state
         if state is not None:
             yield from _two_votes(replica, state, elections)
             yield from _two_leaders(replica, state, elections)
@@ -57,11 +57,11 @@ def check_votes(view: QuorumView) -> Iterator[Finding]:
 def _far_ahead(view: QuorumView) -> Iterator[Finding]:
     """Quorum-states of epochs that no log is anywhere near. Elections that fail use up epochs, one each."""
     yield from near_last_epoch(view)
-    newest = max((replica.report.last_epoch for replica in view.replicas), default=-1)
+    newest = max((replica.facts.last_epoch for replica in view.replicas), default=-1)
     present = {voter for voter in view.voters if any(replica.key.node_id == voter.node_id for replica in view.replicas)}
     is_majority = 2 * len(present) > len(view.voters)
     for replica in view.replicas:
-        state = replica.report.quorum_state
+        state = replica.facts.quorum_state
         if state is None or newest < 0 or state.leader_epoch - newest < FAR_AHEAD:
             continue
         if is_near_last_epoch(state.leader_epoch):
@@ -71,7 +71,7 @@ def _far_ahead(view: QuorumView) -> Iterator[Finding]:
             f"{newest}: {state.leader_epoch - newest} elections elected nobody, or somebody who is not here; or the "
             "file was changed"
         )
-        severity = None if is_majority and not _is_reset(state, newest, replica.report.last_epoch) else Severity.NOTE
+        severity = None if is_majority and not _is_reset(state, newest, replica.facts.last_epoch) else Severity.NOTE
         node_id = replica.source.node_id
         yield finding(
             "quorum_state_ahead",
@@ -98,7 +98,7 @@ def _elections(view: QuorumView, witnesses: Witnesses) -> dict[int, list[tuple[R
 
 
 def _file(replica: Replica) -> str:
-    return f"{replica.report.directory}/{QUORUM_STATE_FILE}"
+    return f"{replica.facts.directory}/{QUORUM_STATE_FILE}"
 
 
 def _two_votes(
@@ -153,7 +153,7 @@ def _for_stranger(
     voted = state.voted_key
     if voted is None or replica.source.node_id is None or _is_before_logs(view, state.leader_epoch):
         return
-    known = frozenset[ReplicaKey]().union(*(one.report.known_voters for one in view.replicas))
+    known = frozenset[ReplicaKey]().union(*(one.facts.known_voters for one in view.replicas))
     fault = _stranger(view, voted, known, was_elected=voted.node_id in elected)
     if fault is None:
         return
@@ -172,7 +172,7 @@ def _for_stranger(
 
 def _is_before_logs(view: QuorumView, epoch: int) -> bool:
     """Whether no log reaches back to where that epoch begins: who voted then may be removed by what was trimmed."""
-    first = [(one.report.epochs[0], one.report.start_offset) for one in view.replicas if one.report.epochs]
+    first = [(one.facts.epochs[0], one.facts.start_offset) for one in view.replicas if one.facts.epochs]
     if not first:
         return False
     return all(span.epoch > epoch or (span.epoch == epoch and start > 0) for span, start in first)
@@ -186,9 +186,9 @@ def _by_stranger(
     node_id, voted = replica.source.node_id, state.voted_key
     if node_id is None or voted is None or not view.voters or _is_before_logs(view, state.leader_epoch):
         return
-    named = {int(voter) for one in view.replicas for election in one.report.elections for voter in election.voters}
+    named = {int(voter) for one in view.replicas for election in one.facts.elections for voter in election.voters}
     for one in view.replicas:
-        named |= {int(voter.node_id) for voter in (*one.report.known_voters, *one.report.static_voters)}
+        named |= {int(voter.node_id) for voter in (*one.facts.known_voters, *one.facts.static_voters)}
     if node_id in named or any(voter.node_id == node_id for voter in view.voters):
         return
     present = {one.source.node_id for one in view.replicas}
@@ -208,7 +208,7 @@ def _forgotten(
 ) -> Iterator[Finding]:
     """A vote that elected a leader, and that the voter's file does not know. A leader's own file has none, and neither
     has a follower's of software before 4.0, which drops it once there is a leader (KIP-996 keeps it)."""
-    node_id, image = replica.source.node_id, replica.report.image
+    node_id, image = replica.source.node_id, replica.facts.image
     level = None if image is None else image.features.metadata_version
     if state.voted_key is not None or level is None or level < _KEEPS_VOTES:
         return
@@ -240,7 +240,7 @@ def _granted(replica: Replica, holder: Replica, election: Election) -> bool:
     node_id = replica.source.node_id
     if node_id not in election.granting:
         return False
-    told = sorted(voter_sets(holder.report), key=lambda voting: voting.offset)
+    told = sorted(voter_sets(holder.facts), key=lambda voting: voting.offset)
     before = [voting for voting in told if voting.offset < election.offset]
     if before:
         return all(is_voter_key(replica.key, voter) for voter in before[-1].voters if voter.node_id == node_id)
@@ -249,7 +249,7 @@ def _granted(replica: Replica, holder: Replica, election: Election) -> bool:
 
 def _votes_with_directories(replica: Replica, holder: Replica, election: Election) -> bool:
     """Whether it is a voter, and kraft.version was 1 by then: its file is of version 1 from its vote on (KIP-853)."""
-    report = holder.report
+    report = holder.facts
     if all(voter.node_id != replica.source.node_id for voter in report.known_voters):
         return False
     changes = [each for each in report.quorum_changes if each.offset <= election.offset]
@@ -263,10 +263,10 @@ def _set_back(
     """A voter that knows of no epoch as late as one that it led, or voted in, by another's log: nothing in its own
     directory contradicts that."""
     node_id = replica.source.node_id
-    if not view.is_voter(replica) or not is_well(replica.report.findings):
+    if not view.is_voter(replica) or not is_well(replica.facts.findings):
         return
     for epoch in sorted(elections, reverse=True):
-        if epoch <= max(state.leader_epoch, replica.report.last_epoch):
+        if epoch <= max(state.leader_epoch, replica.facts.last_epoch):
             return
         held = [(one, election) for one, election in elections[epoch] if _knows_of(one, epoch)]
         if not held:
@@ -287,7 +287,7 @@ def _set_back(
 def _knows_of(replica: Replica, epoch: int) -> bool:
     """A node's quorum-state is of an epoch before its log is. Where that says none so late, the batch's epoch may be
     what is wrong, which no checksum covers: nobody else is judged by it."""
-    state = replica.report.quorum_state
+    state = replica.facts.quorum_state
     return state is None or state.leader_epoch >= epoch
 
 
@@ -296,10 +296,10 @@ def _static_voters(view: QuorumView, elections: dict[int, list[tuple[Replica, El
     told = {
         index: frozenset(state.current_voters)
         for index, replica in enumerate(view.replicas)
-        if (state := replica.report.quorum_state) is not None and state.data_version == 0 and state.current_voters
+        if (state := replica.facts.quorum_state) is not None and state.data_version == 0 and state.current_voters
     }
     for index, own in told.items():
-        replica, state = view.replicas[index], view.replicas[index].report.quorum_state
+        replica, state = view.replicas[index], view.replicas[index].facts.quorum_state
         epoch = -1 if state is None else int(state.leader_epoch)
         held = elections.get(epoch, ())
         others = [ids for ids in told.values() if ids != own]
@@ -342,7 +342,7 @@ def _among_states(view: QuorumView, elections: dict[int, list[tuple[Replica, Ele
     """Quorum-states that name different leaders of an epoch of which no log has the LeaderChange."""
     by_epoch: dict[int, dict[int, list[Replica]]] = {}
     for replica in view.replicas:
-        state = replica.report.quorum_state
+        state = replica.facts.quorum_state
         if state is not None and state.leader_id >= 0 and state.leader_epoch not in elections:
             by_epoch.setdefault(state.leader_epoch, {}).setdefault(state.leader_id, []).append(replica)
     for epoch, leaders in sorted(by_epoch.items()):

@@ -324,8 +324,8 @@ def _judged(facts: DirectoryFacts, place: _Place) -> tuple[Verdict, bool]:
     if judges.doubts:
         why = unseen if is_unseen else f"by the image at offset {end}, {verdict.why}"
         return Verdict(kind=Kind.UNKNOWN, why=f"{why}; but that log cannot be trusted, or is too old"), False
-    if own is not None and own.report.image is not None:
-        by_own = place.verdict(facts, own.report.image)
+    if own is not None and own.facts.image is not None:
+        by_own = place.verdict(facts, own.facts.image)
         if by_own.kind is Kind.KEEP or is_unseen:
             why = unseen if is_unseen else f"by the image at offset {end}, {verdict.why}"
             more = f"the broker's own copy goes on to offset {own.reach}, and by it {by_own.why}"
@@ -333,7 +333,7 @@ def _judged(facts: DirectoryFacts, place: _Place) -> tuple[Verdict, bool]:
     beyond = place.beyond(facts)
     if beyond is not None:
         return Verdict(kind=Kind.UNKNOWN, why=beyond), False
-    if verdict.kind is Kind.BEYOND or (own is not None and own.report.image is not None):
+    if verdict.kind is Kind.BEYOND or (own is not None and own.facts.image is not None):
         return verdict, verdict.kind is not Kind.BEYOND
     return _of_unseen(topic_id, judges, unseen) if is_unseen else (verdict, True)
 
@@ -343,9 +343,9 @@ def _of_unseen(topic_id: TopicId, judges: Judges, unseen: str) -> tuple[Verdict,
     if not judges.covers_broker:
         more = "nothing says how far the broker's own copy went: name a newer --image, and all of log.dirs"
         return Verdict(kind=Kind.UNKNOWN, why=f"{unseen}, and {more}"), False
-    if judges.holder.report.rules.is_complete:
+    if judges.holder.facts.rules.is_complete:
         return Verdict(kind=Kind.UNKNOWN, why=f"{unseen}, and the log here goes back to its first record"), True
-    begin = judges.holder.report.start_offset
+    begin = judges.holder.facts.start_offset
     why = f"no topic has its id {id_text(topic_id)}, and the log here, from offset {begin} on, never had one that has"
     return Verdict(kind=Kind.STALE, why=why), True
 

@@ -72,7 +72,7 @@ class Judges(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def rules(self) -> list[RecordRules]:
         """What these logs know of the topics that were."""
-        return [replica.report.rules for replica in self.view.replicas]
+        return [replica.facts.rules for replica in self.view.replicas]
 
     def beyond(self, directory: PartitionDirectory, disk: LogDirectory, node: NodeSource) -> str | None:
         """Why the directory is proof of records that all of these logs lack, as `check` calls it; None: it is not."""
@@ -92,7 +92,7 @@ class Judges(msgspec.Struct, frozen=True, kw_only=True):
 
     def was_ever(self, topic_id: TopicId) -> bool:
         """Whether a record of the image's log gave a topic this id."""
-        return self.holder.report.rules.was_ever(topic_id)
+        return self.holder.facts.rules.was_ever(topic_id)
 
 
 def find_judges(broker: Sequence[NodeSource], named: Sequence[NodeSource]) -> Judges:
@@ -124,8 +124,8 @@ def find_judges(broker: Sequence[NodeSource], named: Sequence[NodeSource]) -> Ju
         own=sound if ahead else None,
         sound=sound,
         view=view,
-        covers_broker=sound is not None and sound.report.image is not None and not ahead,
-        newer=holder.report.newer.text() if holder.report.newer else None,
+        covers_broker=sound is not None and sound.facts.image is not None and not ahead,
+        newer=holder.facts.newer.text() if holder.facts.newer else None,
         doubts=tuple(_doubts(holder, broken)),
         notes=tuple(_notes(named, holder, sound, broken, ahead=ahead)),
     )
@@ -149,7 +149,7 @@ def _chosen(view: QuorumView) -> tuple[Replica, MetadataImage]:
         )
     if image is None:
         raise AuditError(_no_image([replica.source for replica in view.replicas]))
-    return next(replica for replica in view.replicas if replica.report.image is image), image
+    return next(replica for replica in view.replicas if replica.facts.image is image), image
 
 
 def _no_image(nodes: Sequence[NodeSource]) -> str:
@@ -200,7 +200,7 @@ def _notes(
 
 def _damage(replica: Replica) -> Finding | None:
     """What makes a log no judge: damage of any kind, records that cannot be, or a transaction that is open."""
-    for found in replica.report.findings:
+    for found in replica.facts.findings:
         if found.kind in _ALWAYS or (found.severity is Severity.ERROR and found.cause in _OF_THE_LOG):
             return found
     return None
@@ -212,11 +212,11 @@ def _extent(replica: Replica) -> tuple[int, int]:
 
 def _proved(replica: Replica) -> tuple[int, int]:
     """The offset and the epoch that the files of a damaged copy prove it reached."""
-    directory = replica.report.directory
+    directory = replica.facts.directory
     files = OsFiles()
     entries = epochs_beside(files, directory, files.listdir(directory))
     epoch = int(entries[-1].epoch) if entries else -1
-    return max(replica.reach, replica.report.proved_end), max(epoch, replica.last_epoch)
+    return max(replica.reach, replica.facts.proved_end), max(epoch, replica.last_epoch)
 
 
 def _path(replica: Replica) -> object:

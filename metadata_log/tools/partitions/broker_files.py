@@ -94,7 +94,7 @@ _NEVER_REGISTERED: Final = -1
 
 def check_clean_shutdowns(nodes: Sequence[NodeSource], view: QuorumView) -> Iterator[Finding]:
     """A finding for each of these files that cannot be right, or cannot be read."""
-    ends = {id(replica.source): replica.report.end_offset for replica in view.replicas}
+    ends = {id(replica.source): replica.facts.end_offset for replica in view.replicas}
 
     def check(data: bytes, path: str, node: NodeSource) -> None:
         fault = _fault(data, ends.get(id(node)))

@@ -132,14 +132,14 @@ def _is_certain(facts: DirectoryFacts, view: QuorumView) -> bool:
 
 
 def _newest_topic(topic_id: TopicId, view: QuorumView) -> TopicImage | None:
-    newest = max(view.replicas, key=lambda replica: (replica.report.last_epoch, replica.reach))
-    image = newest.report.image
-    return None if image is None or newest.report.end_offset < newest.reach else image.topics.topic(topic_id)
+    newest = max(view.replicas, key=lambda replica: (replica.facts.last_epoch, replica.reach))
+    image = newest.facts.image
+    return None if image is None or newest.facts.end_offset < newest.reach else image.topics.topic(topic_id)
 
 
 def is_whole(view: QuorumView) -> bool:
     """Whether the logs here leave no offset out, from the first record on."""
-    reports = sorted((replica.report for replica in view.replicas), key=lambda report: report.start_offset)
+    reports = sorted((replica.facts for replica in view.replicas), key=lambda report: report.start_offset)
     covered = 0
     for report in reports:
         if report.image is not None and report.start_offset <= covered and (covered or report.rules.is_complete):
@@ -150,9 +150,9 @@ def is_whole(view: QuorumView) -> bool:
 def _is_newer(directory: PartitionDirectory, disk: LogDirectory, node: NodeSource, view: QuorumView) -> bool:
     """Where the logs begin later: whether the broker, at work with this disk when they end, would have set aside what
     is older than they are."""
-    newest = max(view.replicas, key=lambda replica: (replica.report.last_epoch, replica.reach))
-    image = newest.report.image
-    if image is None or newest.report.settled is None or node.node_id is None or disk.identity is None:
+    newest = max(view.replicas, key=lambda replica: (replica.facts.last_epoch, replica.reach))
+    image = newest.facts.image
+    if image is None or newest.facts.settled is None or node.node_id is None or disk.identity is None:
         return False
     broker = image.cluster.brokers.get(NodeId(node.node_id))
     at_work = broker is not None and not broker.fenced and disk.identity.directory_id in broker.directories
@@ -204,7 +204,7 @@ def owner_of(disk: LogDirectory, node: NodeSource, view: QuorumView) -> NodeId |
         return None
     directory_id, broker_id = disk.identity.directory_id, NodeId(disk.identity.node_id)
     for replica in view.replicas:
-        image = replica.report.image
+        image = replica.facts.image
         broker = None if image is None else image.cluster.brokers.get(broker_id)
         if broker is not None and directory_id in broker.directories:
             return broker_id
@@ -216,7 +216,7 @@ def _given_at(facts: DirectoryFacts, owner: NodeId | None, view: QuorumView) -> 
     did. That is a replica of its owner's; where nobody knows that one, a partition; else a topic."""
     if facts.topic_id is None:
         return None
-    every = [replica.report.rules for replica in view.replicas]
+    every = [replica.facts.rules for replica in view.replicas]
     if facts.topic_name is None or facts.partition is None:
         found = [rules.given_at(facts.topic_id) for rules in every]
     else:
@@ -227,12 +227,12 @@ def _given_at(facts: DirectoryFacts, owner: NodeId | None, view: QuorumView) -> 
 
 def _name_of(topic_id: TopicId, view: QuorumView) -> str | None:
     """The name of the topic that a log here gave the id."""
-    names = (replica.report.rules.name_of(topic_id) for replica in view.replicas)
+    names = (replica.facts.rules.name_of(topic_id) for replica in view.replicas)
     return next((name for name in names if name is not None), None)
 
 
 def _is_in_an_image(topic_id: TopicId, partition: int | None, view: QuorumView) -> bool:
-    images = (replica.report.image for replica in view.replicas)
+    images = (replica.facts.image for replica in view.replicas)
     return partition is not None and any(
         image is not None and image.topics.partition(topic_id, partition) is not None for image in images
     )

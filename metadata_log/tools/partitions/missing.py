@@ -40,7 +40,7 @@ def check_missing(held: HeldPartitions, view: QuorumView, odd: frozenset[int]) -
     """A finding for each directory that is gone; `odd` replicas' logs go another way, and tell nothing."""
     absent: list[tuple[TopicAndPartition, Absent]] = []
     for index, replica in enumerate(view.replicas):
-        if index not in odd and replica.report.is_sound and _has_partitions(held, replica.source):
+        if index not in odd and replica.facts.is_sound and _has_partitions(held, replica.source):
             yield from _of_broker(held, replica, absent)
     yield from lost_everywhere(absent)
 

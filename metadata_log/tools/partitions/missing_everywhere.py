@@ -49,7 +49,7 @@ def absent_partitions(
     Raises:
         OSError: a segment cannot be read.
     """
-    rules, latest, later = own.replica.report.rules, -1, ""
+    rules, latest, later = own.replica.facts.rules, -1, ""
     for one in directories:
         facts = one.facts
         if facts.topic_id is None or facts.topic_name is None or facts.partition is None or not missing:
@@ -57,7 +57,7 @@ def absent_partitions(
         given = rules.given_to(facts.topic_id, facts.topic_name, facts.partition, own.broker_id)
         if given is not None and given > latest:
             latest, later = given, facts.name
-    until = _last_before(own.replica.report.segments, latest) if later else -1
+    until = _last_before(own.replica.facts.segments, latest) if later else -1
     for (topic_id, number), (name, partition) in missing.items():
         disk = own.disks.get(own.assigned(partition))
         given = rules.given_to(topic_id, name, number, own.broker_id)

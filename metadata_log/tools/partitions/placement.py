@@ -48,7 +48,7 @@ def check_partitions(
     if image is None:
         yield from _not_judged(nodes, held, "the logs part, and nothing says which of them is right") if odd else ()
         return
-    if any(replica.report.image is image and replica.report.rules.in_transaction for replica in view.replicas):
+    if any(replica.facts.image is image and replica.facts.rules.in_transaction for replica in view.replicas):
         why = "a metadata transaction is open, and what was created since is not seen"
         yield from _not_judged(nodes, held, why)
         return
@@ -59,7 +59,7 @@ def check_partitions(
         )
         yield from _not_judged(nodes, held, why)
         return
-    knowing = [replica.report.rules for replica in view.replicas if replica.report.rules.is_complete]
+    knowing = [replica.facts.rules for replica in view.replicas if replica.facts.rules.is_complete]
     for node in nodes:
         if node.node_id is not None:
             yield from _twice(node, held)
@@ -69,7 +69,7 @@ def check_partitions(
 def _reach(view: QuorumView) -> tuple[int, int]:
     """One past the last record here, and how far a log once reached by what stands beside it."""
     reach = max((replica.reach for replica in view.replicas), default=0)
-    return reach, max((replica.report.proved_end for replica in view.replicas), default=0)
+    return reach, max((replica.facts.proved_end for replica in view.replicas), default=0)
 
 
 def _of_node(
@@ -82,7 +82,7 @@ def _of_node(
     odd: frozenset[int],
 ) -> Iterator[Finding]:
     moved = FindingSink(node.node_id)
-    rules = [replica.report.rules for replica in view.replicas]
+    rules = [replica.facts.rules for replica in view.replicas]
     own = partial(_own, node, view, odd)
     for disk in node.log_directories:
         for directory in _in_use(held, disk):
@@ -105,7 +105,7 @@ def _of_node(
 def _own(node: NodeSource, view: QuorumView, odd: frozenset[int]) -> OwnLog | None:
     """Return the broker's own copy, if that is sound; faults of the disks' files are left to `partitions.missing`."""
     for index, replica in enumerate(view.replicas):
-        if replica.source is node and index not in odd and replica.report.is_sound:
+        if replica.source is node and index not in odd and replica.facts.is_sound:
             return own_log(replica, FindingSink(node.node_id))
     return None
 
@@ -175,15 +175,15 @@ def newest_image(view: QuorumView, odd: frozenset[int] = frozenset()) -> Metadat
     end before what is committed, there is none.
     """
     known = [
-        replica for index, replica in enumerate(view.replicas) if replica.report.image is not None and index not in odd
+        replica for index, replica in enumerate(view.replicas) if replica.facts.image is not None and index not in odd
     ]
     whole = [replica for replica in known if replica.reach >= view.bounds.lower]
     if odd and not whole:
         return None
     upper = view.bounds.upper
     held = [replica for replica in whole if upper is None or replica.reach <= upper]
-    best = max(held or whole or known, key=lambda replica: (replica.report.last_epoch, replica.reach), default=None)
-    return None if best is None else best.report.image
+    best = max(held or whole or known, key=lambda replica: (replica.facts.last_epoch, replica.reach), default=None)
+    return None if best is None else best.facts.image
 
 
 def lacked_records(view: QuorumView, image: MetadataImage | None) -> str | None:
@@ -193,7 +193,7 @@ def lacked_records(view: QuorumView, image: MetadataImage | None) -> str | None:
     """
     reach = 0 if image is None else int(image.offset_and_epoch.offset)
     for replica in view.replicas:
-        report = replica.report
+        report = replica.facts
         if report.newer.hides_metadata and report.image is None and (image is None or replica.reach > reach):
             hiding = [part for part in report.newer.parts if part.hides_metadata]
             return NOTHING_NEWER.plus(*hiding).text("passed over")

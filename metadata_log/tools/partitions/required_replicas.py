@@ -88,7 +88,7 @@ class OwnLog(msgspec.Struct, frozen=True, kw_only=True):
         elsewhere = assigned not in self.disks and (
             assigned == LOST_DIRECTORY_ID or not is_reserved_directory_id(assigned)
         )
-        if elsewhere or not self.replica.report.rules.was_name_removed(name):
+        if elsewhere or not self.replica.facts.rules.was_name_removed(name):
             return elsewhere
         newer = self.newer()
         return newer is None or (topic_id, partition.partition_id) in newer
@@ -99,7 +99,7 @@ def own_log(replica: Replica, sink: FindingSink) -> OwnLog | None:
 
     `sink` takes what is wrong with the disks' files.
     """
-    now, node_id = replica.report.image, replica.source.node_id
+    now, node_id = replica.facts.image, replica.source.node_id
     if now is None or node_id is None:
         return None
     broker_id = NodeId(node_id)
@@ -118,7 +118,7 @@ def _newer(
     node_id = replica.source.node_id
     if node_id is None or not was_stopped_cleanly([disk.path for disk in disks], broker_epoch):
         return None
-    return given_since_shutdown(replica.report.segments, NodeId(node_id), broker_epoch)
+    return given_since_shutdown(replica.facts.segments, NodeId(node_id), broker_epoch)
 
 
 def _listed(disks: Collection[LogDirectory], sink: FindingSink) -> dict[tuple[str, int], LogDirectory]:
@@ -140,7 +140,7 @@ def _listed(disks: Collection[LogDirectory], sink: FindingSink) -> dict[tuple[st
 
 def _at_work(replica: Replica, broker_id: NodeId, now: MetadataImage) -> MetadataImage | None:
     """The metadata as it was a while before the log's end, if the broker was at work then; else None."""
-    then = replica.report.settled
+    then = replica.facts.settled
     if then is None:
         return None
     registered, earlier = now.cluster.brokers.get(broker_id), then.cluster.brokers.get(broker_id)

@@ -111,7 +111,7 @@ def diff_and_odd(view: QuorumView, files: Files | None = None) -> tuple[DiffRepo
     """
     port = OsFiles() if files is None else files
     judge = Judge(view.views, len(view.voters), view.bounds)
-    conflicts = compare([replica.report.sums for replica in view.replicas])
+    conflicts = compare([replica.facts.sums for replica in view.replicas])
     judged = [one for conflict in conflicts for one in judge.judged(conflict)]
     fields = {conflict.offset: _differences(port, view, judge, conflict) for conflict in conflicts}
     found = [
@@ -125,11 +125,11 @@ def diff_and_odd(view: QuorumView, files: Files | None = None) -> tuple[DiffRepo
     found += short_logs(view)
     found += among_replicas(
         [
-            VotersLog(label=replica.label, node_id=replica.source.node_id, report=replica.report)
+            VotersLog(label=replica.label, node_id=replica.source.node_id, facts=replica.facts)
             for replica in view.replicas
         ]
     )
-    read = [replica.report.end_offset for replica in view.replicas if not replica.report.is_unread]
+    read = [replica.facts.end_offset for replica in view.replicas if not replica.facts.is_unread]
     ends = [conflict.offset for conflict in conflicts] or read
     report = DiffReport(
         replicas=tuple(_line(view, replica) for replica in view.replicas),
@@ -146,7 +146,7 @@ def diff_and_odd(view: QuorumView, files: Files | None = None) -> tuple[DiffRepo
 
 
 def _advised(replica: Replica, found: Finding) -> list[Finding]:
-    return advised([found], replica.source, replica.report)
+    return advised([found], replica.source, replica.facts)
 
 
 def with_own_findings(report: DiffReport, view: QuorumView) -> DiffReport:
@@ -157,7 +157,7 @@ def with_own_findings(report: DiffReport, view: QuorumView) -> DiffReport:
 
 def own_findings(replica: Replica, view: QuorumView) -> list[Finding]:
     """What is wrong with its log by itself; the voters that other logs name tell whether it is a broker's."""
-    return advised(replica.report.findings, replica.source, replica.report, view.voters)
+    return advised(replica.facts.findings, replica.source, replica.facts, view.voters)
 
 
 def _certain(bounds: CommittedBounds, judge: Judge, conflicts: Sequence[Conflict]) -> CommittedBounds:
@@ -178,8 +178,8 @@ def _line(view: QuorumView, replica: Replica) -> ReplicaLine:
         node_id=replica.source.node_id,
         path=str(replica.source.path),
         is_voter=view.is_voter(replica),
-        start_offset=replica.report.start_offset,
-        end_offset=replica.report.end_offset,
+        start_offset=replica.facts.start_offset,
+        end_offset=replica.facts.end_offset,
         last_epoch=replica.last_epoch,
         snapshot_end=replica.snapshot_end,
     )
@@ -188,7 +188,7 @@ def _line(view: QuorumView, replica: Replica) -> ReplicaLine:
 def _two_leaders(view: QuorumView, judge: Judge) -> Iterator[Finding]:
     """Epochs of which two logs name different leaders; the side in the minority is at fault."""
     elections = {
-        index: [(change.epoch, change.leader_id, change.offset) for change in replica.report.elections]
+        index: [(change.epoch, change.leader_id, change.offset) for change in replica.facts.elections]
         for index, replica in enumerate(view.replicas)
     }
     for epoch, leaders in leaders_of(elections):
@@ -201,7 +201,7 @@ def _two_leaders(view: QuorumView, judge: Judge) -> Iterator[Finding]:
             )
             for index in sorted(holders):
                 replica = view.replicas[index]
-                change = next(known for known in replica.report.elections if known.epoch == epoch)
+                change = next(known for known in replica.facts.elections if known.epoch == epoch)
                 yield finding(
                     "two_leaders",
                     f"epoch {epoch} has node {leader_id} as its leader here, and {others}: one epoch has one",
@@ -232,7 +232,7 @@ def _parting(files: Files, view: QuorumView, judge: Judge, conflict: Conflict) -
     for side in conflict.sides:
         first = view.replicas[min(side.holders)]
         file, position = conflict.places[min(side.holders)]
-        count, records = _records(files, first.report.segments, file, position, None if is_fork else 1)
+        count, records = _records(files, first.facts.segments, file, position, None if is_fork else 1)
         sides.append(
             Side(
                 replicas=tuple(view.replicas[index].label for index in sorted(side.holders)),

@@ -20,7 +20,7 @@ from metadata_log.tools.read.sources import NodeSource
 from metadata_log.tools.replicas.foreign_logs import are_majority, named_directories
 from metadata_log.tools.replicas.replica import Replica
 from metadata_log.tools.verify.checkpoint import CheckpointReport
-from metadata_log.tools.verify.report import LogReport, voters_of
+from metadata_log.tools.verify.log_facts import LogFacts, voters_of
 from metadata_log.tools.words import join_names
 
 _ADVICE: Final = (
@@ -37,11 +37,11 @@ def without_alien_checkpoints(logs: Sequence[Replica]) -> tuple[list[Replica], l
     found: list[Finding] = []
     left: list[Replica] = []
     for index, log in enumerate(logs):
-        report = log.report
+        report = log.facts
         aliens = {id(one): _strangers(one, index, logs) for one in report.checkpoints}
         strange = [one for one in report.checkpoints if aliens[id(one)]]
         found += [_finding(log.source, one, [logs[other] for other in aliens[id(one)]]) for one in strange]
-        left.append(msgspec.structs.replace(log, report=_without(report, strange)) if strange else log)
+        left.append(msgspec.structs.replace(log, facts=_without(report, strange)) if strange else log)
     return left, found
 
 
@@ -50,20 +50,20 @@ def _strangers(checkpoint: CheckpointReport, own: int, logs: Sequence[Replica]) 
     judges = [
         index
         for index, log in enumerate(logs)
-        if index != own and log.report.rules.is_complete and log.report.is_sound and log.report.image is not None
+        if index != own and log.facts.rules.is_complete and log.facts.is_sound and log.facts.image is not None
     ]
     image, end = checkpoint.image, checkpoint.end
-    if image is None or end is None or any(logs[index].report.end_offset >= end.offset for index in judges):
+    if image is None or end is None or any(logs[index].facts.end_offset >= end.offset for index in judges):
         return []
     voters = named_directories(checkpoint.voters or ())
     is_strange = all(
-        not voters & named_directories(logs[index].report.known_voters) and _is_strange(image, logs[index].report)
+        not voters & named_directories(logs[index].facts.known_voters) and _is_strange(image, logs[index].facts)
         for index in judges
     )
     return judges if is_strange and are_majority(logs, judges) else []
 
 
-def _is_strange(image: MetadataImage, log: LogReport) -> bool:
+def _is_strange(image: MetadataImage, log: LogFacts) -> bool:
     theirs = log.image
     if theirs is None or not image.topics.by_id or not theirs.topics.by_id or not theirs.cluster.brokers:
         return False
@@ -75,7 +75,7 @@ def _is_strange(image: MetadataImage, log: LogReport) -> bool:
     )
 
 
-def _without(report: LogReport, strange: Sequence[CheckpointReport]) -> LogReport:
+def _without(report: LogFacts, strange: Sequence[CheckpointReport]) -> LogFacts:
     """Its image was the checkpoint's, if that is where it reaches."""
     names = {one.path for one in strange}
     kept = tuple(one for one in report.checkpoints if one.path not in names)
@@ -87,7 +87,7 @@ def _without(report: LogReport, strange: Sequence[CheckpointReport]) -> LogRepor
     )
 
 
-def _ends_behind(checkpoint: CheckpointReport, report: LogReport) -> bool:
+def _ends_behind(checkpoint: CheckpointReport, report: LogFacts) -> bool:
     return checkpoint.end is not None and checkpoint.end.offset > report.end_offset
 
 

@@ -27,7 +27,7 @@ from metadata_log.tools.read.log_reader import LogReader
 from metadata_log.tools.replicas.replica import Replica
 from metadata_log.tools.replicas.replica_set import view_quorum
 from metadata_log.tools.replicas.same_log import are_kindred
-from metadata_log.tools.verify.report import LogReport
+from metadata_log.tools.verify.log_facts import LogFacts
 from metadata_log.tools.words import join_names
 from metadata_log.voters import majority_of
 
@@ -59,16 +59,16 @@ def without_aliens(logs: Sequence[Replica]) -> tuple[list[Replica], list[Finding
     A majority of the voters must agree in all that it is another's.
     """
     heads = {
-        index: _head(OsFiles(), log.report.segments[0])
+        index: _head(OsFiles(), log.facts.segments[0])
         for index, log in enumerate(logs)
-        if log.report.segments and log.report.start_offset == 0 and log.report.is_sound
+        if log.facts.segments and log.facts.start_offset == 0 and log.facts.is_sound
     }
     strange = _strange_pairs(logs, heads)
     aliens: dict[int, list[int]] = {}
     for index in range(len(logs)):
         others = [other for other in range(len(logs)) if frozenset((index, other)) in strange]
         agree = not any(frozenset((one, other)) in strange for one in others for other in others if one != other)
-        kin = [one for one in range(len(logs)) if one not in (index, *others) and _is_known(logs[one].report)]
+        kin = [one for one in range(len(logs)) if one not in (index, *others) and _is_known(logs[one].facts)]
         are_like = all(frozenset((one, other)) in strange for one in kin for other in others)
         if others and agree and are_like and are_majority(logs, others):
             aliens[index] = others
@@ -89,19 +89,19 @@ def _strange_pairs(logs: Sequence[Replica], heads: Mapping[int, _Head]) -> set[f
     return found
 
 
-def _is_known(report: LogReport) -> bool:
+def _is_known(report: LogFacts) -> bool:
     """Return True if it has topics or brokers, which no other cluster shares."""
     return any(image.topics.by_id or image.cluster.brokers for image in _images(report))
 
 
-def _images(report: LogReport) -> list[MetadataImage]:
+def _images(report: LogFacts) -> list[MetadataImage]:
     images = [report.image, *(one.image for one in report.checkpoints)]
     return [image for image in images if image is not None]
 
 
 def _have_nothing_in_common(one: Replica, other: Replica) -> bool:
     """Return True if nothing that a cluster's logs share is in both, and something says that they are not of one."""
-    mine, theirs = one.report, other.report
+    mine, theirs = one.facts, other.facts
     shared = named_directories(mine.known_voters) & named_directories(theirs.known_voters)
     if shared or not _have_other_topics(mine, theirs):
         return False
@@ -115,7 +115,7 @@ def named_directories(voters: Iterable[ReplicaKey]) -> frozenset[ReplicaKey]:
     return frozenset(voter for voter in voters if voter.directory_id != ZERO_DIRECTORY_ID)
 
 
-def _have_other_topics(one: LogReport, other: LogReport) -> bool:
+def _have_other_topics(one: LogFacts, other: LogFacts) -> bool:
     """Return True if both have topics and brokers, and none of them is in both."""
     for mine, theirs in ((one, other), (other, one)):
         topics = {topic_id for image in _images(mine) for topic_id in image.topics.by_id}
@@ -132,17 +132,17 @@ def _have_other_topics(one: LogReport, other: LogReport) -> bool:
     return all(lives) and not lives[0] & lives[1]
 
 
-def _is_misplaced(log: Replica, other: LogReport) -> bool:
+def _is_misplaced(log: Replica, other: LogFacts) -> bool:
     """Return True if the other log has its directory as a voter's or a broker's, and its own has other ones there."""
     own = log.key
-    voters = named_directories(log.report.known_voters)
+    voters = named_directories(log.facts.known_voters)
     if voters and own not in voters and own in named_directories(other.known_voters):
         return True
-    here, there = (_disks_of(own.node_id, report) for report in (log.report, other))
+    here, there = (_disks_of(own.node_id, report) for report in (log.facts, other))
     return bool(here) and own.directory_id not in here and own.directory_id in there
 
 
-def _disks_of(node_id: NodeId, report: LogReport) -> set[DirectoryId]:
+def _disks_of(node_id: NodeId, report: LogFacts) -> set[DirectoryId]:
     """Return the directories that a broker is, or was, registered with."""
     brokers = (image.cluster.brokers.get(node_id) for image in _images(report))
     return {directory for broker in brokers if broker is not None for directory in broker.directories}
@@ -163,7 +163,7 @@ def are_majority(logs: Sequence[Replica], others: Sequence[int]) -> bool:
 
 
 def _finding(logs: Sequence[Replica], index: int, others: Sequence[int], heads: Mapping[int, _Head]) -> Finding:
-    node, report = logs[index].source, logs[index].report
+    node, report = logs[index].source, logs[index].facts
     names = join_names([logs[other].source.label for other in others])
     if index in heads and all(other in heads and heads[index].is_strange_to(heads[other]) for other in others):
         why = f"not one batch that this log begins with is that of {names}"

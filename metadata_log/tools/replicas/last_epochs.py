@@ -18,7 +18,7 @@ from metadata_log.tools.replicas.replica_set import QuorumView
 def near_last_epoch(view: QuorumView) -> Iterator[Finding]:
     """Yield the quorum-states after whose epoch few elections are possible, or none."""
     for replica in view.replicas:
-        state = replica.report.quorum_state
+        state = replica.facts.quorum_state
         if state is not None and is_near_last_epoch(state.leader_epoch):
             yield _finding(view, replica, int(state.leader_epoch))
 
@@ -32,7 +32,7 @@ def _finding(view: QuorumView, replica: Replica, epoch: int) -> Finding:
         meaning_of(epoch, in_log=in_log, is_observer=is_observer),
         severity=Severity.ERROR if is_grave else Severity.NOTE if is_lasting else None,
         node_id=replica.source.node_id,
-        file=f"{replica.report.directory}/{QUORUM_STATE_FILE}",
+        file=f"{replica.facts.directory}/{QUORUM_STATE_FILE}",
         epoch=epoch,
         advice=what_to_do(epoch, in_log=in_log, is_observer=is_observer),
     )

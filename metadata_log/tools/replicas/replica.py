@@ -12,7 +12,7 @@ from metadata_log.ids import ZERO_DIRECTORY_ID, DirectoryId, NodeId, ReplicaKey
 from metadata_log.tools.read.sources import NodeSource
 from metadata_log.tools.replicas.committed_bounds import ReplicaExtent
 from metadata_log.tools.verify.depth import Depth
-from metadata_log.tools.verify.report import LogReport
+from metadata_log.tools.verify.log_facts import LogFacts
 from metadata_log.tools.verify.verify_log import verify_log
 
 
@@ -20,7 +20,7 @@ class Replica(msgspec.Struct, frozen=True, kw_only=True):
     """One node's log and the facts that were found in it. `label` tells it from the others."""
 
     source: NodeSource
-    report: LogReport
+    facts: LogFacts
     label: str
 
     @property
@@ -33,41 +33,41 @@ class Replica(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def snapshot_end(self) -> int:
         """Of its newest whole checkpoint."""
-        ends = [int(found.end.offset) for found in self.report.checkpoints if found.end is not None]
+        ends = [int(found.end.offset) for found in self.facts.checkpoints if found.end is not None]
         return max(ends, default=0)
 
     @property
     def reach(self) -> int:
         """One past the last record that it has, in its log or in a checkpoint."""
-        return max(self.report.end_offset, self.snapshot_end)
+        return max(self.facts.end_offset, self.snapshot_end)
 
     @property
     def extent(self) -> ReplicaExtent:
         """For the bounds of what is committed."""
-        ends = [found.end for found in self.report.checkpoints if found.end is not None]
+        ends = [found.end for found in self.facts.checkpoints if found.end is not None]
         newest = max(ends, key=lambda end: (end.offset, end.epoch), default=None)
         return ReplicaExtent(
             key=self.key,
-            epochs=self.report.epochs,
-            log_end_offset=self.report.end_offset,
+            epochs=self.facts.epochs,
+            log_end_offset=self.facts.end_offset,
             snapshot_end=0 if newest is None else int(newest.offset),
             snapshot_epoch=-1 if newest is None else int(newest.epoch),
-            high_watermark=max(self.source.high_watermark or 0, self.report.kept_committed),
-            committed_before=self.report.committed_before,
-            proved_end=self.report.proved_end,
-            speaks=not self.report.is_unread,
+            high_watermark=max(self.source.high_watermark or 0, self.facts.kept_committed),
+            committed_before=self.facts.committed_before,
+            proved_end=self.facts.proved_end,
+            speaks=not self.facts.is_unread,
         )
 
     @property
     def last_epoch(self) -> int:
         """Of the last record that it has, in its log or in a checkpoint; -1 without any."""
         extent = self.extent
-        return extent.snapshot_epoch if extent.snapshot_end >= extent.log_end_offset else self.report.last_epoch
+        return extent.snapshot_epoch if extent.snapshot_end >= extent.log_end_offset else self.facts.last_epoch
 
     @property
     def last_place(self) -> str:
         """The file where its log ends."""
-        return self.report.segments[-1] if self.report.segments else self.report.directory
+        return self.facts.segments[-1] if self.facts.segments else self.facts.directory
 
 
 def read_replica(
@@ -84,4 +84,4 @@ def read_replica(
         ValueError: the source has no metadata directory.
     """
     report = verify_log(source, depth=depth, probes=probes, files=files)
-    return Replica(source=source, report=report, label=source.label)
+    return Replica(source=source, facts=report, label=source.label)

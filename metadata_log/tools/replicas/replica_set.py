@@ -21,7 +21,7 @@ from metadata_log.tools.replicas.first_vote import is_first_vote
 from metadata_log.tools.replicas.judge import ReplicaView
 from metadata_log.tools.replicas.replica import Replica
 from metadata_log.tools.replicas.witnesses import Witnesses
-from metadata_log.tools.verify.report import LogReport, voter_sets
+from metadata_log.tools.verify.log_facts import LogFacts, voter_sets
 from metadata_log.tools.verify.voters import VotersLog
 from metadata_log.tools.words import join_names
 from metadata_log.voters import majority_of
@@ -51,11 +51,11 @@ class QuorumView(msgspec.Struct, frozen=True, kw_only=True):
                 label=replica.label,
                 node_id=replica.source.node_id,
                 is_voter=self.is_voter(replica),
-                last_epoch=replica.report.last_epoch,
+                last_epoch=replica.facts.last_epoch,
                 known_committed=replica.extent.known_committed,
-                committed_before=replica.report.committed_before,
-                is_sound=replica.report.is_sound,
-                denied_epochs=_denied_epochs(replica.report),
+                committed_before=replica.facts.committed_before,
+                is_sound=replica.facts.is_sound,
+                denied_epochs=_denied_epochs(replica.facts),
             )
             for replica in self.replicas
         ]
@@ -71,7 +71,7 @@ _OF_EPOCHS: Final = (
 )
 
 
-def _denied_epochs(report: LogReport) -> frozenset[int]:
+def _denied_epochs(report: LogFacts) -> frozenset[int]:
     """Return the offsets at which a log, or a file beside it, says that a batch is of another epoch."""
     found = (one.offset for one in report.findings if one.kind in _OF_EPOCHS and one.offset is not None)
     return frozenset({*found, *report.false_starts})
@@ -100,7 +100,7 @@ def _label(source: NodeSource, *, is_unique: bool) -> str:
 
 
 def _ranked(replicas: Sequence[Replica]) -> list[Replica]:
-    return sorted(replicas, key=lambda replica: (replica.report.last_epoch, replica.reach), reverse=True)
+    return sorted(replicas, key=lambda replica: (replica.facts.last_epoch, replica.reach), reverse=True)
 
 
 def _voters_before(replicas: Sequence[Replica], committed: int) -> tuple[ReplicaKey, ...]:
@@ -108,9 +108,9 @@ def _voters_before(replicas: Sequence[Replica], committed: int) -> tuple[Replica
     ranked = _ranked(replicas)
     witnesses = witnesses_of(ranked)
     for index, replica in enumerate(ranked):
-        latest = replica.report.voters
+        latest = replica.facts.voters
         if latest is not None and witnesses.voters_of(index) is not None:
-            earlier = [each for each in voter_sets(replica.report) if each.offset < latest.offset]
+            earlier = [each for each in voter_sets(replica.facts) if each.offset < latest.offset]
             return earlier[-1].voters if earlier and committed <= latest.offset else ()
     return ()
 
@@ -123,18 +123,18 @@ def _voters_in_force(replicas: Sequence[Replica]) -> tuple[ReplicaKey, ...]:
         voters = witnesses.voters_of(index)
         if voters is not None:
             return voters
-    static = Counter(replica.report.static_voters for replica in ranked if replica.report.static_voters)
+    static = Counter(replica.facts.static_voters for replica in ranked if replica.facts.static_voters)
     if static:
         return static.most_common(1)[0][0]
     for replica in ranked:
-        if replica.report.elections:
-            return tuple(ReplicaKey(node_id=voter) for voter in replica.report.elections[-1].voters)
+        if replica.facts.elections:
+            return tuple(ReplicaKey(node_id=voter) for voter in replica.facts.elections[-1].voters)
     return ()
 
 
 def witnesses_of(replicas: Sequence[Replica]) -> Witnesses:
     """Return these replicas as witnesses, known by their number."""
-    return Witnesses([VotersLog(label=one.label, node_id=one.source.node_id, report=one.report) for one in replicas])
+    return Witnesses([VotersLog(label=one.label, node_id=one.source.node_id, facts=one.facts) for one in replicas])
 
 
 def lacking_copies(view: QuorumView) -> list[Replica]:
@@ -158,7 +158,7 @@ def _lacking(view: QuorumView, voters: Sequence[ReplicaKey]) -> tuple[list[list[
     bare: list[NodeSource] = []
     for voter in voters if view.bounds.lower else ():
         copies = [replica for replica in view.replicas if is_voter_key(replica.key, voter)]
-        if copies and all(replica.reach < view.bounds.lower and not replica.report.is_unread for replica in copies):
+        if copies and all(replica.reach < view.bounds.lower and not replica.facts.is_unread for replica in copies):
             lacking.append(copies)
         if not copies:
             bare += [node for node in view.bare if node.node_id == voter.node_id][:1]
@@ -182,14 +182,14 @@ def lost_commits(view: QuorumView) -> Iterator[Finding]:
         meaning = f"{committed}, and there is no log here: {lack}"
         yield finding("committed_lost", meaning, node_id=node.node_id, file=str(node.path), offset=0)
     for replica in lacking:
-        meaning = f"{committed}, but the log ends at {replica.report.end_offset}: {lack}"
+        meaning = f"{committed}, but the log ends at {replica.facts.end_offset}: {lack}"
         yield finding(
             "committed_lost",
             meaning,
             node_id=replica.source.node_id,
             file=replica.last_place,
-            offset=replica.report.end_offset,
-            epoch=replica.report.last_epoch,
+            offset=replica.facts.end_offset,
+            epoch=replica.facts.last_epoch,
         )
 
 
@@ -202,11 +202,11 @@ def voters_without_log(view: QuorumView) -> Iterator[Finding]:
             meaning = f"node {node.node_id} is a voter, and {node.path} holds no metadata log"
             yield finding("voter_without_log", meaning, node_id=node.node_id, file=str(node.path))
     for replica in view.replicas:
-        if replica.reach or replica.report.is_unread or not view.is_voter(replica):
+        if replica.reach or replica.facts.is_unread or not view.is_voter(replica):
             continue
-        state = replica.report.quorum_state
-        best = _ranked(view.replicas)[0].report.elections
-        if not replica.report.proved_end and is_first_vote(state, replica.source.node_id, best):
+        state = replica.facts.quorum_state
+        best = _ranked(view.replicas)[0].facts.elections
+        if not replica.facts.proved_end and is_first_vote(state, replica.source.node_id, best):
             continue
         knew = state is not None and state.leader_epoch > 0
         meaning = f"{replica.label} is a voter, and its log holds nothing, while others have records" + (
@@ -238,7 +238,7 @@ def short_logs(view: QuorumView) -> Iterator[Finding]:
     """Replicas that end below the high watermark that they gave themselves when they were exported."""
     for replica in view.replicas:
         mark = replica.source.high_watermark
-        if mark is not None and mark > replica.reach and not replica.report.is_unread:
+        if mark is not None and mark > replica.reach and not replica.facts.is_unread:
             meaning = f"the replica gave {mark} as its high watermark, but its log ends at {replica.reach}"
             yield finding(
                 "below_high_watermark",
@@ -255,14 +255,14 @@ def nothing_in_common(view: QuorumView, *, with_any: bool = False) -> Iterator[F
     `with_any`: only those that share an offset with no other at all.
     """
     for replica in view.replicas:
-        start, end = replica.report.start_offset, replica.report.end_offset
-        later = [other for other in view.replicas if other.report.start_offset >= end > start]
-        if not later or replica.report.is_unread:
+        start, end = replica.facts.start_offset, replica.facts.end_offset
+        later = [other for other in view.replicas if other.facts.start_offset >= end > start]
+        if not later or replica.facts.is_unread:
             continue
-        others = (other.report for other in view.replicas if other is not replica)
+        others = (other.facts for other in view.replicas if other is not replica)
         if with_any and any(max(start, other.start_offset) < min(end, other.end_offset) for other in others):
             continue
-        begins = join_names([f"{other.label} (from {other.report.start_offset} on)" for other in later])
+        begins = join_names([f"{other.label} (from {other.facts.start_offset} on)" for other in later])
         yield finding(
             "nothing_in_common",
             f"its log ends at {end}, before that of {begins}: there is no offset at which they could be compared",

@@ -17,7 +17,7 @@ import msgspec
 from metadata_log.files.port import Files
 from metadata_log.storage.segment import LocatedBatch
 from metadata_log.tools.read.log_reader import LogReader
-from metadata_log.tools.verify.report import LogReport
+from metadata_log.tools.verify.log_facts import LogFacts
 
 _COMPARED: Final = 16
 """So many batches from where both have records."""
@@ -31,7 +31,7 @@ class _Batch(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     crc: int
 
 
-def are_kindred(files: Files, one: LogReport, other: LogReport) -> bool:
+def are_kindred(files: Files, one: LogFacts, other: LogFacts) -> bool:
     """Whether nothing says that these are not replicas of one log."""
     start = max(one.start_offset, other.start_offset)
     if start >= min(one.end_offset, other.end_offset):
@@ -40,7 +40,7 @@ def are_kindred(files: Files, one: LogReport, other: LogReport) -> bool:
     return not ours or not theirs or not ours.isdisjoint(theirs)
 
 
-def _batches_from(files: Files, report: LogReport, start: int) -> Iterator[_Batch]:
+def _batches_from(files: Files, report: LogFacts, start: int) -> Iterator[_Batch]:
     bases = [int(path.rsplit("/", 1)[-1][:20]) for path in report.segments]
     first = max((number for number, base in enumerate(bases) if base <= start), default=0)
     # A segment that cannot be read, or that a running node has removed, shows nothing here.
@@ -50,7 +50,7 @@ def _batches_from(files: Files, report: LogReport, start: int) -> Iterator[_Batc
         yield _Batch(offset=int(header.base_offset), epoch=int(header.partition_leader_epoch), crc=int(header.crc))
 
 
-def kindred_groups(files: Files, reports: Sequence[LogReport]) -> list[list[int]]:
+def kindred_groups(files: Files, reports: Sequence[LogFacts]) -> list[list[int]]:
     """The logs, by their numbers, in groups of those that may be replicas of one."""
     groups: list[list[int]] = []
     for number, report in enumerate(reports):

@@ -15,7 +15,7 @@ from metadata_log.tools.read.manifest import is_export
 from metadata_log.tools.read.sources import NodeSource
 from metadata_log.tools.replicas.replica import Replica
 from metadata_log.tools.replicas.replica_set import view_quorum
-from metadata_log.tools.verify.report import LogReport
+from metadata_log.tools.verify.log_facts import LogFacts
 
 
 def side_by_side(nodes: Sequence[NodeSource]) -> list[list[NodeSource]]:
@@ -39,19 +39,19 @@ def older_of_two(logs: Sequence[Replica]) -> list[int]:
     for several in beside:
         ranks = {numbers[id(node)]: _rank(logs[numbers[id(node)]], voters) for node in several}
         for number, rank in ranks.items():
-            newer = [logs[other] for other in ranks if ranks[other] > rank and logs[other].report.is_sound]
+            newer = [logs[other] for other in ranks if ranks[other] > rank and logs[other].facts.is_sound]
             if any(_adds_nothing(logs[number], other) for other in newer):
                 older.append(number)
     return sorted(older)
 
 
 def _rank(log: Replica, voters: Sequence[ReplicaKey]) -> tuple[bool, tuple[int, int, int]]:
-    return log.key.directory_id != ZERO_DIRECTORY_ID and log.key in voters, progress_of(log.report)
+    return log.key.directory_id != ZERO_DIRECTORY_ID and log.key in voters, progress_of(log.facts)
 
 
 def _adds_nothing(log: Replica, newer: Replica) -> bool:
     """Return True if all that a log reaches, or proves to be committed, the newer one does too."""
-    if log.report.is_unread:
+    if log.facts.is_unread:
         return False
     mine, theirs = log.extent, newer.extent
     proved = max(mine.known_committed, mine.committed_before) <= max(theirs.known_committed, theirs.committed_before)
@@ -59,7 +59,7 @@ def _adds_nothing(log: Replica, newer: Replica) -> bool:
     return proved and reached and log.reach <= newer.reach and log.last_epoch <= newer.last_epoch
 
 
-def progress_of(report: LogReport) -> tuple[int, int, int]:
+def progress_of(report: LogFacts) -> tuple[int, int, int]:
     """Return how far a node went with a log: its last epoch, its end, and the epoch of its quorum-state."""
     epoch = -1 if report.quorum_state is None else int(report.quorum_state.leader_epoch)
     return report.last_epoch, report.end_offset, epoch

@@ -19,7 +19,7 @@ from metadata_log.tools.findings.finding import Severity
 from metadata_log.tools.read.contents import voter_keys
 from metadata_log.tools.read.control_facts import Election
 from metadata_log.tools.verify.checkpoint import CheckpointReport
-from metadata_log.tools.verify.report import LogReport
+from metadata_log.tools.verify.log_facts import LogFacts
 from metadata_log.tools.verify.voters import VotersLog, is_denied
 
 _Key: TypeAlias = tuple[int, int, int]
@@ -53,7 +53,7 @@ class Witnesses:
 
     def _every_election(self) -> Iterator[tuple[int, Election]]:
         for index, log in enumerate(self._logs):
-            yield from ((index, election) for election in log.report.elections)
+            yield from ((index, election) for election in log.facts.elections)
 
     def _is_believed(self, election: Election) -> bool:
         """Return True if more replicas bear a LeaderChange out than deny it, and it is not one log's word alone."""
@@ -70,12 +70,12 @@ class Witnesses:
         A leader writes its quorum-state before its LeaderChange.
         """
         log = self._logs[index]
-        state = log.report.quorum_state
+        state = log.facts.quorum_state
         if log.node_id != election.leader_id or not election.granting or election.is_repairs:
             return False
         has_led = state is None or (state.leader_epoch, state.leader_id) == (election.epoch, election.leader_id)
         went_on = state is not None and state.leader_epoch > election.epoch
-        return log.report.is_sound and (has_led or went_on)
+        return log.facts.is_sound and (has_led or went_on)
 
     def lone(self) -> Iterator[tuple[int, Election]]:
         """Yield the LeaderChanges that one log has alone, that no other can deny, and that judge no node."""
@@ -86,7 +86,7 @@ class Witnesses:
 
     def _deniers(self, election: Election) -> set[int]:
         """Return those that have another record there, or another leader of that epoch."""
-        found = {index for index, log in enumerate(self._logs) if _covers(log.report, election.offset)}
+        found = {index for index, log in enumerate(self._logs) if _covers(log.facts, election.offset)}
         for leader_id, naming in self._leaders[election.epoch].items():
             found |= naming if leader_id != election.leader_id else set()
         return found - self._holders[_key(election)]
@@ -95,7 +95,7 @@ class Witnesses:
         """Return True if the log is the leader's own, or another node's quorum-state names that leader."""
         if self._logs[holder].node_id == election.leader_id or len(self._logs) < 2:
             return True
-        states = (log.report.quorum_state for index, log in enumerate(self._logs) if index != holder)
+        states = (log.facts.quorum_state for index, log in enumerate(self._logs) if index != holder)
         return any(
             state is not None and (state.leader_epoch, state.leader_id) == (election.epoch, election.leader_id)
             for state in states
@@ -103,22 +103,22 @@ class Witnesses:
 
     def voters_of(self, index: int) -> tuple[ReplicaKey, ...] | None:
         """Return the voters that a replica names; None if it names none, or others deny them."""
-        report = self._logs[index].report
+        report = self._logs[index].facts
         voting = report.voters
         if voting is None:
             return None
         if voting.offset < 0:
             named = [one for one in report.checkpoints if one.voters is not None]
             return None if not named or self._is_denied(index, named[-1]) else voting.voters
-        bearing = [one for one in self._logs if _has_voters(one.report, voting.offset, voting.voters)]
-        denying = [one for one in self._logs if _covers(one.report, voting.offset) and one not in bearing]
+        bearing = [one for one in self._logs if _has_voters(one.facts, voting.offset, voting.voters)]
+        denying = [one for one in self._logs if _covers(one.facts, voting.offset) and one not in bearing]
         is_denied = bool(denying) and (len(bearing) == 1 or len(denying) > len(bearing))
         return None if is_denied else voting.voters
 
     def _is_denied(self, index: int, checkpoint: CheckpointReport) -> bool:
         """Return True if a checkpoint's own log, or other replicas, say otherwise of the quorum at its end."""
         own = self._logs[index]
-        if any(found.file == checkpoint.path and found.severity is Severity.ERROR for found in own.report.findings):
+        if any(found.file == checkpoint.path and found.severity is Severity.ERROR for found in own.facts.findings):
             return True
         return is_denied(checkpoint, own, self._logs)
 
@@ -127,11 +127,11 @@ def _key(election: Election) -> _Key:
     return election.epoch, election.leader_id, election.offset
 
 
-def _covers(report: LogReport, offset: int) -> bool:
+def _covers(report: LogFacts, offset: int) -> bool:
     return report.is_sound and report.start_offset <= offset < report.end_offset
 
 
-def _has_voters(report: LogReport, offset: int, voters: Sequence[ReplicaKey]) -> bool:
+def _has_voters(report: LogFacts, offset: int, voters: Sequence[ReplicaKey]) -> bool:
     return any(
         change.offset == offset and change.voters is not None and voter_keys(change.voters) == tuple(voters)
         for change in report.quorum_changes

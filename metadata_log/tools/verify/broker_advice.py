@@ -23,7 +23,7 @@ from metadata_log.tools.findings.finding import Finding
 from metadata_log.tools.read.disks import is_brokers_disk
 from metadata_log.tools.read.exported_partitions import read_exported_partitions
 from metadata_log.tools.read.sources import NodeSource
-from metadata_log.tools.verify.report import LogReport
+from metadata_log.tools.verify.log_facts import LogFacts
 
 REFETCH: Final = (
     "look whether the controllers' logs are sound (kraft check on them): where none is, this copy may be the best that "
@@ -50,7 +50,7 @@ _OF_BROKERS: Final[Mapping[str, str]] = {
 
 
 def advised(
-    found: Iterable[Finding], source: NodeSource, report: LogReport, voters: Sequence[ReplicaKey] = ()
+    found: Iterable[Finding], source: NodeSource, report: LogFacts, voters: Sequence[ReplicaKey] = ()
 ) -> list[Finding]:
     """The findings of a replica, with a broker's advice in place of a controller's if it is one. `voters`: by others.
 
@@ -79,7 +79,7 @@ def _replaced(found: Finding, texts: Mapping[str, str]) -> Finding:
     return found
 
 
-def _voting(report: LogReport, others: Sequence[ReplicaKey]) -> set[int]:
+def _voting(report: LogFacts, others: Sequence[ReplicaKey]) -> set[int]:
     """The node ids of the voters by its own log, else by others."""
     keys = report.voters.voters if report.voters else report.static_voters
     voters = {int(voter.node_id) for voter in keys}

@@ -51,8 +51,8 @@ from metadata_log.tools.verify.log_extent import (
     epochs_beside,
     proofs_beside,
 )
+from metadata_log.tools.verify.log_facts import LogFacts, voters_of
 from metadata_log.tools.verify.producer_state import PRODUCERS_SUFFIX, check_producers
-from metadata_log.tools.verify.report import LogReport, voters_of
 from metadata_log.tools.verify.sidecar_files import (
     LogOutline,
     check_committed_state,
@@ -98,7 +98,7 @@ class Verification:
         self._is_unread = False
         self._size = 0
 
-    def run(self) -> LogReport:
+    def run(self) -> LogFacts:
         """Check all."""
         every = self._files.listdir(self._directory)
         names = [name for name in every if not is_beyond_offsets(name)]
@@ -148,14 +148,14 @@ class Verification:
         self._checkpoints.read(name)
         self._checkpoints.say_left()
 
-    def report(self, state: QuorumState | None) -> LogReport:
+    def report(self, state: QuorumState | None) -> LogFacts:
         """What was found so far."""
         chain, log = self._chain, self._outline()
         whole = sorted(
             (found for found in self._checkpoints.reports.values() if found.is_whole and found.end is not None),
             key=lambda found: (found.end.offset, found.end.epoch) if found.end is not None else (-1, -1),
         )
-        return LogReport(
+        return LogFacts(
             directory=self._directory,
             findings=sort_findings(self._sink.findings),
             start_offset=chain.start or 0,

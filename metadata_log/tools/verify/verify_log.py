@@ -27,11 +27,11 @@ from metadata_log.tools.verify.bootstrap_checkpoint import check_unread_bootstra
 from metadata_log.tools.verify.broker_advice import advised
 from metadata_log.tools.verify.depth import Depth
 from metadata_log.tools.verify.export_files import check_export
+from metadata_log.tools.verify.log_facts import LogFacts
 from metadata_log.tools.verify.log_verification import Verification
-from metadata_log.tools.verify.report import LogReport
 from metadata_log.tools.verify.voters import against_own_log
 
-__all__ = ["Depth", "LogReport", "directory_signature", "verify_file", "verify_log"]
+__all__ = ["Depth", "LogFacts", "directory_signature", "verify_file", "verify_log"]
 
 _TRIES: Final = 4
 
@@ -42,7 +42,7 @@ def verify_log(
     depth: Depth = Depth.REPLAY,
     probes: frozenset[int] = frozenset(),
     files: Files | None = None,
-) -> LogReport:
+) -> LogFacts:
     """Check a node's metadata directory.
 
     `probes` are the offsets at which the report is to have a hash of the metadata; it has them at the depth of replay.
@@ -69,7 +69,7 @@ def verify_log(
     return report
 
 
-def verify_file(path: Path, *, depth: Depth = Depth.REPLAY, files: Files | None = None) -> LogReport:
+def verify_file(path: Path, *, depth: Depth = Depth.REPLAY, files: Files | None = None) -> LogFacts:
     """Check a single segment or checkpoint, by itself.
 
     Raises:

@@ -22,7 +22,7 @@ from metadata_log.tools.findings.consequences import OF_THE_QUORUM, OF_THE_QUORU
 from metadata_log.tools.findings.finding import Finding, finding
 from metadata_log.tools.read.control_facts import QuorumChange
 from metadata_log.tools.verify.checkpoint import CheckpointReport
-from metadata_log.tools.verify.report import LogReport
+from metadata_log.tools.verify.log_facts import LogFacts
 from metadata_log.tools.words import join_names
 
 Told: TypeAlias = int | VotersRecord | None
@@ -36,20 +36,20 @@ class VotersLog(msgspec.Struct, frozen=True, kw_only=True):
 
     label: str
     node_id: int | None
-    report: LogReport
+    facts: LogFacts
 
 
-def against_own_log(report: LogReport, node_id: int | None) -> list[Finding]:
+def against_own_log(report: LogFacts, node_id: int | None) -> list[Finding]:
     """The checkpoints of one replica that its own log proves wrong."""
-    log = VotersLog(label="", node_id=node_id, report=report)
+    log = VotersLog(label="", node_id=node_id, facts=report)
     return [_finding(log, one, faults) for one in report.checkpoints if (faults := _by_logs(one, [log], "its log"))]
 
 
 def among_replicas(logs: Sequence[VotersLog]) -> Iterator[Finding]:
     """The checkpoints that other replicas prove wrong; what a replica's own log proves was said before."""
     for log in logs:
-        said = {(found.kind, found.file, found.offset) for found in log.report.findings}
-        for checkpoint in log.report.checkpoints:
+        said = {(found.kind, found.file, found.offset) for found in log.facts.findings}
+        for checkpoint in log.facts.checkpoints:
             if checkpoint.end is None or (_KIND, checkpoint.path, int(checkpoint.end.offset)) in said:
                 continue
             faults = _by_others(checkpoint, log, logs)
@@ -84,7 +84,7 @@ def _by_logs(checkpoint: CheckpointReport, logs: Sequence[VotersLog], name: str 
     for of_voters in (False, True):
         told: list[tuple[VotersLog, Told]] = []
         for log in logs:
-            told += [(log, value) for value in _of_log(log.report, checkpoint, of_voters=of_voters)]
+            told += [(log, value) for value in _of_log(log.facts, checkpoint, of_voters=of_voters)]
         values = {_form(value) for _, value in told}
         if len(values) == 1:
             names = name or f"the log of {join_names(sorted({log.label for log, _ in told}))}"
@@ -92,7 +92,7 @@ def _by_logs(checkpoint: CheckpointReport, logs: Sequence[VotersLog], name: str 
     return faults
 
 
-def _of_log(report: LogReport, checkpoint: CheckpointReport, *, of_voters: bool) -> Iterator[Told]:
+def _of_log(report: LogFacts, checkpoint: CheckpointReport, *, of_voters: bool) -> Iterator[Told]:
     """What a log alone tells to be in force at the checkpoint's end, if it does."""
     if checkpoint.end is None or not report.is_sound or not report.epochs:
         return
@@ -123,7 +123,7 @@ def _is_of_joining(checkpoint: CheckpointReport) -> bool:
     return is_first and checkpoint.voter_set is None and checkpoint.records > 0
 
 
-def _but_for_leader(told: int | VotersRecord, checkpoint: CheckpointReport, report: LogReport) -> Told:
+def _but_for_leader(told: int | VotersRecord, checkpoint: CheckpointReport, report: LogFacts) -> Told:
     """What a log begins with, with its first leader as the checkpoint has it: a leader puts the listeners that it has,
     and what it supports, into the set that it writes."""
     leaders = {election.leader_id for election in report.elections if election.offset == 0}
@@ -146,9 +146,9 @@ def _by_checkpoints(checkpoint: CheckpointReport, own: VotersLog, logs: Sequence
     """How it differs from the others that tell what was in force there, if not more than half of all agree with it."""
     faults: list[str] = []
     for of_voters in (False, True):
-        if any(True for log in logs for _ in _of_log(log.report, checkpoint, of_voters=of_voters)):
+        if any(True for log in logs for _ in _of_log(log.facts, checkpoint, of_voters=of_voters)):
             continue
-        told = [(log, said) for log in logs for said in _of_checkpoints(log.report, checkpoint, of_voters=of_voters)]
+        told = [(log, said) for log in logs for said in _of_checkpoints(log.facts, checkpoint, of_voters=of_voters)]
         mine = _said(checkpoint, of_voters=of_voters)
         others = [(log, said) for log, said in told if _form(said) != _form(mine)]
         if not others or 2 * len(others) < len(told):
@@ -159,7 +159,7 @@ def _by_checkpoints(checkpoint: CheckpointReport, own: VotersLog, logs: Sequence
     return faults
 
 
-def _of_checkpoints(report: LogReport, checkpoint: CheckpointReport, *, of_voters: bool) -> Iterator[Told]:
+def _of_checkpoints(report: LogFacts, checkpoint: CheckpointReport, *, of_voters: bool) -> Iterator[Told]:
     """What a replica's checkpoints tell of the end of one: those that end there, or with no change between."""
     if checkpoint.end is None:
         return

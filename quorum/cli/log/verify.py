@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from metadata_log.tools.findings.finding import Finding
     from metadata_log.tools.read.sources import NodeSource
     from metadata_log.tools.replicas.replica import Replica
-    from metadata_log.tools.verify.report import LogReport
+    from metadata_log.tools.verify.log_facts import LogFacts
 
 EPILOG: Final = (
     "Examples:  kraft log verify /var/lib/kraft    kraft log verify 00000000000000000000.log    "
@@ -79,7 +79,7 @@ def run(
     found = [*map(finding_of, sources.unread), *_judged_together(replicas, sources.nodes)]
     files = [verify_file(path, depth=depth) for path in sources.files]
     found += (finding for report in files for finding in report.findings)
-    reports = [*(replica.report for replica in replicas), *files]
+    reports = [*(replica.facts for replica in replicas), *files]
     show_findings(output, found, f"{_looked_at(reports, len(files))} {_LEFT_OUT[depth.name]}".rstrip())
     exit_with(found)
 
@@ -98,16 +98,16 @@ def _judged_together(replicas: Sequence[Replica], every: Sequence[NodeSource]) -
     for replica in replicas:
         clusters.setdefault(_cluster_of(replica.source), []).append(replica)
     for cluster, members in clusters.items():
-        logs = [VotersLog(label=one.label, node_id=one.source.node_id, report=one.report) for one in members]
-        own = [one for log in logs for one in log.report.findings]
+        logs = [VotersLog(label=one.label, node_id=one.source.node_id, facts=one.facts) for one in members]
+        own = [one for log in logs for one in log.facts.findings]
         yield from near_last_epoch(view_quorum(members))
         if next(among_replicas(logs), None) is None and not any(map(is_unproven_end, own)):
             yield from own
             continue  # nothing to tell apart: no log is read again
         others = [node for node in every if node.metadata is None and _cluster_of(node) == cluster]
-        for group in kindred_groups(OsFiles(), [log.report for log in logs]):
+        for group in kindred_groups(OsFiles(), [log.facts for log in logs]):
             theirs = [members[one] for one in group]
-            findings = [found for one in theirs for found in one.report.findings]
+            findings = [found for one in theirs for found in one.facts.findings]
             yield from judged_ends(findings, [*(one.source for one in theirs), *others], view_quorum(theirs))
             yield from among_replicas([logs[one] for one in group])
 
@@ -118,7 +118,7 @@ def _cluster_of(node: NodeSource) -> str | None:
     return next(known, None)
 
 
-def _looked_at(reports: list[LogReport], files: int) -> str:
+def _looked_at(reports: list[LogFacts], files: int) -> str:
     logs = len(reports) - files
     parts = ([counted(logs, "log")] if logs else []) + ([counted(files, "file")] if files else [])
     batches = counted(sum(report.batches for report in reports), "batch")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 from pathlib import Path
 
-from metadata_log.analysis.log_facts import LogFacts, facts_of
+from metadata_log.analysis.log_course import LogCourse, course_of
 from metadata_log.analysis.report.verdict import Verdict
 from metadata_log.analysis.tasks import Refused, judge_logs, read_log, tasks_of
 from metadata_log.tools.check.check import check_paths, until_settled
@@ -48,9 +48,9 @@ def test_the_verdict_says_what_the_logs_hold() -> None:
 
 def test_what_a_picture_keeps_does_not_grow_with_the_log() -> None:
     segment = FIXTURES / "every-record" / "node-1" / "data" / "__cluster_metadata-0" / "00000000000000000000.log"
-    facts = facts_of([str(segment)])
+    course = course_of([str(segment)])
 
-    assert facts != LogFacts()
-    assert len(facts.progress) <= 320
-    assert sum(count for _, count in facts.records_by_type) > 100
-    assert not [name for name, _ in facts.records_by_type if name.startswith("type ")]
+    assert course != LogCourse()
+    assert len(course.progress) <= 320
+    assert sum(count for _, count in course.records_by_type) > 100
+    assert not [name for name, _ in course.records_by_type if name.startswith("type ")]

@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from metadata_log.analysis import Verdict
-from metadata_log.analysis.log_facts import Progress
+from metadata_log.analysis.log_course import Progress
 from metadata_log.analysis.report.page import render
 from metadata_log.analysis.report.terminal import render_verdict
 from metadata_log.analysis.report.verdict import (

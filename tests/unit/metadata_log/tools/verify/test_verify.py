@@ -17,7 +17,7 @@ from metadata_log.storage.segment import LocatedBatch
 from metadata_log.tools.read.fast_scan import Marks, NoOpRun, walk
 from metadata_log.tools.read.scan import Damage, scan
 from metadata_log.tools.read.sources import NodeSource, find_sources
-from metadata_log.tools.verify.verify_log import Depth, LogReport, verify_file, verify_log
+from metadata_log.tools.verify.verify_log import Depth, LogFacts, verify_file, verify_log
 from tests.support.clusters import node_directories
 from tests.support.damage import Damage as PlantedDamage
 from tests.support.damage import copy_cluster, split, with_bytes, with_epoch, write
@@ -39,7 +39,7 @@ def _node(path: Path) -> NodeSource:
     return node
 
 
-def _kinds(report: LogReport) -> list[str]:
+def _kinds(report: LogFacts) -> list[str]:
     return [found.kind for found in report.findings]
 
 

@@ -1,4 +1,4 @@
-"""The facts of one log that an analysis draws: its end at each time, its records by type, and changes of topics.
+"""The course of one log that an analysis draws: its end at each time, its records by type, and changes of topics.
 
 Decides: how much of it is kept, which does not grow with the log. Must not know: Spark, and what is wrong with the log.
 """
@@ -60,7 +60,7 @@ class TopicChange(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return msgspec.structs.replace(self, last=later.last, count=self.count + later.count)
 
 
-class LogFacts(msgspec.Struct, frozen=True, kw_only=True):
+class LogCourse(msgspec.Struct, frozen=True, kw_only=True):
     """All of it for one log. `times` are by epoch."""
 
     progress: tuple[Progress, ...] = ()
@@ -159,16 +159,16 @@ class _Reading:
                 )
                 self._topics.add(int(is_creation), change)
 
-    def facts(self) -> LogFacts:
+    def course(self) -> LogCourse:
         known = [times for times in self._times.values() if times.first_ms > 0]
         span = max((one.last_ms for one in known), default=0) - min((one.first_ms for one in known), default=0)
         points = sorted(self._progress.of_width(1), key=lambda point: (point.at_ms, point.end_offset))
         topics = sorted(self._topics.of_width(span // _POINTS), key=lambda change: (change.at_ms, change.offset))
         types = sorted(self._types.items(), key=lambda pair: (-pair[1], pair[0]))
-        return LogFacts(progress=tuple(points), times=self._times, records_by_type=tuple(types), topics=tuple(topics))
+        return LogCourse(progress=tuple(points), times=self._times, records_by_type=tuple(types), topics=tuple(topics))
 
 
-def facts_of(segments: Sequence[str]) -> LogFacts:
+def course_of(segments: Sequence[str]) -> LogCourse:
     """Return what is drawn of the log in these segments, in their order.
 
     One that a running node has removed since they were listed is left out.
@@ -180,7 +180,7 @@ def facts_of(segments: Sequence[str]) -> LogFacts:
     for seen in LogReader(OsFiles(), segments).seen(runs=True, past_removed=True):
         if not isinstance(seen, Damage):
             reading.on(seen)
-    return reading.facts()
+    return reading.course()
 
 
 def _further(one: Progress, other: Progress) -> Progress:

@@ -21,7 +21,7 @@ from metadata_log.tools.rules.records import RecordRules
 from metadata_log.tools.verify.checkpoint import CheckpointReport
 
 
-class LogReport(msgspec.Struct, frozen=True, kw_only=True):
+class LogFacts(msgspec.Struct, frozen=True, kw_only=True):
     """What one replica's metadata directory amounts to.
 
     Attributes:
@@ -96,7 +96,7 @@ def metadata_hash(image: MetadataImage) -> str | None:
         return None
 
 
-def voter_sets(report: LogReport) -> list[Voting]:
+def voter_sets(report: LogFacts) -> list[Voting]:
     """All that its checkpoints name, by their ends, and then all that its log does; from which offset on each holds."""
     checkpoints = [
         Voting(offset=one.end.offset - 1, voters=one.voters)
