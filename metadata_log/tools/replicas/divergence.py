@@ -29,6 +29,7 @@ class Conflict(msgspec.Struct, frozen=True, kw_only=True):
     """A way in which replicas divide: first at `offset`, at `count` base offsets in all, to before `end`.
 
     Sides whose checksums are equal at `offset` have equal ones at all of these offsets, and others at none.
+    `sides` rise by epoch; of one epoch, the side with the fewest holders is first.
     `places`: file and position of the batch at `offset`, by replica.
     """
 
@@ -76,7 +77,10 @@ def _note(found: dict[_Sides, Conflict], offset: int, here: dict[int, Summed]) -
     holders: dict[tuple[int, ...], set[int]] = {}
     for index, head in here.items():
         holders.setdefault(head[1:5], set()).add(index)
-    held = sorted((key[1], frozenset(indexes), key[2]) for key, indexes in holders.items())
+    held = sorted(
+        ((key[1], frozenset(indexes), key[2]) for key, indexes in holders.items()),
+        key=lambda side: (side[0], len(side[1]), sorted(side[1])),
+    )
     checksums = [checksum for _, _, checksum in held]
     sides = tuple((epoch, indexes, checksums.index(checksum)) for epoch, indexes, checksum in held)
     end = max(head[1] for head in here.values())

@@ -103,6 +103,23 @@ def test_other_bytes_are_charged_to_the_minority(clusters: Path, tmp_path: Path)
     ]
 
 
+@pytest.mark.parametrize("node", [1, 2, 3])
+@pytest.mark.parametrize("is_shorter", [True, False])
+def test_the_side_of_the_fewest_replicas_is_first(clusters: Path, tmp_path: Path, node: int, is_shorter: bool) -> None:
+    """Neither the number of the node nor the length of its log decides about the order."""
+    cluster = copy_cluster(clusters / "basic", tmp_path / "basic")
+    path = cluster.segment(node)
+    number = quiet_batch(path)
+    batches = split(path)
+    batches[number] = other_bytes(batches[number])
+    write(path, batches[:-1] if is_shorter else batches)
+
+    (parting,) = _diff(cluster.root).partings
+
+    assert parting.sides[0].replicas == (f"node {node}",)
+    assert f" on node {node}, " in parting.differences[0]
+
+
 def test_in_a_tie_both_sides_are_named(clusters: Path, tmp_path: Path) -> None:
     cluster = copy_cluster(clusters / "basic", tmp_path / "basic")
     path = cluster.segment(1)
