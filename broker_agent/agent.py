@@ -1,7 +1,7 @@
-"""One running agent: the observer, its life with the controller, its directories and its partitions' readers.
+"""One running agent: its observer, its registration, its directories, and the reads from partition leaders.
 
-Decides: which of them runs when, and what one tells the other. Must not know: gRPC's own types, signals, or how a plan
-is made.
+Decides: which task runs when, and which events one task passes to another. Must not know: gRPC's own types, signals,
+or how a plan is made.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from quorum.node.process.driver import Driver
 
 _MS_PER_S: Final = 1000
 _RECONCILE_EVERY_S: Final = 0.02
-"""At most this often: what a burst of changes does to one topic is carried out once."""
+"""The pause after a reconciliation: a burst of changes to one topic is carried out once."""
 _REMOVAL_LOOK_S: Final = 60.0
-"""At the longest between two looks at what is due for removal: the wall clock may be set, and time is saved."""
+"""The longest wait between two checks for due removals: the wall clock may be set, and the clock is saved."""
 _COMPARE_EVERY_S: Final = 3_600.0
-"""Between two comparisons of the disks with the image: what others removed under the agent is seen."""
+"""The interval of comparing the disks with the image, which finds directories that another process removed."""
 _TELL_LEAVING_EVERY_MS: Final = 2_000
 
 log = structlog.get_logger("broker_agent")
 
 
 class Agent:
-    """Put together by `broker_agent.main`. `run` goes on until the driver ends or something fails."""
+    """The tasks of one agent, assembled by `broker_agent.main`."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class Agent:
         *,
         received_end: Offset | None = None,
     ) -> None:
-        """`received_end`: of the received snapshot that the log begins with, or None."""
+        """`received_end`: end offset of the received snapshot that the log begins with, or None."""
         self.broker_id: Final = broker_id
         self.incarnation_id: Final = incarnation_id
         self.partitions: Final = partitions
@@ -63,7 +63,7 @@ class Agent:
         self._received_end = received_end
         self._has_changed = asyncio.Event()
         self._disks = asyncio.Lock()
-        """Calls of `partitions` are made one at a time."""
+        """Held during a call of `partitions`: its calls are made one at a time."""
         self._comparing: asyncio.Task[Comparison] | None = None
         self._has_staged = asyncio.Event()
         self._has_readers = asyncio.Event()
@@ -75,13 +75,17 @@ class Agent:
 
     @property
     def driver(self) -> Driver:
-        """The observer's driver, once `attach` has given it."""
+        """The observer's driver.
+
+        Raises:
+            RuntimeError: `attach` was not called yet.
+        """
         if self._driver is None:
             raise RuntimeError("the agent has no driver yet")
         return self._driver
 
     def attach(self, driver: Driver) -> None:
-        """Called once, before `run`: the driver's watcher is this agent, so neither can be made with the other."""
+        """Set the driver, once and before `run`. The driver takes this agent as a watcher, so it is made second."""
         self._driver = driver
 
     @property
@@ -92,7 +96,7 @@ class Agent:
     # --- the watcher of the driver
 
     def on_event(self, event: NodeEvent) -> None:
-        """Gather what has to be reconciled; called from within the driver's turn."""
+        """Collect changed topics, or stop changing directories on a hold. The driver calls it within its turn."""
         if isinstance(event, HoldChanged):
             self._on_hold()
         if isinstance(event, SnapshotLoaded):
@@ -107,20 +111,20 @@ class Agent:
         self._judge_image()
 
     def _on_hold(self) -> None:
-        """Stage and remove nothing while the observer holds, and give no sign of life. Register again after it."""
+        """Stop staging, removals and heartbeats while the observer holds. The agent registers again afterwards."""
         self._judge_image()
         self.lifecycle.forget_registration(self.driver.now_ms())
         self._life_moves.set()
 
     def _judge_image(self) -> None:
-        """Let directories be changed by the image if it holds this start's registration and the observer follows."""
+        """Allow changes of directories if the image has this start's registration and the observer does not hold."""
         if self._is_registered_in_image and self.driver.held is None:
             self._may_remove.set()
         else:
             self._may_remove.clear()
 
     def why_not_compared(self) -> str | None:
-        """Return why no directory may be changed by the image now; None if one may."""
+        """Return why the image may change no directory now, or None if it may."""
         if self.driver.held is not None:
             return f"the agent holds, and changes nothing: {self.driver.held.what}"
         if not self._is_registered_in_image:
@@ -130,10 +134,10 @@ class Agent:
     # --- running
 
     async def run(self) -> None:
-        """Run until `stop` has been answered by the controller, and then the observer has stopped.
+        """Run until the broker has left after `stop` and the observer has stopped, or a task fails.
 
         Raises:
-            OSError: a log directory failed. StorageFailedError and others: as `Driver.run`.
+            OSError: the metadata's log directory failed, or the last one. Others: as `Driver.run`.
         """
         observer = asyncio.create_task(self.driver.run(), name="observer")
         life = asyncio.create_task(self._live(), name="life")
@@ -158,13 +162,13 @@ class Agent:
             await asyncio.gather(life, observer, *others, return_exceptions=True)
 
     def stop(self) -> None:
-        """Leave in good order; asked again, at once."""
+        """Begin a controlled shutdown; leave at once on a second call."""
         self.lifecycle.stop(self.driver.now_ms())
         self._tell_leaving()
         self._life_moves.set()
 
     async def _live(self) -> None:
-        """Register, and give signs of life, until the broker has left."""
+        """Register and send heartbeats until the broker has left."""
         while self.lifecycle.phase is not Phase.LEFT:
             now = self.driver.now_ms()
             if self.driver.held is not None and self.lifecycle.leaves_in_ms(now) is None:
@@ -198,7 +202,7 @@ class Agent:
             self._tell_leaving()
 
     def _tell_leaving(self) -> None:
-        """Whoever asked it to stop sees that it has heard, and how long that may take."""
+        """Log that the agent is leaving and for how long at most, so that the operator sees the request arrived."""
         now_ms = self.driver.now_ms()
         leaves_in_ms = self.lifecycle.leaves_in_ms(now_ms)
         if leaves_in_ms is not None:
@@ -250,9 +254,9 @@ class Agent:
         return await asyncio.shield(self._comparing)
 
     async def compare_if_changed(self, entries: Collection[tuple[str, str]] | None) -> bool:
-        """Compare if one of these entries (log directory, name) is not as the agent left it; return True if it was.
+        """Compare if an entry (log directory, name) differs from what the agent knows; return True if it compared.
 
-        With None, any entry may have changed. It waits while no directory may be changed.
+        None as `entries`: any entry may have changed. The call waits while no directory may be changed.
         """
         while True:
             await self._may_remove.wait()
@@ -262,7 +266,7 @@ class Agent:
                 return True
 
     async def _differ(self, entries: Collection[tuple[str, str]]) -> bool:
-        async with self._disks:  # what the agent itself moves is whole, and known
+        async with self._disks:  # no move of the agent is half done, so its own moves do not look like a change
             return await asyncio.to_thread(lambda: any(self.partitions.differs(*each) for each in entries))
 
     async def _compare_now(self) -> Comparison:
@@ -280,7 +284,7 @@ class Agent:
                 await self._controllers.alter_partition(self.lifecycle.broker_epoch, proposals, self.image)
 
     def on_read(self) -> None:
-        """A follower has read: its ISR may grow."""
+        """Start a round of ISR proposals if a follower that the ISR lacks has read."""
         if self.leadership.has_waiting:
             self._has_readers.set()
 
@@ -291,7 +295,7 @@ class Agent:
 async def wait_for_event(event: asyncio.Event, timeout_s: float | None) -> bool:
     """Return True if the event is set within `timeout_s`.
 
-    `asyncio.wait_for` of Python 3.11 ignores a cancellation that comes as the event is set: an agent did not stop.
+    `asyncio.wait_for` of Python 3.11 loses a cancellation that arrives as the event is set: the agent then never stops.
     """
     try:
         async with asyncio.timeout(timeout_s):
@@ -302,7 +306,11 @@ async def wait_for_event(event: asyncio.Event, timeout_s: float | None) -> bool:
 
 
 async def _first_failure_or(wanted: asyncio.Task[None], *others: asyncio.Task[None]) -> None:
-    """Wait for `wanted`; whatever fails first is raised. None of the others may end before it."""
+    """Wait for `wanted`, and raise the first failure of any task.
+
+    Raises:
+        RuntimeError: another task ended before `wanted`.
+    """
     done, _ = await asyncio.wait((wanted, *others), return_when=asyncio.FIRST_COMPLETED)
     for task in done:
         task.result()

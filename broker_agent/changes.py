@@ -1,8 +1,8 @@
 """Changes of the image that wait to be reconciled: changed topics, and topics that were removed.
 
-Must not know directories. A removal is proof that a topic was of this metadata log, if a record of the log removed
-it. A topic that a received snapshot lacks was not removed: the snapshot may be of this quorum as of an earlier time.
-Removals count only while the metadata topic's own id is known and stays the same.
+Must not know directories. If a record removed a topic, that proves that the topic was of this metadata log. A topic
+that a received snapshot lacks was not removed: the snapshot may show this quorum at an earlier time. Removals count
+only while the metadata topic's own id is known and stays the same.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from quorum.node.core.ports import ImagePublished
 
 
 class TopicChanges(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Topics by their ids. `removed` are in `changed`, too."""
+    """Ids of changed topics. `removed` is a subset of `changed`."""
 
     changed: frozenset[TopicId] = frozenset()
     removed: frozenset[TopicId] = frozenset()
@@ -24,7 +24,7 @@ NO_TOPIC_CHANGES = TopicChanges()
 
 
 def joined(earlier: TopicChanges, move: ImagePublished) -> TopicChanges:
-    """Return `earlier` and what one move of the image adds to it."""
+    """Return `earlier` plus the topics that one published image changed or removed."""
     before, after = move.before, move.after
     changed = frozenset[TopicId]().union(*(each.topics for each in move.changes))
     own = after.topics.own_id

@@ -1,4 +1,4 @@
-"""The outcome of a full comparison of an agent's disks with the image, as `kraft agent verify` shows it.
+"""The outcome of a full comparison of an agent's disks with the image, for `kraft agent verify`.
 
 Decides: which directories count as appeared. Must not know: how the disks were read. Pure.
 """
@@ -20,7 +20,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     """Partition directories in use afterwards."""
     gone: tuple[str, ...]
     appeared: tuple[str, ...]
-    """Directories that something else put there, and that were moved away."""
+    """Directories that another process put there, and that this comparison staged or quarantined."""
     made: tuple[str, ...]
     staged: tuple[str, ...]
     set_aside: tuple[str, ...]
@@ -38,8 +38,8 @@ def compared(
     """Return the outcome.
 
     Args:
-        before: the directories in use before it, by path.
-        in_use: those afterwards.
+        before: directories in use before the comparison, by path.
+        in_use: directories in use afterwards, by path.
         gone: paths of directories that were lost.
         done: the plan that was carried out.
         offline: log directories that are offline, and why.

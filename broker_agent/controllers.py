@@ -1,7 +1,7 @@
-"""What an agent asks of the active controller: it registers, beats, and proposes ISRs.
+"""The agent's requests to the active controller: RegisterBroker, BrokerHeartbeat and AlterPartition.
 
-Decides: what of the agent goes into each request, and what an answer, or none, means for its life. Must not know: who
-the active controller is (the client finds it) and when to ask.
+Decides: what each request contains, and which transition of `Lifecycle` a response or a failure causes. Must not know:
+which node is the active controller (the client finds it), or when a request is due.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from quorum.client.requests import (
 _TIMEOUT_S: Final = 2.0
 _MS_PER_S: Final = 1000
 _RETRYABLE: Final = (Error.INELIGIBLE_REPLICA, Error.FENCED_LEADER_EPOCH, Error.INVALID_UPDATE_VERSION)
-"""What the next read of the follower, on a newer image, mends by itself."""
+"""Errors that are not logged: the follower's next read leads to a new proposal from a newer image."""
 
 log = structlog.get_logger("broker_agent")
 
@@ -41,13 +41,13 @@ class Controllers:
     """One agent's side of Registration, Heartbeat and AlterPartition."""
 
     def __init__(self, client: Client, registration: RegisterBroker) -> None:
-        """`registration` says all that this run of the process knows of itself."""
+        """`registration` is the request to send; its previous broker epoch is set for each attempt."""
         self._client = client
         self._registration = registration
         self._silence = Silence()
 
     async def register(self, life: Lifecycle, send: SendRegistration, now_ms: Callable[[], int]) -> None:
-        """Register, and tell `life` what came of it."""
+        """Send RegisterBroker, and pass the response or the failure to `life`."""
         request = msgspec.structs.replace(self._registration, previous_broker_epoch=send.previous_broker_epoch)
         try:
             answer = await self._client.register_broker(request, timeout_s=_TIMEOUT_S)
@@ -59,7 +59,7 @@ class Controllers:
         life.on_registered(now_ms(), answer.error, answer.broker_epoch, answer.error_message or "")
 
     async def heartbeat(self, life: Lifecycle, send: SendHeartbeat, now_ms: Callable[[], int]) -> None:
-        """Give a sign of life, and tell `life` what came of it."""
+        """Send BrokerHeartbeat, and pass the response or the failure to `life`."""
         request = BrokerHeartbeat(
             broker_id=self._registration.broker_id,
             broker_epoch=send.broker_epoch,
@@ -84,7 +84,7 @@ class Controllers:
         )
 
     def _unanswered(self, what: str, error: ClientError, now_ms: int) -> None:
-        """Said once, then ever less often: a quorum may be away for days."""
+        """Log a failed request at once, then at growing intervals: a quorum may be unavailable for days."""
         told = self._silence.on_failed(now_ms)
         if told is not None:
             log.warning(
@@ -101,7 +101,7 @@ class Controllers:
             log.info("a controller answers again", after_s=round(told.for_ms / _MS_PER_S), attempts=told.attempts)
 
     async def alter_partition(self, broker_epoch: int, proposals: Iterable[IsrProposal], image: MetadataImage) -> None:
-        """Propose ISRs. What is refused or lost is proposed again after the follower's next read."""
+        """Propose ISRs. A rejected or lost proposal is made again after the follower's next read."""
         topics: dict[TopicId, list[PartitionAlteration]] = {}
         for proposal in proposals:
             state = proposal.partition

@@ -1,7 +1,6 @@
-"""The agent's own gRPC service: what it holds (Describe), and reads by topic id (FetchPartitions).
+"""The gRPC service `kraft.v1.Agent`: Describe, FetchPartitions (reads by topic id) and Verify.
 
-Decides: how the agent's state is spelled on the wire, and what a malformed request is told. Must not know: how any of
-it came about.
+Decides: how the agent's state is encoded, and which error a malformed request gets.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from metadata_log.ids import ID_BYTES, DirectoryId, InvalidIdError, NodeId, Topi
 from metadata_log.image import PartitionImage
 
 _MOST_PARTITIONS = 10_000
-"""In one read."""
+"""Partitions, and topics, in one FetchPartitions request."""
 
 _FetchContext = grpc.aio.ServicerContext[agent_pb2.FetchPartitionsRequest, agent_pb2.FetchPartitionsResponse]
 _DescribeContext = grpc.aio.ServicerContext[agent_pb2.DescribeAgentRequest, agent_pb2.DescribeAgentResponse]
@@ -36,7 +35,7 @@ class AgentDoor(agent_pb2_grpc.AgentServicer):
     async def Describe(
         self, request: agent_pb2.DescribeAgentRequest, context: _DescribeContext
     ) -> agent_pb2.DescribeAgentResponse:
-        """The agent's state and its directories."""
+        """Return the agent's state and its directories."""
         agent = self._agent
         end, executor = agent.image.offset_and_epoch, agent.driver.executor
         leader_id = -1 if executor.machine.leader_id is None else executor.machine.leader_id
@@ -58,7 +57,10 @@ class AgentDoor(agent_pb2_grpc.AgentServicer):
     async def FetchPartitions(
         self, request: agent_pb2.FetchPartitionsRequest, context: _FetchContext
     ) -> agent_pb2.FetchPartitionsResponse:
-        """A follower's read."""
+        """Answer a follower's read, partition by partition.
+
+        Aborts with INVALID_ARGUMENT if the request has too many topics or partitions, or a topic id of another length.
+        """
         if len(request.topics) > _MOST_PARTITIONS or _partitions_in(request) > _MOST_PARTITIONS:
             await context.abort(
                 grpc.StatusCode.INVALID_ARGUMENT, f"more than {_MOST_PARTITIONS} partitions in one read: split it"
@@ -89,7 +91,10 @@ class AgentDoor(agent_pb2_grpc.AgentServicer):
     async def Verify(
         self, request: agent_pb2.VerifyAgentRequest, context: _VerifyContext
     ) -> agent_pb2.VerifyAgentResponse:
-        """A full comparison, now."""
+        """Compare the disks with the image now, and return the outcome.
+
+        Aborts with FAILED_PRECONDITION while the image may change no directory.
+        """
         found = await self._agent.compare()
         if found is None:
             await context.abort(grpc.StatusCode.FAILED_PRECONDITION, self._agent.why_not_compared() or "ask again")
@@ -147,7 +152,7 @@ def _wire(fetched: Iterable[FetchedPartition]) -> list[agent_pb2.FetchPartitions
 
 
 def _staged(each: StagedDirectory) -> agent_pb2.DescribeAgentResponse.StagedDirectory:
-    """`{topic id}_{partition}`, with `.2` and so on behind it when it was staged more than once."""
+    """Parse `{topic id}_{partition}`, with `.2`, `.3` … at the end if the replica was staged more than once."""
     text, _, rest = each.name.rpartition("_")
     partition = rest.partition(".")[0]
     try:

@@ -1,8 +1,8 @@
 """The agent as a follower: it reads from the leaders of its partitions, by topic id.
 
-Decides: when it reads, and from whom. Must not know: what a leader makes of it.
+Decides: when it reads, and from which leader. Must not know: how a leader uses the read.
 
-Every leader is read from twice a second, changes or not, so that one that has just taken over knows who is in sync.
+The agent reads from every leader twice a second, even without changes: a new leader learns from it who is in sync.
 """
 
 from __future__ import annotations

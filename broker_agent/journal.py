@@ -1,9 +1,9 @@
 """The agent's journal: which replicas the image once assigned to this broker, and how long the agent has run.
 
 It is the proof that a directory is stale and not foreign. A directory is staged and removed only if the journal names
-its topic id and partition. Entries are bound to the metadata topic's own id: another own id is another log, under
-which the entries prove nothing. Nor do they once the agent's metadata log is gone, or a received snapshot has taken its
-place: that may be of its quorum as of an earlier time. A lost entry or file costs a removal, never a directory.
+its topic id and partition. Entries are bound to the metadata topic's own id: under another id they prove nothing, since
+they are of another log. Entries are void once the agent's metadata log is gone, or a received snapshot has replaced
+it: the snapshot may show the quorum at an earlier time. A lost entry or file costs a removal, never a directory.
 
 The file `agent-journal` is in `metadata.log.dir`, outside the partitions' directories: a directory that is copied in
 brings no proof along. It is text. Each line is a CRC-32C in hexadecimal, a blank, and one of
@@ -42,16 +42,16 @@ class Journal:
     """One agent's journal, in memory and on disk. Its calls block on the disk."""
 
     def __init__(self, files: Files, directory: str, node_id: NodeId) -> None:
-        """See `open`."""
+        """Prepare an empty journal; `open` reads the file."""
         self.directory: Final = directory
         self._files = files
         self._path = f"{directory}/{JOURNAL_FILE}"
         self._node_id = node_id
         self._held: dict[Replica, Offset] = {}
-        """Each with the end of the image that it was noted by."""
+        """Each replica's entry: the end offset of the image that proved it."""
         self._lines = self._size = 0
         self.metadata_topic_id: TopicId | None = None
-        """The own id that the entries are bound to; None before the first image."""
+        """The metadata topic's own id that the entries are bound to; None before the first image."""
         self.elapsed_ms = 0
         """Monotonic ms over all runs, as last saved; 0 if it was lost."""
         self.wall_ms: int | None = None
@@ -59,9 +59,9 @@ class Journal:
         self.fault: str | None = None
         """Why entries of an earlier run were lost, if any were."""
         self.void = 0
-        """Entries of an earlier run that prove nothing, because the metadata log is gone."""
+        """The number of entries of an earlier run that prove nothing, because the metadata log is gone."""
         self.unproven = 0
-        """Entries of an earlier run that rest on records which are not known to be committed."""
+        """The number of entries of an earlier run whose records are not known to be committed."""
         self.received_end: Offset | None = None
         """End offset of the received snapshot that the log began with when the entries were made."""
 
@@ -82,7 +82,7 @@ class Journal:
             log_end: end offset of the agent's metadata log. 0: the log that the entries are from is gone. They are
                 voided durably, before anything is fetched.
             committed_end: everything before it is known to be committed.
-            received_end: end offset of the received snapshot that took the log's place last, or None.
+            received_end: end offset of the last received snapshot that replaced the log, or None.
 
         Raises:
             NewerFileError: a later release wrote it. OSError: the disk failed.
@@ -99,7 +99,7 @@ class Journal:
         return journal
 
     def bind(self, metadata_topic_id: TopicId) -> int:
-        """Take the metadata topic's own id; return how many entries of another id this voids."""
+        """Bind the journal to the metadata topic's own id; return how many entries of another id this voids."""
         if metadata_topic_id == self.metadata_topic_id:
             return 0
         void, self.metadata_topic_id = self._forget(), metadata_topic_id
@@ -107,7 +107,7 @@ class Journal:
         return void
 
     def on_received(self, end: Offset | None) -> int:
-        """Take note of the received snapshot that the log begins with; return how many entries a new one voids."""
+        """Store the end of the received snapshot that the log begins with; return how many entries a change voids."""
         if end == self.received_end:
             return 0
         void, self.received_end = self._forget(), end
@@ -124,7 +124,7 @@ class Journal:
         return (topic_id, partition) in self._held
 
     def add(self, replicas: Iterable[Replica], image_end: Offset) -> None:
-        """Note replicas durably, by an image that ends at `image_end`. The caller has bound the journal."""
+        """Append replicas durably, proved by an image that ends at `image_end`. The caller has bound the journal."""
         new = sorted(set(replicas) - self._held.keys())
         if not new:
             return
@@ -132,7 +132,7 @@ class Journal:
         self._append([_held_line(replica, image_end) for replica in new])
 
     def keep_only(self, is_needed: Callable[[Replica], bool]) -> None:
-        """Forget what is not needed, if the file has grown: its entries are few beside its lines."""
+        """Drop unneeded entries by rewriting the file, if it has at least twice as many lines as needed entries."""
         kept = {each: end for each, end in self._held.items() if is_needed(each)}
         if self._lines < _SLACK_LINES or self._lines < 2 * len(kept):
             return
@@ -162,7 +162,11 @@ class Journal:
             self.fault = f"{lost} lines fail their checksum"
 
     def _takes(self, first: str | None) -> bool:
-        """Take the first line; return False if the rest is of no use."""
+        """Read the first line; return False if the entries after it prove nothing.
+
+        Raises:
+            NewerFileError: a later release wrote the file.
+        """
         words = [] if first is None else first.split(" ")
         if len(words) != 4 or words[0] != JOURNAL_FILE:
             self.fault = "its first line is damaged"

@@ -1,14 +1,14 @@
-"""How a broker comes, stays and goes: the states of KIP-631, as a pure machine.
+"""The life of a broker between registration and shutdown: the states of KIP-631, as a pure machine.
 
-Decides: what to send to the active controller next (a registration or a heartbeat, wanting what) and when. Must not
-know: how it is sent, what time it is, or what the broker stores.
+Decides: which request goes to the active controller next (a registration, or a heartbeat and its wishes), and when.
+Must not know: how it is sent, what time it is, or what the broker stores.
 
-    starting      registers; asks again until it is let in
-    catching up   heartbeats that want to stay fenced, until the controller says that it has caught up
-    recovering    wants to be unfenced
+    starting      sends registrations until one is accepted
+    catching up   heartbeats with want_fence, until the controller reports that the broker has caught up
+    recovering    heartbeats without want_fence, until the controller unfences the broker
     running       a heartbeat every `broker.heartbeat.interval.ms`
-    leaving       wants to shut down, until the controller has moved its leaders away, or no controller answers in time
-    left          may exit
+    leaving       heartbeats with want_shut_down, until the leaders are moved or no controller answers in time
+    left          the process may exit
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ import msgspec
 from quorum.api.error_codes import Error
 
 _FAST_INTERVAL_MS: Final = 20
-"""Between heartbeats that wait for something to change."""
+"""The heartbeat interval while the broker waits for the controller to change its state."""
 _RETRY_MS: Final = 100
-"""Before a refused or failed registration or heartbeat is sent again."""
+"""The shortest wait after a rejected or failed registration or heartbeat."""
 _DUPLICATE_RETRY_MS: Final = 1_000
-"""While the last incarnation still counts as alive."""
+"""The shortest wait after DUPLICATE_BROKER_REGISTRATION: the session of the last incarnation has not ended yet."""
 _LONGEST_RETRY_MS: Final = 30_000
 _RETRY_SHARE: Final = 8
-"""A refused registration waits for an eighth of the time since the first refusal."""
+"""A rejected registration waits for an eighth of the time since the first rejection."""
 LEAVE_WITHIN_MS: Final = 10_000
-"""A broker that no controller has answered for so long leaves all the same: it is fenced when its session ends."""
+"""A leaving broker exits if no controller responds for this long: the end of its session fences it anyway."""
 
 
 class Phase(enum.Enum):
-    """Where in its life a broker is."""
+    """The phase of a broker's life; the module's docstring lists them."""
 
     STARTING = "starting"
     CATCHING_UP = "catching up"
@@ -45,13 +45,13 @@ class Phase(enum.Enum):
 
 
 class SendRegistration(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Register this incarnation."""
+    """A registration to send."""
 
     previous_broker_epoch: int
 
 
 class SendHeartbeat(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Give a sign of life."""
+    """A heartbeat to send (KIP-631's BrokerHeartbeat)."""
 
     broker_epoch: int
     current_metadata_offset: int
@@ -60,10 +60,10 @@ class SendHeartbeat(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Lifecycle:
-    """One incarnation's way through the phases.
+    """The state machine of one incarnation.
 
-    `next_send` says what is due; each send is answered by `on_registered`, `on_heartbeat` or `on_failed`. One request
-    is in flight at a time.
+    The caller sends what `next_send` returns, then calls `on_registered`, `on_heartbeat` or `on_failed` with the
+    outcome. One request is in flight at a time.
     """
 
     def __init__(self, *, heartbeat_interval_ms: int, previous_broker_epoch: int = -1) -> None:
@@ -72,7 +72,7 @@ class Lifecycle:
         self.is_fenced = True
         self.last_refusal: Error | None = None
         self.refusal_text = ""
-        """The controller's own words with `last_refusal`; it may have none."""
+        """The error message that came with `last_refusal`; may be empty."""
         self._interval_ms = heartbeat_interval_ms
         self._previous_broker_epoch = previous_broker_epoch
         self._leave_by_ms: int | None = None
@@ -82,17 +82,20 @@ class Lifecycle:
         self._refused_since_ms: int | None = None
 
     def leaves_in_ms(self, now_ms: int) -> int | None:
-        """While it is leaving: after how long it goes if no controller answers; a request under way is waited for."""
+        """Return ms until a leaving broker gives up on a response, or None if it is not leaving or has left.
+
+        A request in flight is awaited even after that.
+        """
         if self._leave_by_ms is None or self.phase is Phase.LEFT:
             return None
         return 0 if self.phase is Phase.STARTING else max(0, self._leave_by_ms - now_ms)
 
     def next_due_ms(self) -> int | None:
-        """When `next_send` has something to send (monotonic clock); None while an answer is awaited, or for ever."""
+        """Return when `next_send` is due (monotonic ms), or None while a request is in flight or after leaving."""
         return None if self._in_flight or self.phase is Phase.LEFT else self._due_ms
 
     def next_send(self, now_ms: int, applied_offset: int) -> SendRegistration | SendHeartbeat | None:
-        """What to send now, if anything; `applied_offset` is the last metadata offset that is applied, or -1."""
+        """Return the request to send now, or None. `applied_offset`: the last applied metadata offset, or -1."""
         due = self.next_due_ms()
         if due is None or now_ms < due:
             return None
@@ -107,7 +110,7 @@ class Lifecycle:
         )
 
     def on_registered(self, now_ms: int, error: Error, broker_epoch: int, text: str = "") -> None:
-        """The controller has answered the registration, a refusal perhaps with a text."""
+        """Handle the response to a registration. `text`: the error message of a rejection, if any."""
         if self._is_answer_void:
             self.on_failed(now_ms)
             return
@@ -135,7 +138,7 @@ class Lifecycle:
         should_shut_down: bool,
         text: str = "",
     ) -> None:
-        """The controller has answered a heartbeat, a refusal perhaps with a text."""
+        """Handle the response to a heartbeat. `text`: the error message of a rejection, if any."""
         if self._is_answer_void:
             self.on_failed(now_ms)
             return
@@ -159,25 +162,25 @@ class Lifecycle:
         self._due_ms = now_ms + (_FAST_INTERVAL_MS if waits else self._interval_ms)
 
     def on_failed(self, now_ms: int) -> None:
-        """No answer came: the controller is gone, or changes. The same is sent again, but a leaver has a limit."""
+        """Schedule the request again after no response came; a leaving broker past its limit leaves."""
         self._in_flight = self._is_answer_void = False
         self._due_ms = now_ms + _RETRY_MS
         if self._leave_by_ms is not None and (self.phase is Phase.STARTING or now_ms >= self._leave_by_ms):
             self.phase = Phase.LEFT
 
     def forget_registration(self, now_ms: int) -> None:
-        """Register again: another quorum may have given the broker epoch, and a number says not which.
+        """Register again, because another quorum may have assigned the broker epoch.
 
-        An answer that is under way counts for nothing. A broker that leaves goes on leaving.
+        The response to a request in flight is ignored. A leaving broker continues to leave.
         """
         if self._leave_by_ms is None:
             self._register_again(now_ms)
             self._is_answer_void = self._in_flight
 
     def stop(self, now_ms: int) -> None:
-        """Leave: leaders are moved away first. Without a registration there is nothing to leave.
+        """Begin a controlled shutdown: the controller moves leaders away first.
 
-        Asked again, it leaves at once.
+        A broker without a registration leaves at once, and so does a second call.
         """
         if self._leave_by_ms is not None:
             self.phase = Phase.LEFT
@@ -196,7 +199,7 @@ class Lifecycle:
         self.refusal_text = text if self.last_refusal is not None else ""
 
     def _register_again(self, now_ms: int) -> None:
-        """The controller no longer knows this registration: another took its place, or it was removed."""
+        """Start over: the controller no longer knows this registration. A leaving broker has left instead."""
         if self._leave_by_ms is not None:
             self.phase = Phase.LEFT
             return

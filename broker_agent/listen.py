@@ -54,9 +54,9 @@ def grpc_listener(config: NodeConfig) -> Endpoint:
 
 
 def registered_listeners(config: NodeConfig) -> tuple[Endpoint, ...]:
-    """Return what the agent registers: the advertised addresses of listeners that it listens on.
+    """Return the advertised endpoint of the listener GRPC, which the agent registers.
 
-    Any other address would be published to every client, and refuse each connection.
+    The agent serves no other listener: clients would find its address published, but no connection would succeed.
 
     Raises:
         ConfigError: the listener GRPC is not advertised.

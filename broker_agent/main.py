@@ -1,6 +1,6 @@
-"""The agent process: reads its configuration, opens its directories, and puts observer, client and door together.
+"""The agent process: reads its configuration, opens its directories, and assembles observer, client and service.
 
-Decides: the order of start and stop. Must not know: what any of the parts does.
+Decides: the order of start and stop.
 """
 
 from __future__ import annotations
@@ -58,16 +58,16 @@ from quorum.transport.network import PeerNetwork
 
 _STOP_GRACE_S: Final = 0.1
 _MOST_CALLS: Final = 1_000
-"""Open at a time on the listener GRPC."""
+"""Calls open at a time on the listener GRPC."""
 _NS_PER_MS: Final = 1_000_000
 
 
 def run(config_path: str | Path, *, strict: bool = False) -> None:
-    """Run an agent until SIGTERM or SIGINT, then let it leave in good order. `strict`: unknown keys are errors.
+    """Run an agent until SIGTERM or SIGINT, then shut it down in a controlled way. `strict`: unknown keys are errors.
 
     Raises:
         ConfigError: the configuration is wrong.
-        NotFormattedError, DirectoryLockedError, ForeignDirectoryError, CorruptBatchError: a directory is.
+        NotFormattedError, DirectoryLockedError, ForeignDirectoryError, CorruptBatchError: a directory cannot be used.
         StorageFailedError, OSError: a disk failed, or an address cannot be bound.
     """
     config = load_config(config_path, strict=strict, role=BROKER_ROLE)
@@ -210,10 +210,13 @@ def _journal(files: OsFiles, config: NodeConfig, opened: OpenedReplica) -> Journ
 
 
 def usable_log_dirs(files: Files, config: NodeConfig) -> tuple[NodeConfig, dict[str, str]]:
-    """Return the configuration without log directories that cannot be used, and why each cannot.
+    """Return the configuration without unusable log directories, and these directories with the reasons.
 
-    A disk that is missing, unmounted or failing takes its own directory offline alone. The metadata's directory is not
-    looked at: without it nothing starts.
+    A missing, unmounted or failing disk takes only its own directory offline. The metadata's directory is not checked
+    here: the start fails without it.
+
+    Raises:
+        DirectoryError: no log directory is left.
     """
     offline: dict[str, str] = {}
     for path in config.log_dirs:
@@ -236,7 +239,11 @@ def usable_log_dirs(files: Files, config: NodeConfig) -> tuple[NodeConfig, dict[
 
 
 def _directories(files: OsFiles, config: NodeConfig) -> dict[DirectoryId, str]:
-    """The log directories by their ids."""
+    """Return the log directories by their ids.
+
+    Raises:
+        DirectoryError: a directory has no id, or two have the same.
+    """
     found: dict[DirectoryId, str] = {}
     for path in config.log_dirs:
         directory_id = read_meta_properties(files, path).directory_id

@@ -1,7 +1,7 @@
-"""One agent's partition directories, kept in step with the image: plans are carried out here, and told.
+"""One agent's partition directories, kept in step with the image: this module carries out plans and logs each move.
 
-Decides: the order of the moves, and what is logged of them. Must not know: how the image came. Its calls block on the
-disk and are made one at a time.
+Decides: the order of the moves. Must not know: how the image came. Its calls block on the disk; the caller makes one
+call at a time.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ T = TypeVar("T")
 
 
 class Partitions:
-    """The directories in use, those that wait for removal, and those set aside."""
+    """The partition directories of one agent: in use, staged for removal, or quarantined."""
 
     def __init__(
         self,
@@ -53,19 +53,20 @@ class Partitions:
         identity: Callable[[str], DirectoryId | None] | None = None,
         offline: Mapping[str, str] | None = None,
     ) -> None:
-        """Take the log directories that work, by their ids.
+        """Keep the ports and the configuration; `open` reads the disks.
 
         Args:
-            identity: reads the id in a log directory, to see that it is still mounted.
-            offline: log directories that failed before, and why.
+            log_dirs: working log directories, by their ids.
+            identity: reads the id in a log directory. The agent compares it to notice an unmounted disk.
+            offline: log directories that have failed already, and why.
         """
         self.log_dirs: dict[DirectoryId, str] = dict(log_dirs)
         """Replaced as a whole when one fails: other threads read it."""
         self.offline: dict[str, str] = dict(offline or {})
-        """Log directories that failed, and why; each until the agent is started again."""
+        """Failed log directories, and why. A directory stays offline until the agent is restarted."""
         self.comparisons = 0
         self.lost = 0
-        """Partition directories that disappeared under this process."""
+        """The number of partition directories that another process removed or renamed during this run."""
         self._identity = identity
         self._aside = 0
         self._files = files
@@ -76,21 +77,21 @@ class Partitions:
         self._judged_all = False
         self._proof = Proof(journal, broker_id)
         self.not_understood: dict[tuple[TopicId, int], str] = {}
-        """Replicas that get no directory, and why: each is said once."""
+        """Replicas that get no directory, and why. Each is logged once."""
 
     @property
     def in_use(self) -> tuple[PartitionDirectory, ...]:
         """Every partition directory, by path."""
-        held = dict(self._in_use)  # other threads ask
+        held = dict(self._in_use)  # a copy: other threads call this while the dict changes
         return tuple(held[path] for path in sorted(held))
 
     @property
     def staged(self) -> tuple[StagedDirectory, ...]:
-        """What waits for removal, the first due first."""
+        """Directories that wait for removal, the first due first."""
         return self._removals.staged
 
     def topic_id_in(self, name: str) -> TopicId | None:
-        """The topic id in the directory in use with this name; None when there is none."""
+        """Return the topic id in the directory in use with this name, or None."""
         for log_dir in self.log_dirs.values():
             found = self._in_use.get(f"{log_dir}/{name}")
             if found is not None:
@@ -106,7 +107,7 @@ class Partitions:
         return [storage.printable(name) for name in names if name.endswith("-stray")]
 
     def check(self, view: NodeView) -> tuple[Check, ...]:
-        """Return the check `log-dirs`, which names what is offline. It holds: the others are served."""
+        """Return the check `log-dirs`, which names offline directories. It always passes: the others are served."""
         if not self.offline:
             return (Check(name="log-dirs", is_ok=True, what=f"{len(self.log_dirs)} in use"),)
         named = "; ".join(f"{path}: {why}" for path, why in sorted(self.offline.items()))
@@ -127,7 +128,7 @@ class Partitions:
         yield CounterMetricFamily("kraft_agent_directories_lost", "Directories gone under the agent", self.lost)
 
     def open(self) -> None:
-        """Read what is there; finish or undo what a crash left half done.
+        """Read every log directory, and remove partition directories that a crash left half made.
 
         Raises:
             OSError: a log directory cannot be read.
@@ -146,17 +147,18 @@ class Partitions:
         self._in_use |= {directory.path: directory for directory in found}
 
     def reconcile(self, image: MetadataImage, changes: TopicChanges, received_end: Offset | None = None) -> Plan:
-        """Bring the directories in step with the image; the first time all of them, then those of changed topics.
+        """Make, stage and quarantine directories as the image requires, and return the plan.
 
-        A log directory that fails meanwhile goes offline.
+        The first call judges all directories, later calls those of changed topics. A log directory that fails
+        meanwhile goes offline.
 
         Args:
-            image: what should be there.
-            changes: what differs from the image before.
+            image: the metadata to reconcile with.
+            changes: topics that differ from the image of the previous call.
             received_end: end offset of the received snapshot that the image's log begins with, or None.
 
         Raises:
-            OSError: the metadata's log directory failed, or the last one; the rest is planned again by the next call.
+            OSError: the metadata's log directory failed, or the last one. The next call plans the rest again.
         """
         topic_ids: set[TopicId] = set(changes.changed)
         if self._judged_all:
@@ -168,7 +170,7 @@ class Partitions:
         new = self._proof.take(image, topic_ids, present, changes.removed, received_end)
         self._judge_staged()
         todo = plan(image, self._broker_id, self.log_dirs, present, topic_ids, self._proof.proves)
-        if self.offline:  # a replica that is not new may be on the disk that failed
+        if self.offline:  # a known replica may lie on the failed disk: a second directory would hide its data
             todo = msgspec.structs.replace(
                 todo, make=tuple(make for make in todo.make if (make.topic_id, make.partition) in new)
             )
@@ -193,7 +195,7 @@ class Partitions:
             self._say_not_understood(strange)
 
     def compare(self, image: MetadataImage, received_end: Offset | None = None) -> Comparison:
-        """Compare every log directory with what the agent believes is in it, then reconcile all.
+        """Read every log directory again, log lost partition directories, then reconcile all topics.
 
         Raises:
             OSError: as `reconcile`.
@@ -217,7 +219,7 @@ class Partitions:
         return compared(before, self._in_use, gone, todo, self.offline)
 
     def differs(self, log_dir: str, name: str) -> bool:
-        """Return True if this entry, which came or went, needs a comparison: the agent's own moves need none."""
+        """Return True if this entry is not as the agent knows it, so that a comparison is needed."""
         known = self._in_use.get(f"{log_dir}/{name}")
         return log_dir in self.log_dirs.values() and storage.differs(self._files, log_dir, name, known)
 
@@ -228,7 +230,7 @@ class Partitions:
         self._in_use = others | {directory.path: directory for directory in found}
 
     def _check_mounted(self, log_dir: str) -> None:
-        """Raise LogDirFailedError if the log directory is not the one that was opened: its disk was unmounted."""
+        """Raise LogDirFailedError if the log directory has no longer the id with which it was opened."""
         if self._identity is None:
             return
         try:
@@ -239,7 +241,7 @@ class Partitions:
             raise LogDirFailedError(log_dir, "its meta.properties names another directory.id")
 
     def _on_disk(self, log_dir: str, act: Callable[[T], None], what: T) -> None:
-        """Do something on one disk, unless it is offline; its failure takes it offline."""
+        """Call `act` on one log directory unless it is offline; a failure of its disk takes it offline."""
         if log_dir in self.offline:
             return
         try:
@@ -250,7 +252,7 @@ class Partitions:
 
     def _fail(self, error: LogDirFailedError) -> None:
         if error.log_dir == self._proof.journal.directory:
-            raise error  # the metadata log's own disk: a Kafka broker ends, too
+            raise error  # the metadata log's own disk: a Kafka broker also stops
         left = {directory_id: path for directory_id, path in self.log_dirs.items() if path != error.log_dir}
         if not left:
             raise LogDirFailedError(error.log_dir, f"{error.why}; no other log directory is left") from error
@@ -266,10 +268,10 @@ class Partitions:
         )
 
     def remove_due(self) -> int | None:
-        """Remove what is due; return after how many ms to look again, or None if nothing waits.
+        """Remove due directories; return in how many ms the next is due, or None if none waits.
 
-        Nothing is removed before an image was reconciled, nor without proof that it was this broker's, nor what the
-        image assigns.
+        A removal needs a reconciled image that does not assign the replica, and a journal entry that proves that the
+        replica was this broker's.
 
         Raises:
             OSError: as `reconcile`.
@@ -284,7 +286,10 @@ class Partitions:
         return self._removals.next_ms(self._proof.may_go)
 
     def _judge_staged(self) -> None:
-        """Give staged replicas that the image assigns again their whole delay, from when it assigns them no more."""
+        """Restart the delay of staged replicas that the image assigns again; log the ones that stay staged.
+
+        The delay restarts again when the image stops assigning them.
+        """
         try:
             self._removals.on_image(self._proof.is_assigned)
         except LogDirFailedError as error:

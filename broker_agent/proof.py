@@ -1,7 +1,7 @@
 """The proof for moving and removing directories: the journal, and the image that the agent reconciles with.
 
-Decides: which entries the journal gets, when they are void, and which staged replica may go. Must not know directories'
-places. Its calls block on the journal's disk.
+Decides: which entries the journal gets, when they are void, and which staged replica may be removed. Must not know the
+paths of directories. Its calls block on the journal's disk.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ log = structlog.get_logger("broker_agent")
 
 
 class Proof:
-    """One agent's."""
+    """The evidence of one agent that a replica was assigned to it."""
 
     def __init__(self, journal: Journal, broker_id: NodeId) -> None:
         self.journal: Final = journal
         self._broker_id = broker_id
         self._image: MetadataImage | None = None
-        """The last that was reconciled."""
+        """The image of the last `take`."""
         self._is_bound = False
-        """It had the own id that the journal is bound to."""
+        """True if that image knows the metadata topic's own id, to which the journal is then bound."""
 
     def open(self) -> None:
-        """Say what of the journal was lost, or proves nothing."""
+        """Log damage of the journal, and entries that are void because the metadata log is gone."""
         if self.journal.fault is not None:
             log.warning(
                 "the agent's journal is damaged",
@@ -52,7 +52,9 @@ class Proof:
         removed: frozenset[TopicId],
         received_end: Offset | None,
     ) -> set[Replica]:
-        """Note what this image proves, before any directory is made or moved; return what is new to this broker.
+        """Enter assigned and removed replicas into the journal; return the assigned ones that are new to it.
+
+        The caller makes or moves directories only afterwards: a crash between would leave a move without proof.
 
         Args:
             image: the metadata.
@@ -98,7 +100,7 @@ class Proof:
         return (topic_id, partition) in assigned(self._image, self._broker_id, (topic_id,))
 
     def keep_only(self, needed: Collection[Replica]) -> None:
-        """Let the journal forget what is neither needed nor assigned, if it has grown."""
+        """Drop entries that are neither needed nor assigned, if the journal has grown."""
         self.journal.keep_only(lambda each: each in needed or self.is_assigned(*each))
 
 

@@ -1,6 +1,6 @@
-"""An agent's readiness: named checks beside those of its observer, each with the reason while it fails.
+"""An agent's readiness: named checks in addition to those of its observer, each with the reason while it fails.
 
-Must not know HTTP or gRPC. A part of the agent that can be not ready adds its own source of checks.
+Must not know HTTP or gRPC. A part of the agent that can be unready adds its own source of checks.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ _HINTS: Final = {
 
 
 class Readiness:
-    """All checks of one agent: those of any node, then those of each source, in the order of `add`."""
+    """All checks of one agent: the checks of any node, then those of each source, in the order of `add`."""
 
     def __init__(self, *sources: CheckSource) -> None:
         self._sources: Final = list(sources)
 
     def add(self, source: CheckSource) -> None:
-        """Add checks. `source` is called for each question, in the event loop's thread."""
+        """Add a source of checks. It is called for every readiness query, in the event loop's thread."""
         self._sources.append(source)
 
     def more(self, view: NodeView) -> tuple[Check, ...]:
@@ -58,7 +58,7 @@ class Readiness:
 
 
 class RegistrationCheck:
-    """`registered`: the controller has let this broker in, and does not keep it fenced."""
+    """The check `registered`: the controller has accepted this broker and does not keep it fenced."""
 
     def __init__(self, life: Lifecycle) -> None:
         self._life: Final = life
@@ -86,9 +86,9 @@ def _refused(error: Error, text: str, phase: Phase) -> str:
 
 
 class ClusterIdCheck:
-    """`cluster-id`: no controller has refused this agent's Fetch for its cluster id since the last one that answered.
+    """The check `cluster-id`: the last controller that judged this agent's cluster id in a Fetch accepted it.
 
-    A watcher of the driver. A controller that answers a Fetch has compared the ids.
+    A watcher of the driver. A controller that serves a Fetch has compared the ids.
     """
 
     def __init__(self, cluster_id: str, now_ms: Callable[[], int] = lambda: time.monotonic_ns() // 1_000_000) -> None:

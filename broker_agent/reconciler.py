@@ -1,9 +1,9 @@
-"""What an agent's partition directories should be: the image against what lies on disk. Pure.
+"""The plan for an agent's partition directories: a pure comparison of the image with the disks.
 
-Decides: which directories are made, staged for deletion or set aside, and why. Must not know: files, or the time.
+Decides: which directories are made, staged for deletion or quarantined, and why. Must not know: files, or the time.
 
-A plan is made only of an image that is new enough: the caller waits until it holds the agent's own registration, which
-this start of the process made. A copy of the log that was lost would otherwise make every directory look stale.
+The caller plans only with an image that has the registration of this start of the agent. If the agent lost its log, an
+older image would make every directory look stale.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class SetAside(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Quarantine a directory that we do not understand."""
+    """Quarantine a directory that is foreign, faulty or a duplicate."""
 
     directory: PartitionDirectory
     why: str
@@ -51,7 +51,7 @@ class NotUnderstood(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """What to do, in this order: what must go, goes before what takes its name."""
+    """The moves, in this order: a directory is moved away before another one is made under its name."""
 
     stage: tuple[Stage, ...] = ()
     set_aside: tuple[SetAside, ...] = ()
@@ -74,14 +74,14 @@ def plan(
     topic_ids: Iterable[TopicId],
     proves: Callable[[TopicId, int], bool],
 ) -> Plan:
-    """The plan for the directories `present` and for the replicas that `topic_ids` give this broker.
+    """Return the plan for the directories `present` and for this broker's replicas of `topic_ids`.
 
     Args:
-        log_dirs: the agent's log directories that work, by their ids.
-        present: partition directories to judge: all of them at the start, later those of changed topics.
-        topic_ids: topics whose replicas should be there: all of the image's at the start, later those that changed.
-        proves: returns True if a replica was this broker's in this metadata log. What no longer is, and was not, is
-            foreign: it is quarantined, never staged.
+        log_dirs: the agent's working log directories, by their ids.
+        present: partition directories to judge: at the start all of them, later those of changed topics.
+        topic_ids: topics whose replicas should exist: at the start all of the image's, later the changed ones.
+        proves: returns True if this metadata log once assigned the replica to this broker. A directory that is not
+            assigned now and has no such proof is foreign: it is quarantined, never staged.
     """
     stage: list[Stage] = []
     aside: list[SetAside] = []
@@ -140,7 +140,7 @@ def _in_order(image: MetadataImage, topic_ids: Iterable[TopicId]) -> Sequence[To
 
 
 def _place(wanted: DirectoryId, log_dirs: Mapping[DirectoryId, str], load: Mapping[str, int]) -> str | None:
-    """The directory that the image assigns; where it assigns none, the emptiest; None: one that failed, so wait."""
+    """Return the assigned log directory, the emptiest if none is assigned, or None if the assigned one has failed."""
     if wanted in log_dirs:
         return log_dirs[wanted]
     if not is_reserved_directory_id(wanted) or not load:
@@ -158,7 +158,7 @@ def assigned(image: MetadataImage, broker_id: NodeId, topic_ids: Iterable[TopicI
 
 
 def followed(image: MetadataImage, broker_id: NodeId) -> dict[NodeId, list[tuple[TopicImage, PartitionImage]]]:
-    """The partitions that this broker follows, by their leader."""
+    """Return the partitions that this broker follows, by their leader."""
     found: dict[NodeId, list[tuple[TopicImage, PartitionImage]]] = {}
     for topic in image.topics.by_id.values():
         for partition in topic.partitions:

@@ -1,8 +1,7 @@
-"""Let a stopped agent follow another quorum: its metadata log is moved aside, and fetched again from its begin.
+"""Release a stopped agent to another quorum: its metadata log is moved aside, and fetched again from its begin.
 
-Decides: that both ids must be named, and the order of the moves, so that a crash leaves either log. Must not know: what
-becomes of partition directories. The agent judges them when it runs; by then nothing proves any of them stale, as its
-metadata log is gone.
+Decides: that both ids must be named, and the order of the moves, so that a crash leaves one of the two logs. Must not
+know partition directories. The running agent judges them; without its metadata log, it has no proof that any is stale.
 """
 
 from __future__ import annotations
@@ -25,19 +24,20 @@ from metadata_log.ids import TopicId, id_text, is_reserved_topic_id
 from metadata_log.offsets import Offset
 
 _PREPARED: Final = f"{METADATA_DIRECTORY}.{'0' * 32}-future"
-"""The new directory until it is whole; a name that the agent and a broker of Kafka skip."""
+"""The new directory until it is complete. The agent and Kafka's broker skip this name."""
 
 
 class ReleaseRefusedError(WrongUseError):
-    """The agent is not released; the words say why."""
+    """The agent is not released; the message gives the reason. Nothing has changed."""
 
 
 class Released(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """An agent that was released: where its former metadata log is."""
+    """A completed release."""
 
     aside: str
+    """The path of the former metadata log."""
     high_watermark: Offset
-    """All before it was committed in that log."""
+    """The committed end of the former metadata log, exclusive."""
 
 
 def release(
@@ -49,14 +49,14 @@ def release(
     accepted_id: TopicId,
     new_token: Callable[[], bytes],
 ) -> Released:
-    """Move the log of the metadata topic `own_id` aside; from then on the agent takes a log of `accepted_id` alone.
+    """Move the log of the metadata topic `own_id` aside; from then on the agent accepts only a log of `accepted_id`.
 
-    Both are the same where that quorum was brought back as of an earlier time.
+    Both ids are the same if the quorum was restored to an earlier time.
 
-    `new_token`: 16 random bytes for the name of what is moved aside.
+    `new_token`: returns 16 random bytes for the new name of the former log.
 
     Raises:
-        ReleaseRefusedError: an id is not the one that is there, or is no topic's. Nothing has changed.
+        ReleaseRefusedError: the log has another id or none, or an id is reserved. Nothing has changed.
         DirectoryLockedError: the agent runs.
         CorruptFileError: `committed-state` cannot be read.
         OSError: a call failed. Run it again with the same ids.
@@ -89,6 +89,7 @@ def _release_locked(
     files.mkdirs(prepared)
     write_committed_state(files, prepared, CommittedState(high_watermark=Offset(0), topic_id=accepted_id))
     aside = f"{present}.{new_token().hex()}-stray"
+    # If a crash comes between the two renames, finish_release does the second one at the next start.
     files.rename(present, aside)
     files.fsync_dir(metadata_log_dir)
     files.rename(prepared, present)
@@ -97,9 +98,9 @@ def _release_locked(
 
 
 def finish_release(files: Files, metadata_log_dir: str) -> bool:
-    """Carry out, before an agent starts, what a crash left of a release; return True if there was something.
+    """Complete a release that a crash interrupted, before an agent starts; return True if there was one.
 
-    Otherwise the agent would take the log of any quorum.
+    Without this, the agent would accept the log of any quorum.
 
     Raises:
         DirectoryLockedError: another process uses the directory.

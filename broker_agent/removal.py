@@ -1,10 +1,10 @@
-"""Staged directories: when they may be removed, by two clocks.
+"""Staged directories, and when they may be removed, by two clocks.
 
-A staged directory goes when two conditions hold. The wall clock is past the written time. The delay has elapsed on the
-monotonic clock, summed over the agent's runs. The wall clock alone may be set ahead by hours. The agent's own clock
-alone would not keep the announced time. A wall clock that goes back moves that time, which could be years away.
+A staged directory is removed when two conditions hold. The wall clock is past the written time. The delay has elapsed
+on the monotonic clock, summed over the agent's runs. The wall clock alone may be set ahead by hours. The agent's own
+clock alone would not keep the announced time. If the wall clock goes back, that time moves: it could be years away.
 
-Must not know the image. Its calls block on the disk and are made one at a time.
+Must not know the image. Its calls block on the disk; the caller makes one call at a time.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from metadata_log.ids import TopicId
 from metadata_log.tools.times import time_text
 
 JUMP_MS: Final = 60_000
-"""A wall clock that differs by more from the monotonic one was set."""
+"""If wall clock and monotonic clock advance by amounts that differ by more, the wall clock was set."""
 _SAVE_EVERY_MS: Final = 60_000
 
 log = structlog.get_logger("broker_agent")
 
 
 class Removals:
-    """What is staged in all log directories, and the agent's own clock."""
+    """The staged directories of all log directories, and the agent's own clock."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class Removals:
         wall_ms: Callable[[], int],
         monotonic_ms: Callable[[], int],
     ) -> None:
-        """`wall_ms` is the wall clock as it is now, also when it went back."""
+        """`wall_ms` returns the unsmoothed wall clock, which may go backwards."""
         self._files = files
         self._journal = journal
         self._delay_ms = delay_ms
@@ -49,7 +49,7 @@ class Removals:
         self._monotonic_ms = monotonic_ms
         self._staged: list[StagedDirectory] = []
         self._back: set[str] = set()
-        """Paths of those that the image assigns again."""
+        """Paths of staged directories that the image assigns again."""
         self._began_ms = monotonic_ms()
         self._before_ms = journal.elapsed_ms
         self._seen = (wall_ms(), self._began_ms)
@@ -64,7 +64,7 @@ class Removals:
         return self._before_ms + self._monotonic_ms() - self._began_ms
 
     def open(self, log_dir: str) -> None:
-        """Read what is staged in a log directory, and announce its time again.
+        """Read the staged directories of a log directory, and log when each is removed.
 
         Raises:
             LogDirFailedError: its disk failed.
@@ -81,7 +81,7 @@ class Removals:
             _tell_waits(each)
 
     def stage(self, directory: PartitionDirectory) -> StagedDirectory:
-        """Stage a directory.
+        """Move a directory under `deleting/`, to be removed after the delay.
 
         Raises:
             LogDirFailedError: its disk failed.
@@ -98,16 +98,16 @@ class Removals:
         self._staged = [each for each in self._staged if each.log_dir != log_dir]
 
     def due(self, may_go: Callable[[TopicId, int], bool]) -> list[StagedDirectory]:
-        """Return what may be removed now.
+        """Return the directories that may be removed now.
 
         Args:
-            may_go: returns True if a replica was this broker's, and is not now.
+            may_go: returns True if a replica was this broker's, and no longer is.
         """
         self._look_at_clocks()
         return [each for each in self._waiting(may_go) if self._wait_ms(each) <= 0]
 
     def next_ms(self, may_go: Callable[[TopicId, int], bool]) -> int | None:
-        """Return after how many ms something may be removed, or None if nothing waits."""
+        """Return ms until the next directory may be removed, or None if none waits."""
         return min((max(0, self._wait_ms(each)) for each in self._waiting(may_go)), default=None)
 
     def remove(self, each: StagedDirectory) -> None:
@@ -122,7 +122,7 @@ class Removals:
         log.info("removed a stale partition", path=each.path)
 
     def on_image(self, is_assigned: Callable[[TopicId, int], bool]) -> None:
-        """Let the delay of a replica begin again when an image assigns it, and when it does not any more.
+        """Restart a replica's delay when an image assigns it again, and when a later image does not.
 
         Raises:
             LogDirFailedError: its disk failed.
@@ -138,7 +138,7 @@ class Removals:
                     _tell_waits(again)
 
     def kept(self, may_go: Callable[[TopicId, int], bool]) -> list[StagedDirectory]:
-        """Return what is staged and not removed: nothing proves it to be this broker's, or the image assigns it."""
+        """Return staged directories that are never due: without proof of assignment, or assigned now."""
         return [each for each in self._staged if each.replica is None or not may_go(*each.replica)]
 
     def _waiting(self, may_go: Callable[[TopicId, int], bool]) -> list[StagedDirectory]:
@@ -161,7 +161,7 @@ class Removals:
         fitting = times
         if fitting is None:
             fitting = self._new_times()
-            if at is not None:  # as the previous release wrote it: the time that it announced stays
+            if at is not None:  # the previous release wrote only remove-at; keep the time that it announced
                 fitting = msgspec.structs.replace(fitting, remove_at_ms=at)
         fitting = self._fitting(fitting)
         found = StagedDirectory(log_dir=log_dir, name=name, times=fitting)
@@ -172,7 +172,7 @@ class Removals:
         return found
 
     def _fitting(self, times: RemovalTimes) -> RemovalTimes:
-        """Return times that these clocks can reach: no wait is longer than the delay that was announced."""
+        """Return the times, moved so that no wait is longer than the announced delay."""
         remaining_ms = max(0, times.due_ms - self._elapsed_ms)
         if remaining_ms > times.delay_ms:  # the agent's own clock was lost with its journal
             remaining_ms = times.delay_ms

@@ -1,8 +1,8 @@
-"""What leaders and followers say to each other: reads fenced by topic id, and the in-sync replicas that follow. Pure.
+"""The leader's side of partition replication: reads fenced by topic id, and proposals of a larger ISR. Pure.
 
-Decides: what a follower's read of a partition is answered, and which followers the leader proposes for the ISR. Must
-not know: gRPC, or when a follower reads. Partitions hold no records yet, so that a follower's only way to be out of
-sync is not to read at all; one that stays away is fenced by the controller, which takes it out of every ISR.
+Decides: the response to a follower's read, and which followers the leader proposes for the ISR. Must not know: gRPC, or
+when a follower reads. Partitions hold no records yet: a follower is out of sync only if it does not read at all. The
+controller fences a broker that stays away, and removes it from every ISR.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from metadata_log.image import MetadataImage, PartitionImage
 from quorum.api.error_codes import Error
 
 LOG_END_OFFSET = 0
-"""Of every partition: there is no way yet to write to one."""
+"""The log end offset of every partition: no request writes records yet."""
 
 
 class FetchedPartition(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One partition's part of the answer."""
+    """One partition's part of the response."""
 
     partition_index: int
     error: Error = Error.NONE
@@ -30,7 +30,7 @@ class FetchedPartition(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class IsrProposal(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The ISR that a leader asks for, based on the partition's state in the image."""
+    """A new ISR that a leader proposes, based on the partition's state in the image."""
 
     topic_id: TopicId
     partition: PartitionImage
@@ -38,18 +38,18 @@ class IsrProposal(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Leadership:
-    """The partitions that this broker leads, as their followers see it."""
+    """The followers that have read from the partitions that this broker leads."""
 
     def __init__(self, broker_id: NodeId, local_topic_id: Callable[[str], TopicId | None]) -> None:
-        """`local_topic_id` tells the id in the local directory `{topic}-{partition}`, None when there is none."""
+        """`local_topic_id` returns the topic id in the local directory `{topic}-{partition}`, or None."""
         self._broker_id = broker_id
         self._local_topic_id = local_topic_id
         self._waiting: dict[tuple[TopicId, int, int], set[NodeId]] = {}
-        """Readers in sync that the ISR lacks, by topic, partition and leader epoch."""
+        """In-sync readers that the ISR lacks, by topic id, partition and leader epoch."""
 
     @property
     def has_waiting(self) -> bool:
-        """Whether anybody may be proposed."""
+        """True if a reader waits to be proposed."""
         return bool(self._waiting)
 
     def on_fetch(
@@ -61,7 +61,7 @@ class Leadership:
         current_leader_epoch: int,
         fetch_offset: int,
     ) -> FetchedPartition:
-        """Answer a follower's read of one partition, and remember it when it is in sync and the ISR lacks it."""
+        """Return the response to a read of one partition; remember an in-sync reader that the ISR lacks."""
         topic = image.topics.topic(topic_id)
         if topic is None:
             return FetchedPartition(partition_index=partition_index, error=Error.UNKNOWN_TOPIC_ID)
@@ -95,9 +95,9 @@ class Leadership:
         return Error.NONE if offset == LOG_END_OFFSET else Error.OFFSET_OUT_OF_RANGE
 
     def proposals(self, image: MetadataImage) -> Iterator[IsrProposal]:
-        """ISRs that may grow: a replica that reads, is registered and not fenced belongs to it.
+        """Yield larger ISRs: with each replica that has read, is registered, and is neither fenced nor shutting down.
 
-        Who is left out for now is forgotten, and remembered again by its next read.
+        Afterwards all readers are forgotten; the next read of a reader that was left out enters it again.
         """
         for (topic_id, index, leader_epoch), readers in self._waiting.items():
             partition = image.topics.partition(topic_id, index)

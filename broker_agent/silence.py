@@ -1,7 +1,7 @@
-"""How long no controller has answered, and when that is worth another line in the log.
+"""The time without a response from a controller, and when to log it again.
 
-Decides: when to say so: at once, then after ten seconds and at twice the interval each time. Must not know: what was
-asked, how the line is written, or what time it is.
+Decides: when to log: at once, after ten seconds, then at twice the previous interval, up to ten minutes. Must not know:
+the request, how the line is written, or what time it is.
 """
 
 from __future__ import annotations
@@ -15,15 +15,18 @@ _LONGEST_INTERVAL_MS: Final = 600_000
 
 
 class Silent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What to tell of a silence: how many asked in vain, for how long, and when it will be told again at the latest."""
+    """The data of one log line about failed requests."""
 
     attempts: int
+    """The number of requests that failed in a row."""
     for_ms: int
+    """Ms since the first of them."""
     next_in_ms: int
+    """Ms until the next line, if requests go on failing; 0 after a response."""
 
 
 class Silence:
-    """One silence after the other; times are on the monotonic clock."""
+    """Counts failed requests in a row. Times are on the monotonic clock."""
 
     def __init__(self) -> None:
         self._since_ms = 0
@@ -32,7 +35,7 @@ class Silence:
         self._tell_at_ms = 0
 
     def on_failed(self, now_ms: int) -> Silent | None:
-        """A request was not answered; what to tell of it, if anything now."""
+        """Count a failed request; return the line to log now, or None."""
         if self._attempts == 0:
             self._since_ms = self._tell_at_ms = now_ms
             self._interval_ms = _FIRST_INTERVAL_MS
@@ -44,6 +47,6 @@ class Silence:
         return Silent(attempts=self._attempts, for_ms=now_ms - self._since_ms, next_in_ms=interval_ms)
 
     def on_answered(self, now_ms: int) -> Silent | None:
-        """A request was answered; what to tell of the silence before it, if there was one."""
+        """End the count; return the line to log, or None if no request had failed."""
         attempts, self._attempts = self._attempts, 0
         return Silent(attempts=attempts, for_ms=now_ms - self._since_ms, next_in_ms=0) if attempts else None

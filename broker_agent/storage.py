@@ -1,17 +1,17 @@
-"""The partition directories of one agent: what lies in its log directories, and the few moves that it makes there.
+"""The partition directories of one agent on disk: reading its log directories, and the moves in them.
 
-Decides: how a directory is made, staged for deletion, quarantined and removed so that a crash at any moment leaves
-nothing half done. Must not know: the image, or why a directory is moved (see `broker_agent.reconciler`).
+Decides: how a directory is made, staged for deletion, quarantined and removed so that a crash at any moment leaves no
+half-done move. Must not know: the image, or why a directory is moved (see `broker_agent.reconciler`).
 
 Layout of a log directory, as a Kafka broker keeps it, but for `deleting/`:
 
     {topic}-{partition}/partition.metadata, leader-epoch-checkpoint, 00000000000000000000.log
-    {topic}-{partition}.{32 hex digits}-stray/     quarantined: what we do not understand is never deleted
+    {topic}-{partition}.{32 hex digits}-stray/     quarantined, never deleted
     deleting/{topic id}_{partition}/               stale: removed at the time that its `remove-at` holds (KIP-516)
-    deleting/new.{topic id}_{partition}/           being made; renamed into place when whole
+    deleting/new.{topic id}_{partition}/           being made; renamed when complete
 
-`deleting/` stands in each log directory, since a rename must not cross file systems, and is removed when empty, since a
-Kafka broker refuses to start beside a folder that is no partition's.
+Each log directory has its own `deleting/`, since a rename must not cross file systems. It is removed when empty, since
+a Kafka broker refuses to start with a folder that is not a partition's.
 """
 
 from __future__ import annotations
@@ -36,44 +36,44 @@ from metadata_log.topic_names import name_fault
 
 _LARGEST_PARTITION = (1 << 31) - 1
 _LONGEST_NAME = 255
-"""Bytes; of a file name. Topic names are ASCII."""
+"""The longest file name in bytes. Topic names are ASCII."""
 _OWN_FAULTS = (errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG)
-"""Errors of one file. Any other is the disk's."""
+"""Errors of one file. Any other OSError counts as a failure of the disk."""
 _TIMES = re.compile(r"version: 0\nstaged_at: (\S+)\ndelay: (\S+)\ndue: (\S+)\n", re.ASCII)
 _SET_ASIDE = re.compile(r".+\.[0-9a-f]{32}-(stray|delete|future)")
 
 
 class PartitionDirectory(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A directory named `{topic}-{partition}` and what its `partition.metadata` says."""
+    """A directory named `{topic}-{partition}`, and the topic id in its `partition.metadata`."""
 
     log_dir: str
     topic: str
     partition: int
     topic_id: TopicId | None
-    """None: the file is missing or unreadable, see `fault`."""
+    """None if the file is missing or unreadable; `fault` has the reason."""
     fault: str | None = None
 
     @property
     def name(self) -> str:
-        """`{topic}-{partition}`."""
+        """The directory's name, `{topic}-{partition}`."""
         return f"{self.topic}-{self.partition}"
 
     @property
     def path(self) -> str:
-        """Where it lies."""
+        """The directory's full path."""
         return f"{self.log_dir}/{self.name}"
 
 
 class RemovalTimes(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """When a staged directory may go: both `remove_at_ms` and `due_ms` must be past."""
+    """The times of a staged directory: both `remove_at_ms` and `due_ms` must be past before its removal."""
 
     remove_at_ms: int
-    """Wall clock, ms since 1970; in `remove-at`, which the previous release reads and writes alone."""
+    """Wall clock, ms since 1970; kept in `remove-at`, the only file that the previous release reads and writes."""
     staged_at_ms: int
-    """Wall clock when it was staged."""
+    """Wall clock when the directory was staged, ms since 1970."""
     delay_ms: int
     due_ms: int
-    """On the agent's own clock: monotonic ms, summed over its runs."""
+    """The agent's own clock: monotonic ms, summed over its runs."""
 
 
 class StagedDirectory(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -85,22 +85,22 @@ class StagedDirectory(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def remove_at_ms(self) -> int:
-        """Not removed before (wall clock, ms since 1970)."""
+        """Wall clock, ms since 1970; before then the directory is not removed."""
         return self.times.remove_at_ms
 
     @property
     def path(self) -> str:
-        """Where it lies."""
+        """The directory's full path."""
         return f"{self.log_dir}/{DELETING}/{self.name}"
 
     @property
     def replica(self) -> tuple[TopicId, int] | None:
-        """Topic id and partition, by its name."""
+        """Topic id and partition in the directory's name, or None if the name has another form."""
         return parse_staged(self.name)
 
 
 class LogDirFailedError(OSError):
-    """A log directory cannot be read or written; the others may go on."""
+    """A log directory cannot be read or written. The others stay in use."""
 
     def __init__(self, log_dir: str, why: object) -> None:
         self.log_dir = log_dir
@@ -110,7 +110,7 @@ class LogDirFailedError(OSError):
 
 @contextlib.contextmanager
 def on_disk(log_dir: str) -> Iterator[None]:
-    """Raise LogDirFailedError for an error of this log directory's disk."""
+    """Raise LogDirFailedError for any OSError but FileExistsError within the block."""
     try:
         yield
     except (FileExistsError, LogDirFailedError):
@@ -122,8 +122,8 @@ def on_disk(log_dir: str) -> Iterator[None]:
 def scan(files: Files, log_dir: str) -> tuple[list[PartitionDirectory], list[str]]:
     """Return the partition directories of a log directory, and printable names of other directories.
 
-    Other directories are left alone: a name with a leading zero or too large a number, a link, an unknown entry of
-    `deleting/`. Quarantined directories and files are not among them, nor is the metadata log's own directory.
+    The agent never touches these others: a name with a leading zero or too large a number, a link, an unknown entry of
+    `deleting/`. Neither list has files, quarantined directories, or the metadata log's own directory.
 
     Raises:
         OSError: the disk failed.
@@ -146,9 +146,9 @@ def scan(files: Files, log_dir: str) -> tuple[list[PartitionDirectory], list[str
 
 
 def differs(files: Files, log_dir: str, name: str, known: PartitionDirectory | None) -> bool:
-    """Return True if the entry with this name is not the partition directory that is known (None: not one in use).
+    """Return True if the entry with this name is not the directory `known` (None: no directory in use).
 
-    A new one without a readable topic id does not differ: something may be copying it right now.
+    A new directory without a readable topic id does not differ: a copy of it may be in progress.
     """
     found = None
     try:
@@ -156,7 +156,7 @@ def differs(files: Files, log_dir: str, name: str, known: PartitionDirectory | N
             named = _partition_of(files, log_dir, name)
             found = None if named is None else _read(files, log_dir, *named)
     except OSError:
-        return True  # the disk is judged by a comparison
+        return True  # the comparison finds out if the disk has failed
     is_unfinished = known is None and found is not None and found.topic_id is None
     return found != known and not is_unfinished
 
@@ -168,7 +168,7 @@ def _is_candidate(files: Files, log_dir: str, name: str) -> bool:
 
 
 def _partition_of(files: Files, log_dir: str, name: str) -> tuple[str, int] | None:
-    """Return topic and partition in the name of a directory; None for a link, or a name that no partition may have."""
+    """Return topic and partition in a directory's name; None for a link or a name that no partition may have."""
     facts = facts_of(name, None)
     if facts.topic_name is None or facts.partition is None or files.is_link(f"{log_dir}/{name}"):
         return None
@@ -178,7 +178,7 @@ def _partition_of(files: Files, log_dir: str, name: str) -> tuple[str, int] | No
 
 
 def _is_staged(files: Files, log_dir: str, name: str) -> bool:
-    """Return True if an agent staged it. Anything else there is left alone."""
+    """Return True if an agent staged this entry of `deleting/`."""
     path = f"{log_dir}/{DELETING}/{name}"
     return parse_staged(name) is not None and files.is_dir(path) and not files.is_link(path)
 
@@ -201,7 +201,7 @@ def _read(files: Files, log_dir: str, topic: str, partition: int) -> PartitionDi
 
 
 def name_problem(topic: str, partition: int) -> str | None:
-    """Return why no directory may have this name, or None. A name that Kafka refuses may lead out of `log.dirs`."""
+    """Return why no directory may have this name, or None. A name that Kafka rejects may lead out of `log.dirs`."""
     fault = name_fault(topic)
     if fault is not None:
         return f"no topic may have its name: {fault}"
@@ -213,15 +213,15 @@ def name_problem(topic: str, partition: int) -> str | None:
 
 
 def printable(name: str) -> str:
-    """Return a name for logs and messages: escaped if it has line feeds, NULs or bytes that are no text."""
+    """Return a name for logs and messages: escaped if it has line feeds, NULs or bytes that are not text."""
     return name if name.isprintable() else ascii(name)[1:-1]
 
 
 def create(files: Files, log_dir: str, topic: str, partition: int, topic_id: TopicId) -> PartitionDirectory:
-    """Make the directory of a new partition, whole or not at all.
+    """Make the directory of a new partition, complete or not at all.
 
     Raises:
-        ValueError: `name_problem` has one. FileExistsError: something has its name. OSError: the disk failed.
+        ValueError: `name_problem` rejects the name. FileExistsError: the name is taken. OSError: the disk failed.
     """
     problem = name_problem(topic, partition)
     if problem is not None:
@@ -244,7 +244,7 @@ def create(files: Files, log_dir: str, topic: str, partition: int, topic_id: Top
 def stage(files: Files, directory: PartitionDirectory, times: RemovalTimes) -> StagedDirectory:
     """Move a stale directory under `deleting/`, to be removed after `times`.
 
-    The move comes first: a staged directory without times (a crash came between) is given new ones by its reader.
+    The move comes first. If a crash comes before the times are written, the next start writes new ones.
     """
     if directory.topic_id is None:
         raise ValueError(f"{directory.path} has no topic id: it can be quarantined, not staged")
@@ -263,7 +263,7 @@ def stage(files: Files, directory: PartitionDirectory, times: RemovalTimes) -> S
 
 
 def write_times(files: Files, directory: StagedDirectory) -> None:
-    """Write both files; `remove-at` last: without the other one it is the previous release's."""
+    """Write both files, `remove-at` last: alone, it counts as written by the previous release."""
     times = directory.times
     text = f"version: 0\nstaged_at: {times.staged_at_ms}\ndelay: {times.delay_ms}\ndue: {times.due_ms}\n"
     replace_file(files, f"{directory.path}/{REMOVE_AFTER}", text.encode("ascii"))
@@ -277,9 +277,9 @@ def staged_names(files: Files, log_dir: str) -> list[str]:
 
 
 def read_times(files: Files, log_dir: str, name: str) -> tuple[int | None, RemovalTimes | None]:
-    """Return the time in `remove-at`, and all times; None for what is missing or damaged.
+    """Return the time in `remove-at`, and all times; each None if a file is missing or damaged.
 
-    The previous release wrote `remove-at` alone.
+    The previous release wrote only `remove-at`.
     """
     path = f"{log_dir}/{DELETING}/{name}"
     try:
@@ -303,10 +303,10 @@ def _time(text: str) -> int | None:
 
 
 def quarantine(files: Files, log_dir: str, name: str, token: bytes) -> str:
-    """Set aside a directory that we do not understand, as a Kafka broker does; return its new name.
+    """Rename a directory to Kafka's form `….{token}-stray`, and return its new name.
 
-    `token` is 16 random bytes, so that two directories of one name can be set aside. The topic of a name that is too
-    long is cut, as Kafka cuts it.
+    `token` is 16 random bytes, so that two directories of one name can be quarantined. If the name is too long, the
+    topic is cut, as Kafka cuts it.
     """
     topic, dash, partition = name.rpartition("-")
     suffix = f"{dash}{partition}.{token.hex()}-stray"
@@ -317,13 +317,13 @@ def quarantine(files: Files, log_dir: str, name: str, token: bytes) -> str:
 
 
 def remove(files: Files, directory: StagedDirectory) -> None:
-    """Remove a staged directory and all that is in it. Its times go last, so that a crash leaves it staged."""
+    """Remove a staged directory and its contents. Its times are removed last: after a crash it is still staged."""
     _remove_tree(files, directory.path, last=(REMOVE_AFTER, _REMOVE_AT))
     tidy(files, directory.log_dir)
 
 
 def clear_unfinished(files: Files, log_dir: str) -> list[str]:
-    """Remove what a crash left half made; return the names."""
+    """Remove partition directories that a crash left half made; return their names."""
     root = f"{log_dir}/{DELETING}"
     if not files.exists(root):
         return []
@@ -335,7 +335,7 @@ def clear_unfinished(files: Files, log_dir: str) -> list[str]:
 
 
 def tidy(files: Files, log_dir: str) -> None:
-    """Remove `deleting/` when nothing is in it."""
+    """Remove `deleting/` if it is empty."""
     root = f"{log_dir}/{DELETING}"
     if files.exists(root) and not files.listdir(root):
         files.rmdir(root)

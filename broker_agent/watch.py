@@ -1,7 +1,7 @@
-"""The watch on an agent's log directories (inotify): what others remove or put there is compared with the image soon.
+"""The inotify watch on an agent's log directories: entries that other processes remove or add lead to a comparison.
 
-Decides: when a comparison is made beside the hourly one. Must not know: what a comparison does. Without inotify, or at
-its limits, the hourly comparison alone is left.
+Decides: when to compare in addition to the hourly comparison. Without inotify, or at its limits, only the hourly
+comparison remains.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
     from broker_agent.partitions import Partitions
 
 _GATHER_S: Final = 1.0
-"""From the first event to the look at what changed: a move or a copy causes more than one."""
+"""The wait after the first event: a move or a copy causes several."""
 _REST_S: Final = 5.0
-"""After a comparison: something that makes and removes directories without end costs little."""
+"""The pause after a comparison: a process that makes and removes directories without end costs little."""
 _MOST_ENTRIES: Final = 10_000
-"""Remembered while the agent holds. With more, all is compared."""
+"""Entries remembered while the agent holds. If there are more, the comparison covers all."""
 
 log = structlog.get_logger("broker_agent")
 
 
 class Watch:
-    """Entries that came or went directly below some directories. Made and closed in the loop's thread."""
+    """Collects entries that came or went directly below some directories. Made and closed in the loop's thread."""
 
     def __init__(self, inotify: INotify, paths: Iterable[str]) -> None:
-        """Watch these directories; `failed` names those that cannot be."""
+        """Watch these directories; `failed` has the ones that cannot be watched, with reasons."""
         from inotify_simple import flags  # noqa: PLC0415 - not on every system
 
         self.has_changed = asyncio.Event()
@@ -51,14 +51,14 @@ class Watch:
         asyncio.get_running_loop().add_reader(inotify.fileno(), self._on_readable)
 
     def close(self) -> None:
-        """Watch nothing any more."""
+        """Stop watching, and close inotify."""
         asyncio.get_running_loop().remove_reader(self._inotify.fileno())
         self._inotify.close()
 
     def take(self) -> Collection[tuple[str, str]] | None:
-        """Return directory and name of each entry since the last call; None if some are not known.
+        """Return directory and name of each changed entry since the last call, or None if some are unknown.
 
-        Some are not known when the kernel's queue was too short, or a watched directory itself went away.
+        Some are unknown if the kernel's queue overflowed, or a watched directory itself was moved or removed.
         """
         entries, self._entries = self._entries, set()
         is_blind, self._is_blind = self._is_blind, False
@@ -87,10 +87,10 @@ class WatchingAgent(Protocol):
 
 
 def new_inotify() -> INotify:
-    """Return an instance of the kernel's.
+    """Return a new inotify instance.
 
     Raises:
-        OSError: it gives none, or the system has no inotify.
+        OSError: the kernel's limit is reached, or the system has no inotify.
     """
     if sys.platform != "linux":
         raise OSError("this system has no inotify")
@@ -100,7 +100,7 @@ def new_inotify() -> INotify:
 
 
 async def watch_log_dirs(agent: WatchingAgent, inotify: Callable[[], INotify] = new_inotify) -> None:
-    """Compare soon after something else removed, renamed or brought a directory; runs until cancelled.
+    """Compare soon after another process removed, renamed or added a directory. Runs until cancelled.
 
     Raises:
         OSError: as `Agent.run`.
