@@ -12,7 +12,6 @@ import msgspec
 
 from metadata_log.errors import MetadataLogError
 from metadata_log.files.port import Files
-from quorum.recovery.advice.commands import Step
 from quorum.recovery.advice.obstacles import Interruption, interruption, of_interruptions
 from quorum.recovery.advice.plan import Plan, make_plan
 from quorum.recovery.advice.running_nodes import running_voters
@@ -22,6 +21,7 @@ from quorum.recovery.copies.read_copies import _new_place, confirmed
 from quorum.recovery.evidence.repair_evidence import Survey, survey
 from quorum.recovery.journal.errors import RefusedError
 from quorum.recovery.journal.log_directories import Place
+from quorum.recovery.journal.repair_facts import Step
 from quorum.recovery.journal.repair_record import again
 from quorum.recovery.repairs.conflicting_repairs import heed_rivals, rivals_of
 from quorum.recovery.repairs.undo import with_undoable

@@ -18,7 +18,7 @@ from metadata_log.image.older_release import STARTED_BY
 from metadata_log.tools.findings.finding import Finding, is_well
 from metadata_log.voters import majority_of
 from quorum.recovery.advice.clones import addresses_of_first, told_of_clone
-from quorum.recovery.advice.commands import Step, bring_back, brokers_of, is_ours, undo_line
+from quorum.recovery.advice.commands import bring_back, brokers_of, is_ours, undo_line
 from quorum.recovery.advice.directory_transfer import homes_of, take_home
 from quorum.recovery.advice.discarded_records import danger, elsewhere, endangered, gone, is_fetched_again
 from quorum.recovery.advice.faults import fault_of
@@ -30,6 +30,7 @@ from quorum.recovery.evidence.electable import elects, unreached
 from quorum.recovery.evidence.other_disks import other_disks
 from quorum.recovery.evidence.repair_evidence import Survey, survey
 from quorum.recovery.inspection import Unjudged, read_each
+from quorum.recovery.journal.repair_facts import Step
 from quorum.recovery.journal.repair_record import again, pending
 from quorum.recovery.repairs.follow_up import steps_left
 from quorum.recovery.repairs.undo import with_undoable

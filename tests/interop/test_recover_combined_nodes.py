@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from quorum.cli.main import run
-from quorum.recovery.advice.commands import Step
+from quorum.recovery.journal.repair_facts import Step
 from tests.support.damage import flip
 from tests.support.kafka.cluster import KafkaNode
 from tests.support.kafka.combined import CombinedCluster

@@ -25,7 +25,7 @@ from quorum.recovery.guards.request import Proposal, Request
 from quorum.recovery.journal.carry_out import Author, carry_out, finish
 from quorum.recovery.journal.errors import AlreadyDoneError, RecoveryError
 from quorum.recovery.journal.log_directories import HELD_SUFFIX
-from quorum.recovery.journal.repair_record import JOURNAL_FILE, NEW_SUFFIX, Record, pending, work_root_of
+from quorum.recovery.journal.repair_record import JOURNAL_FILE, NEW_SUFFIX, RepairRecord, pending, work_root_of
 from tests.support.file_states import state_of
 from tests.support.fixture_files import FIXTURES
 
@@ -148,7 +148,7 @@ def _files_below(files: Files, directory: str) -> Iterator[str]:
             yield path
 
 
-def repair(files: Files, propose: Propose, *log_dirs: str) -> list[Record]:
+def repair(files: Files, propose: Propose, *log_dirs: str) -> list[RepairRecord]:
     """What the command line does with --apply: finish what was interrupted; then, if it is of several, propose anew."""
     interrupted = [path for path in log_dirs if files.exists(path) and pending(files, path) is not None]
     records = [record for path in interrupted if (record := finish(files, path)) is not None]

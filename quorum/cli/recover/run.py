@@ -39,7 +39,7 @@ from quorum.recovery.journal.changes import make_directories
 from quorum.recovery.journal.errors import AlreadyDoneError, RefusedError
 from quorum.recovery.journal.log_directories import find_target
 from quorum.recovery.journal.orphaned_files import sweep
-from quorum.recovery.journal.repair_record import JOURNAL_FILE, Record, pending
+from quorum.recovery.journal.repair_record import JOURNAL_FILE, RepairRecord, pending
 from quorum.recovery.repairs.follow_up import recorded, tells_steps
 from quorum.recovery.repairs.resume import Asked, resume
 from quorum.recovery.repairs.resume import is_all as is_all_of
@@ -120,8 +120,8 @@ def _tell_what_was_done(
     output: OutputFormat,
     proposal: Proposal,
     changes: Sequence[str],
-    finished: Sequence[Record],
-    records: Sequence[Record],
+    finished: Sequence[RepairRecord],
+    records: Sequence[RepairRecord],
 ) -> None:
     """Show it.
 
@@ -145,8 +145,8 @@ def _show_done(
     output: OutputFormat,
     proposal: Proposal,
     changes: Sequence[str],
-    finished: Sequence[Record],
-    records: Sequence[Record],
+    finished: Sequence[RepairRecord],
+    records: Sequence[RepairRecord],
 ) -> None:
     if output is OutputFormat.JSON:
         show_json({**_data(proposal, applied=True), "records": [*map(msgspec.to_builtins, (*finished, *records))]})
@@ -182,7 +182,7 @@ def _carry_out(
     work: Path | None,
     held: ExitStack,
     owner: NewOwner | None,
-) -> list[Record]:
+) -> list[RepairRecord]:
     """`made`: the directories that are locked, and what had to be made for that."""
     for log_dir in proposal.leavings:
         sweep(files, log_dir, work_root(log_dir, work))
@@ -292,7 +292,7 @@ def _lines(proposal: Proposal, *, applied: bool) -> Iterator[str]:
     yield from (f"WARNING: {warning}." for warning in proposal.warnings)
 
 
-def _show_records(output: OutputFormat, records: Sequence[Record], title: str) -> None:
+def _show_records(output: OutputFormat, records: Sequence[RepairRecord], title: str) -> None:
     if output is OutputFormat.JSON:
         show_json({"records": [msgspec.to_builtins(record) for record in records]})
         return

@@ -19,7 +19,6 @@ from metadata_log.tools.times import time_text
 from metadata_log.voters import VoterSet
 from quorum.cli.output import OF_A_LOG, OutputFormat, print_table, show_json, with_times
 from quorum.cli.tables import counted, print_wrapped, wrapped
-from quorum.recovery.advice.commands import Step
 from quorum.recovery.advice.discarded_records import gone
 from quorum.recovery.advice.faults import end_note, fault_among
 from quorum.recovery.advice.newer_release import who_votes
@@ -32,6 +31,7 @@ from quorum.recovery.evidence.repair_evidence import Survey
 from quorum.recovery.guards.request import unlisted
 from quorum.recovery.inspection import Inspection
 from quorum.recovery.journal.changes import FileChange, Rewrite
+from quorum.recovery.journal.repair_facts import Step
 from quorum.recovery.repairs.drop_snapshot import beside_whole
 from quorum.recovery.verification import Verification
 

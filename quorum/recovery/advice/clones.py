@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from metadata_log.voters import CONTROLLER_LISTENER, Endpoint
-from quorum.recovery.advice.commands import Step, endpoint_words, inspect_line
+from quorum.recovery.advice.commands import endpoint_words, inspect_line
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.evidence.repair_evidence import Survey
 from quorum.recovery.journal.accepted_loss import Cloned
+from quorum.recovery.journal.repair_facts import Step
 
 
 def clone_of(known: Survey) -> Cloned | None:

@@ -8,20 +8,12 @@ from __future__ import annotations
 import shlex
 from collections.abc import Collection, Sequence
 
-import msgspec
-
 from metadata_log.directory import METADATA_DIRECTORY
 from metadata_log.voters import CONTROLLER_LISTENER, GRPC_LISTENER, Endpoint, VoterSet
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.evidence.repair_evidence import Survey
+from quorum.recovery.journal.repair_facts import Step
 from quorum.recovery.journal.repair_record import work_root_of
-
-
-class Step(msgspec.Struct, frozen=True, kw_only=True):
-    """Something to do: in words, and the command where one does it."""
-
-    text: str
-    commands: tuple[str, ...] = ()
 
 
 def command(*words: object) -> str:

@@ -13,8 +13,9 @@ import msgspec
 
 from metadata_log.directory import METADATA_DIRECTORY
 from metadata_log.voters import Endpoint, VoterSet
-from quorum.recovery.advice.commands import Step, command, contact, set_log_aside_line
+from quorum.recovery.advice.commands import command, contact, set_log_aside_line
 from quorum.recovery.copies.log_copy import Copy
+from quorum.recovery.journal.repair_facts import Step
 
 
 class Home(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,15 +12,15 @@ import msgspec
 
 from metadata_log.ids import ReplicaKey
 from metadata_log.voters import majority_of
-from quorum.recovery.advice.commands import Step, command
+from quorum.recovery.advice.commands import command
 from quorum.recovery.advice.obstacles import undo_lines
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.evidence.abandoned_branch import repair_beside
 from quorum.recovery.evidence.historical_extents import holds, is_last, let_go_by
-from quorum.recovery.evidence.lost_records import Excess
 from quorum.recovery.evidence.repair_evidence import Survey
 from quorum.recovery.evidence.voters_in_force import is_among
 from quorum.recovery.journal.accepted_loss import Accepted, LetGo
+from quorum.recovery.journal.repair_facts import LostRecords, Step
 
 HELD_NOWHERE: Final = "that no copy here holds"
 """What a repair says of records that it may lose, and its audit file ever after: other copies may be here by then."""
@@ -118,7 +118,7 @@ def not_whole(known: Survey) -> tuple[str, ...]:
     return tuple(dict.fromkeys(said))
 
 
-def left_behind_here(known: Survey, loses: Sequence[Excess]) -> list[str]:
+def left_behind_here(known: Survey, loses: Sequence[LostRecords]) -> list[str]:
     """Sentences about what the log that is kept lacks of what copies here hold, by a repair or otherwise, whatever
     audit files tell; but for what was never committed.
 

@@ -10,11 +10,12 @@ from typing import Final
 
 from metadata_log.offsets import LAST_EPOCH, epochs_left, is_near_last_epoch
 from metadata_log.tools.findings.last_epochs import elections_left
-from quorum.recovery.advice.commands import Step, command
+from quorum.recovery.advice.commands import command
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.evidence.conflicts import LEAST_GAP
 from quorum.recovery.evidence.repair_evidence import Survey
 from quorum.recovery.journal.errors import RefusedError
+from quorum.recovery.journal.repair_facts import Step
 
 COPIES_ARE_NOT_RESET: Final = (
     "A copy of another host's directory is named by --copy instead: its node is reset on its own host, with copies of "

@@ -10,10 +10,11 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from metadata_log.format.epoch_file import EPOCH_FILE
-from quorum.recovery.advice.commands import Step, command, cut_line
+from quorum.recovery.advice.commands import command, cut_line
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.copies.sidecar_files import Unread
 from quorum.recovery.evidence.repair_evidence import Survey
+from quorum.recovery.journal.repair_facts import Step
 
 
 def fault_of(copy: Copy) -> str | None:

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from quorum.recovery.advice.commands import Step
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.evidence.repair_evidence import Survey, newer_of
 from quorum.recovery.journal.errors import RefusedError
+from quorum.recovery.journal.repair_facts import Step
 
 NOT_CHECKED = "not_checked"
 """The name, in the audit file of a repair, of what it could not check."""

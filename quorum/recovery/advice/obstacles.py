@@ -15,7 +15,7 @@ import msgspec
 from metadata_log.directory import META_PROPERTIES_FILE
 from metadata_log.errors import CorruptFileError
 from metadata_log.files.port import Files
-from quorum.recovery.advice.commands import Step, command, undo_line
+from quorum.recovery.advice.commands import command, undo_line
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.evidence.conflicts import Conflict
 from quorum.recovery.evidence.electable import elects, unreached
@@ -23,7 +23,16 @@ from quorum.recovery.evidence.historical_extents import let_go_by
 from quorum.recovery.evidence.lost_records import excess
 from quorum.recovery.evidence.repair_evidence import Survey
 from quorum.recovery.journal.log_directories import HELD_SUFFIX, Place
-from quorum.recovery.journal.repair_record import AUDIT_FILE, JOURNAL_FILE, Record, again, audits, pending, work_root_of
+from quorum.recovery.journal.repair_facts import Step
+from quorum.recovery.journal.repair_record import (
+    AUDIT_FILE,
+    JOURNAL_FILE,
+    RepairRecord,
+    again,
+    audits,
+    pending,
+    work_root_of,
+)
 
 _TWO_CLUSTERS: Final = Step(
     text="Inspect the copies of each cluster by themselves. A clone gets a cluster id of its own before anything "
@@ -42,7 +51,7 @@ class Interruption(msgspec.Struct, frozen=True, kw_only=True):
     """A directory in the middle of a repair. `record` None: its journal cannot be read, and `problem` says why."""
 
     log_dir: str
-    record: Record | None
+    record: RepairRecord | None
     problem: str
 
 

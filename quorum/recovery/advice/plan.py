@@ -16,7 +16,7 @@ from metadata_log.image import MetadataImage
 from metadata_log.tools.times import time_text
 from metadata_log.voters import GRPC_LISTENER, majority_of
 from quorum.recovery.advice.clones import clone_of, moved_clone, told_of_clone
-from quorum.recovery.advice.commands import Step, absent_words, command, copy_words
+from quorum.recovery.advice.commands import absent_words, command, copy_words
 from quorum.recovery.advice.discarded_records import (
     HELD_NOWHERE,
     danger,
@@ -54,10 +54,11 @@ from quorum.recovery.advice.unable_to_follow import left_behind, set_aside
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.copies.sidecar_files import Unread
 from quorum.recovery.evidence.abandoned_branch import is_past_repair
-from quorum.recovery.evidence.lost_records import Excess, excess, shortfalls
+from quorum.recovery.evidence.lost_records import excess, shortfalls
 from quorum.recovery.evidence.other_disks import not_here
 from quorum.recovery.evidence.repair_evidence import Survey
 from quorum.recovery.evidence.same_log import is_comparable
+from quorum.recovery.journal.repair_facts import LostRecords, Step
 
 
 class Repair(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,7 +80,7 @@ class Repair(msgspec.Struct, frozen=True, kw_only=True):
     may_lose: str | None = None
     cannot_follow: tuple[str, ...] = ()
     refused: str | None = None
-    lost: tuple[Excess, ...] = ()
+    lost: tuple[LostRecords, ...] = ()
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from metadata_log.voters import majority_of
 from quorum.recovery.advice.clones import clone_of, fence_of_clone
 from quorum.recovery.advice.commands import (
-    Step,
     absent_words,
     asked_words,
     check_result,
@@ -26,9 +25,9 @@ from quorum.recovery.advice.standalone_command import alone_line
 from quorum.recovery.advice.unable_to_follow import left_behind, set_aside
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.evidence.electable import elects_once_cut
-from quorum.recovery.evidence.lost_records import Excess
 from quorum.recovery.evidence.other_disks import absent_voters
 from quorum.recovery.evidence.repair_evidence import Survey
+from quorum.recovery.journal.repair_facts import LostRecords, Step
 
 
 def before_repair(known: Survey, fit: Sequence[Copy], *, asks_brokers: bool) -> list[Step]:
@@ -79,7 +78,7 @@ def _cut_first(known: Survey, chosen: Copy) -> list[Step]:
     ]
 
 
-def steps_for(known: Survey, chosen: Copy, loses: Sequence[Excess]) -> list[Step]:
+def steps_for(known: Survey, chosen: Copy, loses: Sequence[LostRecords]) -> list[Step]:
     """The repair that goes on from `chosen`, and what follows it; `loses`: what is known to go with that."""
     cut = _cut_first(known, chosen)
     if cut and elects_once_cut(known, chosen):

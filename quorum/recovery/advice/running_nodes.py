@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from quorum.recovery.advice.clones import clone_of
-from quorum.recovery.advice.commands import Step, command, contact, is_ours
+from quorum.recovery.advice.commands import command, contact, is_ours
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.evidence.electable import elects, unreached
 from quorum.recovery.evidence.repair_evidence import Survey
 from quorum.recovery.journal.errors import RefusedError
+from quorum.recovery.journal.repair_facts import Step
 
 
 def use_of(copy: Copy) -> str | None:

@@ -5,9 +5,9 @@ Decides: the words. Must not know: how it is found out.
 
 from __future__ import annotations
 
-from quorum.recovery.advice.commands import Step
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.evidence.repair_evidence import Survey
+from quorum.recovery.journal.repair_facts import Step
 
 
 def told_of_silent(known: Survey) -> str:

@@ -15,11 +15,12 @@ from collections.abc import Collection, Sequence
 import msgspec
 
 from metadata_log.directory import METADATA_DIRECTORY
-from quorum.recovery.advice.commands import Step, set_log_aside_line
+from quorum.recovery.advice.commands import set_log_aside_line
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.evidence.conflicts import joined_end
 from quorum.recovery.evidence.repair_evidence import Survey
 from quorum.recovery.evidence.same_log import is_comparable
+from quorum.recovery.journal.repair_facts import Step
 
 
 class Left(msgspec.Struct, frozen=True, kw_only=True):

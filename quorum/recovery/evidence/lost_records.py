@@ -34,59 +34,12 @@ from quorum.recovery.evidence.conflicts import joined_end
 from quorum.recovery.evidence.historical_extents import forgetful
 from quorum.recovery.evidence.repair_evidence import Survey
 from quorum.recovery.evidence.same_log import is_comparable
+from quorum.recovery.journal.repair_facts import OF_LATER_RELEASE, LostRecords
 
 _MOST_TOPICS: Final = 20
-_LATER: Final = "of a later release"
-"""In place of the type of records that are not known."""
 
 
-class Excess(msgspec.Struct, frozen=True, kw_only=True):
-    """Records that a copy holds and the one that is kept does not: offsets `start` to `end` (exclusive).
-
-    Attributes:
-        records: how many of each type, NoOps and elections left out: they say nothing. A checkpoint counts as one
-            where segments do not reach back to `start`.
-        topics: names of topics created there, the first of them.
-        committed: `was` (all of it), `partly` (the beginning), `may` or `never`.
-        proof: that records once stood there which no copy here holds; None where the copy holds them.
-        epoch: of the last record; None where that is not known.
-        is_uncompared: nothing shows that the copy is of the log that is kept.
-    """
-
-    label: str
-    node_id: int | None
-    start: int
-    end: int
-    records: dict[str, int]
-    topics: tuple[str, ...]
-    committed: str
-    proof: str | None = None
-    epoch: int | None = None
-    is_uncompared: bool = False
-
-    @property
-    def says_something(self) -> bool:
-        """Whether it is more than NoOps and elections of the same log."""
-        return bool(self.records) or self.proof is not None or self.is_uncompared
-
-    def __str__(self) -> str:
-        said = ", ".join(f"{count} {name}" for name, count in self.records.items()) or "NoOps and elections only"
-        topics = f", topics {', '.join(self.topics)}" if self.topics else ""
-        topics += "; what those of a later release say is not known" if _LATER in self.records else ""
-        words = {
-            "was": "committed", "partly": "committed in part", "may": "which may have been committed",
-            "never": "never committed",
-        }  # fmt: skip
-        if self.proof is not None:
-            held = f"this log reached {self.end} ({self.proof}), and no copy here holds them"
-            return f"offsets {self.start} to {self.end} on {self.label}: {held}; {words[self.committed]}"
-        if self.is_uncompared:
-            alone = "which nothing shows to be of the log that is kept: the two cannot be compared"
-            return f"offsets {self.start} to {self.end} on {self.label}: {said}{topics}, {alone}"
-        return f"offsets {self.start} to {self.end} on {self.label}: {said}{topics}; {words[self.committed]}"
-
-
-def excess(files: Files, known: Survey, kept: Copy) -> list[Excess]:
+def excess(files: Files, known: Survey, kept: Copy) -> list[LostRecords]:
     """What the other copies hold and `kept` does not, one entry a copy."""
     found = []
     for copy in known.copies:
@@ -149,7 +102,7 @@ def superseded(files: Files, known: Survey, kept: Copy, copy: Copy, start: int) 
     return "may" if electors & (forgetful(known.copies, copy, start) | known.mute_voters) else "never"
 
 
-def shortfalls(known: Survey) -> list[Excess]:
+def shortfalls(known: Survey) -> list[LostRecords]:
     """What logs here once held, by what stands beside or behind what is left of them, and no copy here holds."""
     found = []
     for copy in known.copies:
@@ -159,7 +112,7 @@ def shortfalls(known: Survey) -> list[Excess]:
             has_bytes = any(part.size > part.safe_size for part in copy.segments)
             follows_it = "sound batches follow" if has_bytes else "an empty segment follows"
             found.append(
-                Excess(
+                LostRecords(
                     label=copy.label,
                     node_id=copy.node_id,
                     start=start,
@@ -173,14 +126,14 @@ def shortfalls(known: Survey) -> list[Excess]:
     return found
 
 
-def cut_off(files: Files, known: Survey, whole: Copy, start: int, end: int | None = None) -> Excess | None:
+def cut_off(files: Files, known: Survey, whole: Copy, start: int, end: int | None = None) -> LostRecords | None:
     """What cutting a copy at `start` takes from it, up to `end`; by default up to its end."""
     if start >= whole.end.offset:
         return None
     return _excess(files, _bounds_on(files, known, whole), whole, start, end)
 
 
-def _excess(files: Files, bounds: CommittedBounds, copy: Copy, start: int, until: int | None = None) -> Excess:
+def _excess(files: Files, bounds: CommittedBounds, copy: Copy, start: int, until: int | None = None) -> LostRecords:
     end = int(copy.end.offset) if until is None else until
     counts: Counter[str] = Counter()
     topics: list[str] = []
@@ -196,7 +149,7 @@ def _excess(files: Files, bounds: CommittedBounds, copy: Copy, start: int, until
             try:
                 record = decode_record(value)
             except UnknownRecordError:
-                counts[_LATER] += 1
+                counts[OF_LATER_RELEASE] += 1
                 continue
             except RecordError:
                 counts["unknown record"] += 1
@@ -205,7 +158,7 @@ def _excess(files: Files, bounds: CommittedBounds, copy: Copy, start: int, until
                 counts[type(record).__name__.removesuffix("Record")] += 1
             if isinstance(record, TopicRecord):
                 topics.append(record.name)
-    return Excess(
+    return LostRecords(
         label=copy.label,
         node_id=copy.node_id,
         start=start,
@@ -226,6 +179,6 @@ def _members(batch: LocatedBatch) -> Iterator[str]:
         return
     for record in records:
         if isinstance(record, UnknownRecordError) and record.api_key != LeaderChangeMessage.CONTROL_TYPE:
-            yield _LATER
+            yield OF_LATER_RELEASE
         elif isinstance(record, VotersRecord | KRaftVersionRecord):
             yield type(record).__name__.removesuffix("Record")

@@ -12,7 +12,7 @@ import msgspec
 from metadata_log.directory import METADATA_DIRECTORY, MetaProperties
 from metadata_log.files.port import Files
 from metadata_log.voters import GRPC_LISTENER, Endpoint, VoterSet
-from quorum.recovery.advice.commands import Step, cut_line, undo_line
+from quorum.recovery.advice.commands import cut_line, undo_line
 from quorum.recovery.advice.epochs_at_end import refuse_ended
 from quorum.recovery.advice.faults import mends
 from quorum.recovery.advice.newer_release import refuse_newer_files
@@ -21,12 +21,12 @@ from quorum.recovery.advice.running_nodes import refuse_running
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.evidence.conflicts import LEAST_GAP, common_end
 from quorum.recovery.evidence.electable import unreached
-from quorum.recovery.evidence.lost_records import Excess
 from quorum.recovery.evidence.repair_evidence import Survey
 from quorum.recovery.guards.liveness import ONE_NODE, Answer, change_voters, refuse_live
 from quorum.recovery.journal.changes import Rewrite
 from quorum.recovery.journal.errors import RefusedError
 from quorum.recovery.journal.log_directories import Place
+from quorum.recovery.journal.repair_facts import LostRecords, Step
 
 DEFAULT_EPOCH_GAP = LEAST_GAP
 
@@ -73,7 +73,7 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
     rewrites: tuple[Rewrite, ...]
     says: tuple[str, ...]
     keeps: str | None = None
-    loses: tuple[Excess, ...] = ()
+    loses: tuple[LostRecords, ...] = ()
     may_lose: str | None = None
     warnings: tuple[str, ...] = ()
     steps: tuple[Step, ...] = ()
@@ -365,7 +365,7 @@ def refuse_lost_votes(known: Survey, request: Request) -> None:
                 )
 
 
-def refuse_loss(lost: Sequence[Excess], request: Request, instead: str) -> None:
+def refuse_loss(lost: Sequence[LostRecords], request: Request, instead: str) -> None:
     """Another copy holds more, and nothing proves that it was never committed.
 
     Raises:

@@ -10,13 +10,13 @@ import msgspec
 from metadata_log.files.port import Files
 from metadata_log.ids import id_text
 from quorum.recovery.journal.log_directories import Place
-from quorum.recovery.journal.repair_record import Record, audits, of_directory, standing, work_root_of
+from quorum.recovery.journal.repair_record import RepairRecord, audits, of_directory, standing, work_root_of
 
 
 class LetGo(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Offsets `start` to `end` (exclusive) that `label` held: `epoch` of the last of them, None where it is not known.
 
-    `committed`: as in `lost_records.Excess`, judged when they went; `never` is left out.
+    `committed`: as in `repair_facts.LostRecords`, judged when they went; `never` is left out.
     """
 
     label: str
@@ -131,7 +131,7 @@ def audited_of(files: Files, place: Place) -> Audited:
     )
 
 
-def _accepted(record: Record, facts: _Facts) -> Accepted:
+def _accepted(record: RepairRecord, facts: _Facts) -> Accepted:
     return Accepted(
         action=record.action,
         at=record.at,

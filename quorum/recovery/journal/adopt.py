@@ -21,7 +21,7 @@ from quorum.recovery.journal.repair_record import (
     JOURNAL_FILE,
     NEW_SUFFIX,
     ChangedFile,
-    Record,
+    RepairRecord,
     encode,
     pending,
     save_audit,
@@ -29,7 +29,7 @@ from quorum.recovery.journal.repair_record import (
 )
 
 
-def adopt(files: Files, log_dir: str) -> Record | None:
+def adopt(files: Files, log_dir: str) -> RepairRecord | None:
     """The interrupted repair of this directory, with this directory's paths; None where there is none.
 
     A journal of another path is written anew. The directory of that path, and its backup, are left alone.
@@ -51,7 +51,7 @@ def adopt(files: Files, log_dir: str) -> Record | None:
     return here
 
 
-def _work_dir(files: Files, record: Record, log_dir: str) -> str:
+def _work_dir(files: Files, record: RepairRecord, log_dir: str) -> str:
     """Beside the directory; the old one only where it cannot be another directory's."""
     beside = f"{work_root_of(log_dir)}/{os.path.basename(record.work_dir)}"
     if files.exists(f"{beside}/{AUDIT_FILE}") or files.exists(record.log_dir) or not files.exists(record.work_dir):
@@ -59,7 +59,7 @@ def _work_dir(files: Files, record: Record, log_dir: str) -> str:
     return record.work_dir
 
 
-def _copy_backup(files: Files, record: Record, work_dir: str) -> None:
+def _copy_backup(files: Files, record: RepairRecord, work_dir: str) -> None:
     """As far as it is still there: to finish needs no backup, only to undo does."""
     make_directories(files, work_dir, like=record.log_dir)
     for file in record.files:
@@ -72,7 +72,7 @@ def _copy_backup(files: Files, record: Record, work_dir: str) -> None:
         files.fsync_dir(parent_of(target))
 
 
-def _refuse_foreign(files: Files, record: Record, before: str) -> None:
+def _refuse_foreign(files: Files, record: RepairRecord, before: str) -> None:
     """Every file is as the repair found it, staged it or left it, and meta.properties is the one that it saw."""
     wrong = next((file.name for file in record.files if not _fits(files, record.log_dir, file)), None)
     if wrong is None and record.identity is None and record.meta_sha256 is not None:

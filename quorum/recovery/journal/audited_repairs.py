@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from metadata_log.files.port import Files
-from quorum.recovery.journal.repair_record import JOURNAL_FILE, PREPARED, Record, again, audits, standing
+from quorum.recovery.journal.repair_record import JOURNAL_FILE, PREPARED, RepairRecord, again, audits, standing
 
 
 class Told(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,13 +32,13 @@ def told_repairs(files: Files, roots: Iterable[str], cluster_id: str | None) -> 
         yield from told_of(records, cluster_id)
 
 
-def told_of(records: Iterable[Record], cluster_id: str | None) -> Iterator[Told]:
+def told_of(records: Iterable[RepairRecord], cluster_id: str | None) -> Iterator[Told]:
     """Those of `records` that began an epoch of this cluster."""
     for one in standing(records):
         yield from _told(one, cluster_id)
 
 
-def told_unfinished(files: Files, records: Iterable[Record], cluster_id: str | None) -> Iterator[Told]:
+def told_unfinished(files: Files, records: Iterable[RepairRecord], cluster_id: str | None) -> Iterator[Told]:
     """Those of `records` that were interrupted, and will begin an epoch of this cluster."""
     for one in records:
         if one.state == PREPARED and one.undoes is None and files.exists(f"{one.log_dir}/{JOURNAL_FILE}"):
@@ -46,7 +46,7 @@ def told_unfinished(files: Files, records: Iterable[Record], cluster_id: str | N
                 yield msgspec.structs.replace(told, unfinished=again(one, one.log_dir))
 
 
-def _told(one: Record, cluster_id: str | None) -> Iterator[Told]:
+def _told(one: RepairRecord, cluster_id: str | None) -> Iterator[Told]:
     epoch, offset = one.facts.get("new_epoch"), one.facts.get("kept_end_offset")
     if isinstance(epoch, int) and isinstance(offset, int) and one.facts.get("cluster_id") == cluster_id:
         yield Told(log_dir=one.log_dir, work_dir=one.work_dir, at=one.at, epoch=epoch, offset=offset)

@@ -42,7 +42,7 @@ from quorum.recovery.journal.repair_record import (
     NEW_SUFFIX,
     PREPARED,
     ChangedFile,
-    Record,
+    RepairRecord,
     encode,
     mark_of,
     refuse_lost_work,
@@ -60,8 +60,10 @@ class Author(msgspec.Struct, frozen=True, kw_only=True):
     now_ms: int
 
 
-def carry_out(files: Files, rewrite: Rewrite, *, author: Author, work_root: str, made: tuple[str, ...] = ()) -> Record:
-    """Do it. When this returns, all of it is durable. `made`: what the caller had to make for it, see `Record`.
+def carry_out(
+    files: Files, rewrite: Rewrite, *, author: Author, work_root: str, made: tuple[str, ...] = ()
+) -> RepairRecord:
+    """Do it. When this returns, all of it is durable. `made`: what the caller had to make for it, see `RepairRecord`.
 
     Raises:
         RecoveryError: a call failed; the message says whether the directory is the old one or waits to be finished.
@@ -73,7 +75,7 @@ def carry_out(files: Files, rewrite: Rewrite, *, author: Author, work_root: str,
         sweep(files, log_dir, work_root)
         made += () if files.exists(f"{log_dir}/{METADATA_DIRECTORY}") else (METADATA_DIRECTORY,)
         work_dir = _new_work_dir(files, rewrite, author, work_root)
-        record = Record(
+        record = RepairRecord(
             state=PREPARED,
             action=rewrite.action,
             log_dir=log_dir,
@@ -154,7 +156,7 @@ def _check_copy(files: Files, path: str, expected: str) -> None:
         raise OSError(f"{path} does not hold what was written to it: the disk is failing")
 
 
-def finish(files: Files, log_dir: str) -> Record | None:
+def finish(files: Files, log_dir: str) -> RepairRecord | None:
     """Bring a repair of this directory that was decided to its end, from wherever it stands; None where none waits.
 
     It goes on here, where its journal lies, also when the directory had another path then.
@@ -169,7 +171,7 @@ def finish(files: Files, log_dir: str) -> Record | None:
     return None if record is None else _finish(files, record)
 
 
-def _finish(files: Files, record: Record) -> Record:
+def _finish(files: Files, record: RepairRecord) -> RepairRecord:
     log_dir = record.log_dir
     refuse_lost_work(files, record)
     try:
@@ -206,7 +208,7 @@ def _unfinished(log_dir: str, work_dir: str, error: OSError) -> RecoveryError:
     )
 
 
-def _is_complete(files: Files, record: Record) -> bool:
+def _is_complete(files: Files, record: RepairRecord) -> bool:
     """Whether all is in place, and only the journal was left: a node may have run since, and changed what it owns."""
     meta = f"{record.log_dir}/{META_PROPERTIES_FILE}"
     removes_it = record.identity is not None and record.identity.after is None
@@ -216,7 +218,7 @@ def _is_complete(files: Files, record: Record) -> bool:
     return bool(written) and not any(files.exists(f"{record.log_dir}/{file.name}{NEW_SUFFIX}") for file in written)
 
 
-def _close(files: Files, record: Record) -> Record:
+def _close(files: Files, record: RepairRecord) -> RepairRecord:
     done = msgspec.structs.replace(record, state=DONE)
     save_audit(files, done)
     files.unlink(f"{record.log_dir}/{JOURNAL_FILE}")
@@ -224,7 +226,7 @@ def _close(files: Files, record: Record) -> Record:
     return done
 
 
-def _take_out_of_use(files: Files, record: Record) -> None:
+def _take_out_of_use(files: Files, record: RepairRecord) -> None:
     """Without meta.properties neither Kafka nor we start from a directory. One rename alone needs no such care."""
     if not record.others:
         return
@@ -256,7 +258,7 @@ def _put_in_place(files: Files, log_dir: str, file: ChangedFile) -> None:
         )
 
 
-def _give_back(files: Files, record: Record) -> None:
+def _give_back(files: Files, record: RepairRecord) -> None:
     meta = f"{record.log_dir}/{META_PROPERTIES_FILE}"
     held = meta + HELD_SUFFIX
     changed = record.identity
@@ -272,7 +274,7 @@ def _give_back(files: Files, record: Record) -> None:
         files.fsync_dir(record.log_dir)
 
 
-def clear_away(files: Files, record: Record) -> None:
+def clear_away(files: Files, record: RepairRecord) -> None:
     """Remove what a repair that was taken back had made besides files, where nothing else has come into it since.
 
     The caller holds the lock, and nobody starts from the directory: what stays after a crash hinders nothing.

@@ -45,7 +45,7 @@ class ChangedFile(msgspec.Struct, frozen=True, kw_only=True):
     after: str | None
 
 
-class Record(msgspec.Struct, frozen=True, kw_only=True):
+class RepairRecord(msgspec.Struct, frozen=True, kw_only=True):
     """One repair of one log directory.
 
     Attributes:
@@ -94,12 +94,12 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(file for file in self.files if file.name != META_PROPERTIES_FILE)
 
 
-def encode(record: Record) -> bytes:
+def encode(record: RepairRecord) -> bytes:
     """As indented JSON."""
     return msgspec.json.format(msgspec.json.encode(record), indent=2) + b"\n"
 
 
-def read_record(files: Files, path: str) -> Record:
+def read_record(files: Files, path: str) -> RepairRecord:
     """A journal or an audit file.
 
     Raises:
@@ -107,7 +107,7 @@ def read_record(files: Files, path: str) -> Record:
         FileNotFoundError: there is none.
     """
     try:
-        record = decode_json(read_small_file(files, path), Record)
+        record = decode_json(read_small_file(files, path), RepairRecord)
     except msgspec.DecodeError as error:
         raise CorruptFileError(path, f"it is no record of a repair: {error}") from error
     if record.format_version != FORMAT_VERSION:
@@ -115,7 +115,7 @@ def read_record(files: Files, path: str) -> Record:
     return record
 
 
-def pending(files: Files, log_dir: str) -> Record | None:
+def pending(files: Files, log_dir: str) -> RepairRecord | None:
     """The repair of this directory that was decided and is not done.
 
     Raises:
@@ -150,7 +150,7 @@ def refuse_pending(files: Files, log_dir: str) -> None:
     )
 
 
-def refuse_lost_work(files: Files, record: Record) -> None:
+def refuse_lost_work(files: Files, record: RepairRecord) -> None:
     """Without its work directory an interrupted repair cannot say that it is done, nor be taken back.
 
     Raises:
@@ -168,13 +168,13 @@ def refuse_lost_work(files: Files, record: Record) -> None:
     )
 
 
-def again(record: Record, log_dir: str) -> str:
+def again(record: RepairRecord, log_dir: str) -> str:
     """The command that a repair was done with; its directory is at `log_dir` now."""
     words = [log_dir if word == record.log_dir else word for word in shlex.split(record.command)]
     return shlex.join(words) if record.log_dir != log_dir else record.command
 
 
-def save_audit(files: Files, record: Record) -> None:
+def save_audit(files: Files, record: RepairRecord) -> None:
     """Write the audit file and its copy, durably; the copy first, so that it is never behind."""
     for name in (AUDIT_COPY_FILE, AUDIT_FILE):
         replace_file(files, f"{record.work_dir}/{name}", encode(record))
@@ -190,14 +190,14 @@ class Audits(msgspec.Struct, frozen=True, kw_only=True):
         unreadable: work directories of which neither can be read, the latest last, and why.
     """
 
-    records: tuple[Record, ...] = ()
+    records: tuple[RepairRecord, ...] = ()
     notes: tuple[str, ...] = ()
     unreadable: tuple[tuple[str, str], ...] = ()
 
 
 def audits(files: Files, work_root: str) -> Audits:
     """Read all that lie there; what is damaged hides nothing else."""
-    records: list[Record] = []
+    records: list[RepairRecord] = []
     notes: list[str] = []
     unreadable: list[tuple[str, str]] = []
     for name in sorted(files.listdir(work_root)) if files.exists(work_root) else ():
@@ -213,14 +213,14 @@ def audits(files: Files, work_root: str) -> Audits:
     return Audits(records=tuple(records), notes=tuple(notes), unreadable=tuple(unreadable))
 
 
-def standing(records: Iterable[Record]) -> list[Record]:
+def standing(records: Iterable[RepairRecord]) -> list[RepairRecord]:
     """Of the repairs that are done, those that none of the others took back, in the order given."""
     done = [record for record in records if record.state == DONE]
     undone = {os.path.basename(record.undoes) for record in done if record.undoes is not None}
     return [record for record in done if record.undoes is None and os.path.basename(record.work_dir) not in undone]
 
 
-def of_directory(files: Files, known: Sequence[Record], log_dir: str) -> list[Record]:
+def of_directory(files: Files, known: Sequence[RepairRecord], log_dir: str) -> list[RepairRecord]:
     """By the path; where that has changed (moved, copied, a symbolic link), by the meta.properties that it has."""
     named = [record for record in known if record.log_dir in (log_dir, os.path.abspath(log_dir))]
     if named:
@@ -232,11 +232,11 @@ def of_directory(files: Files, known: Sequence[Record], log_dir: str) -> list[Re
     return [] if last is None else [record for record in known if record.log_dir == last.log_dir]
 
 
-def _left_meta(record: Record) -> str | None:
+def _left_meta(record: RepairRecord) -> str | None:
     return record.meta_sha256 if record.identity is None else record.identity.after
 
 
-def _read_either(files: Files, work_dir: str, said: list[str]) -> Record | None:
+def _read_either(files: Files, work_dir: str, said: list[str]) -> RepairRecord | None:
     """The audit file, else its copy; what is wrong with those that cannot be read goes to `said`."""
     for name in (AUDIT_FILE, AUDIT_COPY_FILE):
         path = f"{work_dir}/{name}"

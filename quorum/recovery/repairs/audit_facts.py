@@ -13,16 +13,16 @@ from metadata_log.ids import ReplicaKey, id_text
 from metadata_log.voters import VoterSet
 from quorum.recovery.advice.newer_release import NOT_CHECKED, not_checked
 from quorum.recovery.copies.log_copy import Copy
-from quorum.recovery.evidence.lost_records import Excess
 from quorum.recovery.evidence.repair_evidence import Survey
 from quorum.recovery.guards.liveness import Answer
+from quorum.recovery.journal.repair_facts import LostRecords
 
 
 def facts_of(
     known: Survey,
     kept: Copy,
     *,
-    lost: Sequence[Excess],
+    lost: Sequence[LostRecords],
     may_lose: str | None,
     asked: Sequence[Answer] = (),
     epoch: int | None = None,

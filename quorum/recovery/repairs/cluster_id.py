@@ -15,7 +15,7 @@ import msgspec
 from metadata_log.directory import META_PROPERTIES_FILE, MetaProperties, format_meta_properties
 from metadata_log.files.port import Files, parent_of
 from metadata_log.ids import DirectoryId, doubt_of_cluster_id, id_text, why_no_cluster_id
-from quorum.recovery.advice.commands import Step, command
+from quorum.recovery.advice.commands import command
 from quorum.recovery.advice.newer_release import not_checked
 from quorum.recovery.copies.copy_reader import read_copy
 from quorum.recovery.copies.log_copy import Copy
@@ -25,6 +25,7 @@ from quorum.recovery.guards.request import Proposal, Request
 from quorum.recovery.journal.changes import Content, FileChange, Rewrite
 from quorum.recovery.journal.errors import AlreadyDoneError, RefusedError, WrongOptionError
 from quorum.recovery.journal.log_directories import Place, find_place, find_target
+from quorum.recovery.journal.repair_facts import Step
 from quorum.recovery.journal.repair_record import refuse_pending
 from quorum.recovery.repairs.audit_facts import unchecked_fact
 from quorum.recovery.repairs.own_ids import OwnIds, new_own_ids

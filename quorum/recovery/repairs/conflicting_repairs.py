@@ -13,11 +13,12 @@ import msgspec
 
 from metadata_log.directory import METADATA_DIRECTORY
 from metadata_log.files.port import Files, parent_of
-from quorum.recovery.advice.commands import Step, command, undo_line
+from quorum.recovery.advice.commands import command, undo_line
 from quorum.recovery.advice.plan import Plan
 from quorum.recovery.evidence.repair_evidence import Survey
 from quorum.recovery.journal.audited_repairs import Told, told_of, told_unfinished
 from quorum.recovery.journal.errors import RefusedError
+from quorum.recovery.journal.repair_facts import Step
 from quorum.recovery.journal.repair_record import AUDIT_FILE, WORK_SUFFIX, audits, work_root_of
 from quorum.recovery.repairs.undo import is_undoable
 

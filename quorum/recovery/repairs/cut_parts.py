@@ -10,17 +10,18 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from metadata_log.files.port import Files
-from quorum.recovery.advice.commands import Step, command, inspect_line, undo_line
+from quorum.recovery.advice.commands import command, inspect_line, undo_line
 from quorum.recovery.advice.standalone_command import alone_line
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.evidence.abandoned_branch import bounds_of
 from quorum.recovery.evidence.conflicts import joined_end
 from quorum.recovery.evidence.electable import elects_once_cut
-from quorum.recovery.evidence.lost_records import Excess, cut_off, superseded
+from quorum.recovery.evidence.lost_records import cut_off, superseded
 from quorum.recovery.evidence.repair_evidence import Survey
+from quorum.recovery.journal.repair_facts import LostRecords, Step
 
 
-def cut_parts(files: Files, known: Survey, own: Copy, to: int) -> tuple[Excess, ...]:
+def cut_parts(files: Files, known: Survey, own: Copy, to: int) -> tuple[LostRecords, ...]:
     """What `own` holds from offset `to` on; none where its safe part ends there."""
     end = int(own.end.offset)
     forks = [(start, superseded(files, known, copy, own, start)) for copy, start in _forks(known, own)]
@@ -49,7 +50,7 @@ def _forks(known: Survey, own: Copy) -> Iterator[tuple[Copy, int]]:
             yield copy, start
 
 
-def why_not(known: Survey, own: Copy, parts: Sequence[Excess]) -> str:
+def why_not(known: Survey, own: Copy, parts: Sequence[LostRecords]) -> str:
     """After "this would lose ...": why it is refused, and what to do."""
     was = next((part for part in parts if part.committed == "was"), None)
     if was is not None:
@@ -61,7 +62,7 @@ def why_not(known: Survey, own: Copy, parts: Sequence[Excess]) -> str:
     return f"{open_end}; copies of all voters are named. Only where it is to be lost, say --accept-data-loss"
 
 
-def _proven(known: Survey, own: Copy, was: Excess) -> str:
+def _proven(known: Survey, own: Copy, was: LostRecords) -> str:
     holders = sorted(
         {
             int(copy.node_id)
@@ -78,7 +79,7 @@ def _proven(known: Survey, own: Copy, was: Excess) -> str:
     )
 
 
-def _instead(own: Copy, parts: Sequence[Excess]) -> str:
+def _instead(own: Copy, parts: Sequence[LostRecords]) -> str:
     never = parts[-1]
     if never.committed == "never":
         return (
@@ -88,7 +89,7 @@ def _instead(own: Copy, parts: Sequence[Excess]) -> str:
     return f"Leave the log of {own.label} as it is; only where it is to lose that, say --accept-data-loss"
 
 
-def forgets(own: Copy, parts: Sequence[Excess]) -> str:
+def forgets(own: Copy, parts: Sequence[LostRecords]) -> str:
     """A warning about a voter whose log is cut without proof."""
     lost = [part for part in parts if part.committed != "never"]
     what = f"offsets {lost[0].start} to {lost[-1].end}" if lost else f"what it held past offset {own.end.offset}"

@@ -17,7 +17,7 @@ from metadata_log.directory import METADATA_DIRECTORY, QUORUM_STATE_FILE, Quorum
 from metadata_log.files.port import Files
 from metadata_log.offsets import Epoch, is_near_last_epoch
 from metadata_log.tools.findings.last_epochs import elections_left
-from quorum.recovery.advice.commands import Step, check_result, command, is_ours, start_line
+from quorum.recovery.advice.commands import check_result, command, is_ours, start_line
 from quorum.recovery.advice.epochs_at_end import (
     COPIES_ARE_NOT_RESET,
     NO_WAY_BACK,
@@ -38,6 +38,7 @@ from quorum.recovery.guards.request import Proposal, Request, refuse_conflicts, 
 from quorum.recovery.journal.changes import Content, FileChange, Rewrite
 from quorum.recovery.journal.errors import AlreadyDoneError, RefusedError
 from quorum.recovery.journal.log_directories import find_target
+from quorum.recovery.journal.repair_facts import Step
 from quorum.recovery.journal.repair_record import refuse_pending
 from quorum.recovery.repairs.audit_facts import facts_of
 

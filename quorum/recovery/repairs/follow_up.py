@@ -13,12 +13,13 @@ from typing import Final
 import msgspec
 
 from metadata_log.files.port import Files
-from quorum.recovery.advice.commands import Step, check_result
+from quorum.recovery.advice.commands import check_result
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.evidence.repair_evidence import Survey
 from quorum.recovery.guards.request import Proposal
 from quorum.recovery.journal.changes import Rewrite
-from quorum.recovery.journal.repair_record import AUDIT_FILE, Record, audits, of_directory, standing, work_root_of
+from quorum.recovery.journal.repair_facts import Step
+from quorum.recovery.journal.repair_record import AUDIT_FILE, RepairRecord, audits, of_directory, standing, work_root_of
 
 STEPS: Final = "steps"
 """Among a record's facts: what follows, for other nodes as well."""
@@ -71,7 +72,7 @@ def _is_done(line: str, repaired: Collection[tuple[str, str]]) -> bool:
     return words[:2] == ["kraft", "recover"] and len(named) == 1 and (words[2], named[0]) in repaired
 
 
-def _last(files: Files, log_dir: str) -> Record | None:
+def _last(files: Files, log_dir: str) -> RepairRecord | None:
     """None also where the audit files cannot be read, which is said elsewhere."""
     root = work_root_of(log_dir)
     if not files.exists(root) or not files.is_dir(root):
@@ -83,7 +84,7 @@ def _last(files: Files, log_dir: str) -> Record | None:
     return left[-1] if left else None
 
 
-def _steps_of(record: Record | None) -> list[Step]:
+def _steps_of(record: RepairRecord | None) -> list[Step]:
     """None of a record that was written before steps were kept."""
     try:
         return [] if record is None else msgspec.convert(record.facts.get(STEPS, []), list[Step])
@@ -91,7 +92,7 @@ def _steps_of(record: Record | None) -> list[Step]:
         return []
 
 
-def _waits(known: Survey, copy: Copy, record: Record) -> bool:
+def _waits(known: Survey, copy: Copy, record: RepairRecord) -> bool:
     """Whether its node has not run since; or whether voters that the repair took away have not joined again."""
     if copy.place.log_dir in known.undoable:
         return True

@@ -27,7 +27,7 @@ from metadata_log.storage.formatter import bootstrap_values, keeps_bootstrap_fil
 from metadata_log.storage.segment import segment_bases
 from metadata_log.voters import Endpoint, Voter, VoterSet
 from quorum.recovery.advice.clones import of_the_clone
-from quorum.recovery.advice.commands import Step, bring_back, brokers_of, contact, is_ours, rejoin
+from quorum.recovery.advice.commands import bring_back, brokers_of, contact, is_ours, rejoin
 from quorum.recovery.advice.directory_transfer import home_of, take_home
 from quorum.recovery.advice.newer_release import refuse_newer_voters
 from quorum.recovery.advice.standalone_command import alone_line
@@ -47,6 +47,7 @@ from quorum.recovery.guards.request import (
 from quorum.recovery.journal.changes import Content, FileChange, Rewrite
 from quorum.recovery.journal.errors import AlreadyDoneError, RefusedError
 from quorum.recovery.journal.log_directories import find_place
+from quorum.recovery.journal.repair_facts import Step
 from quorum.recovery.journal.repair_record import DONE, JOURNAL_FILE, NEW_SUFFIX, audits, refuse_pending, work_root_of
 from quorum.recovery.repairs.new_log import kept_log, merged, new_epoch_files, opening_batch, unvoted
 from quorum.recovery.repairs.repair_context import Outlook, look_ahead

@@ -15,12 +15,12 @@ from metadata_log.files.port import Files
 from metadata_log.ids import ReplicaKey
 from metadata_log.voters import Endpoint, VoterSet
 from quorum.recovery.advice.clones import clone_notes
-from quorum.recovery.advice.commands import Step, check_result
+from quorum.recovery.advice.commands import check_result
 from quorum.recovery.advice.newer_release import not_checked
 from quorum.recovery.advice.plan import may_lose
 from quorum.recovery.advice.unable_to_follow import left_behind, set_aside, warning_of, who_holds
 from quorum.recovery.copies.log_copy import Copy
-from quorum.recovery.evidence.lost_records import Excess, excess, shortfalls
+from quorum.recovery.evidence.lost_records import excess, shortfalls
 from quorum.recovery.evidence.repair_evidence import Survey, with_told
 from quorum.recovery.guards.epoch_gap import new_epoch
 from quorum.recovery.guards.liveness import Answer, silence
@@ -37,6 +37,7 @@ from quorum.recovery.guards.request import (
 )
 from quorum.recovery.journal.audited_repairs import told_repairs
 from quorum.recovery.journal.changes import FileChange, Rewrite
+from quorum.recovery.journal.repair_facts import LostRecords, Step
 from quorum.recovery.journal.repair_record import work_root_of
 from quorum.recovery.repairs.audit_facts import facts_of
 from quorum.recovery.repairs.conflicting_repairs import refuse_rivals, rivals_of
@@ -54,7 +55,7 @@ class Outlook(msgspec.Struct, frozen=True, kw_only=True):
     known: Survey
     kept: Copy
     epoch: int
-    lost: tuple[Excess, ...]
+    lost: tuple[LostRecords, ...]
     may_lose: str | None
     asked: tuple[Answer, ...]
     notes: tuple[str, ...] = ()

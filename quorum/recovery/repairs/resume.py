@@ -17,7 +17,7 @@ from quorum.recovery.advice.commands import undo_line
 from quorum.recovery.journal.adopt import adopt
 from quorum.recovery.journal.carry_out import clear_away, finish
 from quorum.recovery.journal.errors import RefusedError
-from quorum.recovery.journal.repair_record import Record, again, pending
+from quorum.recovery.journal.repair_record import RepairRecord, again, pending
 from quorum.recovery.repairs.undo import UNDO, refuse_lost_backup
 
 _DECIDING: Final = ("--set", "--endpoint", "--to", "--node-id", "--checkpoint", "--epoch-gap")
@@ -31,7 +31,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     command: str
 
 
-def resume(files: Files, log_dirs: Sequence[str], asked: Asked, root_of: Callable[[str], str]) -> list[Record]:
+def resume(files: Files, log_dirs: Sequence[str], asked: Asked, root_of: Callable[[str], str]) -> list[RepairRecord]:
     """Finish what was interrupted in these directories. `root_of`: where the user says that backups lie.
 
     Raises:
@@ -54,16 +54,16 @@ def resume(files: Files, log_dirs: Sequence[str], asked: Asked, root_of: Callabl
     return finished
 
 
-def is_all(finished: Sequence[Record], asked: Asked, targets: int) -> bool:
+def is_all(finished: Sequence[RepairRecord], asked: Asked, targets: int) -> bool:
     """Whether that was all that was asked: a repair of several directories goes on with the others."""
     return targets == 1 and any(not _takes_back(record, asked) for record in finished)
 
 
-def _takes_back(record: Record, asked: Asked) -> bool:
+def _takes_back(record: RepairRecord, asked: Asked) -> bool:
     return asked.action == UNDO and record.undoes is None
 
 
-def _refuse_other(record: Record, log_dir: str, asked: Asked, *, is_alone: bool) -> None:
+def _refuse_other(record: RepairRecord, log_dir: str, asked: Asked, *, is_alone: bool) -> None:
     is_same = record.action == asked.action
     if is_same and not (is_alone and _deciding(record.command) != _deciding(asked.command)):
         return

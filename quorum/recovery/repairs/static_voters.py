@@ -16,7 +16,7 @@ import msgspec
 from metadata_log.errors import MetadataLogError
 from metadata_log.files.port import Files
 from metadata_log.voters import CONTROLLER_LISTENER, Endpoint
-from quorum.recovery.advice.commands import Step, brokers_of, never_again, rejoin, start_line
+from quorum.recovery.advice.commands import brokers_of, never_again, rejoin, start_line
 from quorum.recovery.advice.directory_transfer import Home, take_home
 from quorum.recovery.advice.newer_release import refuse_newer_voters
 from quorum.recovery.copies.log_copy import Copy
@@ -24,6 +24,7 @@ from quorum.recovery.guards.addresses import refuse_no_host
 from quorum.recovery.guards.request import Proposal, Request
 from quorum.recovery.journal.changes import Rewrite
 from quorum.recovery.journal.errors import AlreadyDoneError, RefusedError, WrongOptionError
+from quorum.recovery.journal.repair_facts import Step
 from quorum.recovery.repairs.new_log import opening_batch, unvoted
 from quorum.recovery.repairs.repair_context import Outlook, look_ahead
 from quorum.recovery.repairs.targets import read_targets

@@ -13,7 +13,7 @@ import msgspec
 
 from metadata_log.directory import METADATA_DIRECTORY
 from metadata_log.files.port import Files
-from quorum.recovery.advice.commands import Step, check_and_start
+from quorum.recovery.advice.commands import check_and_start
 from quorum.recovery.advice.faults import trim_line
 from quorum.recovery.advice.newer_release import not_checked
 from quorum.recovery.advice.unable_to_follow import left_behind, set_aside, who_holds
@@ -22,12 +22,13 @@ from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.evidence.abandoned_branch import bounds_of, judged_by
 from quorum.recovery.evidence.conflicts import joined_end
 from quorum.recovery.evidence.electable import elects
-from quorum.recovery.evidence.lost_records import Excess, shortfalls, superseded
+from quorum.recovery.evidence.lost_records import shortfalls, superseded
 from quorum.recovery.evidence.repair_evidence import Survey
 from quorum.recovery.guards.liveness import Answer, silence
 from quorum.recovery.guards.request import Proposal, Request, files_in, not_compared, refuse_unsafe, unlisted
 from quorum.recovery.journal.changes import Rewrite
 from quorum.recovery.journal.errors import AlreadyDoneError, RefusedError
+from quorum.recovery.journal.repair_facts import LostRecords, Step
 from quorum.recovery.repairs.audit_facts import facts_of
 from quorum.recovery.repairs.cut_parts import cut_parts, forgets, steps_of_a_voter, why_not
 from quorum.recovery.repairs.new_log import cut_log
@@ -77,7 +78,7 @@ def propose_truncate(files: Files, target: str, copies: Sequence[str], to: int, 
     return _proposal(files, known, own, kept, parts, proof, asked, request)
 
 
-def _said(known: Survey, own: Copy, parts: Sequence[Excess]) -> str:
+def _said(known: Survey, own: Copy, parts: Sequence[LostRecords]) -> str:
     """What may be lost, in words."""
     said = list(map(str, parts))
     said += [] if own.stop is None else [f"all after {own.stop}"]
@@ -91,7 +92,7 @@ def _goes_on(known: Survey, own: Copy, copy: Copy) -> bool:
     return copy.end.offset > own.end.offset and joined_end(known.copies, own, copy) == own.end.offset
 
 
-def _proof(files: Files, known: Survey, own: Copy, to: int, parts: Sequence[Excess]) -> str | None:
+def _proof(files: Files, known: Survey, own: Copy, to: int, parts: Sequence[LostRecords]) -> str | None:
     """Why nothing that was committed goes; None where it may."""
     if not parts:
         held = _held_elsewhere(known, own)
@@ -143,7 +144,7 @@ def _proposal(
     known: Survey,
     own: Copy,
     kept: Copy,
-    parts: Sequence[Excess],
+    parts: Sequence[LostRecords],
     proof: str | None,
     asked: Sequence[Answer],
     request: Request,
@@ -190,7 +191,7 @@ def _proposal(
     )
 
 
-def _was_committed(known: Survey, own: Copy, to: int, losses: Sequence[Excess]) -> bool:
+def _was_committed(known: Survey, own: Copy, to: int, losses: Sequence[LostRecords]) -> bool:
     """Return True if that is proven of something that is cut, or of what is gone from behind the cut already."""
     bounds = bounds_of(known.copies, known.bounds, own)
     is_gone = own.proved_end > to and judged_by(bounds, to, own.proved_end) == "was"

@@ -28,7 +28,7 @@ from quorum.recovery.journal.repair_record import (
     DONE,
     Audits,
     ChangedFile,
-    Record,
+    RepairRecord,
     audits,
     mark_of,
     of_directory,
@@ -120,7 +120,7 @@ def _of_the_undecided(files: Files, log_dir: str, work_root: str, *, has_earlier
     )
 
 
-def _foreseen(files: Files, record: Record, work_root: str) -> Proposal:
+def _foreseen(files: Files, record: RepairRecord, work_root: str) -> Proposal:
     """Of a repair that was interrupted: it is finished first, so that what is taken back is whole."""
     refuse_lost_backup(files, record, work_root)
     changes = tuple(_from_backup(files, record, file) for file in record.files)
@@ -136,7 +136,7 @@ def _foreseen(files: Files, record: Record, work_root: str) -> Proposal:
     )
 
 
-def refuse_lost_backup(files: Files, record: Record, work_root: str) -> None:
+def refuse_lost_backup(files: Files, record: RepairRecord, work_root: str) -> None:
     """An interrupted repair is not finished for an undo that is impossible then.
 
     Raises:
@@ -152,7 +152,7 @@ def refuse_lost_backup(files: Files, record: Record, work_root: str) -> None:
         _from_backup(files, record, file)
 
 
-def _refuse_unreadable(found: Audits, own: list[Record], left: list[Record], log_dir: str) -> None:
+def _refuse_unreadable(found: Audits, own: list[RepairRecord], left: list[RepairRecord], log_dir: str) -> None:
     """A later repair of this directory whose audit files are both damaged: nothing proves its backup, or what it added.
 
     Raises:
@@ -173,7 +173,7 @@ def _refuse_unreadable(found: Audits, own: list[Record], left: list[Record], log
         )
 
 
-def _nothing_to_undo(known: list[Record], own: list[Record], log_dir: str, work_root: str) -> str:
+def _nothing_to_undo(known: list[RepairRecord], own: list[RepairRecord], log_dir: str, work_root: str) -> str:
     last = own[-1] if own else None
     if last is not None and last.undoes is not None:
         return f"{log_dir}: already undone at {last.at} by {last.who}: there is nothing more to take back"
@@ -184,7 +184,7 @@ def _nothing_to_undo(known: list[Record], own: list[Record], log_dir: str, work_
     )
 
 
-def _warnings(record: Record, earlier: list[Record]) -> tuple[str, ...]:
+def _warnings(record: RepairRecord, earlier: list[RepairRecord]) -> tuple[str, ...]:
     said = [f"the directory is then as it was before {record.at}: what was wrong with it is wrong again"]
     unchecked = record.facts.get(NOT_CHECKED)
     said += [unchecked] if isinstance(unchecked, str) else []
@@ -196,7 +196,7 @@ def _warnings(record: Record, earlier: list[Record]) -> tuple[str, ...]:
     return tuple(said)
 
 
-def _told_together(files: Files, record: Record, work_root: str) -> Iterator[str]:
+def _told_together(files: Files, record: RepairRecord, work_root: str) -> Iterator[str]:
     """What was repaired together is taken back together; where that was done already, nothing is left to say."""
     together = record.facts.get(TOGETHER)
     others = [path for path in together if path != record.log_dir] if isinstance(together, list) else []
@@ -210,7 +210,7 @@ def _told_together(files: Files, record: Record, work_root: str) -> Iterator[str
         )
 
 
-def _was_taken_back(files: Files, record: Record, log_dir: str, root: str) -> bool:
+def _was_taken_back(files: Files, record: RepairRecord, log_dir: str, root: str) -> bool:
     """Whether what `record` tells of was done in this directory, too, and undone; not, where that cannot be read."""
     try:
         known = audits(files, root).records if files.exists(root) and files.is_dir(root) else ()
@@ -221,7 +221,7 @@ def _was_taken_back(files: Files, record: Record, log_dir: str, root: str) -> bo
     return bool(same) and same[-1] not in standing(own)
 
 
-def _refuse_grown(files: Files, record: Record) -> None:
+def _refuse_grown(files: Files, record: RepairRecord) -> None:
     """A repair that appended nothing may have left the file alone that a node then wrote to: look at the log's end."""
     left = record.facts.get("kept_end_offset")
     if not isinstance(left, int) or record.facts.get("new_epoch") is not None:
@@ -235,7 +235,7 @@ def _refuse_grown(files: Files, record: Record) -> None:
         )
 
 
-def _back(files: Files, record: Record, file: ChangedFile) -> FileChange:
+def _back(files: Files, record: RepairRecord, file: ChangedFile) -> FileChange:
     path = f"{record.log_dir}/{file.name}"
     if sha256_of(files, path) != file.after:
         raise RefusedError(
@@ -245,7 +245,7 @@ def _back(files: Files, record: Record, file: ChangedFile) -> FileChange:
     return _from_backup(files, record, file)
 
 
-def _from_backup(files: Files, record: Record, file: ChangedFile) -> FileChange:
+def _from_backup(files: Files, record: RepairRecord, file: ChangedFile) -> FileChange:
     if file.before is None:
         return FileChange(name=file.name, content=None)
     backup = f"{record.work_dir}/{BACKUP_DIRECTORY}/{file.name}"

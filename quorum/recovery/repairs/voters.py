@@ -19,7 +19,7 @@ from metadata_log.files.port import Files
 from metadata_log.ids import DirectoryId, InvalidIdError, NodeId, ReplicaKey, id_text, parse_directory_id
 from metadata_log.voters import GRPC_LISTENER, Endpoint, InvalidVoterError, Voter, VoterSet, kafka_listener_name
 from quorum.recovery.advice.clones import of_the_clone
-from quorum.recovery.advice.commands import Step, brokers_of, command, contact, is_ours, never_again, rejoin, start_line
+from quorum.recovery.advice.commands import brokers_of, command, contact, is_ours, never_again, rejoin, start_line
 from quorum.recovery.advice.directory_transfer import homes_of, take_home
 from quorum.recovery.advice.newer_release import refuse_newer_voters
 from quorum.recovery.copies.log_copy import Copy
@@ -27,6 +27,7 @@ from quorum.recovery.guards.addresses import refuse_no_host
 from quorum.recovery.guards.request import Proposal, Request, refuse_second_quorum
 from quorum.recovery.journal.changes import Rewrite
 from quorum.recovery.journal.errors import AlreadyDoneError, RefusedError, WrongOptionError
+from quorum.recovery.journal.repair_facts import Step
 from quorum.recovery.repairs.new_log import opening_batch, unvoted
 from quorum.recovery.repairs.repair_context import Outlook, look_ahead
 from quorum.recovery.repairs.targets import read_targets

@@ -8,9 +8,10 @@ from metadata_log.offsets import Epoch
 from quorum.recovery.copies.copy_reader import read_copy
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.copies.read_copies import read_copies
-from quorum.recovery.evidence.lost_records import Excess, cut_off, excess
+from quorum.recovery.evidence.lost_records import cut_off, excess
 from quorum.recovery.evidence.repair_evidence import Survey, survey
 from quorum.recovery.journal.log_directories import find_place
+from quorum.recovery.journal.repair_facts import LostRecords
 from quorum.recovery.repairs.truncate import propose_truncate
 from tests.support.repairs import forget_audits, load_nodes, repair, request
 
@@ -40,7 +41,7 @@ def seen() -> tuple[SimulatedFiles, Survey, dict[int, Copy]]:
     return files, known, {copy.node_id: copy for copy in known.copies if copy.node_id is not None}
 
 
-def of_node_2(found: list[Excess]) -> tuple[int, int, str]:
+def of_node_2(found: list[LostRecords]) -> tuple[int, int, str]:
     (one,) = (one for one in found if one.node_id == 2)
     return one.start, one.end, one.committed
 
