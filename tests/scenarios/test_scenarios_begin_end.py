@@ -16,8 +16,10 @@ from quorum.api.raft_messages import (
     FetchRequest,
     FetchResponse,
     VoteRequest,
+    VoteResponse,
 )
 from quorum.api.transfer_messages import TransferLeadershipResponse
+from quorum.raft.config import RaftConfig
 from quorum.raft.inputs import RequestReceived
 from quorum.raft.ready import LeaderChanged, PeerRefused, ProposalRefused
 from tests.support.raft_transcript import endpoints_of, key_of
@@ -206,6 +208,46 @@ def test_a_later_successor_fetches_for_a_while_then_asks_for_pre_votes() -> None
     assert scenario.position == ("prospective", 2, 2)
     assert sorted(scenario.requests(VoteRequest)) == [2, 3]
     assert scenario.core.epoch == 2
+
+
+def test_a_successor_that_was_refused_a_pre_vote_is_passed_over() -> None:
+    """It lost its round before this replica heard of the resignation, so the next of the list asks at once."""
+    scenario = Scenario("node me=1 voters=1,2,3 epoch=2 leader=2 log=5@2", "start").answer_fetch(2)
+    scenario.tell("vote id=6 from=3 epoch=2 end=5@2 pre")
+    assert not scenario.reply(6, VoteResponse).vote_granted
+    assert _end(scenario, "from=2 epoch=2 successors=3,1") == (Error.NONE, 2, 2)
+    assert scenario.position == ("prospective", 2, 2)
+
+
+def test_a_candidate_with_a_longer_log_that_was_refused_keeps_its_turn() -> None:
+    """It may win in its next round."""
+    scenario = Scenario("node me=1 voters=1,2,3 epoch=2 leader=2 log=5@1", "start").answer_fetch(2)
+    scenario.tell("vote id=6 from=3 epoch=2 end=6@1 pre")
+    assert not scenario.reply(6, VoteResponse).vote_granted
+    assert _end(scenario, "from=2 epoch=2 successors=3,1") == (Error.NONE, 2, 2)
+    assert scenario.position == ("follower", 2, 2)
+
+
+def test_a_resignation_that_is_repeated_makes_no_successor_wait_longer() -> None:
+    scenario = Scenario("node me=1 voters=1,2,3 epoch=2 leader=2", "start")
+    _end(scenario, "from=2 epoch=2 successors=3,1")
+    scenario.tell("wait ms=60")
+    _end(scenario, "from=2 epoch=2 successors=3,1")
+    scenario.tell("wait ms=39")
+    assert scenario.position == ("follower", 2, 2)
+    scenario.tell("wait ms=1")
+    assert scenario.position == ("prospective", 2, 2)
+
+
+def test_who_learned_by_fetch_of_the_resignation_leaves_it_to_the_only_successor() -> None:
+    """The short wait for EndQuorumEpoch does not shorten the time that the successor has."""
+    scenario = Scenario("node me=1 voters=1,2,3 epoch=2 leader=2", "start").answer_fetch(2)
+    scenario.answer(2, f"epoch=2 leader=-1 error={Error.NOT_LEADER_OR_FOLLOWER.name}")
+    _end(scenario, "from=2 epoch=2 successors=3")
+    scenario.tell(f"wait ms={RaftConfig().election_timeout_ms - 1}")
+    assert scenario.position == ("follower", 2, 2)
+    scenario.tell(f"wait ms={RaftConfig().election_timeout_ms + 1}")
+    assert scenario.position == ("prospective", 2, 2)
 
 
 # --- a leader gives up
