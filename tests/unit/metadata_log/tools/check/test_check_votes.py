@@ -50,7 +50,7 @@ def _holder(log: dict[int, Voters], checkpoints: dict[int, Voters]) -> Any:
         )
         for end, voters in checkpoints.items()
     ]
-    return SimpleNamespace(report=SimpleNamespace(quorum_changes=changes, checkpoints=told))
+    return SimpleNamespace(facts=SimpleNamespace(quorum_changes=changes, checkpoints=told))
 
 
 def _replica(directory_id: DirectoryId) -> Any:
