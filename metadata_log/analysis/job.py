@@ -23,7 +23,7 @@ from metadata_log.analysis import session
 from metadata_log.analysis.errors import AnalysisError
 from metadata_log.analysis.report.verdict import Verdict
 from metadata_log.analysis.tasks import LogRead, LogTask, Refused, judge_logs, read_log, tasks_of
-from metadata_log.tools.check.check import Plan, holding_now, until_settled
+from metadata_log.tools.check.plan import Plan, holding_now, until_settled
 from metadata_log.tools.read.sources import SourceError
 from metadata_log.tools.words import count_of
 

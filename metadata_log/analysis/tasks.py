@@ -27,7 +27,9 @@ from metadata_log.errors import MetadataLogError
 from metadata_log.files.os_files import OsFiles
 from metadata_log.ids import id_text
 from metadata_log.storage.segment import LocatedBatch
-from metadata_log.tools.check.check import Judged, Plan, judge
+from metadata_log.tools.check.check import judge
+from metadata_log.tools.check.evidence import Evidence
+from metadata_log.tools.check.plan import Plan
 from metadata_log.tools.read.log_reader import LogReader
 from metadata_log.tools.read.readable import why_unread
 from metadata_log.tools.read.sources import NodeSource
@@ -104,15 +106,15 @@ def judge_logs(plan: Plan, read: Iterable[LogRead | Refused]) -> Verdict | Refus
             Replica(source=node, facts=logs[number].report, label=node.label)  # the plan's node: it is known by itself
             for number, node in enumerate(plan.logs)
         ]
-        judged = judge(plan, replicas, [files[number].report for number in range(len(plan.files))])
+        evidence = Evidence(plan, replicas, [files[number].report for number in range(len(plan.files))])
         course = {one.report.directory: one.course for one in logs.values()}
-        return _verdict(plan, judged, course)
+        return _verdict(evidence, course)
     except (MetadataLogError, OSError) as error:
         return Refused(why=why_unread(error))
 
 
-def _verdict(plan: Plan, judged: Judged, course: Mapping[str, LogCourse]) -> Verdict:
-    view, report = judged.view, judged.report
+def _verdict(evidence: Evidence, course: Mapping[str, LogCourse]) -> Verdict:
+    plan, view, report = evidence.plan, evidence.proved, judge(evidence)
     replicas = sorted(view.replicas, key=lambda replica: (replica.source.node_id is None, replica.source.node_id or 0))
     summaries = [
         _summary(replica, course[replica.facts.directory], is_voter=view.is_voter(replica)) for replica in replicas
@@ -133,7 +135,7 @@ def _verdict(plan: Plan, judged: Judged, course: Mapping[str, LogCourse]) -> Ver
         not_judged=report.not_judged,
         elapsed_s=0.0,
         java="",
-        differences=tuple(_differences(judged.diff.partings)),
+        differences=tuple(_differences(evidence.differences.partings)),
         events=tuple(map(_topic_event, of_leading.topics)),
     )
 

@@ -21,7 +21,7 @@ import pytest
 
 from metadata_log.analysis.tasks import judge_logs, read_log, tasks_of
 from metadata_log.errors import MetadataLogError
-from metadata_log.tools.check.check import until_settled
+from metadata_log.tools.check.plan import until_settled
 from quorum.cli.main import run
 from tests.support.fixture_files import METADATA_FILES
 from tests.support.fresh_seed import fresh_seed

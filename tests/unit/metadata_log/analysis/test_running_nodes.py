@@ -12,7 +12,7 @@ from metadata_log.analysis.report.verdict import Verdict
 from metadata_log.analysis.tasks import LogTask, Refused, judge_logs, read_log
 from metadata_log.records import NoOpRecord
 from metadata_log.tools.check import check
-from metadata_log.tools.check.check import Plan
+from metadata_log.tools.check.plan import Plan, until_settled
 from metadata_log.tools.replicas.replica import Replica, read_replica
 from tests.support.damage import Cluster, append, copy_cluster
 
@@ -30,7 +30,7 @@ def cluster(clusters: Path, tmp_path: Path) -> Cluster:
 
 def plan_of(cluster: Cluster) -> Plan:
     found: list[Plan] = []
-    check.until_settled([cluster.root], found.append, lambda _: True)
+    until_settled([cluster.root], found.append, lambda _: True)
     return found[0]
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 from metadata_log.analysis.log_course import LogCourse, course_of
 from metadata_log.analysis.report.verdict import Verdict
 from metadata_log.analysis.tasks import Refused, judge_logs, read_log, tasks_of
-from metadata_log.tools.check.check import check_paths, until_settled
+from metadata_log.tools.check.check import check_paths
+from metadata_log.tools.check.plan import until_settled
 from tests.support.fixture_files import FIXTURES
 
 

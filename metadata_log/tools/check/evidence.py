@@ -1,0 +1,130 @@
+"""The evidence of one check: what it read, and what follows from that.
+
+Decides: what is computed from what. Must not know: which findings are made of it (`checks`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TypeAlias
+
+from metadata_log.image import MetadataImage
+from metadata_log.tools.check.plan import Plan
+from metadata_log.tools.findings.finding import Finding
+from metadata_log.tools.partitions.committed_proof import check_proof
+from metadata_log.tools.partitions.node_roles import brokers_among
+from metadata_log.tools.partitions.placement import newest_image
+from metadata_log.tools.read.sources import NodeSource
+from metadata_log.tools.replicas.committed_bounds import CommittedBounds
+from metadata_log.tools.replicas.diff import DiffReport, diff_and_odd
+from metadata_log.tools.replicas.foreign_checkpoints import without_alien_checkpoints
+from metadata_log.tools.replicas.foreign_logs import without_aliens
+from metadata_log.tools.replicas.replica import Replica, read_replica
+from metadata_log.tools.replicas.replica_set import QuorumView, view_quorum
+from metadata_log.tools.replicas.reread_lagging import with_second_look
+from metadata_log.tools.replicas.side_by_side import older_of_two, progress_of
+from metadata_log.tools.verify.log_facts import LogFacts
+
+
+class Evidence:
+    """What one run of `kraft check` read; everything else is computed once, when a check first asks.
+
+    `read` are the replicas of `plan.logs`, and `files` the facts of `plan.files`, in the order of the plan.
+
+    Raises:
+        OSError: a log that differs from others cannot be read again. Any property may raise it.
+    """
+
+    def __init__(self, plan: Plan, read: Sequence[Replica], files: Sequence[LogFacts]) -> None:
+        self.plan = plan
+        self.read = tuple(read)
+        self.files = tuple(files)
+
+    @cached_property
+    def foreign_logs(self) -> tuple[Finding, ...]:
+        """The logs of another cluster, a finding for each; nothing else is judged by them."""
+        return tuple(self._without_foreign_logs[1])
+
+    @cached_property
+    def foreign_checkpoints(self) -> tuple[Finding, ...]:
+        """The checkpoints of another cluster, a finding for each; nothing else is judged by them."""
+        return tuple(self._own[1])
+
+    @cached_property
+    def set_aside(self) -> tuple[Replica, ...]:
+        """The older of two logs in one node: nothing is judged by them."""
+        own = self._own[0]
+        return tuple(own[number] for number in older_of_two(own))
+
+    @cached_property
+    def progress(self) -> dict[Path, tuple[int, int, int]]:
+        """How far each metadata directory got, see `progress_of`."""
+        logs = ((log.source.metadata, log) for log in self._own[0])
+        return {metadata: progress_of(log.facts) for metadata, log in logs if metadata is not None}
+
+    @cached_property
+    def replicas(self) -> QuorumView:
+        """The replicas of one log, without what is foreign or set aside."""
+        older = {id(replica) for replica in self.set_aside}
+        replicas = [replica for replica in self._own[0] if id(replica) not in older]
+        bare = [node for node in self.plan.nodes if node.metadata is None]
+        return with_second_look(view_quorum(replicas, bare), partial(read_replica, probes=self.plan.probes))
+
+    @property
+    def differences(self) -> DiffReport:
+        """How the replicas differ."""
+        return self._compared[0]
+
+    @property
+    def odd(self) -> frozenset[int]:
+        """The numbers of the replicas whose logs go another way than others': nothing is judged by them."""
+        return self._compared[1]
+
+    @property
+    def proved(self) -> QuorumView:
+        """The replicas, with the bounds that partition directories raised; later checks ask this one."""
+        return self._proof[0]
+
+    @property
+    def proof(self) -> tuple[Finding, ...]:
+        """The findings that partition directories prove."""
+        return tuple(self._proof[1])
+
+    @cached_property
+    def bounds(self) -> CommittedBounds:
+        """How far all is committed, by all that was read; where replicas part in a tie, no further than that."""
+        of_diff = self.differences.bounds
+        return of_diff if of_diff.lower < self.replicas.bounds.lower else self.proved.bounds
+
+    @cached_property
+    def image(self) -> MetadataImage | None:
+        """The newest image that may judge."""
+        return newest_image(self.proved, self.odd)
+
+    @cached_property
+    def brokers(self) -> tuple[NodeSource, ...]:
+        """The nodes whose partition directories are judged."""
+        voters = {int(voter.node_id) for voter in self.proved.voters}
+        return tuple(brokers_among(self.plan.nodes, self.plan.held, self.image, voters))
+
+    @cached_property
+    def _without_foreign_logs(self) -> tuple[list[Replica], list[Finding]]:
+        return without_aliens(self.read)
+
+    @cached_property
+    def _own(self) -> tuple[list[Replica], list[Finding]]:
+        return without_alien_checkpoints(self._without_foreign_logs[0])
+
+    @cached_property
+    def _compared(self) -> tuple[DiffReport, frozenset[int]]:
+        return diff_and_odd(self.replicas)
+
+    @cached_property
+    def _proof(self) -> tuple[QuorumView, list[Finding]]:
+        image = newest_image(self.replicas, self.odd)
+        return check_proof(self.plan.nodes, self.plan.held, self.replicas, image)
+
+
+Check: TypeAlias = Callable[[Evidence], Iterable[Finding]]
