@@ -53,12 +53,18 @@ class UnsupportedBatchError(MetadataLogError):
 
 
 class CorruptFileError(MetadataLogError):
-    """A small file (quorum-state, meta.properties, a checkpoint ...) does not hold what it must."""
+    """A small file (quorum-state, meta.properties, a checkpoint ...) does not hold what it must.
 
-    def __init__(self, path: str, what: str) -> None:
+    Attributes:
+        what: the fault, in words.
+        remedy: what to do about it, where the file alone decides that; for tools that have no advice of their own.
+    """
+
+    def __init__(self, path: str, what: str, remedy: str | None = None) -> None:
         self.path = path
         self.what = what
-        super().__init__(f"{path}: {what}")
+        self.remedy = remedy
+        super().__init__(f"{path}: {what}" if remedy is None else f"{path}: {what}. {remedy}")
 
 
 class NewerFileError(CorruptFileError):

@@ -21,7 +21,7 @@ QUORUM_STATE_FILE: Final = "quorum-state"
 NO_LEADER: Final = -1
 _NO_VOTE: Final = -1
 _WAS_REMOVED: Final = "wasRemoved"
-VOTE_ADVICE: Final = (
+_VOTE_ADVICE: Final = (
     "Never remove it and start the node: it may then vote twice in an epoch. Leave the node out of the quorum, or give "
     "it an empty directory and a new directory id; kraft recover brings a quorum back that lost its majority"
 )
@@ -109,7 +109,7 @@ def parse_quorum_state(data: bytes, path: str) -> QuorumState:
         )
         return state if version == 1 else _with_static_voters(state, content)
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError, InvalidIdError) as error:
-        raise CorruptFileError(path, f"it is no quorum state: {_fault(error)}. {VOTE_ADVICE}") from error
+        raise CorruptFileError(path, f"it is no quorum state: {_fault(error)}", _VOTE_ADVICE) from error
 
 
 def epoch_of_newer(data: bytes) -> Epoch | None:

@@ -21,7 +21,6 @@ from metadata_log.directory import (
     read_committed_state,
     read_partition_metadata,
 )
-from metadata_log.directory.quorum_state import VOTE_ADVICE
 from metadata_log.errors import CorruptFileError, NewerFileError
 from metadata_log.files.port import Files, read_small_file
 from metadata_log.format.epoch_file import EPOCH_FILE, parse_epochs
@@ -72,10 +71,9 @@ _ADVICE: Final = {
 def add_unusable(sink: FindingSink, path: str, error: CorruptFileError | OSError) -> None:
     """A small file that says nothing usable, or cannot be read at all."""
     if isinstance(error, NewerFileError):
-        sink.add_newer(NewerPart(what=f"{path} ({error.what.removesuffix(f'. {VOTE_ADVICE}')})"), file=path)
+        sink.add_newer(NewerPart(what=f"{path} ({error.what})"), file=path)
     elif isinstance(error, CorruptFileError):
-        what = error.what.removesuffix(f". {VOTE_ADVICE}")  # the finding's own advice says what to do
-        sink.add("corrupt_file", what, file=path, advice=_ADVICE.get(path.rsplit("/", 1)[-1]))
+        sink.add("corrupt_file", error.what, file=path, advice=_ADVICE.get(path.rsplit("/", 1)[-1]))
     else:
         sink.add_unreadable(path, error)
 

@@ -16,7 +16,7 @@ from metadata_log.directory import (
     read_partition_metadata,
     read_quorum_state,
 )
-from metadata_log.directory.quorum_state import VOTE_ADVICE, epoch_of_newer
+from metadata_log.directory.quorum_state import epoch_of_newer
 from metadata_log.errors import CorruptFileError, NewerFileError
 from metadata_log.files.port import Files, read_small_file
 from metadata_log.format.epoch_file import EPOCH_FILE, parse_epochs
@@ -148,5 +148,4 @@ def _strange_topic(files: Files, metadata: str) -> list[Unread]:
 
 
 def _unread(error: CorruptFileError) -> Unread:
-    why = error.what.removesuffix(f". {VOTE_ADVICE}")
-    return Unread(path=error.path, why=why, is_newer=isinstance(error, NewerFileError))
+    return Unread(path=error.path, why=error.what, is_newer=isinstance(error, NewerFileError))
