@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from metadata_log.image.access_builder import AccessBuilder
 from metadata_log.image.cluster_builder import ClusterBuilder
-from metadata_log.image.errors import ImpossibleRecordError, ReplayError
+from metadata_log.image.errors import ImpossibleRecordError, NoSuchPartitionError, ReplayError
 from metadata_log.image.image import NO_CHANGES, ImageChanges, MetadataImage
 from metadata_log.image.known_partitions import KnownPartition, Replayable
 from metadata_log.image.settings_builder import ConfigsBuilder, FeaturesBuilder
@@ -73,7 +73,8 @@ class ImageBuilder:
         try:
             replay(record)
         except ImpossibleRecordError as error:
-            raise ReplayError(_name_of(record), offset, str(error)) from None
+            lacks_partition = isinstance(error, NoSuchPartitionError)
+            raise ReplayError(_name_of(record), offset, str(error), lacks_partition=lacks_partition) from None
 
     def _replay_of(self, kind: type[object], offset: int) -> Callable[[Any], object]:
         """Who takes records of this kind, from now until `build`."""

@@ -17,12 +17,14 @@ class ReplayError(MetadataLogError):
         record: name of the record's type, for instance `PartitionChangeRecord`.
         offset: of the record.
         why: what is wrong with it.
+        lacks_partition: whether it changes a partition that its topic does not have.
     """
 
-    def __init__(self, record: str, offset: int, why: str) -> None:
+    def __init__(self, record: str, offset: int, why: str, *, lacks_partition: bool = False) -> None:
         self.record = record
         self.offset = offset
         self.why = why
+        self.lacks_partition = lacks_partition
         super().__init__(f"cannot replay {record} at offset {offset}: {why}")
 
 
@@ -32,3 +34,7 @@ class UnwritableMetadataError(MetadataLogError):
 
 class ImpossibleRecordError(Exception):
     """Why one record cannot be applied; `ImageBuilder.apply` adds which and where. Never leaves this package."""
+
+
+class NoSuchPartitionError(ImpossibleRecordError):
+    """The record changes a partition that its topic does not have."""

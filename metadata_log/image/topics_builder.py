@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 
 from metadata_log.ids import MIGRATING_DIRECTORY_ID, RESERVED_TOPIC_IDS, DirectoryId, NodeId, TopicId, id_text
-from metadata_log.image.errors import ImpossibleRecordError
+from metadata_log.image.errors import ImpossibleRecordError, NoSuchPartitionError
 from metadata_log.image.sharing import share
 from metadata_log.image.topics import RECOVERED, RECOVERING, PartitionImage, TopicImage, TopicsImage, partition_key
 from metadata_log.records import (
@@ -104,7 +104,7 @@ class TopicsBuilder:
         partitions = draft.partitions
         index = _index_of(partitions, record.partition_id)
         if index == len(partitions) or partitions[index].partition_id != record.partition_id:
-            raise ImpossibleRecordError(f"topic {draft.name!r} has no partition {record.partition_id}")
+            raise NoSuchPartitionError(f"topic {draft.name!r} has no partition {record.partition_id}")
         partitions[index] = changed_partition(partitions[index], record)
 
     def on_remove_topic(self, record: RemoveTopicRecord) -> str:

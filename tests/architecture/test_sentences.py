@@ -17,7 +17,6 @@ _ALLOWED: Final = frozenset(
         "metadata_log/tools/findings/consequences.py:_follows",
         "metadata_log/tools/partitions/committed_proof.py:judged_ends",
         "metadata_log/tools/partitions/placement.py:_finding",
-        "metadata_log/tools/rules/records.py:_on_impossible",
         "metadata_log/tools/shell/shell.py:_changes",
         "metadata_log/tools/verify/broker_advice.py:_replaced",
         "metadata_log/tools/verify/broker_advice.py:advised",

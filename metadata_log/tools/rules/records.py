@@ -267,10 +267,8 @@ class RecordRules:
             f"{error.record} at offset {offset} cannot be replayed: {error.why}{self._values.contradicted(record)}"
         )
         if isinstance(record, PartitionChangeRecord):
-            kind, topic_id, group = "unknown_partition", record.topic_id, record.partition_id
-            if not error.why.endswith(f"has no partition {record.partition_id}"):
-                kind = "impossible_record"
-            self._add(kind, meaning, offset, place, topic_id, group)
+            kind = "unknown_partition" if error.lacks_partition else "impossible_record"
+            self._add(kind, meaning, offset, place, record.topic_id, record.partition_id)
         elif isinstance(record, _OF_A_BROKER):
             self._add("unknown_broker", meaning, offset, place)
         else:
