@@ -234,7 +234,8 @@ def _finding(
         kind = "partition_elsewhere"
     else:
         return None
-    what = verdict.why if verdict.why.startswith(facts.name) else f"{facts.name}: {verdict.why}"
+    names_it = verdict.kind is Kind.NOT_A_REPLICA and not facts.is_future
+    what = verdict.why if names_it else f"{facts.name}: {verdict.why}"
     if not is_known and topic_id is not None and not is_reserved_topic_id(facts.topic_id or ZERO_TOPIC_ID):
         what = f"{facts.name}: no topic of this cluster ever had the id {topic_id} that its partition.metadata holds"
     return finding(kind, what, severity=severity, node_id=node.node_id, file=file, topic_id=topic_id)
