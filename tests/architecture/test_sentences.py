@@ -16,7 +16,6 @@ _ALLOWED: Final = frozenset(
         "metadata_log/tools/check/check.py:with_places",
         "metadata_log/tools/findings/consequences.py:_follows",
         "metadata_log/tools/partitions/committed_proof.py:judged_ends",
-        "metadata_log/tools/shell/shell.py:_changes",
         "metadata_log/tools/verify/broker_advice.py:_replaced",
         "metadata_log/tools/verify/broker_advice.py:advised",
         "metadata_log/tools/verify/lost_end.py:_says_so",

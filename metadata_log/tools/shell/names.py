@@ -5,6 +5,7 @@ Decides: which paths there are. Must not know: commands, and where the view come
 
 from __future__ import annotations
 
+import enum
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
@@ -144,6 +145,15 @@ def leaves(node: Node, path: str) -> dict[str, str]:
     for name in node:
         found |= leaves(node[name], f"{path.rstrip('/')}/{name}")
     return found
+
+
+class Turn(enum.StrEnum):
+    """A kind of change of what is at a path."""
+
+    BEGINS = "begins"
+    CREATED = "created"
+    CHANGED = "changed"
+    REMOVED = "removed"
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):

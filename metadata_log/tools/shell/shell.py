@@ -24,6 +24,7 @@ from metadata_log.tools.shell.names import (
     Change,
     LazyDirectory,
     NoSuchPathError,
+    Turn,
     changed_lines,
     changes_between,
     difference,
@@ -76,12 +77,12 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Moment(msgspec.Struct, frozen=True, kw_only=True):
-    """A change of what is at a path: `what` is begins (so it is where the log begins), created, changed or removed."""
+    """A change of what is at a path. It BEGINS if it is there where the log begins."""
 
     end_offset: int
     epoch: int
     time_ms: int
-    what: str
+    what: Turn
     changes: tuple[Change, ...]
 
 
@@ -328,13 +329,13 @@ class Shell:
         before = self._leaves(state, parts)
         ever = bool(before)
         if before:
-            yield _moment({}, before, state, "begins")
+            yield _moment({}, before, state, Turn.BEGINS)
         for later in self._history.states(state, self.end):
             if _may_differ(state, later):
                 after = self._leaves(later, parts)
                 if after != before:
-                    what = "created" if not before else "removed" if not after else "changed"
-                    yield _moment(before, after, later, what)
+                    turn = Turn.CREATED if not before else Turn.REMOVED if not after else Turn.CHANGED
+                    yield _moment(before, after, later, turn)
                 before, ever = after, ever or bool(after)
             state = later
         if not ever:
@@ -344,7 +345,7 @@ class Shell:
 
     def _changes(self, words: list[str]) -> Iterator[str]:
         for moment in self.moments(words):
-            if moment.what == "begins":
+            if moment.what is Turn.BEGINS:
                 yield f"offset {moment.end_offset}, where this log begins:"
             else:
                 when = f"epoch {moment.epoch}, {time_text(moment.time_ms)}"
@@ -388,7 +389,7 @@ def _may_differ(one: State, other: State) -> bool:
     return one.quorum is not other.quorum or other.replayer.changes != ImageChanges()
 
 
-def _moment(before: dict[str, str], after: dict[str, str], state: State, what: str) -> Moment:
+def _moment(before: dict[str, str], after: dict[str, str], state: State, what: Turn) -> Moment:
     end = state.image.offset_and_epoch
     return Moment(
         end_offset=state.end,
