@@ -22,7 +22,6 @@ _ALLOWED: Final = frozenset(
         "metadata_log/tools/verify/lost_end.py:is_unproven_end",
         "metadata_log/tools/verify/lost_end.py:without_unproven",
         "quorum/cli/findings_output.py:finding_lines",
-        "quorum/node/config/providers.py:resolved",
         "quorum/recovery/advice/discarded_records.py:not_whole",
     }
 )

@@ -25,7 +25,6 @@ _REFERENCE: Final = re.compile(r"\$\{([^}:]*+):(([^}:]*+):)?([^}]*+)\}")
 
 It matches as Kafka's own pattern does, whose time grows with the third power of a value's length."""
 
-_UNKNOWN: Final = "the class of its provider is not known here"
 Provider = Callable[[str, str], str | None]
 """Gives the value of a path and a key, or None if it has none; raises `ProviderError`."""
 
@@ -53,23 +52,31 @@ class Resolved(NamedTuple):
     """References that stay as they are."""
 
 
+class _Kept(NamedTuple):
+    """A reference that stays as it is, and why."""
+
+    why: str
+    is_warned_of: bool = False
+    """A warning names its provider already."""
+
+
 def resolved(values: Mapping[str, str]) -> Resolved:
     """Resolve the references in all values."""
     found = Resolved(dict(values), {}, list(_unknown_providers(values)))
     providers = _providers(values, found.errors)
     names = frozenset(values.get(PROVIDERS, "").split(","))
     for key, value in values.items():
-        missing: dict[str, str] = {}
+        missing: dict[str, _Kept] = {}
         try:
             found.values[key] = _REFERENCE.sub(partial(_looked_up, providers, names, missing), value)
         except ProviderError as error:
             found.errors[key] = str(error)
             continue
         if missing and is_password(key):
-            found.errors[key] = "; ".join(f"{each} stays as it is: {why}" for each, why in missing.items())
+            found.errors[key] = "; ".join(f"{each} stays as it is: {kept.why}" for each, kept in missing.items())
             continue
-        said = {each: why for each, why in missing.items() if why != _UNKNOWN}
-        found.warnings.extend(f"{key}: {each} stays as it is: {why}" for each, why in said.items())
+        more = {each: kept for each, kept in missing.items() if not kept.is_warned_of}
+        found.warnings.extend(f"{key}: {each} stays as it is: {kept.why}" for each, kept in more.items())
     return found
 
 
@@ -85,22 +92,26 @@ def _unknown_providers(values: Mapping[str, str]) -> Iterator[str]:
 
 
 def _looked_up(
-    providers: Mapping[str, Provider], names: Collection[str], missing: dict[str, str], reference: re.Match[str]
+    providers: Mapping[str, Provider], names: Collection[str], missing: dict[str, _Kept], reference: re.Match[str]
 ) -> str:
     """Return the text of a reference; adds to `missing` why one stays as it is.
 
     `names`: of all providers that are configured, those of unknown classes, too.
     """
     if reference[1] not in providers:
-        missing[reference[0]] = _UNKNOWN if reference[1] in names else f"{PROVIDERS} has no provider {reference[1]}"
+        missing[reference[0]] = (
+            _Kept("the class of its provider is not known here", is_warned_of=True)
+            if reference[1] in names
+            else _Kept(f"{PROVIDERS} has no provider {reference[1]}")
+        )
         return reference[0]
     try:
         value = providers[reference[1]](reference[3] or "", reference[4])
     except NotAllowedError as error:
-        missing[reference[0]] = str(error)
+        missing[reference[0]] = _Kept(str(error))
         return reference[0]
     if value is None:
-        missing[reference[0]] = "its provider has no such value"
+        missing[reference[0]] = _Kept("its provider has no such value")
         return reference[0]
     return value
 
