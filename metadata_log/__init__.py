@@ -1,4 +1,4 @@
-"""The replicated metadata log in Apache Kafka's own format: its bytes, its files, and what they mean.
+"""The replicated metadata log in Apache Kafka's own format: its bytes, its files, its records and their image.
 
-No network and no event loop: controllers, agents, offline tools and tests all stand on it.
+No network and no event loop: controllers, agents, offline tools and tests all use it.
 """

@@ -1,6 +1,6 @@
-"""The numbers of access control, as records and requests have them: operations, resources, patterns, permissions.
+"""The numbers of access control in records and requests: operations, resource types, pattern types, permissions.
 
-Decides nothing. Source: Kafka's AclOperation, ResourceType, PatternType and AclPermissionType.
+Source: Kafka's AclOperation, ResourceType, PatternType and AclPermissionType.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from typing import Final
 
 UNKNOWN: Final = 0
 ANY: Final = 1
-"""In filters only, of all four kinds."""
+"""In filters only; of all four kinds."""
 MATCH: Final = 2
-"""A pattern type, in filters only: every pattern that is about the name."""
+"""A pattern type, in filters only: every pattern that applies to the name."""
 LITERAL: Final = 3
 PREFIXED: Final = 4
 DENY: Final = 2
@@ -22,7 +22,7 @@ CLUSTER_RESOURCE_NAME: Final = "kafka-cluster"
 
 
 class Operation(enum.IntEnum):
-    """What is to be done."""
+    """An operation that an entry allows or denies."""
 
     ALL = 2
     READ = 3
@@ -41,12 +41,12 @@ class Operation(enum.IntEnum):
 
     @property
     def word(self) -> str:
-        """As Kafka's tools call it: `ClusterAction`."""
+        """The name in Kafka's tools, such as `ClusterAction`."""
         return self.name.title().replace("_", "")
 
 
 class ResourceType(enum.IntEnum):
-    """What it is to be done to; resources that have configs are numbered otherwise (`metadata_log.image`)."""
+    """A type of resource. Resources with configs have other numbers (`metadata_log.image`)."""
 
     TOPIC = 2
     GROUP = 3

@@ -1,12 +1,12 @@
 """The hosts of access control entries: an address, `*`, or from 4.4-IV1 on a range in CIDR form (KIP-1276).
 
-Decides: which texts name a range, and which addresses are in one, as Kafka 4.4's `CidrUtils` does. Must not know: who
-asks for what.
+Decides: which texts name a range, and which addresses are in one, as Kafka 4.4's `CidrUtils` does. Must not know:
+principals and operations.
 
-Kafka's two parsers differ. That of IPv4 takes plain digits alone, and finds 0.0.0.0 in no range. That of IPv6 takes
-what Java takes: a sign or digits of other scripts in the prefix length, brackets, a zone's number. An address that maps
-IPv4 into IPv6 names no range; a client at such an address has its IPv4 address. A zone by the name of a network
-interface is a range for Kafka where the interface exists, and never here: all controllers must agree.
+Kafka's two parsers differ. The one for IPv4 accepts only ASCII digits, and finds 0.0.0.0 in no range. The one for IPv6
+accepts what Java accepts: a sign or digits of other scripts in the prefix length, brackets, a zone's number. An
+IPv4-mapped IPv6 address names no range; a client at such an address counts as its IPv4 address. A zone with the name of
+a network interface is valid for Kafka if the interface exists, and never here: all controllers must agree.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _KEPT: Final = 4096
 
 
 class InvalidRangeError(ValueError):
-    """A text with a slash that names no range; the message is Kafka's."""
+    """A text does not name a range. The message is Kafka's."""
 
 
 class HostRange(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -45,12 +45,12 @@ class HostRange(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def is_range(host: str) -> bool:
-    """Return True if an entry's host is meant as a range: it has a slash."""
+    """Return True if an entry's host has a slash, and so is meant as a range."""
     return "/" in host
 
 
 def why_no_host(host: str) -> str | None:
-    """Return why Kafka 4.4 adds no entry with this host where ranges are finalised, in its words, or None."""
+    """Return Kafka 4.4's message if it rejects an entry with this host while ranges are enabled, or None."""
     if not host:
         return "Host pattern cannot be null or empty"
     if not is_range(host):
@@ -75,14 +75,14 @@ def parse_range(host: str) -> HostRange:
     """Return the range that an entry's host names.
 
     Raises:
-        InvalidRangeError: it names none.
+        InvalidRangeError: it names no range.
     """
     return _parse_ipv6(host) if ":" in host else _parse_ipv4(host)
 
 
 @lru_cache(_KEPT)
 def client_address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """Return a client's address, IPv4 where it is mapped into IPv6, or None."""
+    """Return a client's address, or None if the text is not an address. An IPv4-mapped address becomes IPv4."""
     try:
         address = ipaddress.ip_address(host)
     except ValueError:
@@ -123,7 +123,7 @@ def _parse_ipv6(host: str) -> HostRange:
 
 
 def _parse_address(text: str) -> ipaddress.IPv6Address | None:
-    """Return an address of IPv6 without its zone, in any form that Java takes."""
+    """Return an IPv6 address without its zone, from any form that Java accepts, or None."""
     inner = text[1:-1] if text.startswith("[") and text.endswith("]") else text
     inner, percent, zone = inner.partition("%")
     if percent and _ZONE.fullmatch(zone) is None:

@@ -1,28 +1,28 @@
-"""Every error that reading or writing the metadata log raises, and what each means for the caller.
+"""The errors that reading or writing the metadata log raises.
 
-Decides: which failures are a file's fault (`MetadataLogError`), which are the disk's (`StorageFailedError`: the node
-must stop) and which are our own (`InvariantViolation`). Must not know: what a caller does about them.
+Decides: which failures are a file's (`MetadataLogError`), which are the disk's (`StorageFailedError`: the node must
+stop) and which are bugs (`InvariantViolation`).
 """
 
 from __future__ import annotations
 
 
 class MetadataLogError(Exception):
-    """Bytes, files or directories that are not what they have to be."""
+    """Bytes, files or directories are not valid."""
 
 
 class WrongUseError(MetadataLogError):
-    """What was named is not there, or cannot be what it is named for: a path, a target, an id; no data is to blame."""
+    """The caller named a path, a target or an id that is missing or unsuitable. No data is corrupt."""
 
 
 class CorruptBatchError(MetadataLogError):
-    """A record batch that cannot be right: framing, checksum, counts, or its place in the log.
+    """A record batch is corrupt: its framing, checksum, counts, or its offset or epoch at this place of the log.
 
     Attributes:
-        what: the fault, in words.
-        base_offset: of the batch, or the offset expected there; None when unknown.
+        what: the fault, as part of a sentence.
+        base_offset: the batch's, or the offset expected there; None if unknown.
         position: byte position of the batch in its buffer or file.
-        file: name of the file when known.
+        file: the file's name if known.
     """
 
     def __init__(self, what: str, *, position: int, base_offset: int | None = None, file: str | None = None) -> None:
@@ -35,13 +35,13 @@ class CorruptBatchError(MetadataLogError):
         super().__init__(f"corrupt record batch at {where}{offset}: {what}")
 
     def in_file(self, file: str, *, shift: int = 0, base_offset: int | None = None) -> CorruptBatchError:
-        """The same fault, naming the file; `shift` is where in the file the buffer began."""
+        """Return the same fault with the file's name. `shift`: the buffer's position in the file."""
         known = self.base_offset if base_offset is None else base_offset
         return CorruptBatchError(self.what, position=self.position + shift, base_offset=known, file=file)
 
 
 class UnsupportedBatchError(MetadataLogError):
-    """A sound batch that we do not read: compressed, or of another format version. Never cut, never skipped."""
+    """A sound batch that this software cannot read, because it is compressed. It is never cut and never skipped."""
 
     @classmethod
     def compressed(cls, position: int, offset: int, compression: str) -> UnsupportedBatchError:
@@ -53,11 +53,11 @@ class UnsupportedBatchError(MetadataLogError):
 
 
 class CorruptFileError(MetadataLogError):
-    """A small file (quorum-state, meta.properties, a checkpoint ...) does not hold what it must.
+    """A small file (quorum-state, meta.properties, a checkpoint, …) is corrupt.
 
     Attributes:
-        what: the fault, in words.
-        remedy: what to do about it, where the file alone decides that; for tools that have no advice of their own.
+        what: the fault, as part of a sentence.
+        remedy: the advice, if the file alone decides it, for tools without advice of their own; otherwise None.
     """
 
     def __init__(self, path: str, what: str, remedy: str | None = None) -> None:
@@ -68,7 +68,7 @@ class CorruptFileError(MetadataLogError):
 
 
 class NewerFileError(CorruptFileError):
-    """A small file of a version that we do not know: it is not damaged, and never replaced."""
+    """A small file has an unknown, later version. It is not corrupt, and must never be replaced."""
 
 
 class RecordError(MetadataLogError):
@@ -76,7 +76,7 @@ class RecordError(MetadataLogError):
 
 
 class UnknownRecordError(RecordError):
-    """A record type or version that this software does not know: it must stop here, never skip it."""
+    """A record has an unknown type or version. Replay must stop here: skipping it would give a wrong image."""
 
     def __init__(self, api_key: int, version: int, offset: int | None = None, *, kind: str = "metadata record") -> None:
         self.api_key = api_key
@@ -90,19 +90,19 @@ class UnknownRecordError(RecordError):
 
 
 class OlderReleaseError(MetadataLogError):
-    """Metadata of Kafka before 3.3-IV3: a node must stop here."""
+    """The metadata is of Kafka before 3.3-IV3: a node must stop here."""
 
 
 class NewerLevelError(MetadataLogError):
-    """A finalised level of a feature that this software does not know: a node must stop here."""
+    """A feature's finalized level is unknown to this software: a node must stop here."""
 
 
 class MalformedRecordError(RecordError):
-    """A known record type whose bytes do not decode."""
+    """The bytes of a record of a known type do not decode."""
 
 
 class OffsetOutOfRange(MetadataLogError):
-    """The log does not hold the offset that was asked for."""
+    """The requested offset is not in the log."""
 
     def __init__(self, offset: int, start_offset: int, log_end_offset: int) -> None:
         self.offset = offset
@@ -118,15 +118,15 @@ class DirectoryError(MetadataLogError):
 
 
 class NotFormattedError(DirectoryError):
-    """There is no meta.properties: run `kraft storage format`."""
+    """A log directory has no meta.properties: `kraft storage format` writes it."""
 
 
 class LostDirectoryIdError(DirectoryError):
-    """A voter's meta.properties has no directory id, and the log has one for it: it may not vote without."""
+    """A voter's meta.properties has no directory id, but the voter set has one for it: without it, it must not vote."""
 
 
 class AlreadyFormattedError(DirectoryError):
-    """There is a meta.properties where a new one was to be written."""
+    """A log directory to format has a meta.properties already."""
 
 
 class ForeignDirectoryError(DirectoryError):
@@ -134,7 +134,7 @@ class ForeignDirectoryError(DirectoryError):
 
 
 class LostVoteError(DirectoryError):
-    """A controller's directory has records, or a checkpoint of them, and no quorum-state: its vote is lost."""
+    """A controller's directory has records or a checkpoint of them, but no quorum-state: its vote is lost."""
 
     def __init__(self, directory: str, name: str) -> None:
         super().__init__(
@@ -148,7 +148,7 @@ class LostVoteError(DirectoryError):
 
 
 class LostEndError(DirectoryError):
-    """A controller's log ends before records that its own directories prove to be committed."""
+    """A controller's log ends before an offset that its own directories prove to be committed."""
 
     def __init__(self, directory: str, end: int, beside: str, *, reached: int, committed: int) -> None:
         super().__init__(
@@ -161,7 +161,7 @@ class LostEndError(DirectoryError):
 
 
 class MisplacedLogError(DirectoryError):
-    """The metadata log is in another of the node's log directories than the one that is to hold it."""
+    """The metadata log is in another of the node's log directories than the configured one."""
 
     def __init__(self, metadata_dir: str, other: str, name: str, *, is_controller: bool) -> None:
         risk = "forget this node's votes, and could lead an empty quorum"
@@ -178,18 +178,18 @@ class MisplacedLogError(DirectoryError):
 
 
 class DirectoryLockedError(DirectoryError):
-    """Another process, ours or a Kafka, holds the directory's lock file."""
+    """Another process, of this project or of Kafka, holds the directory's lock."""
 
 
 class StorageFailedError(MetadataLogError):
-    """A write or a sync failed. The node must stop: what is on disk is unknown, and a second sync may lie."""
+    """A write or a sync failed. The node must stop: the content on disk is unknown, and a second sync may lie."""
 
     def __init__(self, what: str) -> None:
         super().__init__(
             f"{what}. Nothing that was acknowledged is lost, and nothing is tried again: "
-            "mend the disk or make room, then start this node anew"
+            "repair the disk or make room, then restart this node"
         )
 
 
 class InvariantViolation(Exception):
-    """A bug of our own: what must always hold does not. It stops the node."""
+    """A bug: an invariant does not hold. It stops the node."""

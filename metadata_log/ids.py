@@ -1,8 +1,8 @@
 """Identifiers: topic ids, directory ids and replica keys, and Kafka's text form of them.
 
-Three types that must never be mixed, though two share their bytes: a topic id and a directory id are both 16 bytes, and
-the value 1 is the metadata topic's sentinel among the first and "unassigned" among the second. They are `bytes` at run
-time (cheap to hash, compare and decode); text is made at the edge only.
+The three types must never be mixed. A topic id and a directory id both have 16 bytes. The value 1 is the metadata
+topic's sentinel as a topic id, but "unassigned" as a directory id. Ids are `bytes` at run time (cheap to hash, compare
+and decode); only messages, files and the API use text.
 
 Sources: KIP-516 (random UUIDs as topic ids, the sentinel, base64 text), KIP-858 (reserved directory ids), KIP-853
 (replica keys).
@@ -19,7 +19,7 @@ import msgspec
 TopicId = NewType("TopicId", bytes)
 DirectoryId = NewType("DirectoryId", bytes)
 Uuid = NewType("Uuid", bytes)
-"""Any other 16 byte identifier: an incarnation id."""
+"""Any other 16-byte identifier, such as an incarnation id."""
 
 NodeId = NewType("NodeId", int)
 
@@ -38,24 +38,24 @@ def _of_int(value: int) -> bytes:
 ZERO_TOPIC_ID: Final = TopicId(_of_int(0))
 """The null id: no topic has it."""
 METADATA_TOPIC_ID: Final = TopicId(_of_int(1))
-"""The sentinel that names `__cluster_metadata` before, and besides, its own id (KIP-516): `AAAAAAAAAAAAAAAAAAAAAQ`."""
+"""The sentinel for `__cluster_metadata`, valid before and beside its own id (KIP-516): `AAAAAAAAAAAAAAAAAAAAAQ`."""
 RESERVED_TOPIC_IDS: Final = frozenset({ZERO_TOPIC_ID, METADATA_TOPIC_ID})
 
 MIGRATING_DIRECTORY_ID: Final = DirectoryId(_of_int(0))
 UNASSIGNED_DIRECTORY_ID: Final = DirectoryId(_of_int(1))
 LOST_DIRECTORY_ID: Final = DirectoryId(_of_int(2))
 ZERO_DIRECTORY_ID: Final = MIGRATING_DIRECTORY_ID
-"""Also "no directory id known", as static voters and votes before kraft.version 1 have it."""
+"""Also the unknown directory id of static voters, and of votes before kraft.version 1."""
 
 METADATA_TOPIC_NAME: Final = "__cluster_metadata"
 
 
 class InvalidIdError(ValueError):
-    """A text or a byte string is not an id, or an id is reserved where none may be."""
+    """A text or byte string is not an id, or the id is reserved and not allowed here."""
 
 
 class ReplicaKey(msgspec.Struct, frozen=True, kw_only=True, gc=False, order=True):
-    """A voter or observer: the same node with another directory is another replica (KIP-853)."""
+    """The key of a voter or observer. The same node with another directory is another replica (KIP-853)."""
 
     node_id: NodeId
     directory_id: DirectoryId = ZERO_DIRECTORY_ID
@@ -65,15 +65,15 @@ class ReplicaKey(msgspec.Struct, frozen=True, kw_only=True, gc=False, order=True
 
 
 def id_text(value: bytes) -> str:
-    """Kafka's text form of any 16 byte id: URL-safe base64 without padding, 22 characters."""
+    """Return Kafka's text form of a 16-byte id: URL-safe base64 without padding, 22 characters."""
     return binascii.b2a_base64(value, newline=False).translate(_URL_SAFE).decode("ascii").rstrip("=")
 
 
 def parse_id(text: str) -> bytes:
-    """The 16 bytes that `text` stands for.
+    """Return the 16 bytes of an id in text form.
 
     Raises:
-        InvalidIdError: unless `text` is URL-safe base64 of exactly 16 bytes in its canonical form.
+        InvalidIdError: `text` is not the canonical URL-safe base64 of exactly 16 bytes.
     """
     if len(text) != _TEXT_CHARACTERS:
         raise InvalidIdError(f"{text!r} is not an id: it has {len(text)} characters, not {_TEXT_CHARACTERS}")
@@ -87,24 +87,25 @@ def parse_id(text: str) -> bytes:
 
 
 def parse_topic_id(text: str) -> TopicId:
-    """`parse_id`, as a topic id. Reserved values are allowed: see `is_reserved_topic_id`."""
+    """Return a topic id from its text form, as `parse_id`; `is_reserved_topic_id` is the caller's check."""
     return TopicId(parse_id(text))
 
 
 def parse_directory_id(text: str) -> DirectoryId:
-    """`parse_id`, as a directory id. Reserved values are allowed: see `is_reserved_directory_id`."""
+    """Return a directory id from its text form, as `parse_id`; `is_reserved_directory_id` is the caller's check."""
     return DirectoryId(parse_id(text))
 
 
 def is_reserved_topic_id(topic_id: TopicId) -> bool:
-    """Whether no ordinary topic may have this id: the null id and the metadata topic's sentinel."""
+    """Return True for the null id and the metadata topic's sentinel, which no ordinary topic may have."""
     return topic_id in RESERVED_TOPIC_IDS
 
 
 def why_no_cluster_id(text: str, said: str) -> str | None:
-    """Why a text is no cluster's id, and what to do, with `said` in front; None where it is one.
+    """Return why a text cannot be a cluster id and what to do, with the prefix `said`, or None.
 
-    Kafka takes any text. The null id and the metadata topic's sentinel stand for something else.
+    Kafka accepts any text. Here a cluster id must be printable, and neither the null id nor the metadata topic's
+    sentinel.
     """
     make = "make one with `kraft storage random-uuid`"
     if not text or not text.isprintable():
@@ -114,7 +115,7 @@ def why_no_cluster_id(text: str, said: str) -> str | None:
 
 
 def doubt_of_cluster_id(text: str, said: str) -> str | None:
-    """Return a warning where a cluster's id is no UUID, which Kafka takes all the same."""
+    """Return a warning if a cluster id is not a UUID, which Kafka accepts anyway, or None."""
     try:
         parse_id(text)
     except InvalidIdError:
@@ -123,7 +124,7 @@ def doubt_of_cluster_id(text: str, said: str) -> str | None:
 
 
 def is_reserved_directory_id(directory_id: DirectoryId) -> bool:
-    """Whether no directory may have this id: the first hundred values are set aside (KIP-858)."""
+    """Return True if no directory may have this id: KIP-858 reserves the first hundred values."""
     return int.from_bytes(directory_id, "big") < _RESERVED_DIRECTORY_IDS
 
 
@@ -132,7 +133,7 @@ _VARIANT_2: Final = bytes(byte & 0x3F | 0x80 for byte in range(256))
 
 
 def as_random_uuids(random_bytes: bytes) -> bytes:
-    """The version 4 UUIDs (variant 2, RFC 9562), 16 bytes each, that random bytes make: six bits of each are given."""
+    """Return version 4 UUIDs (variant 2, RFC 9562), 16 bytes each, made of as many random bytes."""
     made = bytearray(random_bytes)
     made[6::ID_BYTES] = made[6::ID_BYTES].translate(_VERSION_4)
     made[8::ID_BYTES] = made[8::ID_BYTES].translate(_VARIANT_2)
@@ -140,8 +141,8 @@ def as_random_uuids(random_bytes: bytes) -> bytes:
 
 
 def is_assignable(value: bytes) -> bool:
-    """Whether 16 random bytes may become a new id of ours: not reserved for any use, and a text without a leading dash.
+    """Return True if 16 random bytes may become a new id: not reserved, and without a leading dash as text.
 
-    A leading dash would read as an option on a command line (Kafka's own `Uuid.randomUuid` avoids it too).
+    On a command line, a leading dash would look like an option; Kafka's `Uuid.randomUuid` avoids it, too.
     """
     return value[0] >> 2 != _DASH and int.from_bytes(value, "big") >= _RESERVED_DIRECTORY_IDS

@@ -1,6 +1,6 @@
 """The lines of a `.properties` file, as `java.util.Properties` of Java 17 reads them.
 
-Decides: which key and value a line holds. Must not know: which keys there are.
+Decides: the key and the value of a line. Must not know: which keys there are.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 PROPERTY_BLANKS: Final = " \t\f"
-"""The blanks of Java properties: other blanks that Python knows are text there."""
+"""The blanks of Java properties. Other blanks of Python's `str.isspace` are text there."""
 _LINE_END: Final = re.compile(r"\r\n|\r|\n")
-"""The end of a line: other ends that Python knows are text there."""
+"""The line ends of Java properties. Other line ends of Python's `str.splitlines` are text there."""
 _ENTRY: Final = re.compile(r"(?P<key>(?:\\.|[^\\=: \t\f])*+)[ \t\f]*+[=:]?+[ \t\f]*+(?P<value>.*)", re.DOTALL)
 _ESCAPE: Final = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|(.))", re.DOTALL)
 _NAMED: Final = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
 
 class Property(NamedTuple):
-    """A key and its value, with the number and the text of the first line that they are in."""
+    """A key and its value, with the number of their first line and the joined text of their lines."""
 
     line: int
     text: str
@@ -28,17 +28,17 @@ class Property(NamedTuple):
 
 
 class MalformedEscapeError(ValueError):
-    r"""A `\u` without four hexadecimal digits: Java refuses the whole file."""
+    r"""A `\u` lacks its four hexadecimal digits. Java rejects the whole file."""
 
 
 def properties_in(text: str) -> Iterator[Property]:
-    """Yield the properties in their order, keys that repeat too.
+    """Yield the properties in their order, including repeated keys.
 
     `#` and `!` begin comments; `=`, `:` or a blank ends the key. A backslash at a line's end continues the line, and
     before a character escapes it.
 
     Raises:
-        MalformedEscapeError: naming the line.
+        MalformedEscapeError: the message names the line.
     """
     for number, line in _logical_lines(text):
         found = _ENTRY.fullmatch(line)
@@ -48,11 +48,11 @@ def properties_in(text: str) -> Iterator[Property]:
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Yield lines without comments and blanks, continued ones joined, with the number of their first."""
+    """Yield number and text of each logical line: comments and blank lines dropped, continuations joined."""
     number, joined = 0, ""
     for at, raw in enumerate(_LINE_END.split(text), start=1):
         line = raw.lstrip(PROPERTY_BLANKS)
-        if not joined:  # also where all before was a backslash at a line's end
+        if not joined:  # also after a line that was only a backslash
             number = at
             if not line or line[0] in "#!":
                 continue

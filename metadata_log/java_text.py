@@ -1,7 +1,7 @@
-"""Texts as Java reads them: numbers (Integer.parseInt and Long.parseLong, Double.parseDouble) and durations.
+"""Numbers and durations as Java parses them (Integer.parseInt, Long.parseLong, Double.parseDouble, Duration.parse).
 
-Decides by the text alone, in time that grows with its length. What Python's own `int` and `float` take is another
-language: blanks, underscores; and it raises at more than 4,300 digits, which is no number of Java's either.
+Python's `int` and `float` differ: they accept blanks and underscores, and `int` raises at more than 4,300 digits. The
+time that parsing takes is linear in the text's length.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ import unicodedata
 from typing import Final
 
 BLANKS: Final = "".join(map(chr, range(ord(" ") + 1)))
-"""What String.trim takes off both ends."""
+"""The characters that Java's String.trim removes from both ends."""
 _LINE_END: Final = re.compile(rb"\r\n|\r|\n")
 _LAST_OF_ONE_CHAR: Final = "\uffff"
-"""Digits beyond it are two of Java's chars, neither of which is one."""
+"""The last character that is one Java char. A digit beyond it is two chars, which Java does not see as a digit."""
 _MOST_DIGITS: Final = 19
 _DECIMAL: Final = re.compile(r"[+-]?(?:NaN|Infinity|(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][+-]?\d++)?[fFdD]?)", re.ASCII)
 _HEXADECIMAL: Final = re.compile(
@@ -23,14 +23,16 @@ _HEXADECIMAL: Final = re.compile(
 
 
 def java_lines(data: bytes) -> list[bytes] | None:
-    """Return the lines of a text as Java's readers part them, by LF, CR LF or CR; None if the last has no end."""
+    """Return the lines of a text as Java's readers split them (LF, CR LF or CR), or None if the last has no end."""
     lines = _LINE_END.split(data)
     return lines if lines.pop() == b"" else None
 
 
 def java_int(text: str, bits: int) -> int | None:
-    """The signed whole number of so many bits that the text is; None when it is none. Digits of any script count, and
-    as many zeros before them as there may be; nothing around them does."""
+    """Return the signed whole number of so many bits in a text, or None if it is not one.
+
+    Digits of any script and any number of leading zeros are valid; blanks are not.
+    """
     digits = text[1:] if text[:1] in {"-", "+"} else text
     if not digits.isdecimal():
         return None
@@ -48,8 +50,10 @@ def java_int(text: str, bits: int) -> int | None:
 
 
 def java_double(text: str) -> float | None:
-    """The floating-point number that the text is, also infinite or none at all; None when it is no number's text.
-    Blanks around it do not count."""
+    """Return the floating-point number in a text, possibly infinite or NaN, or None if the text is invalid.
+
+    Blanks around the number are ignored.
+    """
     text = text.strip(BLANKS)
     if _DECIMAL.fullmatch(text) is not None:
         return float(text.rstrip("fFdD"))
@@ -67,12 +71,12 @@ _DURATION: Final = re.compile(
     re.IGNORECASE | re.ASCII,
 )
 _SECONDS: Final = (86_400, 3_600, 60, 1)
-"""Of a day, an hour, a minute, a second."""
+"""Seconds in a day, an hour, a minute and a second."""
 _NANOS: Final = 1_000_000_000
 
 
 def java_duration_ns(text: str) -> int | None:
-    """The length of time that the text is, in ns; None when it is none. It may be below zero."""
+    """Return the ISO-8601 duration in a text in ns, possibly negative, or None if Java rejects the text."""
     found = _DURATION.fullmatch(text)
     if found is None or found[3] == "T":
         return None

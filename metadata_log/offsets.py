@@ -15,11 +15,11 @@ Epoch = NewType("Epoch", int)
 LARGEST_OFFSET: Final = Offset((1 << 63) - 1)
 LARGEST_EPOCH: Final = Epoch((1 << 31) - 1)
 LAST_EPOCH: Final = Epoch(LARGEST_EPOCH - 1)
-"""A replica that knows this epoch asks for no vote: a candidate would need one above it."""
+"""The last epoch in which a replica can start no election: a candidate needs a greater epoch."""
 FEW_EPOCHS: Final = 1000
-"""Where fewer elections are left, something is said. No cluster comes there by elections alone."""
+"""If fewer elections are left, nodes and tools warn. No cluster gets there by elections alone."""
 NO_EPOCH: Final = Epoch(-1)
-"""Unknown: what a replica states before it has seen any."""
+"""The unknown epoch, which a replica reports before it has seen any."""
 
 
 def epochs_left(epoch: int) -> int:
@@ -28,27 +28,27 @@ def epochs_left(epoch: int) -> int:
 
 
 def is_near_last_epoch(epoch: int) -> bool:
-    """Return True if few elections are possible above this epoch, or none."""
+    """Return True if fewer than `FEW_EPOCHS` elections are possible above this epoch."""
     return epochs_left(epoch) < FEW_EPOCHS
 
 
 def is_possible(offset: int, epoch: int) -> bool:
-    """Return whether a log can have such an offset and such an epoch: names of files hold larger numbers."""
+    """Return True if a log can have this offset and this epoch. File names have room for larger numbers."""
     return offset <= LARGEST_OFFSET and epoch <= LARGEST_EPOCH
 
 
 class OffsetAndEpoch(msgspec.Struct, frozen=True, kw_only=True, gc=False, order=False):
-    """The end of a log prefix: `offset` is exclusive, `epoch` is that of the last record before it.
+    """The end of a log prefix: an exclusive `offset`, and the epoch of the last record before it.
 
-    Two replicas whose logs share such a pair share every byte before it (log matching), which is what Fetch validates
-    and snapshots are named by (KIP-595, KIP-630).
+    Two replicas whose logs share such a pair share every byte before it (log matching). Fetch validates it, and
+    snapshots are named by it (KIP-595, KIP-630).
     """
 
     offset: Offset
     epoch: Epoch
 
     def is_at_least(self, other: OffsetAndEpoch) -> bool:
-        """Whether a log that ends here is as up to date as `other`: by epoch first, then by offset (Raft, 5.4.1)."""
+        """Return True if a log with this end is as up to date as `other`, by epoch, then by offset (Raft, 5.4.1)."""
         return (self.epoch, self.offset) >= (other.epoch, other.offset)
 
     def __str__(self) -> str:

@@ -1,7 +1,7 @@
-"""The metadata topic's own id in a log that becomes another cluster's: which id it gets, and how records take it.
+"""A new own id for the metadata topic in a log that becomes another cluster's.
 
-Decides: the new id, the same on every node, and which records name it. Must not know: files, and who asks. A restored
-backup and `kraft recover cluster-id` use it. Replicas of the former log hold beside the new one.
+Decides: the new id, the same on every node, and which records contain it. Must not know: files. A restored backup and
+`kraft recover cluster-id` use it. With the new id, replicas of the former log hold instead of following the new one.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from metadata_log.records import (
 )
 
 NewIds = Mapping[TopicId, TopicId]
-"""Former ids, and those that take their places."""
+"""Former topic id → new topic id."""
 
 _NAME: Final = METADATA_TOPIC_NAME.encode()
 _NAMING: Final = (TopicRecord, PartitionRecord, PartitionChangeRecord, RemoveTopicRecord)
 
 
 def own_id_in_cluster(former: TopicId, cluster_id: str) -> TopicId:
-    """Return the own id of a log that had `former`, in cluster `cluster_id`. It is the same for every node."""
+    """Return the new own id, in cluster `cluster_id`, of a log that had the id `former`. Every node gets the same."""
     for salt in count():
         drawn = hashlib.blake2b(former + cluster_id.encode(), digest_size=ID_BYTES, salt=b"%d" % salt).digest()
         own_id = as_random_uuids(drawn)
@@ -41,20 +41,20 @@ def own_id_in_cluster(former: TopicId, cluster_id: str) -> TopicId:
 
 
 def own_ids_named(values: Iterable[bytes]) -> list[TopicId]:
-    """Return the ids that these records give to the metadata topic.
+    """Return the ids that these records (TopicRecord) assign to the metadata topic.
 
     Raises:
-        RecordError: a record that may do so cannot be read.
+        RecordError: a record that contains the topic's name cannot be read.
     """
     records = [decode_record(value) for value in values if value.find(_NAME) >= 0]
     return [one.topic_id for one in records if isinstance(one, TopicRecord) and one.name == METADATA_TOPIC_NAME]
 
 
 def with_new_ids(value: bytes, new_ids: NewIds) -> bytes:
-    """Return the record with the new id where it names a topic by a former one. Its length stays.
+    """Return the record with its topic id replaced if that is a former one. The length does not change.
 
     Raises:
-        RecordError: it holds a former id and cannot be read.
+        RecordError: the record contains the bytes of a former id, and cannot be read.
     """
     for former, new in new_ids.items():
         at = value.find(former)
@@ -66,10 +66,10 @@ def with_new_ids(value: bytes, new_ids: NewIds) -> bytes:
 
 
 def batch_patches(batch: bytes, header: BatchHeader, new_ids: NewIds) -> list[tuple[int, bytes]]:
-    """Return the bytes of a whole, sound batch that change, each with its position: ids, and the checksum.
+    """Return the changes to a whole, sound batch, as (position, bytes): the checksum and each replaced id.
 
     Raises:
-        RecordError: a record holds a former id and cannot be read.
+        RecordError: a record contains the bytes of a former id, and cannot be read.
         CorruptBatchError: a record's framing is wrong.
     """
     if header.is_control or not any(batch.find(former) >= 0 for former in new_ids):

@@ -1,12 +1,12 @@
-"""What the image says of one partition directory on a broker's disk.
+"""The verdict on one partition directory of a broker, by the metadata image. Pure.
 
-Decides: whether a directory belongs where it is, from its name, its topic id and the image. Must not know: files, and
-what is done about a verdict: an agent stages STALE directories for deletion and sets aside what it does not understand
-(BEYOND with it), an audit only reports. Pure.
+Decides: whether a directory belongs where it is, from its name, its topic id and the image. Must not know: files, or
+the consequence. An agent stages STALE directories for deletion and quarantines unknown ones (BEYOND, too); an audit
+only reports.
 
-The caller answers for the image being new enough: a directory made after the image's end would look stale. KIP-516
-gives the rule (an id that is gone never comes back, so what carries it is stale); Kafka's own brokers set aside all
-that is not KEEP here, and delete nothing of it.
+The caller must pass an image that is new enough: a directory made after the image's end would look stale. The rule is
+KIP-516's: a deleted topic id never returns, so a directory with it is stale. Kafka's brokers rename each directory that
+is not KEEP to `-stray`, and delete none.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ from metadata_log.image.topics import PartitionImage, TopicImage
 
 _PARTITION_NAME: Final = re.compile(r"(?P<topic>[a-zA-Z0-9._-]{1,249})-(?P<partition>0|[1-9][0-9]{0,9})")
 REMOTE_INDEX_CACHE: Final = "remote-log-index-cache"
-"""The one directory besides partitions' that a broker has in its log directories: tiered storage's cache (KIP-405)."""
+"""The only directory of a broker in its log directories that is not a partition's: tiered storage's cache (KIP-405)."""
 _MARKED_NAME: Final = re.compile(r"(?P<name>.+)\.[0-9a-f]{32}-(?P<mark>future|delete|stray)")
 
 
 class Kind(Enum):
-    """What a directory is.
+    """The kinds of directories.
 
-    KEEP: a replica of this broker's. STALE: of a topic that no longer exists. BEYOND: of a partition that its topic
-    has not: no deletion leaves one, for partitions never become fewer, so the image lacks what gave it, or it was
-    brought there. WRONG_ID: its name and its id speak of two different topics, so one of them is wrong.
-    MISSING_METADATA: without a topic id it cannot be told from a stale one. NOT_A_REPLICA: the partition lives, on
-    other brokers. UNKNOWN: not a partition's directory at all, or one that was set aside already.
+    KEEP: a replica of this broker. STALE: of a topic that no longer exists. BEYOND: of a partition number that its
+    topic does not have. Topics never lose partitions: the image lacks a record, or someone copied the directory here.
+    WRONG_ID: name and topic id belong to two topics, so one is wrong. MISSING_METADATA: without a topic id, it could be
+    stale or not. NOT_A_REPLICA: the partition is on other brokers. UNKNOWN: not a partition's directory, or quarantined
+    already.
     """
 
     KEEP = "keep"
@@ -58,12 +58,12 @@ class DirectoryFacts(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One entry of a log directory.
 
     Attributes:
-        name: the entry's name as it stands on disk.
-        topic_name, partition: what the name says; both None when it is not that of a partition.
-        topic_id: from `partition.metadata` in it; None when there is none.
+        name: the entry's name on disk.
+        topic_name, partition: parsed from the name; both None if it is not a partition's.
+        topic_id: from its `partition.metadata`, or None.
         is_future: it is the growing copy of a replica that moves between two disks (`-future`).
         is_deleted: a broker has marked it for deletion (`-delete`).
-        is_stray: a broker has set it aside before (`-stray`).
+        is_stray: a broker or an agent has quarantined it (`-stray`).
     """
 
     name: str
@@ -76,14 +76,14 @@ class DirectoryFacts(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The judgement and its reason, a sentence for logs and reports."""
+    """The kind of a directory and the reason, a sentence for logs and reports."""
 
     kind: Kind
     why: str
 
 
 def facts_of(name: str, topic_id: TopicId | None) -> DirectoryFacts:
-    """What a name says: `topic-partition`, which `.<32 hex digits>-future`, `-delete` or `-stray` may follow."""
+    """Parse a name: `topic-partition`, optionally followed by `.<32 hex digits>-future`, `-delete` or `-stray`."""
     marked = _MARKED_NAME.fullmatch(name)
     parsed = _PARTITION_NAME.fullmatch(marked["name"] if marked else name)
     mark = marked["mark"] if marked else None
@@ -101,10 +101,10 @@ def facts_of(name: str, topic_id: TopicId | None) -> DirectoryFacts:
 def judge(
     directory: DirectoryFacts, image: MetadataImage, broker_id: NodeId, directory_id: DirectoryId | None = None
 ) -> Verdict:
-    """The verdict on one directory of broker `broker_id`; `directory_id` is that of the log directory it stands in.
+    """Return the verdict on one directory of broker `broker_id`; `directory_id` is the id of its log directory.
 
-    A replica that is assigned to another log directory of the same broker is kept, and the reason says so: the broker
-    reports where it really is (AssignReplicasToDirs, KIP-858).
+    A replica that is assigned to another log directory of this broker is KEEP, with that reason. The broker will report
+    its actual directory (AssignReplicasToDirs, KIP-858).
     """
     topic_id, topic_name, partition_id = directory.topic_id, directory.topic_name, directory.partition
     if topic_name is None or partition_id is None or topic_id is None or not is_by_image(directory):
@@ -123,7 +123,7 @@ def judge(
 
 
 def is_by_image(directory: DirectoryFacts) -> bool:
-    """Whether it takes an image to judge a directory; of others its name, or the lack of a topic id, tells all."""
+    """Return True if the verdict depends on the image, and not only on the name or a missing topic id."""
     is_told_by_name = directory.is_stray or directory.is_deleted or directory.topic_name == METADATA_TOPIC_NAME
     return directory.topic_name is not None and directory.topic_id is not None and not is_told_by_name
 

@@ -1,7 +1,7 @@
 """Names of configs whose values are secrets.
 
-Decides: which values are hidden in all output. Must not know: which command shows them. A config of a plugin has no
-type in the log, so its name alone says that it may be a secret.
+Decides: which values all output hides. The log has no types for a plugin's configs, so only the name shows that a value
+may be secret.
 """
 
 from __future__ import annotations
@@ -16,5 +16,5 @@ _SECRET: Final = re.compile(
 
 
 def may_be_secret(name: str) -> bool:
-    """Return True if a config of this name may hold a secret, be it Kafka's or a plugin's."""
+    """Return True if a config of Kafka or of a plugin with this name may be a secret."""
     return _SECRET.search(name) is not None

@@ -1,7 +1,4 @@
-"""What a topic may be called.
-
-Decides by the name alone; whether a topic of that name exists is the caller's question. Rules: Kafka's legal names.
-"""
+"""Legal topic names, by Kafka's rules (Topic.validate, Topic.hasCollision)."""
 
 from __future__ import annotations
 
@@ -14,7 +11,7 @@ _is_legal = re.compile(rf"[a-zA-Z0-9._-]{{1,{MAX_NAME_LENGTH}}}\Z").match
 
 
 def name_fault(name: str) -> str | None:
-    """What is wrong with `name` as a topic's name, in half a sentence; None when nothing is."""
+    """Return why `name` is not a legal topic name, as part of a sentence, or None."""
     if _is_legal(name) and name not in {".", ".."}:
         return None
     if not name:
@@ -25,10 +22,10 @@ def name_fault(name: str) -> str | None:
 
 
 def may_collide(name: str) -> bool:
-    """Whether another name can be the same to metrics, in which a dot becomes an underscore."""
+    """Return True if another name could collide with this one in metrics, where a dot becomes an underscore."""
     return "." in name or "_" in name
 
 
 def unified(name: str) -> str:
-    """The name as metrics have it: two topics whose unified names are equal collide."""
+    """Return the name as in metrics. Two topics collide if their unified names are equal."""
     return name.replace(".", "_")

@@ -1,8 +1,7 @@
-"""Who may vote: voters with their directory ids and endpoints, sets of them, and their history by offset.
+"""Voters with their directory ids and endpoints, voter sets, and the history of sets by offset.
 
-Decides: membership, majority, and which set is in force at an offset (KIP-853: the latest in the log,
-committed or not).
-Must not know: who leads, and where the records that carry the sets are stored.
+Decides: membership, majority, and the set in force at an offset (KIP-853: the latest in the log, committed or not).
+Must not know: the leader, or the files of the log.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ CONTROLLER_LISTENER: Final = "CONTROLLER"
 GRPC_LISTENER: Final = "GRPC"
 LARGEST_PORT: Final = 65_535
 NO_OFFSET: Final = Offset(-1)
-"""Of a voter set that no record carried."""
+"""The offset of a voter set that is in no record."""
 
 _VOTER = re.compile(
     r"(?P<id>\d+)@(?P<host>\[[0-9A-Fa-f:.%]+\]|[^:@/\[\]\s]+):(?P<port>\d+)(/(?P<grpc>\d+))?:(?P<directory>[\w-]+)",
@@ -45,11 +44,11 @@ _VOTER = re.compile(
 
 
 class InvalidVoterError(MetadataLogError, ValueError):
-    """A text does not describe a voter, or a list of them, also one in a log, contradicts itself."""
+    """A text is not a voter, or a list of voters (also in a record) contradicts itself."""
 
 
 class Endpoint(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Where one listener of a node is reached. `host` is a name or an address, an IPv6 one without brackets."""
+    """The address of one listener of a node. `host` is a name or an IP address, IPv6 without brackets."""
 
     name: str
     host: str
@@ -60,7 +59,7 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Voter(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A member of the quorum: its key, its controller listeners, and the kraft.version range that it supports."""
+    """A voter: its replica key, its controller listeners, and the kraft.version range that it supports."""
 
     key: ReplicaKey
     endpoints: tuple[Endpoint, ...] = ()
@@ -68,18 +67,18 @@ class Voter(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     max_kraft_version: int = 1
 
     def supports(self, kraft_version: int) -> bool:
-        """Whether it can take part at that kraft.version."""
+        """Return True if the voter supports this kraft.version."""
         return self.min_kraft_version <= kraft_version <= self.max_kraft_version
 
     def says_the_same(self, other: Voter) -> bool:
-        """Whether both hold the same; the order of listeners means nothing."""
+        """Return True if both are equal, apart from the order of listeners."""
         mine, others = sorted(map(str, self.endpoints)), sorted(map(str, other.endpoints))
         return mine == others and msgspec.structs.replace(self, endpoints=()) == msgspec.structs.replace(
             other, endpoints=()
         )
 
     def endpoint(self, name: str) -> Endpoint | None:
-        """Its listener of that name, or None."""
+        """Return the voter's listener of that name, or None."""
         return next((endpoint for endpoint in self.endpoints if endpoint.name == name), None)
 
     def __str__(self) -> str:
@@ -87,18 +86,18 @@ class Voter(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def majority_of(count: int) -> int:
-    """How many of so many voters decide: more than half."""
+    """Return the size of a majority of `count` voters: more than half."""
     return count // 2 + 1
 
 
 class VoterSet(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """An immutable set of voters, in the order in which the record that carried it named them."""
+    """An immutable set of voters, in the order of the record that holds it."""
 
     voters: tuple[Voter, ...] = ()
 
     @classmethod
     def of(cls, voters: Iterable[Voter]) -> VoterSet:
-        """A set of these voters.
+        """Return a set of these voters.
 
         Raises:
             InvalidVoterError: two have the same node id.
@@ -112,7 +111,7 @@ class VoterSet(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @classmethod
     def from_record(cls, record: VotersRecord) -> VoterSet:
-        """The set that a record carries.
+        """Return the set in a record.
 
         Raises:
             InvalidVoterError: two of its voters have the same node id.
@@ -128,7 +127,7 @@ class VoterSet(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         )
 
     def to_record(self) -> VotersRecord:
-        """The record that carries this set, in its order."""
+        """Return a record with this set, in its order."""
         return VotersRecord(
             voters=tuple(
                 VotersRecordVoter(
@@ -156,155 +155,156 @@ class VoterSet(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def node_ids(self) -> tuple[NodeId, ...]:
-        """In order."""
+        """The node ids, in the set's order."""
         return tuple(voter.key.node_id for voter in self.voters)
 
     @property
     def keys(self) -> tuple[ReplicaKey, ...]:
-        """In order."""
+        """The replica keys, in the set's order."""
         return tuple(voter.key for voter in self.voters)
 
     @property
     def majority(self) -> int:
-        """How many voters decide: more than half."""
+        """The size of a majority: more than half."""
         return majority_of(len(self.voters))
 
     def get(self, node_id: NodeId) -> Voter | None:
-        """The voter of that node id, whatever its directory, or None."""
+        """Return the voter with that node id, whatever its directory, or None."""
         return next((voter for voter in self.voters if voter.key.node_id == node_id), None)
 
     def is_voter(self, key: ReplicaKey) -> bool:
-        """Whether this replica votes: its node id is in the set, with the same directory id (KIP-853).
+        """Return True if this replica votes: the set has its node id with the same directory id (KIP-853).
 
-        A static voter has no directory id, and then any directory of that node is the voter.
+        A static voter has no directory id; any directory of that node is then the voter.
         """
         voter = self.get(key.node_id)
         return voter is not None and voter.key.directory_id in (ZERO_DIRECTORY_ID, key.directory_id)
 
     @property
     def are_dynamic(self) -> bool:
-        """Whether the log keeps them (kraft.version 1): static voters have no directory ids (KIP-853)."""
+        """True if the set is of kraft.version 1: every voter has a directory id, which static voters lack (KIP-853)."""
         return bool(self.voters) and all(voter.key.directory_id != ZERO_DIRECTORY_ID for voter in self.voters)
 
     def with_voter(self, voter: Voter) -> VoterSet:
-        """With `voter` behind the others, or in the place of the one that has its node id."""
+        """Return the set with `voter` appended, or in place of the voter with its node id."""
         if voter.key.node_id not in self:
             return VoterSet(voters=(*self.voters, voter))
         return VoterSet(voters=tuple(voter if old.key.node_id == voter.key.node_id else old for old in self.voters))
 
     def without(self, node_id: NodeId) -> VoterSet:
-        """Without the voter of that node id."""
+        """Return the set without the voter of that node id."""
         return VoterSet(voters=tuple(voter for voter in self.voters if voter.key.node_id != node_id))
 
     def is_only_voter(self, key: ReplicaKey) -> bool:
-        """Whether it is the whole quorum."""
+        """Return True if this replica is the only voter."""
         return len(self.voters) == 1 and self.is_voter(key)
 
 
 class VotersAt(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A voter set and the offset of the record that carried it; -1 for one that no record carried."""
+    """A voter set and the offset of its record; -1 if no record holds it."""
 
     offset: Offset
     voters: VoterSet
 
 
 class VoterHistory(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Voter sets by offset, rising; immutable. The first holds before any record too (static, or a checkpoint's)."""
+    """An immutable list of voter sets by rising offset. The first may be a checkpoint's or the configured voters."""
 
     entries: tuple[VotersAt, ...] = ()
 
     @classmethod
     def start(cls, voters: VoterSet, offset: Offset = NO_OFFSET) -> VoterHistory:
-        """A history that begins with what the configuration or a checkpoint says."""
+        """Return a history that begins with a configured set (offset -1) or a checkpoint's."""
         return cls(entries=(VotersAt(offset=offset, voters=voters),))
 
     @property
     def latest(self) -> VoterSet:
-        """The set in force: the last, committed or not. Empty when none is known."""
+        """The set in force: the last one, committed or not. Empty if no set is known."""
         return self.entries[-1].voters if self.entries else VoterSet()
 
     @property
     def before_latest(self) -> VoterSet:
-        """The set that the latest one replaced; empty when none is known."""
+        """The set that the latest one replaced. Empty if no such set is known."""
         return self.entries[-2].voters if len(self.entries) > 1 else VoterSet()
 
     @property
     def latest_offset(self) -> Offset:
-        """Of the record that carried the latest set, or -1."""
+        """The offset of the latest set's record, or -1."""
         return self.entries[-1].offset if self.entries else NO_OFFSET
 
     @property
     def kraft_version(self) -> int:
-        """The one in force at the end: 1 where the log or its checkpoint holds the voters, 0 where the configuration
-        does, or nothing is known yet."""
+        """The kraft.version at the log's end: 1 if log or checkpoint has the voters, else 0 (configured or unknown)."""
         return int(self.latest_offset >= 0 or self.latest.are_dynamic)
 
     def holds_before_latest(self, key: ReplicaKey) -> bool:
-        """Whether any set but the one in force holds exactly this replica."""
+        """Return True if a set before the latest one holds exactly this replica."""
         return any(key in entry.voters.keys for entry in self.entries[:-1])
 
     def has_held(self, key: ReplicaKey, committed: Offset) -> bool:
-        """Whether any of the sets that were in force for good holds exactly this replica.
+        """Return True if a set that certainly took effect holds exactly this replica.
 
-        One whose record lies before `committed` was, so was one that no record carried, and one that another followed:
-        a leader changes voters only once the change before is committed (KIP-853). Of the last one nobody knows.
+        A set took effect if its record lies before `committed`, if no record holds it, or if another set followed it: a
+        leader starts a change only after the previous one has committed (KIP-853). The last set may still be lost.
         """
         is_in_doubt = len(self.entries) > 1 and self.latest_offset >= committed
         return self.holds_before_latest(key) or (key in self.latest.keys and not is_in_doubt)
 
     def at(self, end_offset: Offset) -> VoterSet:
-        """The set in force in the log prefix that ends (exclusively) at `end_offset`."""
+        """Return the set in force in the log prefix up to `end_offset` (exclusive). Empty if no set is known."""
         for entry in reversed(self.entries):
             if entry.offset < end_offset:
                 return entry.voters
         return VoterSet()
 
     def carried_at(self, end_offset: Offset) -> VoterSet | None:
-        """The set that a record before `end_offset` put in force; None where none did (static voters)."""
+        """Return the set in force before `end_offset` if a record holds it, or None (static voters)."""
         entry = next((entry for entry in reversed(self.entries) if entry.offset < end_offset), None)
         return None if entry is None or entry.offset < 0 else entry.voters
 
     def begin_at(self, end_offset: Offset, voters: VoterSet | None) -> VoterHistory:
-        """The history once the log begins with a snapshot that ends there and names `voters`; what no record carried
-        stays where it names none."""
+        """Return the history of a log that begins with a snapshot with this end and these voters.
+
+        None as `voters`: only sets without a record, the configured ones, remain.
+        """
         if voters is None:
             return self.truncate_to(Offset(0))
         return VoterHistory.start(voters, Offset(end_offset - 1))
 
     def trim_to(self, start_offset: Offset) -> VoterHistory:
-        """The history once nothing is left before `start_offset`: what was in force there still is."""
+        """Return the history after the records before `start_offset` were deleted. The set in force there is kept."""
         index = max((at for at, entry in enumerate(self.entries) if entry.offset < start_offset), default=0)
         return self if index == 0 else VoterHistory(entries=self.entries[index:])
 
     def append(self, offset: Offset, voters: VoterSet) -> VoterHistory:
-        """The history once a record at `offset` carries `voters`.
+        """Return the history with a record of `voters` at `offset`.
 
         Raises:
-            InvariantViolation: the offset does not lie after the last.
+            InvariantViolation: the offset is not after the last one.
         """
         if self.entries and offset <= self.entries[-1].offset:
             raise InvariantViolation(f"voters at offset {offset} cannot follow those at {self.entries[-1].offset}")
         return VoterHistory(entries=(*self.entries, VotersAt(offset=offset, voters=voters)))
 
     def truncate_to(self, end_offset: Offset) -> VoterHistory:
-        """The history once the log holds nothing at or after `end_offset`; what no record carried stays."""
+        """Return the history after the log was truncated to `end_offset` (exclusive). Configured voters are kept."""
         kept = tuple(entry for entry in self.entries if entry.offset < end_offset)
         return self if len(kept) == len(self.entries) else VoterHistory(entries=kept)
 
 
 def kafka_listener_name(voters: Iterable[Voter]) -> str:
-    """Return the name under which voters speak Kafka's protocol: the first that is not GRPC, else CONTROLLER."""
+    """Return the voters' listener name for Kafka's protocol: the first name that is not GRPC, otherwise CONTROLLER."""
     names = (at.name for voter in voters for at in voter.endpoints if at.name != GRPC_LISTENER)
     return next(names, CONTROLLER_LISTENER)
 
 
 def parse_voter(text: str, listener: str = CONTROLLER_LISTENER) -> Voter:
-    """A voter written `id@host:port[/grpc-port]:directory-id`; an IPv6 host stands in brackets.
+    """Return a voter from `id@host:port[/grpc-port]:directory-id`, an IPv6 host in brackets.
 
-    The port is that of the `listener` for Kafka's protocol; with a second one it has a GRPC listener on the same host.
+    The port is that of `listener`, for Kafka's protocol. A second port adds a GRPC listener on the same host.
 
     Raises:
-        InvalidVoterError: naming what is wrong.
+        InvalidVoterError: the text has another form, or an id or a port is invalid.
     """
     match = _VOTER.fullmatch(text)
     if match is None:
@@ -330,10 +330,10 @@ def parse_voter(text: str, listener: str = CONTROLLER_LISTENER) -> Voter:
 
 
 def parse_voters(text: str, listener: str = CONTROLLER_LISTENER) -> VoterSet:
-    """A comma separated list of voters.
+    """Return the voter set in a comma-separated list.
 
     Raises:
-        InvalidVoterError: one is none, or two share a node id or a directory id, or two listeners an address.
+        InvalidVoterError: a voter is invalid, two share a node id or a directory id, or two listeners share an address.
     """
     voters = VoterSet.of(parse_voter(part.strip(), listener) for part in text.split(","))
     directories = [voter.key.directory_id for voter in voters]
@@ -344,10 +344,9 @@ def parse_voters(text: str, listener: str = CONTROLLER_LISTENER) -> VoterSet:
 
 
 def _check_addresses(voters: VoterSet) -> None:
-    """Kafka's tool takes voters at one address; then whoever listens there is asked for several votes, and one is lost.
+    """Raise InvalidVoterError if two listeners have the same address.
 
-    Raises:
-        InvalidVoterError: two listeners have the same address.
+    Kafka's tool accepts that. One node then gets the Vote requests of two voters, and one vote is never granted.
     """
     seen: dict[tuple[str, int], str] = {}
     for voter in voters:
@@ -361,7 +360,7 @@ def _check_addresses(voters: VoterSet) -> None:
 
 
 def format_voter(voter: Voter) -> str:
-    """`id@host:port[/grpc-port]:directory-id`, as `parse_voter` reads it."""
+    """Return `id@host:port[/grpc-port]:directory-id`, which `parse_voter` reads."""
     grpc = voter.endpoint(GRPC_LISTENER)
     controller = voter.endpoint(CONTROLLER_LISTENER) or next((at for at in voter.endpoints if at != grpc), grpc)
     where = f"{_bracketed(controller.host)}:{controller.port}" if controller else "?:0"

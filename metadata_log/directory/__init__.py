@@ -1,7 +1,4 @@
-"""What a log directory holds beside its logs, under one name to import: identity, vote, topic ids, lock.
-
-Decides: nothing; see the modules it names.
-"""
+"""The sidecar files of log directories, under one name to import: identity, vote, committed state, topic ids, lock."""
 
 from __future__ import annotations
 
@@ -42,7 +39,7 @@ from metadata_log.directory.quorum_state import (
 from metadata_log.ids import METADATA_TOPIC_NAME
 
 METADATA_DIRECTORY: Final = f"{METADATA_TOPIC_NAME}-0"
-"""The directory of the metadata log's one partition, in `metadata.log.dir`."""
+"""The directory of the metadata log's only partition, in `metadata.log.dir`."""
 
 __all__ = [
     "COMMITTED_STATE_FILE",

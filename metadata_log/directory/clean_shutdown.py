@@ -1,8 +1,6 @@
-"""`.kafka_cleanshutdown`: what a broker that was stopped in an orderly way leaves in each of its log directories.
+"""`.kafka_cleanshutdown`: the file that a broker leaves in each log directory at a clean stop.
 
-Decides: what the file says. Must not know: what follows from it.
-
-It names the broker's epoch, which is the offset of the registration that a controller committed before it answered.
+It has the broker's epoch: the offset of the broker's registration, which a controller committed before it responded.
 """
 
 from __future__ import annotations
@@ -27,7 +25,7 @@ class CleanShutdown(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def read_clean_shutdown(files: Files, log_dir: str) -> int | None:
-    """Return the broker's epoch; None: there is no such file, or it says nothing usable."""
+    """Return the broker epoch, or None if there is no such file or it cannot be read."""
     path = f"{log_dir}/{CLEAN_SHUTDOWN_FILE}"
     try:
         return decode_json(read_small_file(files, path), CleanShutdown).broker_epoch if files.exists(path) else None
@@ -36,9 +34,9 @@ def read_clean_shutdown(files: Files, log_dir: str) -> int | None:
 
 
 def registered_end(files: Files, log_dirs: Iterable[str]) -> int:
-    """Return up to where the log was committed by what a clean stop left in any of these: 0 where none has the file.
+    """Return the offset before which the log was committed, as shown by these directories' clean stops, or 0.
 
-    A registration is answered once it is committed, and the broker's epoch is its offset.
+    A controller responds to a registration after committing it, and the broker epoch is the record's offset.
     """
     epochs = (read_clean_shutdown(files, path) for path in log_dirs)
     return max((epoch + 1 for epoch in epochs if epoch is not None), default=0)

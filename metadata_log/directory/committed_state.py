@@ -1,7 +1,7 @@
-"""`committed-state`: how much of its metadata log an agent knew to be committed, and the metadata topic's own id.
+"""`committed-state`: the committed end of an agent's metadata log, and the metadata topic's own id.
 
-Decides: its JSON. Must not know: what follows from it. Kafka has no such file and skips it. An agent keeps it beside
-`quorum-state`, so that after a restart it knows what no leader may make it cut off.
+Decides: its JSON. Kafka has no such file and skips it. An agent keeps it beside `quorum-state`: after a restart it
+knows below which offset it must not truncate.
 """
 
 from __future__ import annotations
@@ -23,10 +23,11 @@ class CommittedState(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The content of the file.
 
     Attributes:
-        high_watermark: all before it is committed. 0: nothing is, and `topic_id` alone is accepted from a leader.
-        topic_id: the metadata topic's own id, or None where none was committed.
-        received_end: end offset of the received snapshot that took the log's place last, or None. Nothing shows that
-            the log before it was this one's.
+        high_watermark: the committed end, exclusive. 0: nothing is committed, and the agent accepts only a leader
+            whose log has `topic_id`.
+        topic_id: the metadata topic's own id, or None if none was committed.
+        received_end: end offset of the last received snapshot that replaced the log, or None. Nothing proves that the
+            former log and the snapshot are of one log.
         held: the reason for which the agent holds, or None.
     """
 
@@ -36,12 +37,12 @@ class CommittedState(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     held: str | None = None
 
     def is_reached_by(self, image_end: Offset, topic_id: TopicId | None) -> bool:
-        """Return True if an image that ends there and has that own id is as far as this."""
+        """Return True if an image with this end and own id covers the committed state."""
         return topic_id is not None if self.high_watermark == 0 else image_end >= self.high_watermark
 
 
 def format_committed_state(state: CommittedState) -> bytes:
-    """The file's bytes: one line of JSON, without spaces."""
+    """Return the file's bytes: one line of JSON, without spaces."""
     content = {
         "highWatermark": state.high_watermark,
         "metadataTopicId": None if state.topic_id is None else id_text(state.topic_id),
@@ -53,11 +54,11 @@ def format_committed_state(state: CommittedState) -> bytes:
 
 
 def parse_committed_state(data: bytes, path: str) -> CommittedState:
-    """Return the content that the file's bytes hold.
+    """Return the content of the file's bytes. `path` is for messages.
 
     Raises:
-        NewerFileError: it is of a version that we do not know.
-        CorruptFileError: it is no such file.
+        NewerFileError: the file has an unknown, later version.
+        CorruptFileError: the bytes are not such a file.
     """
     try:
         content = json.loads(data.decode())
@@ -86,7 +87,7 @@ def _is_offset(value: object) -> bool:
 
 
 def read_committed_state(files: Files, directory: str) -> CommittedState | None:
-    """Return the state in a metadata log's directory, or None where there is no such file.
+    """Return the state in a metadata log's directory, or None if there is no such file.
 
     Raises:
         CorruptFileError, NewerFileError: as `parse_committed_state`.
@@ -96,7 +97,7 @@ def read_committed_state(files: Files, directory: str) -> CommittedState | None:
 
 
 def write_committed_state(files: Files, directory: str, state: CommittedState) -> None:
-    """Replace the state. A crash leaves the old or the new one, whole; it is durable when this returns.
+    """Replace the state durably. A crash leaves the old or the new file, complete.
 
     Raises:
         OSError: a call failed.

@@ -1,7 +1,4 @@
-"""The lock of a log directory: one process at a time, ours or a Kafka.
-
-Decides: who may use a directory. Must not know: what for.
-"""
+"""The lock of a log directory: one process at a time, of this project or of Kafka."""
 
 from __future__ import annotations
 
@@ -14,10 +11,10 @@ LOCK_FILE: Final = ".lock"
 
 
 class DirectoryLock:
-    """The held lock of `log_dir`. Kafka takes the same lock on the same file, so each sees the other.
+    """The held lock of `log_dir`. Kafka takes the same lock on the same file, so each sees the other's.
 
     Raises:
-        DirectoryLockedError: it is taken, naming the file.
+        DirectoryLockedError: the lock is taken.
         DirectoryError: the lock file cannot be opened.
     """
 
@@ -27,7 +24,7 @@ class DirectoryLock:
             self._held: HeldLock | None = files.lock(path)
         except BlockingIOError as error:
             raise DirectoryLockedError(
-                f"{path} is locked: another process, one of ours or a Kafka, uses {log_dir}. Stop it, or give each "
+                f"{path} is locked: another process, of kraft or of Kafka, uses {log_dir}. Stop it, or give each "
                 "process its own log.dirs"
             ) from error
         except OSError as error:
@@ -35,7 +32,7 @@ class DirectoryLock:
         self.path = path
 
     def release(self) -> None:
-        """Give it back; the file stays, as Kafka leaves it."""
+        """Release the lock. The file stays, as Kafka leaves it."""
         if self._held is not None:
             self._held.release()
             self._held = None

@@ -1,7 +1,6 @@
-"""`meta.properties`: which cluster, which node and which directory a log directory belongs to.
+"""`meta.properties`: the cluster id, node id and directory id of a log directory.
 
-Decides: its text, as Kafka's formatter writes it. Must not know: what is compared with it
-at start-up, beyond `check_own`.
+Decides: its text, as Kafka's formatter writes it. Must not know: the checks at start, except `check_own`.
 """
 
 from __future__ import annotations
@@ -21,15 +20,15 @@ from metadata_log.java_properties import PROPERTY_BLANKS, MalformedEscapeError, 
 META_PROPERTIES_FILE: Final = "meta.properties"
 _VERSION: Final = 1
 _ID_KEYS: Final = {0: "broker.id", _VERSION: "node.id"}
-"""Of each version. 0 is ZooKeeper's: a broker that was migrated keeps its file, and Kafka 4 starts from it."""
+"""Version → key of the node id. 0 is ZooKeeper's: a migrated broker keeps such a file, and Kafka 4 starts from it."""
 _ESCAPED = re.compile(r"^ |[\\=:#!]|[^ -~]")
 _LETTERS: Final = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
-"""What Java's Properties writes for characters that end or part words."""
+"""The letters with which Java's Properties escapes white space."""
 _LETTER_OF: Final = {character: letter for letter, character in _LETTERS.items()}
 
 
 class MetaProperties(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The content of the file. `directory_id` is None in a directory of before Kafka 3.7.
+    """The content of the file. Before Kafka 3.7 directories have no `directory_id` (None).
 
     `version` is 0 in a directory of a broker that was migrated from ZooKeeper.
     """
@@ -40,10 +39,10 @@ class MetaProperties(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     version: int = _VERSION
 
     def check_own(self, path: str, *, cluster_id: str | None = None, node_id: int | None = None) -> None:
-        """Raise unless the directory belongs to this cluster and this node (each where given).
+        """Check that the directory belongs to this cluster and this node; None skips a comparison.
 
         Raises:
-            ForeignDirectoryError: naming both sides.
+            ForeignDirectoryError: cluster id or node id differs.
         """
         if cluster_id is not None and cluster_id != self.cluster_id:
             raise ForeignDirectoryError(f"{path} belongs to cluster {self.cluster_id}, not to {cluster_id}")
@@ -52,7 +51,7 @@ class MetaProperties(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def format_meta_properties(properties: MetaProperties, written_at_ms: int) -> bytes:
-    """The file's bytes: an empty comment, the date in UTC, and the keys in the order in which Kafka leaves them."""
+    """Return the file's bytes: an empty comment, the date in UTC, and the keys in Kafka's order."""
     date = time.strftime("%a %b %d %H:%M:%S UTC %Y", time.gmtime(written_at_ms // 1000))
     pairs = [(_ID_KEYS[properties.version], str(properties.node_id))]
     if properties.directory_id is not None:
@@ -71,11 +70,11 @@ def _backslashed(match: re.Match[str]) -> str:
 
 
 def parse_meta_properties(data: bytes, path: str) -> MetaProperties:
-    """What the file's bytes say.
+    """Return the content of the file's bytes. `path` is for messages.
 
     Raises:
-        CorruptFileError: a key is missing, or its value cannot be.
-        NewerFileError: it is of a version that we do not know.
+        CorruptFileError: a key is missing, or its value is invalid.
+        NewerFileError: the file has an unknown, later version.
     """
     pairs = _pairs(data, path)
     version = _version(pairs, path)
@@ -97,7 +96,7 @@ def parse_meta_properties(data: bytes, path: str) -> MetaProperties:
 
 
 def _version(pairs: Mapping[str, str], path: str) -> int:
-    """Return the version, which is 0 where none is named, as in Kafka's MetaProperties."""
+    """Return the version, or 0 if the file has none, as Kafka's MetaProperties does."""
     if "version" in pairs:
         return _integer(pairs, "version", path)
     if _ID_KEYS[0] not in pairs:
@@ -106,7 +105,7 @@ def _version(pairs: Mapping[str, str], path: str) -> int:
 
 
 def told_node_id(data: bytes, path: str) -> NodeId | None:
-    """The node id that a file tells which may be broken elsewhere; None where it tells none."""
+    """Return the node id in a file whose other lines may be corrupt, or None if it has none."""
     try:
         pairs = _pairs(data, path)
         return NodeId(_integer(pairs, next((key for key in _ID_KEYS.values() if key in pairs), ""), path))
@@ -122,7 +121,11 @@ def _pairs(data: bytes, path: str) -> dict[str, str]:
 
 
 def _present(pairs: Mapping[str, str], key: str, path: str) -> str:
-    """Return a value, which may be empty: Kafka formats with an empty cluster id, and starts from it."""
+    """Return a value, which may be empty: Kafka formats with an empty cluster id, and starts from it.
+
+    Raises:
+        CorruptFileError: the key is missing.
+    """
     if key not in pairs:
         raise CorruptFileError(path, f"it has no {key}")
     return pairs[key]
@@ -136,11 +139,11 @@ def _integer(pairs: Mapping[str, str], key: str, path: str) -> int:
 
 
 def read_meta_properties(files: Files, log_dir: str) -> MetaProperties:
-    """The properties of a formatted directory.
+    """Return the properties of a formatted directory.
 
     Raises:
-        NotFormattedError: there is no such file.
-        CorruptFileError: it cannot be right.
+        NotFormattedError: the directory has no such file.
+        CorruptFileError, NewerFileError: as `parse_meta_properties`.
     """
     path = f"{log_dir}/{META_PROPERTIES_FILE}"
     try:
@@ -154,20 +157,20 @@ def read_meta_properties(files: Files, log_dir: str) -> MetaProperties:
 
 
 def write_meta_properties(files: Files, log_dir: str, properties: MetaProperties, *, written_at_ms: int) -> None:
-    """Write the file, durably and whole."""
+    """Replace the file durably. A crash leaves the old or the new file, complete."""
     replace_file(files, f"{log_dir}/{META_PROPERTIES_FILE}", format_meta_properties(properties, written_at_ms))
 
 
 def give_directory_id(
     files: Files, log_dir: str, new_id: Callable[[], DirectoryId], *, written_at_ms: int
 ) -> MetaProperties:
-    """Write a directory id into a file without one, durably, as Kafka from 3.7 on does at a start (KIP-858).
+    """Add a directory id to a file without one, durably, as Kafka from 3.7 on does at its start (KIP-858).
 
-    An id that is there stays, and so does the version. Call it under the directory's lock.
+    An existing id is kept, and so is the version. The caller holds the directory's lock.
 
     Raises:
         NotFormattedError, CorruptFileError: as `read_meta_properties`.
-        OSError: it cannot be written.
+        OSError: the file cannot be written.
     """
     found = read_meta_properties(files, log_dir)
     if found.directory_id is not None:

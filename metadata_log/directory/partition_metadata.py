@@ -1,6 +1,6 @@
 """`partition.metadata`: the topic id of a partition's directory (KIP-516).
 
-Decides: its text. Must not know: what is concluded from it (`reconcile` does).
+Decides: its text. `metadata_log.reconcile` judges the directory by it.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ _LINE_END: Final = re.compile(r"\r\n|\r|\n")
 _SEPARATOR: Final = re.compile(r":[ \t\n\v\f\r]+")
 _ID: Final = re.compile(r"([A-Za-z0-9_-]{22})(==)?")
 _BUFFER_CHARS: Final = 8192
-"""Kafka's reader decodes so much before it looks at a line: later bytes need not be text."""
+"""Kafka's reader decodes so many characters before it parses a line: bytes after them need not be UTF-8."""
 
 
 def format_partition_metadata(topic_id: TopicId) -> bytes:
-    """Two lines, the second without a line feed, as Kafka leaves them."""
+    """Return the file's two lines. The second has no line feed, as Kafka writes it."""
     return f"version: 0\ntopic_id: {id_text(topic_id)}".encode("ascii")
 
 
 def parse_partition_metadata(data: bytes, path: str) -> TopicId:
     """Return the topic id that the file's bytes name, as Kafka's `PartitionMetadataFile.read` does.
 
-    Two lines are read, whatever follows them: a name, a colon and blanks, and a value. Names are not compared. The
-    version may be any number of at least 0.
+    Only the first two lines are read, each a name, a colon, blanks and a value. Names are not compared. The version may
+    be any number from 0 on.
 
     Raises:
-        CorruptFileError: Kafka refuses the file.
+        CorruptFileError: Kafka rejects the file.
     """
     lines = _lines(data, path)
     version = java_int(_value(lines, 0, path), 32)
@@ -60,7 +60,11 @@ def _lines(data: bytes, path: str) -> list[str]:
 
 
 def _value(lines: list[str], number: int, path: str) -> str:
-    """Return what is behind the colon of a line. Java drops empty texts at the end of a split."""
+    """Return the value after the colon of a line. Like Java's split, it drops empty strings at the end.
+
+    Raises:
+        CorruptFileError: the line has another form.
+    """
     parts = _SEPARATOR.split(lines[number]) if number < len(lines) else []
     while parts and not parts[-1]:
         parts.pop()
@@ -70,16 +74,16 @@ def _value(lines: list[str], number: int, path: str) -> str:
 
 
 def read_partition_metadata(files: Files, directory: str) -> TopicId:
-    """The topic id of a partition's directory.
+    """Return the topic id of a partition's directory.
 
     Raises:
-        FileNotFoundError: there is none.
-        CorruptFileError: it cannot be right.
+        FileNotFoundError: the directory has no such file.
+        CorruptFileError: Kafka rejects the file.
     """
     path = f"{directory}/{PARTITION_METADATA_FILE}"
     return parse_partition_metadata(read_small_file(files, path), path)
 
 
 def write_partition_metadata(files: Files, directory: str, topic_id: TopicId) -> None:
-    """Write the file, durably and whole."""
+    """Replace the file durably. A crash leaves the old or the new file, complete."""
     replace_file(files, f"{directory}/{PARTITION_METADATA_FILE}", format_partition_metadata(topic_id))

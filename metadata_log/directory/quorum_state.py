@@ -1,8 +1,8 @@
-"""`quorum-state`: the epoch, the leader and the vote that a replica must not forget.
+"""`quorum-state`: the epoch, leader and vote that a replica must not forget.
 
 Decides: its JSON, in Kafka's two versions. Must not know: elections.
 
-Version 0 belongs to kraft.version 0 and has no directory ids; version 1 to kraft.version 1. Either is read.
+Version 0 belongs to kraft.version 0 and has no directory ids; version 1 belongs to kraft.version 1.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ _VOTE_ADVICE: Final = (
 
 
 class _ImpossibleError(ValueError):
-    """A value of the right kind that means nothing; the words say which."""
+    """A value of the right type that is invalid; the message names it."""
 
 
 class QuorumState(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What the file says.
+    """The content of the file.
 
     Attributes:
-        leader_id: -1 when none is known in this epoch.
+        leader_id: -1 if no leader is known in this epoch.
         leader_epoch: the greatest epoch that this replica knows of.
         voted_key: the candidate that it voted for in this epoch, or None. In version 0 without its directory id.
         data_version: 0 or 1.
-        cluster_id: version 0 only, where Kafka leaves it empty.
-        applied_offset: version 0 only, always 0.
-        current_voters: version 0 only: the static voters' ids.
-        was_removed: version 1 only: this directory's vote was taken from it. Ours alone, written only where it is so;
-            Kafka's readers skip it, and its writers drop it.
+        cluster_id: version 0 only; Kafka leaves it empty.
+        applied_offset: version 0 only; always 0.
+        current_voters: version 0 only; the static voters' ids.
+        was_removed: version 1 only; a voter change removed this replica. The key is written only if True. Kafka's
+            readers skip it, and its writers drop it.
     """
 
     leader_id: int = NO_LEADER
@@ -57,12 +57,12 @@ class QuorumState(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def static_voters(self) -> tuple[ReplicaKey, ...]:
-        """Those of version 0, each once: the file may name one twice. It knows no directory ids."""
+        """The voters of version 0, each once (the file may repeat one), without directory ids."""
         return tuple(ReplicaKey(node_id=voter) for voter in dict.fromkeys(self.current_voters))
 
 
 def format_quorum_state(state: QuorumState) -> bytes:
-    """The file's bytes: one line of JSON without spaces, its keys in Kafka's order."""
+    """Return the file's bytes: one line of JSON without spaces, its keys in Kafka's order."""
     voted_id = _NO_VOTE if state.voted_key is None else state.voted_key.node_id
     content: dict[str, Any]
     if state.data_version == 0:
@@ -87,11 +87,11 @@ def format_quorum_state(state: QuorumState) -> bytes:
 
 
 def parse_quorum_state(data: bytes, path: str) -> QuorumState:
-    """What the file's bytes say.
+    """Return the content of the file's bytes. `path` is for messages.
 
     Raises:
-        CorruptFileError: it is not such a file.
-        NewerFileError: it is of a version that we do not know.
+        CorruptFileError: the bytes are not such a file.
+        NewerFileError: the file has an unknown, later version.
     """
     try:
         content = json.loads(data.decode())
@@ -113,7 +113,7 @@ def parse_quorum_state(data: bytes, path: str) -> QuorumState:
 
 
 def epoch_of_newer(data: bytes) -> Epoch | None:
-    """Return the epoch in a file of a version that is not known; None: it has none where both known versions do."""
+    """Return the epoch in a file of an unknown, later version, or None if `leaderEpoch` is missing or invalid."""
     try:
         content = json.loads(data.decode())
         return Epoch(_at_least(0, content, "leaderEpoch"))
@@ -122,7 +122,7 @@ def epoch_of_newer(data: bytes) -> Epoch | None:
 
 
 def _with_static_voters(state: QuorumState, content: dict[str, Any]) -> QuorumState:
-    """With the fields that version 0 alone has; Kafka reads no file that lacks one."""
+    """Return the state with the fields of version 0. Kafka rejects a file that lacks one of them."""
     voters = content["currentVoters"]
     if not isinstance(voters, list):
         raise TypeError(voters)
@@ -135,7 +135,7 @@ def _with_static_voters(state: QuorumState, content: dict[str, Any]) -> QuorumSt
 
 
 def _int(value: object, bits: int = 32) -> int:
-    """A whole number of so many bits: not true, not 1.5, and not one in quotes. Kafka's readers take none of these."""
+    """Return a whole number of so many bits. Like Kafka's readers, reject `true`, `1.5` and `"1"`."""
     if type(value) is not int:
         raise TypeError(value)
     if value.bit_length() >= bits:
@@ -157,7 +157,7 @@ def _text(value: object) -> str:
 
 
 def _fault(error: Exception) -> str:
-    """What is wrong with it, in our words."""
+    """Return the fault as part of a sentence."""
     match error:
         case json.JSONDecodeError():
             return f"no JSON from its byte {error.pos} on"
@@ -174,7 +174,11 @@ def _fault(error: Exception) -> str:
 
 
 def _voted_key(content: dict[str, Any], version: int) -> ReplicaKey | None:
-    """Kafka's writers name no directory where there is no vote: with one, half of a vote is lost."""
+    """Return the vote, or None.
+
+    Kafka writes a zero directory id if there is no vote. Another directory id without a voted id means that half of a
+    vote is lost.
+    """
     voted_id = _at_least(_NO_VOTE, content, "votedId")
     directory = ZERO_DIRECTORY_ID if version == 0 else parse_directory_id(_text(content["votedDirectoryId"]))
     if voted_id != _NO_VOTE:
@@ -185,19 +189,19 @@ def _voted_key(content: dict[str, Any], version: int) -> ReplicaKey | None:
 
 
 def read_quorum_state(files: Files, directory: str) -> QuorumState | None:
-    """The state in a metadata log's directory; None when it has none yet.
+    """Return the state in a metadata log's directory, or None if there is no such file.
 
     Raises:
-        CorruptFileError: it cannot be right. A vote may have been lost with it: never replace it by an empty one.
+        CorruptFileError: the file is corrupt. It may have held a vote: never replace it by an empty state.
     """
     path = f"{directory}/{QUORUM_STATE_FILE}"
     return parse_quorum_state(read_small_file(files, path), path) if files.exists(path) else None
 
 
 def write_quorum_state(files: Files, directory: str, state: QuorumState) -> None:
-    """Replace the state. It is durable when this returns; a crash leaves the old or the new one, whole.
+    """Replace the state durably. A crash leaves the old or the new file, complete.
 
     Raises:
-        OSError: a call failed. What is on disk is unknown then: the node must stop.
+        OSError: a call failed. The content on disk is then unknown, so the node must stop.
     """
     replace_file(files, f"{directory}/{QUORUM_STATE_FILE}", format_quorum_state(state))

@@ -1,11 +1,10 @@
-"""The names in which an agent keeps what it is about to delete: `deleting/` in each of its log directories.
+"""The layout of `deleting/`, in which an agent keeps directories that it will delete, in each of its log directories.
 
-Decides: the layout. Must not know: who writes or reads it. The agent makes and removes (`broker_agent.storage`), an
-audit only looks.
+The agent writes it (`broker_agent.storage`); an audit only reads it.
 
-    deleting/{topic id}_{partition}[.n]/   stale: removed after the time that its `remove-at` holds (ms since 1970)
-        remove-after                       beside it: when it was staged, and how long the agent must run before
-    deleting/new.{topic id}_{partition}/   being made; renamed into place when whole
+    deleting/{topic id}_{partition}[.n]/   stale: removed after the time in its file `remove-at` (ms since 1970)
+        remove-after                       when it was staged, and how long the agent must run before the removal
+    deleting/new.{topic id}_{partition}/   being made; renamed when complete
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _STAGED_NAME: Final = re.compile(r"(?P<topic_id>[A-Za-z0-9_-]{22})_(?P<partition
 
 
 def parse_staged(name: str) -> tuple[TopicId, int] | None:
-    """The topic id and the partition of a staged directory; None where the name is not of that form."""
+    """Return topic id and partition in a staged directory's name, or None if the name has another form."""
     parsed = _STAGED_NAME.fullmatch(name)
     if parsed is None:
         return None

@@ -1,7 +1,6 @@
-"""JSON that was read from a file, which may be damaged anywhere.
+"""JSON from files that may be corrupt.
 
-Decides: that all that can be wrong with it is one error: msgspec has others for bytes that are no text, and for what is
-nested beyond all measure. Must not know: what the files hold.
+Decides: every fault of such a file is one error class. msgspec has others for invalid UTF-8 and for too deep nesting.
 """
 
 from __future__ import annotations
@@ -14,10 +13,10 @@ _T = TypeVar("_T")
 
 
 def decode_json(data: bytes, kind: type[_T]) -> _T:
-    """What these bytes say.
+    """Return the value that the bytes encode.
 
     Raises:
-        msgspec.DecodeError: they are no JSON of such a kind.
+        msgspec.DecodeError: the bytes are not JSON of this type.
     """
     try:
         return msgspec.json.decode(data, type=kind)

@@ -1,6 +1,6 @@
-"""The operating system's files, behind the port of `files.port`.
+"""The port of `files.port` on the operating system.
 
-Decides: which system calls keep the port's promises. Must not know: which files there are.
+Decides: which system calls keep the port's promises.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from typing import Final
 from metadata_log.files.port import FileHandle, HeldLock, parent_of
 
 _SMALL_READ: Final = 1 << 20
-"""Reads of so many bytes do not ask for the file's size first."""
+"""A read of at most so many bytes skips the call for the file's size."""
 _FLOCK: Final = struct.Struct("hhqqi4x")
 """`struct flock` of 64-bit Linux: type, whence, start, length (0: to the end), process id."""
 _HAS_NO_LOCKS: Final = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)
 
 
 class OsFileHandle:
-    """An open file descriptor, and the path that its errors name: those of a descriptor's calls name none."""
+    """An open file descriptor and its path. Errors of its system calls name no path, so this class adds it."""
 
     def __init__(self, descriptor: int, path: str) -> None:
         self._descriptor = descriptor
         self._path = path
 
     def pread(self, count: int, position: int) -> bytes:
-        """See the port. One call reads at most 2 GiB on Linux, so it asks again until the file ends.
+        """See the port. One call reads at most 2 GiB on Linux, so the call repeats until the file ends.
 
-        Memory is taken for what the file has, not for what a damaged length in it claims.
+        The count is limited by the file's size: a corrupt length in a file must not allocate memory.
         """
         try:
             if count > _SMALL_READ:
@@ -51,7 +51,7 @@ class OsFileHandle:
             raise self._named(error) from error
 
     def pwrite(self, data: bytes | bytearray | memoryview, position: int) -> None:
-        """See the port. A call may write a part only (a nearly full disk); the next then says why."""
+        """See the port. On a nearly full disk a call may write only a part; the next one then raises the reason."""
         try:
             written = os.pwrite(self._descriptor, data, position)
             while written < len(data):
@@ -67,7 +67,7 @@ class OsFileHandle:
             raise self._named(error) from error
 
     def fdatasync(self) -> None:
-        """See the port. The size is among what fdatasync makes durable."""
+        """See the port. fdatasync also makes a changed size durable."""
         try:
             os.fdatasync(self._descriptor)
         except OSError as error:
@@ -86,15 +86,15 @@ class OsFileHandle:
 
 
 class _OsLock:
-    """A POSIX record lock. Its descriptor stays open while it is held: closing any of the file would drop it."""
+    """A POSIX record lock. While it is held, no descriptor of the file is closed: that would release the lock."""
 
     _held: Final[set[str]] = set()
     _guard: Final = allocate_lock()
 
     def __init__(self, path: str) -> None:
         self._path = os.path.realpath(path)
-        # A process's own POSIX locks do not exclude each other, and opening and closing the file again would drop the
-        # first: so a second attempt within this process must not even open it.
+        # Two POSIX locks of one process do not exclude each other, and closing a second descriptor of the file would
+        # release the first lock: a second attempt within this process must not even open the file.
         with self._guard:
             if self._path in self._held:
                 raise BlockingIOError(f"{path} is locked by this process")
@@ -115,7 +115,7 @@ class _OsLock:
 
     @classmethod
     def holder(cls, path: str) -> int | None:
-        """See the port, `lock_holder`. F_GETLK tells of others' locks only; what is ours is not even opened."""
+        """See the port, `lock_holder`. F_GETLK reports other processes' locks; a file locked here is not opened."""
         with cls._guard:
             if os.path.realpath(path) in cls._held:
                 return None
@@ -127,7 +127,7 @@ class _OsLock:
                 asked = _FLOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
                 kind, _, _, _, holder = _FLOCK.unpack(fcntl.fcntl(descriptor, fcntl.F_GETLK, asked))
             except OSError as error:
-                if error.errno in _HAS_NO_LOCKS:  # a file system without locks: nobody can hold one
+                if error.errno in _HAS_NO_LOCKS:  # a file system without locks: no process can hold one
                     return None
                 raise OSError(error.errno, error.strerror, path) from error
             finally:
@@ -136,7 +136,7 @@ class _OsLock:
 
 
 def _opened(path: str, flags: int) -> int:
-    """Open a file; one that is made is closed to others, and has the group bits of its directory."""
+    """Open a file. A new file has no access for others, and the group bits of its directory."""
     if not flags & os.O_CREAT:
         return os.open(path, flags)
     while True:
@@ -150,22 +150,22 @@ def _opened(path: str, flags: int) -> int:
         try:
             return os.open(path, flags & ~os.O_CREAT)
         except FileNotFoundError:
-            if os.path.islink(path):  # it leads to a file that is not there yet
+            if os.path.islink(path):  # a link to a file that does not exist yet
                 return os.open(path, flags, 0o600)
 
 
 def _group_bits(directory: str) -> int:
     try:
         return os.stat(directory).st_mode & 0o070
-    except OSError:  # the call that makes something there names what it was asked for
+    except OSError:  # the following call fails, too, and its error has the caller's path
         return 0
 
 
 def _set_group_bits(path: str, made: os.stat_result, bits: int) -> None:
-    """Let a file or directory that was made have its directory's group bits, whatever the umask, if a group shares it.
+    """Give a new file or directory the group bits of its parent if the group may write there, whatever the umask.
 
-    A directory in which the group may write is one: each pod of a cluster may have another user, and the group.
-    Where what was made has another group than the directory, that group gets nothing.
+    Such a parent is shared: each pod of a cluster may run as another user of the same group. If the new entry has
+    another group than its parent, that group gets no access.
     """
     directory = os.stat(parent_of(path))
     mode = stat.S_IMODE(made.st_mode)
@@ -180,19 +180,19 @@ def _set_group_bits(path: str, made: os.stat_result, bits: int) -> None:
 
 
 class OsFiles:
-    """The port, on the operating system."""
+    """The port on the operating system."""
 
     flags = 0
-    """More flags of each `open`."""
+    """Flags added to each `open`, for subclasses."""
 
     def check(self, found: os.stat_result, path: str) -> None:
-        """Refuse a file that was opened, by an OSError; here none is."""
+        """Raise an OSError to reject a file that was just opened. This class accepts every file."""
 
     def open(self, path: str, *, create: bool = False, exclusive: bool = False, read_only: bool = False) -> FileHandle:
         """See the port."""
         flags = os.O_CLOEXEC | (os.O_RDONLY if read_only else os.O_RDWR)
         flags |= (os.O_CREAT if create else 0) | (os.O_EXCL if exclusive else 0)
-        # Opening a pipe would wait for its other end.
+        # Without O_NONBLOCK, opening a pipe would wait for its other end.
         descriptor = _opened(path, flags | os.O_NONBLOCK | self.flags)
         found = os.fstat(descriptor)
         mode = found.st_mode
@@ -258,7 +258,7 @@ class OsFiles:
             with suppress(PermissionError):
                 os.chown(target, owner.st_uid if os.geteuid() == 0 else -1, owner.st_gid)
                 gid = owner.st_gid
-        if gid != model.st_gid:  # the group's access would go to another group: it is among the others
+        if gid != model.st_gid:  # the target has another group, which gets the access of others
             mode &= 0o707 | (mode & 0o007) << 3
         is_dir = stat.S_ISDIR(own.st_mode)
         if stat.S_ISDIR(model.st_mode) and not is_dir:
@@ -278,7 +278,7 @@ class OsFiles:
             os.close(descriptor)
 
     def lock(self, path: str) -> HeldLock:
-        """See the port. A POSIX lock, as Java's `FileChannel.lock` is: each sees the other's (flock would not)."""
+        """See the port. A POSIX lock, as Java's `FileChannel.lock`: each process sees the other's (flock does not)."""
         return _OsLock(path)
 
     def lock_holder(self, path: str) -> int | None:

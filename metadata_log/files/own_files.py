@@ -1,8 +1,7 @@
-"""The operating system's files, for tools that copy out of a directory that another user may write in.
+"""The operating system's files, for tools that read a directory in which another user may write.
 
-Decides: which files are that directory's own. Must not know: which files there are.
-
-Such a tool often runs as root. A link among the files would make it copy, or write over, a file of another user.
+Decides: which files belong to that directory. Such a tool often runs as root. A link among the files would make it
+copy, or overwrite, a file of another user.
 """
 
 from __future__ import annotations
@@ -21,10 +20,10 @@ _A_LINK: Final = (
 
 
 class OwnFiles(OsFiles):
-    """The port without links as last part of a path.
+    """The port, but a path's last part may not be a link, and each opened file must be its directory's own.
 
-    A file that is read must belong to the owner of its directory, or to the group that may write there.
-    With `strict=False` a file of another owner passes if it has one name: a user without rights cannot plant it.
+    Such a file belongs to the owner of its directory, or to the group that may write there. With `strict=False` another
+    owner's file passes if it has a single hard link: an unprivileged user can plant only a second name of a file.
     """
 
     flags = os.O_NOFOLLOW
@@ -48,10 +47,10 @@ class OwnFiles(OsFiles):
         return super().lock(path)
 
     def check(self, found: os.stat_result, path: str) -> None:
-        """Let a file pass that is its directory's own.
+        """Check that an opened file is its directory's own.
 
         Raises:
-            PermissionError: it is another user's.
+            PermissionError: the file is another user's.
         """
         directory = os.stat(parent_of(path))
         is_own = found.st_uid == directory.st_uid
@@ -67,10 +66,10 @@ class OwnFiles(OsFiles):
 
 
 def require_own_directory(path: str) -> None:
-    """Let a directory pass that is no link, or a link that root or the owner of the directory has made.
+    """Check that a directory is not a link, or one made by root or the owner of its target.
 
     Raises:
-        PermissionError: another user has made the link.
+        PermissionError: another user made the link.
     """
     maker = os.lstat(path)
     if stat.S_ISLNK(maker.st_mode) and maker.st_uid not in (0, os.stat(path).st_uid):

@@ -1,10 +1,10 @@
-"""The port to a file system: the few calls that the log, the checkpoints, quorum-state and the lock make of one.
+"""The port to a file system: the calls that the log, the checkpoints, quorum-state and the lock need.
 
-Decides: what those calls promise, and how a small file is replaced so that a crash leaves the old or the new one. Must
-not know: which files there are. Implemented by `os_files.OsFiles` and `simulated_files.SimulatedFiles`.
+Decides: what each call promises, and how a small file is replaced so that a crash leaves the old or the new one.
+Implemented by `os_files.OsFiles` and `simulated_files.SimulatedFiles`.
 
 Paths are `str` with `/` between their parts. Every call raises `OSError` (`FileNotFoundError`, `ENOSPC`, `EIO`, ...) as
-the operating system would; the callers turn it into an error of their own where one says more.
+the operating system does.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from typing import Final, Protocol
 from metadata_log.errors import CorruptFileError
 
 READ_WHOLE_LIMIT: Final = 1 << 30
-"""`read_file` refuses more: what it reads is meant to fit in memory."""
+"""Bytes; `read_file` raises for a larger file, which might not fit in memory."""
 SMALL_FILE_LIMIT: Final = 16 << 20
-"""`read_small_file` refuses more: lines for some 400,000 partitions of one disk."""
+"""Bytes; `read_small_file` raises for a larger file. This is enough for the lines of some 400,000 partitions."""
 
 
 class FileHandle(Protocol):
     """An open file. Reads and writes name their position: there is no cursor."""
 
     def pread(self, count: int, position: int) -> bytes:
-        """Up to `count` bytes at `position`; fewer only at the end of the file."""
+        """Return up to `count` bytes at `position`; fewer only at the end of the file."""
 
     def pwrite(self, data: bytes | bytearray | memoryview, position: int) -> None:
         """Write all of `data` at `position`, or raise. After an error any part of it may have been written."""
@@ -33,10 +33,13 @@ class FileHandle(Protocol):
         """Make the file `size` bytes long; zeros fill what is added."""
 
     def fdatasync(self) -> None:
-        """Make the file's bytes and size durable. Never retry it after an error: the second may lie."""
+        """Make the file's bytes and size durable.
+
+        Never retry it after an error: the second call may succeed although the bytes are lost.
+        """
 
     def size(self) -> int:
-        """Its length in bytes."""
+        """Return the file's length in bytes."""
 
     def close(self) -> None:
         """Close it, without making anything durable."""
@@ -46,7 +49,7 @@ class HeldLock(Protocol):
     """A lock that is held until it is released or the process ends."""
 
     def release(self) -> None:
-        """Give it back."""
+        """Release the lock."""
 
 
 class Files(Protocol):
@@ -55,8 +58,8 @@ class Files(Protocol):
     def open(self, path: str, *, create: bool = False, exclusive: bool = False, read_only: bool = False) -> FileHandle:
         """Open a file, for reading and writing unless `read_only`.
 
-        `create` makes it when absent; `exclusive`, with `create`, raises `FileExistsError` when it is there.
-        A file that is made is closed to others, and has the group bits of its directory.
+        `create` makes it if absent; `exclusive`, with `create`, raises `FileExistsError` if it exists.
+        A new file has no access for others, and the group bits of its directory.
         """
 
     def rename(self, source: str, target: str) -> None:
@@ -66,13 +69,13 @@ class Files(Protocol):
         """Remove a file."""
 
     def listdir(self, path: str) -> list[str]:
-        """The names in a directory, sorted."""
+        """Return the names in a directory, sorted."""
 
     def exists(self, path: str) -> bool:
-        """Whether a file or directory has this name."""
+        """Return True if a file or directory has this name."""
 
     def is_dir(self, path: str) -> bool:
-        """Whether it is a directory."""
+        """Return True if it is a directory."""
 
     def is_link(self, path: str) -> bool:
         """Return True if it is a symbolic link, whatever it leads to."""
@@ -81,45 +84,50 @@ class Files(Protocol):
         """Remove an empty directory."""
 
     def mkdirs(self, path: str) -> None:
-        """Make a directory and its parents where absent. Their entries are durable when it returns.
+        """Make a directory and its missing parents. Their entries are durable when it returns.
 
-        Each is closed to others, and has the group bits of its parent.
+        Each new directory has no access for others, and the group bits of its parent.
         """
 
     def copy_access(self, source: str, target: str, *, owner_of: str | None = None) -> None:
-        """Give `target` the mode of `source`, and as far as this process may its owner and group: never a wider access.
+        """Give `target` the mode of `source`, and its owner and group as far as this process may.
 
-        But its owner may always read and write it, also where `source` was kept read-only. A directory's right to be
-        searched goes to directories only. `owner_of`: whose owner and group it gets, if not `source`'s.
+        No user gets more access than to `source`, except that the owner of `target` may always read and write it. The
+        execute bits of a directory are copied only to directories. `owner_of`: path to take owner and group from, if
+        not `source`.
         """
 
     def keep_private(self, path: str) -> None:
-        """Close a file or directory to all but its owner."""
+        """Remove all access to a file or directory but its owner's."""
 
     def fsync_dir(self, path: str) -> None:
-        """Make a directory's entries durable: what was created, renamed and removed in it."""
+        """Make a directory's entries durable: creations, renames and removals in it."""
 
     def lock(self, path: str) -> HeldLock:
-        """Take the exclusive lock of a lock file, which is created when absent.
+        """Take the exclusive lock of a lock file, which is created if absent.
 
         Raises:
-            BlockingIOError: somebody else holds it.
+            BlockingIOError: the lock is taken.
         """
 
     def lock_holder(self, path: str) -> int | None:
-        """The id of another process that holds the lock of a lock file, 0 where its id is not told; None: nobody does.
+        """Return the id of another process that holds a lock file's lock, 0 if its id is unknown, or None.
 
-        It takes no lock, and makes no file.
+        This takes no lock, and makes no file.
         """
 
 
 def parent_of(path: str) -> str:
-    """The directory that holds `path`."""
+    """Return the directory of `path`."""
     return os.path.dirname(path) or "."
 
 
 def read_file(files: Files, path: str) -> bytes:
-    """A whole file."""
+    """Read a file whole.
+
+    Raises:
+        OSError: it has more than `READ_WHOLE_LIMIT` bytes, or a call failed.
+    """
     handle = files.open(path, read_only=True)
     try:
         size = handle.size()
@@ -131,10 +139,10 @@ def read_file(files: Files, path: str) -> bytes:
 
 
 def read_small_file(files: Files, path: str) -> bytes:
-    """A whole file that is small wherever it is what it is called.
+    """Read a small file whole.
 
     Raises:
-        CorruptFileError: it is too large to be that.
+        CorruptFileError: it has more than `SMALL_FILE_LIMIT` bytes.
     """
     handle = files.open(path, read_only=True)
     try:
@@ -147,9 +155,9 @@ def read_small_file(files: Files, path: str) -> bytes:
 
 
 def replace_file(files: Files, path: str, data: bytes, *, suffix: str = ".tmp") -> None:
-    """Replace a small file so that a crash at any moment leaves the old one or the new one, whole.
+    """Replace a small file durably. A crash at any moment leaves the old or the new file, complete.
 
-    Written beside it, synced, renamed over it, and the directory synced: durable when it returns.
+    The order matters: the new content is synced before the rename, and the directory after it.
     """
     beside = path + suffix
     handle = files.open(beside, create=True)

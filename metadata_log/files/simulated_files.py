@@ -1,12 +1,11 @@
-"""A file system in memory that crashes, tears, rots and runs full as it is told: for tests and the simulator.
+"""A file system in memory for tests and the simulator, with crashes, torn writes, flipped bits and full disks.
 
-Decides: what a crash may leave. Must not know: which files there are. Deterministic: all chance comes from the 64-bit
-draw that `crash` is given.
+Decides: what a crash may leave. Deterministic: all randomness comes from the 64-bit draw that `crash` takes.
 
-What a crash leaves of a file is what was synced, then a prefix of the writes and truncations since, the last of them
-torn at any byte; of a directory, what `fsync_dir` made durable, then a prefix of the creations, renames and removals
-since. Each file and each directory keeps a prefix of its own. A failed sync drops what it should have made durable, as
-Linux does, though reads show it until the crash: whoever syncs again is told a lie.
+After a crash a file has its synced bytes and a prefix of the later writes and truncations. The last of them may be torn
+at any byte. A directory has the entries that `fsync_dir` made durable and a prefix of the later creations, renames and
+removals. Each file and each directory keeps its own prefix. A failed sync drops the changes that it should have made
+durable, as Linux does; reads show them until the crash. A second sync then succeeds without making them durable.
 """
 
 from __future__ import annotations
@@ -20,15 +19,15 @@ from metadata_log.files.simulated_media import Change, Directory, Inode, draws_f
 
 
 class SimulatedCrash(Exception):
-    """The process died in the middle of a call. Call `SimulatedFiles.crash` and open everything anew."""
+    """The process died in the middle of a call. The test calls `SimulatedFiles.crash` and opens everything again."""
 
 
 class SimulatedFiles:
     """The port, in memory; its attributes may be set at any time.
 
     Attributes:
-        free_bytes: how much files may still grow; None is without limit. A write that passes it writes what fits.
-        read_only: whatever would change something raises EROFS.
+        free_bytes: how much files may still grow; None is without limit. A write that exceeds it writes what fits.
+        read_only: every changing call raises EROFS.
         crash_at: raises `SimulatedCrash` in the changing call of this number, counted from 1 as `changes` does.
         changes: changing calls so far (writes, truncations, syncs, creations, renames, removals).
         calls: calls so far by their name.
@@ -46,7 +45,7 @@ class SimulatedFiles:
         self._boot = 0
 
     def crash(self, draw: int) -> None:
-        """End the process and the machine: what was not durable may be gone. Open files and locks are void."""
+        """Crash process and machine: changes that are not durable may be lost. Open files and locks are void."""
         draws = draws_from(draw)
         for _, directory in sorted(self._directories.items()):
             directory.crash(draws)
@@ -62,7 +61,7 @@ class SimulatedFiles:
         self._failures.append((call, path, error))
 
     def calm(self) -> None:
-        """Nothing that was asked for and has not happened yet will: no failure, no crash, room without limit."""
+        """Cancel all pending faults: injected failures, the crash, the size limit and read-only mode."""
         self._failures.clear()
         self.crash_at = None
         self.free_bytes = None
@@ -73,7 +72,7 @@ class SimulatedFiles:
         self.fail_next("fdatasync", path=path)
 
     def rot(self, path: str, position: int, mask: int) -> None:
-        """Flip the bits of `mask` in the byte at `position`, now and for ever."""
+        """Flip the bits of `mask` in the byte at `position`, also in the durable content."""
         inode = self._inode(normpath(path))
         inode.now[position] ^= mask
         if position < len(inode.durable):
@@ -81,11 +80,11 @@ class SimulatedFiles:
             inode.changed_from = 0
 
     def content(self, path: str) -> bytes:
-        """A file's bytes as read now."""
+        """Return a file's bytes as a read now shows them."""
         return bytes(self._inode(normpath(path)).now)
 
     def media(self, path: str) -> Directory:
-        """A directory's names and files as they are now and as they are durable: for whoever checks promises."""
+        """Return a directory's names and files, current and durable, for checks of durability."""
         return self._directories[normpath(path)]
 
     def open(self, path: str, *, create: bool = False, exclusive: bool = False, read_only: bool = False) -> FileHandle:
@@ -107,7 +106,7 @@ class SimulatedFiles:
         return _SimulatedHandle(self, path, inode, self._boot)
 
     def rename(self, source: str, target: str) -> None:
-        """See the port. Between two directories it is a change of each; that of a directory itself survives a crash."""
+        """See the port. Between two directories, each has its own change. A renamed directory is durable at once."""
         source, target = normpath(source), normpath(target)
         if source in self._directories:
             self._rename_directory(source, target)
@@ -149,11 +148,11 @@ class SimulatedFiles:
         return normpath(path) in self._directories
 
     def is_link(self, path: str) -> bool:
-        """See the port. It has no links."""
+        """See the port. This file system has no links."""
         return False
 
     def rmdir(self, path: str) -> None:
-        """See the port. It survives a crash."""
+        """See the port. The removal is durable at once."""
         path = normpath(path)
         if self.listdir(path):
             raise OSError(errno.ENOTEMPTY, "the directory is not empty", path)
@@ -174,10 +173,10 @@ class SimulatedFiles:
             self._end()
 
     def copy_access(self, source: str, target: str, *, owner_of: str | None = None) -> None:
-        """See the port. There are no modes here."""
+        """See the port. This file system has no modes."""
 
     def keep_private(self, path: str) -> None:
-        """See the port. There are no modes here."""
+        """See the port. This file system has no modes."""
 
     def fsync_dir(self, path: str) -> None:
         """See the port."""
@@ -196,7 +195,7 @@ class SimulatedFiles:
         return _SimulatedLock(self._locks, path)
 
     def lock_holder(self, path: str) -> int | None:
-        """See the port. There is one process here, so that no other one holds any."""
+        """See the port. There is only one process here, so no other holds a lock."""
         return None
 
     def _rename_directory(self, source: str, target: str) -> None:
@@ -220,7 +219,10 @@ class SimulatedFiles:
         return inode
 
     def _begin(self, call: str, path: str) -> None:
-        """Count a changing call, and let it fail where that was asked for."""
+        """Count a changing call, and raise an injected failure or the crash of a sync.
+
+        A sync that the crash interrupts has made nothing durable.
+        """
         self.calls[call] += 1
         self.changes += 1
         for failure in self._failures:
@@ -233,7 +235,7 @@ class SimulatedFiles:
             raise SimulatedCrash(f"in {call} of {path}")
 
     def _end(self) -> None:
-        """A call that is not a sync is under way at the crash: it was done, and is not durable."""
+        """Raise the crash during a call that is not a sync: the call is done, and not durable."""
         if self.changes == self.crash_at:
             raise SimulatedCrash(f"at change {self.changes}")
 
@@ -248,7 +250,7 @@ class _SimulatedLock:
 
 
 class _SimulatedHandle:
-    """An open file; void after a crash."""
+    """An open file. Every call raises after a crash."""
 
     def __init__(self, files: SimulatedFiles, path: str, inode: Inode, boot: int) -> None:
         self._files = files

@@ -1,6 +1,6 @@
-"""What simulated files are made of: contents and names that know what is durable, and what a crash may leave.
+"""The contents and names of simulated files, each with its durable state and the changes since the last sync.
 
-Decides: which prefix of unsynced changes survives, from the draws it is given. Must not know: paths and calls.
+Decides: which prefix of unsynced changes survives a crash, by the given draws. Must not know: paths and calls.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ _MASK = (1 << 64) - 1
 
 
 def draws_from(seed: int) -> Iterator[int]:
-    """An endless sequence of 64-bit numbers from one (SplitMix64: its constants are its definition)."""
+    """Yield 64-bit numbers from a seed without end (SplitMix64, whose definition has these constants)."""
     state = seed & _MASK
     while True:
         state = (state + 0x9E3779B97F4A7C15) & _MASK
@@ -22,7 +22,10 @@ def draws_from(seed: int) -> Iterator[int]:
 
 
 def up_to(draws: Iterator[int], most: int) -> int:
-    """A number from 0 to `most`; each end is as likely as all between: nothing and everything must be met often."""
+    """Return 0, `most`, or any number between, each with a probability of one third.
+
+    So crashes that keep all changes or none are frequent.
+    """
     choice = next(draws)
     if choice % 3 == 0:
         return 0
@@ -39,7 +42,7 @@ class Change:
         self.data = data
 
     def apply(self, content: bytearray, count: int | None = None) -> None:
-        """Apply it; of a write only the first `count` bytes when given."""
+        """Apply the change to `content`; `count` limits a write to its first bytes."""
         size = len(content)
         if self.data is None:
             if self.position < size:
@@ -57,8 +60,8 @@ class Inode:
     """A file's bytes as read now, as durable, and the changes between.
 
     Attributes:
-        changed_from: the lowest position at which the durable bytes may have changed since whoever follows them has set
-            this to None.
+        changed_from: the lowest position at which the durable bytes may have changed since a checker last set this to
+            None.
     """
 
     def __init__(self) -> None:
@@ -88,7 +91,10 @@ class Inode:
 
 
 class Directory:
-    """Names now, names durable, and the changes between: each sets some names to inodes, or to None."""
+    """A directory's current names, its durable names, and the changes between.
+
+    Each change sets some names to inodes, or to None for a removal.
+    """
 
     def __init__(self) -> None:
         self.now: dict[str, Inode] = {}

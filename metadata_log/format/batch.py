@@ -1,7 +1,7 @@
 """Kafka's record batch, version 2: building, checking and reading one. FORMAT.md draws the bytes.
 
-Decides: which bytes are a sound batch. Must not know: what the values mean (`records` does) and where a batch stands in
-a file. Nothing is compressed when written; a compressed batch is refused by name when read (KRaft never writes one).
+Decides: which bytes are a sound batch. Must not know: what the values mean (`records` does), or the position of a batch
+in its file. Batches are written uncompressed; reading a compressed batch raises (KRaft never writes one).
 
 The buffers that are read may be `bytes`, `bytearray` or `memoryview`; `bytes` is fastest. Offsets of the records of a
 batch are contiguous: nothing compacts the metadata log.
@@ -26,17 +26,17 @@ Buffer: TypeAlias = bytes | bytearray | memoryview
 
 MAGIC: Final = 2
 LOG_OVERHEAD: Final = 12
-"""Base offset and length: what precedes the bytes that the length counts."""
+"""The bytes of base offset and length, which the length itself does not count."""
 HEADER_SIZE: Final = 61
 LARGEST_BATCH: Final = 256 << 20
-"""No controller makes one even a tenth of this: a length that says so is damage, not a reason to ask for memory."""
+"""No controller writes a tenth of this. A greater length is corruption; a reader must not allocate memory for it."""
 CRC_POSITION: Final = 17
 CRC_COVERS_FROM: Final = 21
-"""Base offset, length, epoch and magic are outside the checksum: a leader may set them without computing it again."""
+"""The checksum leaves out base offset, length, epoch and magic: a leader may set them without computing it again."""
 
 _COMPRESSION_MASK: Final = 0x07
 _LEAST_RUN: Final = 8
-"""With fewer records alike, to look for more costs what it saves."""
+"""The fewest records of equal sizes for which a search for a run pays off."""
 _TRANSACTIONAL: Final = 0x10
 _CONTROL: Final = 0x20
 _COMPRESSIONS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
@@ -47,7 +47,7 @@ _TAIL = struct.Struct(">hiqqqhii")
 
 
 class BatchHeader(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The 61 bytes that begin a batch. Timestamps are milliseconds since 1970; `size_in_bytes` is the whole batch."""
+    """The 61 bytes that begin a batch. Timestamps are ms since 1970; `size_in_bytes` counts the whole batch."""
 
     base_offset: Offset
     size_in_bytes: int
@@ -65,28 +65,28 @@ class BatchHeader(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def is_control(self) -> bool:
-        """Whether its records are Raft's own (LeaderChange, voters ...), not metadata."""
+        """True if its records are Raft's own (LeaderChange, voters, …), not metadata."""
         return bool(self.attributes & _CONTROL)
 
     @property
     def is_transactional(self) -> bool:
-        """Whether it belongs to a producer's transaction: never in a metadata log."""
+        """True if it belongs to a producer's transaction, which no batch of a metadata log does."""
         return bool(self.attributes & _TRANSACTIONAL)
 
     @property
     def compression(self) -> str:
-        """`none` in every metadata log."""
+        """The name of the compression; `none` in every metadata log."""
         number = self.attributes & _COMPRESSION_MASK
         return _COMPRESSIONS[number] if number < len(_COMPRESSIONS) else f"codec {number}"
 
     @property
     def last_offset(self) -> Offset:
-        """Of its last record."""
+        """The offset of its last record."""
         return Offset(self.base_offset + self.last_offset_delta)
 
     @property
     def next_offset(self) -> Offset:
-        """One past its last record: where the next batch begins."""
+        """One past its last record: the base offset of the next batch."""
         return Offset(self.base_offset + self.last_offset_delta + 1)
 
 
@@ -101,7 +101,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def build_batch(*, base_offset: Offset, epoch: Epoch, timestamp_ms: int, values: Sequence[bytes]) -> bytes:
-    """A data batch: one record per value, without keys, all of one timestamp, as Kafka's controllers write.
+    """Return a data batch as Kafka's controllers write it: one record a value, no keys, one timestamp.
 
     Raises:
         InvariantViolation: there is no value.
@@ -136,7 +136,7 @@ def build_batch(*, base_offset: Offset, epoch: Epoch, timestamp_ms: int, values:
 def build_control_batch(
     *, base_offset: Offset, epoch: Epoch, timestamp_ms: int, records: Sequence[tuple[bytes, bytes]]
 ) -> bytes:
-    """A control batch: one record per (key, value) pair.
+    """Return a control batch with one record for each (key, value) pair.
 
     Raises:
         InvariantViolation: there is no record.
@@ -158,11 +158,10 @@ def _assemble(base_offset: int, epoch: int, timestamp_ms: int, attributes: int, 
 
 
 def parse_header(buffer: Buffer, position: int = 0) -> BatchHeader:
-    """The header at `position`, unchecked but for its magic and a length that can hold it.
+    """Return the header at `position`. Only its magic and the least possible length are checked.
 
     Raises:
-        CorruptBatchError: fewer than 61 bytes are left, or they cannot begin a batch.
-        UnsupportedBatchError: a message set of before Kafka 0.11 (magic 0 or 1).
+        CorruptBatchError: fewer than 61 bytes are left, the magic is not 2, or the length is less than a header's.
     """
     try:
         base, length, epoch, magic, crc, attributes, delta, base_time, max_time, pid, pepoch, seq, count = (
@@ -193,16 +192,16 @@ def parse_header(buffer: Buffer, position: int = 0) -> BatchHeader:
 
 
 def computed_checksum(buffer: Buffer, header: BatchHeader, position: int = 0) -> int:
-    """CRC-32C of what a whole batch's checksum covers: equal to `header.crc` unless the bytes were changed."""
+    """Return the CRC-32C of a whole batch. It equals `header.crc` unless the bytes were changed."""
     return crc32c(memoryview(buffer)[position + CRC_COVERS_FROM : position + header.size_in_bytes])
 
 
 def check_batch(buffer: Buffer, position: int = 0) -> BatchHeader:
-    """The header of the batch at `position`, once its checksum, counts and records' framing are found right.
+    """Return the header of the batch at `position` after checking checksum, counts and the framing of its records.
 
     Raises:
-        CorruptBatchError: naming what is wrong.
-        UnsupportedBatchError: it is sound, but compressed.
+        CorruptBatchError: a check fails.
+        UnsupportedBatchError: the batch is sound, but compressed.
     """
     header = parse_header(buffer, position)
     end = position + header.size_in_bytes
@@ -228,7 +227,7 @@ def _refuse(header: BatchHeader, position: int, what: str) -> None:
 
 
 def _check_framing(buffer: Buffer, header: BatchHeader, position: int) -> None:
-    """Whether records of the lengths that are written, as many as are counted, fill the batch exactly."""
+    """Raise CorruptBatchError unless the batch's records, by their lengths, fill it exactly."""
     end = position + header.size_in_bytes
     try:
         at = _records_end(buffer, position + HEADER_SIZE, end, header.count)
@@ -239,10 +238,10 @@ def _check_framing(buffer: Buffer, header: BatchHeader, position: int) -> None:
 
 
 def _records_end(buffer: Buffer, at: int, end: int, left: int) -> int:
-    """Where `left` records end of which the first begins at `at`, by their lengths; `end` is where they should.
+    """Return the position after `left` records that begin at `at`, by their lengths; `end` is where they should end.
 
     Raises:
-        IndexError, ValueError: a length is beyond the buffer, or none.
+        IndexError, ValueError: a length leads out of the buffer, is negative, or is not a varint.
     """
     before = two_before = -1
     pause = _LEAST_RUN
@@ -255,7 +254,7 @@ def _records_end(buffer: Buffer, at: int, end: int, left: int) -> int:
             at += 2 + ((first & 0x7F | second << 7) >> 1)
         else:
             length, at = read_varint(buffer, at)
-            if length < 0:  # going back, it might not end before as many records as are counted
+            if length < 0:  # it would lead backwards, and a large record count would loop for a long time
                 raise ValueError("a record of negative length")
             at, before, two_before, pause = at + length, -1, -1, _LEAST_RUN
             left -= 1
@@ -274,9 +273,10 @@ def _records_end(buffer: Buffer, at: int, end: int, left: int) -> int:
 
 
 def _runs(buffer: Buffer, at: int, end: int, left: int, sizes: tuple[int, ...]) -> int:
-    """How often records of these sizes follow in turn from `at`, each as long as the one so many before it says.
+    """Return how often records of these sizes, in turn, repeat from `at` on.
 
-    Lengths a stride apart are looked at in one go: a log of topics, or of partitions, is checked many times as fast.
+    The records of these sizes end at `at`. The length bytes one stride apart are compared in one slice, so that a log
+    of many topics or partitions is checked many times faster.
     """
     stride = sum(sizes)
     runs = min(left // len(sizes), (end - at) // stride)
@@ -291,7 +291,7 @@ def _runs(buffer: Buffer, at: int, end: int, left: int, sizes: tuple[int, ...]) 
 
 
 def batch_values(buffer: Buffer, header: BatchHeader, position: int = 0) -> list[bytes]:
-    """The values of a data batch that `check_batch` found sound, in order.
+    """Return the values, in order, of a data batch that `check_batch` has accepted.
 
     Raises:
         CorruptBatchError: a record's inner framing is wrong, or a value is null.
@@ -328,7 +328,7 @@ def batch_values(buffer: Buffer, header: BatchHeader, position: int = 0) -> list
 
 
 def batch_records(buffer: Buffer, header: BatchHeader, position: int = 0) -> list[Record]:
-    """Every record of a batch, data or control, with offset, timestamp, key and headers.
+    """Return every record of a data or control batch, with offset, timestamp, key and headers.
 
     Raises:
         CorruptBatchError: a record's inner framing is wrong.
@@ -348,7 +348,11 @@ def batch_records(buffer: Buffer, header: BatchHeader, position: int = 0) -> lis
 
 
 def _read_record(data: bytes, at: int, end: int, header: BatchHeader) -> Record:
-    """The record whose bytes, after its length, are `data[at:end]`."""
+    """Decode the record whose bytes, after its length, are `data[at:end]`.
+
+    Raises:
+        ValueError, IndexError: it is malformed.
+    """
     timestamp_delta, at = read_varint(data, at + 1)
     offset_delta, at = read_varint(data, at)
     key, at = _read_bytes(data, at, end)
@@ -382,10 +386,10 @@ def _read_bytes(data: bytes, at: int, end: int) -> tuple[bytes | None, int]:
 
 
 def iter_batches(buffer: Buffer) -> Iterator[tuple[int, BatchHeader]]:
-    """(position, header) of each batch of a buffer that holds whole ones. Headers only: `check_batch` checks the rest.
+    """Yield position and header of each batch in a buffer of whole batches. `check_batch` checks more than the header.
 
     Raises:
-        CorruptBatchError: at the first that cannot be one, or is not whole.
+        CorruptBatchError: the next bytes cannot begin a batch, or the batch is not whole.
     """
     position = 0
     while position < len(buffer):

@@ -1,8 +1,8 @@
 """CRC-32C, the checksum of record batches.
 
-Decides: how the native function is loaded. The package `crc32c` imports its own command line and, by way of
-importlib.metadata, half of the mail package: a third of the time of a small dump. Its extension alone is enough; a
-release of it that is built otherwise is imported as a whole.
+Decides: how the native function is loaded. The package `crc32c` imports its own command line and, through
+importlib.metadata, half of the `email` package: a third of the time of a small dump. Loading its extension module alone
+avoids that. If a release has no such module, the whole package is imported.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ __all__ = ["crc32c"]
 
 
 def _extension() -> object | None:
-    """The extension module of the package, without the package; None where it has none of the name."""
+    """Return the package's extension module without importing the package, or None if the package has none."""
     package = PathFinder.find_spec("crc32c")
     if package is None or package.submodule_search_locations is None:
         return None

@@ -1,6 +1,6 @@
-"""`leader-epoch-checkpoint`: the text in which Kafka keeps the epoch history.
+"""`leader-epoch-checkpoint`: the text file in which Kafka keeps the epoch history.
 
-Decides: its bytes. Must not know: when it is written, and that the log itself is the authority.
+Decides: its bytes. Must not know: when it is written, or the log, which is the authority.
 """
 
 from __future__ import annotations
@@ -15,27 +15,30 @@ from metadata_log.offsets import Epoch, Offset
 
 EPOCH_FILE: Final = "leader-epoch-checkpoint"
 BEFORE_CUT_FILE: Final = "leader-epoch-checkpoint.before-cut"
-"""Ours: the history as it was, while a log is cut: it explains epochs that only the log still has."""
+"""The history before a truncation, kept until the log is cut. Kafka has no such file.
+
+After a crash in between, it explains epochs that only the log still has.
+"""
 _VERSION: Final = "0"
 _LINE: Final = re.compile(rb"(0|[1-9][0-9]{0,18}) (0|[1-9][0-9]{0,18})")
 _COUNT: Final = re.compile(rb"0|[1-9][0-9]{0,9}")
 
 
 def format_epochs(history: EpochHistory) -> bytes:
-    """The version, the count, and a line `epoch start_offset` for each entry."""
+    """Return the file's text: the version, the count, and a line `epoch start_offset` for each entry."""
     lines = [_VERSION, str(len(history.entries)), *(f"{entry.epoch} {entry.start_offset}" for entry in history.entries)]
     return "".join(f"{line}\n" for line in lines).encode("ascii")
 
 
 def parse_epochs(data: bytes, path: str) -> EpochHistory:
-    """The history that the file holds.
+    """Return the history in the file's bytes. `path` is for messages.
 
     Raises:
-        CorruptFileError: it is not such a file.
-        NewerFileError: it is of a version that we do not know.
+        CorruptFileError: the bytes are not such a file.
+        NewerFileError: the file has an unknown, later version.
     """
     try:
-        # As it is written, byte for byte, but for the ends of lines: what else `int` would take no node wrote.
+        # Strict: `int` would also accept signs, blanks and underscores, which no node writes.
         lines = java_lines(data)
         if lines is None:
             raise ValueError("it does not end with a line feed")

@@ -1,7 +1,7 @@
-"""Which leader epoch began at which offset: the history that Fetch validation and truncation are answered from.
+"""The epoch history: the start offset of each leader epoch. Fetch validation and truncation use it.
 
-Decides: the epoch of an offset, and where a follower's log leaves ours (KIP-595, after KIP-101). Must not know: files.
-On disk it is `leader-epoch-checkpoint`, see FORMAT.md.
+Decides: the epoch of an offset, and where a follower's log diverges (KIP-595, after KIP-101). Must not know: files. On
+disk it is `leader-epoch-checkpoint`, see FORMAT.md.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from metadata_log.offsets import NO_EPOCH, Epoch, Offset, OffsetAndEpoch
 
 
 class EpochStart(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The first offset that was written in an epoch."""
+    """An epoch and the offset of its first record."""
 
     epoch: Epoch
     start_offset: Offset
 
 
 class EpochHistory(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Immutable; epochs and start offsets both rise strictly from entry to entry."""
+    """An immutable history. Epochs and start offsets both rise strictly from entry to entry."""
 
     entries: tuple[EpochStart, ...] = ()
 
@@ -32,10 +32,10 @@ class EpochHistory(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return self.entries[-1].epoch if self.entries else NO_EPOCH
 
     def assign(self, epoch: Epoch, start_offset: Offset) -> EpochHistory:
-        """The history once a batch of `epoch` stands at `start_offset`, the log's end until then.
+        """Return the history after a batch of `epoch` was appended at `start_offset`.
 
         Raises:
-            InvariantViolation: the epoch goes back, or the offset lies before the last entry's.
+            InvariantViolation: the epoch is below the last one, or the offset is not after the last entry's.
         """
         if not self.entries:
             return EpochHistory(entries=(EpochStart(epoch=epoch, start_offset=start_offset),))
@@ -49,12 +49,12 @@ class EpochHistory(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return EpochHistory(entries=(*self.entries, EpochStart(epoch=epoch, start_offset=start_offset)))
 
     def truncate_to(self, end_offset: Offset) -> EpochHistory:
-        """The history once nothing is left at or after `end_offset`."""
+        """Return the history after the log was truncated to `end_offset` (exclusive)."""
         kept = tuple(entry for entry in self.entries if entry.start_offset < end_offset)
         return self if len(kept) == len(self.entries) else EpochHistory(entries=kept)
 
     def trim_to(self, start_offset: Offset) -> EpochHistory:
-        """The history once nothing is left before `start_offset`; its epoch then begins there."""
+        """Return the history after deleting the records before `start_offset`; the epoch there then begins there."""
         index = bisect_right(self.entries, start_offset, key=_start_of) - 1
         if index < 0 or self.entries[index].start_offset == start_offset:
             return self if index <= 0 else EpochHistory(entries=self.entries[index:])
@@ -62,14 +62,14 @@ class EpochHistory(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return EpochHistory(entries=(first, *self.entries[index + 1 :]))
 
     def epoch_at(self, offset: Offset) -> Epoch:
-        """The epoch of the record at `offset`, or -1 before the first."""
+        """Return the epoch of the record at `offset`, or -1 before the first entry."""
         index = bisect_right(self.entries, offset, key=_start_of) - 1
         return self.entries[index].epoch if index >= 0 else NO_EPOCH
 
     def end_offset_for(self, epoch: Epoch, log_end_offset: Offset) -> OffsetAndEpoch:
-        """The largest epoch that is not above `epoch`, and the offset where it ends in this log.
+        """Return the largest epoch that is at most `epoch`, and the offset where it ends in this log (exclusive).
 
-        Before the first entry, the answer is where that begins, with epoch -1: nothing is shared.
+        If `epoch` is before the first entry, return that entry's start offset with epoch -1: no prefix is shared.
         """
         index = bisect_right(self.entries, epoch, key=_epoch_of) - 1
         following = index + 1

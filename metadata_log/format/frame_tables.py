@@ -1,7 +1,6 @@
-"""Tables of the bytes around a value in a record batch: what makes framing a record a look-up, both ways.
+"""Tables of the bytes around a value in a record batch. With them, reading or writing a record's frame is a look-up.
 
-Decides: nothing; it is arithmetic done once. Must not know: batches. The tables fill as lengths are met, and are
-bounded.
+The tables fill on demand and are bounded.
 """
 
 from __future__ import annotations
@@ -12,10 +11,10 @@ from metadata_log.format.varint import varint
 
 
 class Frames(dict[int, tuple[bytes, bytes]]):
-    """Value length → the bytes of a record before and after its offset delta, when that takes `delta_size` bytes.
+    """Value length → the bytes of a record before and after its offset delta, if the delta takes `delta_size` bytes.
 
-    A record's frame depends on these two alone, and metadata values have few lengths: looked up, framing costs no
-    arithmetic. The first piece begins with the zero header count that ends the record before.
+    A record's frame depends only on these two sizes, and metadata values have few different lengths. The first element
+    begins with the zero header count of the record before.
     """
 
     _LARGEST_KEPT = 4096
@@ -33,7 +32,7 @@ class Frames(dict[int, tuple[bytes, bytes]]):
 
 
 DELTA_BOUNDS: Final = ((1 << 6, 1), (1 << 13, 2), (1 << 20, 3), (1 << 27, 4))
-"""Below each bound an offset delta takes so many bytes."""
+"""(bound, bytes): an offset delta below the bound takes so many bytes as a varint."""
 FRAMES: Final = {size: Frames(size) for _, size in DELTA_BOUNDS}
 _LOW_BYTES: Final = [bytes((byte,)) for byte in range(0x80, 0x100, 2)]
 _HIGH_BYTES: Final = [bytes((byte,)) for byte in range(1, 0x80)]
@@ -41,14 +40,15 @@ DELTAS: Final = (
     *(bytes((byte,)) for byte in range(0, 0x80, 2)),
     *(low + high for high in _HIGH_BYTES for low in _LOW_BYTES),
 )
-"""`varint` of every offset delta below 2^13."""
+"""The varint of every offset delta below 2^13."""
 
 
 class BareShapes(dict[int, tuple[int, int, int]]):
-    """Record length → where its key length and its value stand from its start, and the value length's first byte.
+    """Record length → position of the key length, position of the value, first byte of the value length.
 
-    For a record as metadata batches hold them: timestamp delta zero, an offset delta of `delta_size` bytes, no key, no
-    header. Whoever looks up checks the key's length (1: null) and the other two; all else falls to `_read_record`.
+    Positions count from the start of the record, after its length. The table assumes a record as metadata batches have
+    it: timestamp delta zero, an offset delta of `delta_size` bytes, no key, no header. The caller checks the bytes of
+    key length (1: null), value length and header count; if they differ, it decodes the record field by field.
     """
 
     _LARGEST_KEPT = 4096

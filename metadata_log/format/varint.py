@@ -1,7 +1,4 @@
-"""The variable-length integers of record batches: zig-zag, seven bits a byte, least significant first.
-
-Decides: nothing but these bytes. Must not know: what the integers mean.
-"""
+"""The variable-length integers of record batches: zig-zag, seven bits a byte, least significant first."""
 
 from __future__ import annotations
 
@@ -11,7 +8,7 @@ _MOST_BYTES: Final = 10
 
 
 def varint(value: int) -> bytes:
-    """The bytes of a signed integer of up to 64 bits."""
+    """Return the encoding of a signed integer of up to 64 bits."""
     left = (value << 1) ^ (value >> 63)
     if left < 0x80:
         return bytes((left,))
@@ -24,11 +21,11 @@ def varint(value: int) -> bytes:
 
 
 def read_varint(buffer: bytes | bytearray | memoryview, position: int) -> tuple[int, int]:
-    """The signed integer at `position`, and the position after it.
+    """Return the signed integer at `position`, and the position after it.
 
     Raises:
-        IndexError: the buffer ends inside it.
-        ValueError: it has more than ten bytes.
+        IndexError: the buffer ends within the integer.
+        ValueError: the integer has more than ten bytes.
     """
     value = 0
     for index in range(_MOST_BYTES):

@@ -227,7 +227,7 @@ def test_a_kafka_on_our_directory(node: Node) -> None:
         assert kafka.stdout.readline() == "held\n"
         said = complaint(node)
         kafka.terminate()
-    assert f"{lock} is locked: another process, one of ours or a Kafka" in said
+    assert f"{lock} is locked: another process, of kraft or of Kafka" in said
 
 
 def test_a_kafka_finds_our_lock(node: Node) -> None:

@@ -372,7 +372,7 @@ def test_wrong_partition_metadata_is_named(data: bytes) -> None:
 def test_a_directory_is_for_one_process(tmp_path: Path, take: str) -> None:
     path = tmp_path / ".lock"
     with held_by_another(path, take) as holder:
-        with pytest.raises(DirectoryLockedError, match=rf"{path} is locked: another process, one of ours or a Kafka"):
+        with pytest.raises(DirectoryLockedError, match=rf"{path} is locked: another process, of kraft or of Kafka"):
             DirectoryLock(OsFiles(), str(tmp_path))
         assert OsFiles().lock_holder(str(path)) == holder
     assert OsFiles().lock_holder(str(path)) is None
