@@ -24,7 +24,7 @@ from quorum.api.voter_messages import (
     UpdateRaftVoterResponse,
 )
 from quorum.raft.core import Core
-from quorum.raft.leader_discovery import News, learn, told_leader
+from quorum.raft.leader_discovery import EpochUpdate, apply_leader_hint, known_leader
 from quorum.raft.ready import Destination
 from quorum.raft.states import Follower
 
@@ -81,7 +81,9 @@ def on_ask_answered(core: Core, state: Follower, node_id: int, response: Respons
         return
     # By Kafka's protocol, AddRaftVoter and RemoveRaftVoter are answered without leader and epoch.
     tells_epoch = response.leader_epoch != NO_EPOCH
-    if (tells_epoch and learn(core, node_id, response) is not News.CURRENT) or core.state is not state:
+    if (
+        tells_epoch and apply_leader_hint(core, node_id, response) is not EpochUpdate.CURRENT
+    ) or core.state is not state:
         return
     if isinstance(response, UpdateRaftVoterResponse) and response.error in (Error.NONE, Error.UNSUPPORTED_VERSION):
         # A leader that does not know the request will not learn it in this epoch: it is not asked again, as by Kafka's.
@@ -93,7 +95,7 @@ def on_ask_answered(core: Core, state: Follower, node_id: int, response: Respons
 
 def handle_api_versions(core: Core, request_id: int) -> None:
     """Say who this is and what it supports."""
-    leader_id, endpoints = told_leader(core)
+    leader_id, endpoints = known_leader(core)
     own = core.members.own
     core.outbox.respond(
         request_id,

@@ -20,7 +20,7 @@ from quorum.raft.log_state import LogState
 from quorum.raft.membership import Membership
 from quorum.raft.outbox import Outbox
 from quorum.raft.ready import Destination, MajorityFound, PeerRefused, QuorumStateData, Ready
-from quorum.raft.states import EpochState, FetchLoop, Receiving, Standing, Suspicion, Transfer, Unattached
+from quorum.raft.states import ElectionState, EpochState, FetchLoop, Receiving, Suspicion, Transfer, Unattached
 from quorum.raft.transitions import Role, check_transition
 
 FAR_ABOVE: Final = 1 << 24
@@ -74,8 +74,8 @@ class Core:
         self.is_shutting_down = False
         self.is_shut = False
         self.is_started = False
-        self._written = Standing(epoch=self._persisted.leader_epoch, voted=_vote_in(self._persisted, me))
-        self.standing = _standing_at_start(self._persisted, self.log.last_epoch, me)
+        self._written = ElectionState(epoch=self._persisted.leader_epoch, voted=_vote_in(self._persisted, me))
+        self.standing = _election_state_at_start(self._persisted, self.log.last_epoch, me)
         self.leader_endpoints: tuple[Endpoint, ...] = ()
         self.state: EpochState = Unattached(election_deadline_ms=None, fetch=FetchLoop())
 
@@ -102,7 +102,7 @@ class Core:
         return None if leader_id == self.me.node_id and self.state.role is not Role.LEADER else leader_id
 
     @property
-    def may_stand(self) -> bool:
+    def can_campaign(self) -> bool:
         """Whether this replica asks for elections: a voter, or one whose removal is not known to be committed.
 
         Where a leader that removed itself dies before anybody has the record, the others may need it: its log is the
@@ -118,7 +118,7 @@ class Core:
 
     def forget_loss(self) -> None:
         """A majority responds: report it, if its loss was reported."""
-        if self.suspicion.is_alone_told:
+        if self.suspicion.is_majority_loss_reported:
             self.outbox.add(MajorityFound())
         self.suspicion.forget_alone()
 
@@ -127,9 +127,9 @@ class Core:
         self.forget_loss()
         self.suspicion.clear()
 
-    def enter(self, state: EpochState, standing: Standing, leader_endpoints: tuple[Endpoint, ...]) -> None:
+    def enter(self, state: EpochState, standing: ElectionState, leader_endpoints: tuple[Endpoint, ...]) -> None:
         """Change the state; whatever was asked in the old one no longer matters."""
-        check_transition(self.state.role, self.epoch, state.role, standing.epoch, may_stand=self.may_stand)
+        check_transition(self.state.role, self.epoch, state.role, standing.epoch, can_campaign=self.can_campaign)
         if standing.epoch == self.epoch and self.standing.voted not in (None, standing.voted):
             raise InvariantViolation(f"the vote for {self.standing.voted} in epoch {self.epoch} would be forgotten")
         self.state = state
@@ -163,7 +163,7 @@ class Core:
         """Whether that is on its way to the disk: until it is there, the log alone shows it."""
         return self.outbox.is_persisting(self._removal_token)
 
-    def _persist(self, standing: Standing) -> None:
+    def _persist(self, standing: ElectionState) -> None:
         leads = standing.leader_id == self.me.node_id
         # A leader's own file names no vote (Kafka's do not either): that it led says for whom it voted.
         wanted = QuorumStateData(
@@ -203,7 +203,7 @@ class Core:
         backoff = self.draws.between(config.suspicion_backoff_min_ms, config.suspicion_backoff_max_ms)
         return min(backoff << self._doublings, max(config.election_backoff_max_ms, config.suspicion_backoff_max_ms))
 
-    def patience_ms(self) -> int:
+    def response_timeout_ms(self) -> int:
         """How long one answer is awaited while the leader is suspected: a silent peer holds up nobody."""
         config = self.config
         patience = PATIENCE_FACTOR * config.suspicion_backoff_max_ms + self.draws.between(
@@ -211,7 +211,7 @@ class Core:
         )
         return min(patience << self._doublings, config.election_timeout_ms)
 
-    def turn_ms(self, place: int) -> int:
+    def successor_delay_ms(self, place: int) -> int:
         """How long after a resignation the successor at `place` of the list stands: the first, 0, at once."""
         config = self.config
         return min(place * STAGGER_FACTOR * config.suspicion_backoff_max_ms, config.election_backoff_max_ms)
@@ -225,7 +225,7 @@ def _vote_in(persisted: QuorumStateData, me: ReplicaKey) -> ReplicaKey | None:
     return me if persisted.leader_id == me.node_id else persisted.voted
 
 
-def _standing_at_start(persisted: QuorumStateData, last_epoch: Epoch, me: ReplicaKey) -> Standing:
+def _election_state_at_start(persisted: QuorumStateData, last_epoch: Epoch, me: ReplicaKey) -> ElectionState:
     if last_epoch > persisted.leader_epoch:
-        return Standing(epoch=last_epoch)
-    return Standing(epoch=persisted.leader_epoch, leader_id=persisted.leader_id, voted=_vote_in(persisted, me))
+        return ElectionState(epoch=last_epoch)
+    return ElectionState(epoch=persisted.leader_epoch, leader_id=persisted.leader_id, voted=_vote_in(persisted, me))

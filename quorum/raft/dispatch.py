@@ -261,7 +261,7 @@ def _on_elapsed(core: Core) -> None:
         on_elapsed_candidate(core, state)
     elif isinstance(state, Resigned):
         on_elapsed_resigned(core, state)
-    elif core.may_stand:
+    elif core.can_campaign:
         on_elapsed_unattached(core, state)
     else:
         maybe_send_fetch(core)

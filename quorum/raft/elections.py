@@ -10,15 +10,15 @@ from metadata_log.offsets import OffsetAndEpoch
 from quorum.api.error_codes import Error
 from quorum.api.raft_messages import VoteRequest, VoteResponse
 from quorum.raft.core import MAX_EPOCH, Core
-from quorum.raft.leader_discovery import News, learn, told_leader
+from quorum.raft.leader_discovery import EpochUpdate, apply_leader_hint, known_leader
 from quorum.raft.majority_loss import note_round
 from quorum.raft.roles import (
-    become_candidate,
-    become_doubting_follower,
-    become_leader,
-    become_prospective,
-    become_unattached,
-    become_voted,
+    resume_as_suspecting_follower,
+    transition_to_candidate,
+    transition_to_leader,
+    transition_to_prospective,
+    transition_to_unattached,
+    transition_to_unattached_voted,
 )
 from quorum.raft.states import Candidate, Follower, Prospective, Unattached
 from quorum.raft.transitions import Role
@@ -32,11 +32,11 @@ def handle_vote(core: Core, request_id: int, request: VoteRequest) -> None:
         return
     if request.candidate_epoch > core.epoch:
         core.warn_of_leap(request.candidate.node_id, request.candidate_epoch)
-        become_unattached(core, request.candidate_epoch)
+        transition_to_unattached(core, request.candidate_epoch)
     end = OffsetAndEpoch(offset=request.last_epoch_end_offset, epoch=request.last_epoch)
     granted = may_grant(core, request.candidate, end, pre_vote=request.pre_vote)
     if granted and not request.pre_vote and core.standing.voted is None:
-        become_voted(core, request.candidate)
+        transition_to_unattached_voted(core, request.candidate)
     state = core.state
     if granted and type(state) is Prospective and goes_first(core, request.candidate, end):
         state.defer_until_ms = core.now_ms + core.election_backoff_ms()
@@ -49,14 +49,14 @@ def _on_refused(core: Core, candidate_id: NodeId, candidate_end: OffsetAndEpoch)
     """A successor of the resigned leader has a shorter log than ours, as that leader could not know: it cannot win by
     our vote, so it is our turn. Where we have yet to hear that the leader resigns, we remember whom we refused."""
     state = core.state
-    if type(state) is not Follower or not core.may_stand or core.is_shutting_down:
+    if type(state) is not Follower or not core.can_campaign or core.is_shutting_down:
         return
     if not state.leaves_it_to_others:
         is_peer = any(voter.key.node_id == candidate_id for voter in core.members.peers)
         if is_peer and core.log.end.is_at_least(candidate_end):
             state.refused.add(candidate_id)
     elif not candidate_end.is_at_least(core.log.end):
-        become_prospective(core)
+        transition_to_prospective(core)
 
 
 def _validate(core: Core, request: VoteRequest) -> Error:
@@ -82,7 +82,7 @@ _NO_DIRECTORY = bytes(16)
 
 
 def _answer(core: Core, request_id: int, error: Error, *, granted: bool) -> None:
-    leader_id, endpoints = told_leader(core)
+    leader_id, endpoints = known_leader(core)
     response = VoteResponse(
         error=error,
         leader_id=leader_id,
@@ -95,11 +95,11 @@ def _answer(core: Core, request_id: int, error: Error, *, granted: bool) -> None
 
 def on_vote_response(core: Core, node_id: int, response: VoteResponse) -> None:
     """Count one answer, unless what it tells of the epoch and its leader ends the election."""
-    news = learn(core, node_id, response)
+    news = apply_leader_hint(core, node_id, response)
     state = core.state
-    if news is News.CHANGED or not isinstance(state, Prospective | Candidate):
+    if news is EpochUpdate.CHANGED or not isinstance(state, Prospective | Candidate):
         return
-    if news is News.STALE or response.error is not Error.NONE:
+    if news is EpochUpdate.STALE or response.error is not Error.NONE:
         state.tally.unreachable.add(NodeId(node_id))
     elif response.vote_granted:
         state.tally.grant(NodeId(node_id))
@@ -123,7 +123,7 @@ def on_own_vote_durable(core: Core) -> None:
         if core.members.is_voter:
             state.tally.grant(core.me.node_id)
         if state.tally.is_won:
-            become_leader(core, tuple(state.tally.granted))
+            transition_to_leader(core, tuple(state.tally.granted))
 
 
 def maybe_decide(core: Core) -> None:
@@ -131,18 +131,18 @@ def maybe_decide(core: Core) -> None:
     state = core.state
     if type(state) is Candidate:
         if state.tally.is_won:
-            become_leader(core, tuple(state.tally.granted))
+            transition_to_leader(core, tuple(state.tally.granted))
         elif state.tally.is_lost:
             _try_again_in(core, state, core.election_backoff_ms())
         elif state.tally.rejected:
-            _try_again_in(core, state, core.patience_ms())
+            _try_again_in(core, state, core.response_timeout_ms())
     elif type(state) is Prospective:
         if state.tally.is_won:
             if state.defer_until_ms is None or state.defer_until_ms <= core.now_ms:
                 _stand(core)
         elif state.tally.is_lost:
             note_round(core, state)
-            become_doubting_follower(core)
+            resume_as_suspecting_follower(core)
 
 
 def _try_again_in(core: Core, state: Candidate, wait_ms: int) -> None:
@@ -153,7 +153,7 @@ def _try_again_in(core: Core, state: Candidate, wait_ms: int) -> None:
 
 def _stand(core: Core) -> None:
     if not core.is_shutting_down:
-        become_candidate(core)
+        transition_to_candidate(core)
 
 
 def on_elapsed_unattached(core: Core, state: Unattached) -> None:
@@ -162,7 +162,7 @@ def on_elapsed_unattached(core: Core, state: Unattached) -> None:
     if deadline_ms is None or core.is_shutting_down:
         state.election_deadline_ms = None
     elif deadline_ms <= core.now_ms:
-        become_prospective(core)
+        transition_to_prospective(core)
 
 
 def on_elapsed_prospective(core: Core, state: Prospective) -> None:
@@ -172,7 +172,7 @@ def on_elapsed_prospective(core: Core, state: Prospective) -> None:
         maybe_decide(core)
     if core.state is state and state.election_deadline_ms <= core.now_ms:
         note_round(core, state)
-        become_doubting_follower(core)
+        resume_as_suspecting_follower(core)
 
 
 def on_elapsed_candidate(core: Core, state: Candidate) -> None:
@@ -180,7 +180,7 @@ def on_elapsed_candidate(core: Core, state: Candidate) -> None:
     is_due = state.retry_at_ms is not None and state.retry_at_ms <= core.now_ms
     if is_due or state.election_deadline_ms <= core.now_ms:
         note_round(core, state)
-        become_prospective(core)
+        transition_to_prospective(core)
 
 
 def may_grant(core: Core, candidate: ReplicaKey, candidate_end: OffsetAndEpoch, *, pre_vote: bool) -> bool:

@@ -97,7 +97,7 @@ def answer_fetch(core: Core, leader: Leader, request_id: int, request: FetchRequ
     )
 
 
-def tell_high_watermark(core: Core, leader: Leader) -> None:
+def announce_high_watermark(core: Core, leader: Leader) -> None:
     """Let those that wait hear of it a little later at the latest, with the next records if there are any by then."""
     if core.config.high_watermark_wait_ms == 0:
         answer_parked(core, leader)

@@ -21,7 +21,7 @@ def fetch_loop_of(core: Core) -> FetchLoop | None:
     state = core.state
     if type(state) is Follower:
         return state.fetch
-    return state.fetch if type(state) is Unattached and not core.may_stand else None
+    return state.fetch if type(state) is Unattached and not core.can_campaign else None
 
 
 def maybe_send_fetch(core: Core) -> None:

@@ -22,10 +22,16 @@ from quorum.raft.control_batches import Fetched, check_fetched
 from quorum.raft.core import Core
 from quorum.raft.elections import is_addressed
 from quorum.raft.fetching import fetch_loop_of, maybe_send_fetch, retry_failed_fetch, retry_fetch
-from quorum.raft.leader_discovery import News, awaited, learn_leader, told_leader, validate_leader_request
+from quorum.raft.leader_discovery import (
+    EpochUpdate,
+    adopt_leader,
+    known_leader,
+    match_response,
+    validate_leader_request,
+)
 from quorum.raft.ready import HighWatermarkAdvanced, LogTruncated, VotersChanged
 from quorum.raft.replication import take_voters
-from quorum.raft.roles import become_follower, become_prospective
+from quorum.raft.roles import transition_to_follower, transition_to_prospective
 from quorum.raft.snapshots import note_snapshot
 from quorum.raft.states import Follower
 from quorum.raft.transitions import Role
@@ -33,13 +39,13 @@ from quorum.raft.transitions import Role
 
 def on_fetch_response(core: Core, node_id: int, correlation: int, response: FetchResponse) -> None:
     """Take what the leader sent, or go and look for it elsewhere."""
-    found = awaited(core, node_id, correlation, response)
+    found = match_response(core, node_id, correlation, response)
     if found is None:
         return
     loop, news = found
     state = core.state
-    if news is News.STALE or type(state) is not Follower or node_id != core.leader_id:
-        if type(state) is Follower and news is News.CURRENT and response.leader_id == core.leader_id:
+    if news is EpochUpdate.STALE or type(state) is not Follower or node_id != core.leader_id:
+        if type(state) is Follower and news is EpochUpdate.CURRENT and response.leader_id == core.leader_id:
             # No newer leader is known there; it may be the leader itself, asked as a bootstrap server.
             state.is_leader_out_of_reach = False
         retry_failed_fetch(core, loop)
@@ -127,10 +133,10 @@ def on_fetch_failed(core: Core, node_id: int, correlation: int, *, disconnected:
     loop.correlation = None
     state = core.state
     if type(state) is Follower and node_id == core.leader_id:
-        if disconnected and core.may_stand and not core.is_shutting_down and not state.leaves_it_to_others:
-            become_prospective(core)
+        if disconnected and core.can_campaign and not core.is_shutting_down and not state.leaves_it_to_others:
+            transition_to_prospective(core)
             return
-        state.is_leader_out_of_reach = not core.may_stand
+        state.is_leader_out_of_reach = not core.can_campaign
         if disconnected:
             _suspect(core)
     retry_failed_fetch(core, loop)
@@ -146,17 +152,17 @@ def _suspect(core: Core) -> None:
 def _on_leader_resigned(core: Core, state: Follower) -> None:
     """The leader itself says that it leads no more: whom it names is told by EndQuorumEpoch, on another connection, so
     that it may come later. It is waited for; where the leader was held for dead before, it is time for another."""
-    if not core.may_stand:
+    if not core.can_campaign:
         state.is_leader_out_of_reach = True
         _suspect(core)
         retry_failed_fetch(core, state.fetch)
     elif core.suspicion.is_active and not state.leaves_it_to_others and not core.is_shutting_down:
-        become_prospective(core)
+        transition_to_prospective(core)
     else:
         if not core.suspicion.is_active:
             core.suspicion.is_active = True
             state.leaves_it_to_others = state.awaits_end = True
-            state.fetch_deadline_ms = core.now_ms + core.patience_ms()
+            state.fetch_deadline_ms = core.now_ms + core.response_timeout_ms()
         retry_fetch(core, state.fetch, core.election_backoff_ms())
 
 
@@ -167,11 +173,11 @@ def handle_begin(core: Core, request_id: int, request: BeginQuorumEpochRequest) 
         error = Error.INVALID_VOTER_KEY
     if error is Error.NONE:
         core.warn_of_leap(request.leader_id, request.leader_epoch)
-    if error is Error.NONE and not learn_leader(
+    if error is Error.NONE and not adopt_leader(
         core, request.leader_id, request.leader_epoch, request.leader_endpoints
     ):
         _on_living_leader(core)
-    leader_id, endpoints = told_leader(core)
+    leader_id, endpoints = known_leader(core)
     core.outbox.respond(
         request_id,
         BeginQuorumEpochResponse(error=error, leader_id=leader_id, leader_epoch=core.epoch, leader_endpoints=endpoints),
@@ -181,18 +187,18 @@ def handle_begin(core: Core, request_id: int, request: BeginQuorumEpochRequest) 
 def _on_living_leader(core: Core) -> None:
     leader_id = core.leader_id
     if core.role is Role.PROSPECTIVE and leader_id is not None and core.leader_endpoints:
-        become_follower(core, core.epoch, leader_id, core.leader_endpoints)
+        transition_to_follower(core, core.epoch, leader_id, core.leader_endpoints)
 
 
 def handle_end(core: Core, request_id: int, request: EndQuorumEpochRequest) -> None:
     """The leader has resigned: the first of its successors asks for pre-votes at once, the others later."""
     error = validate_leader_request(core, request.leader_id, request.leader_epoch)
     if error is Error.NONE:
-        learn_leader(core, request.leader_id, request.leader_epoch, request.leader_endpoints)
+        adopt_leader(core, request.leader_id, request.leader_epoch, request.leader_endpoints)
         state = core.state
-        if type(state) is Follower and core.leader_id == request.leader_id and core.may_stand:
+        if type(state) is Follower and core.leader_id == request.leader_id and core.can_campaign:
             _succeed(core, state, request)
-    leader_id, endpoints = told_leader(core)
+    leader_id, endpoints = known_leader(core)
     core.outbox.respond(
         request_id,
         EndQuorumEpochResponse(error=error, leader_id=leader_id, leader_epoch=core.epoch, leader_endpoints=endpoints),
@@ -212,9 +218,9 @@ def _succeed(core: Core, state: Follower, request: EndQuorumEpochRequest) -> Non
     successors = [node_id for node_id in named if node_id not in state.refused]
     place = successors.index(core.me.node_id) if successors else 0
     if place == 0:
-        become_prospective(core)
+        transition_to_prospective(core)
     else:
-        _leave_it_to_others(core, state, core.turn_ms(place))
+        _leave_it_to_others(core, state, core.successor_delay_ms(place))
 
 
 def _leave_it_to_others(core: Core, state: Follower, wait_ms: int) -> None:
@@ -230,8 +236,8 @@ def on_elapsed_follower(core: Core, state: Follower) -> None:
     if state.fetch_deadline_ms > core.now_ms:
         maybe_ask(core, state)
         maybe_send_fetch(core)
-    elif core.may_stand and not core.is_shutting_down:
-        become_prospective(core)
+    elif core.can_campaign and not core.is_shutting_down:
+        transition_to_prospective(core)
     else:
         state.is_leader_out_of_reach = True
         _suspect(core)

@@ -140,7 +140,7 @@ class Persisted(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Shutdown(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Stop cleanly: a leader resigns and tells the voters. `Shut` follows, at once or when they have heard."""
+    """Stop cleanly: a leader resigns and informs the voters. `ShutdownCompleted` follows, at once or afterwards."""
 
     draw: int
 

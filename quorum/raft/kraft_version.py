@@ -27,16 +27,16 @@ def handle_upgrade(core: Core, request_id: int, request: UpgradeKRaftVersionRequ
     current = core.members.kraft_version
     refusal = _validate_version(current, request.kraft_version) or validate_change(core, state)
     if refusal is None and current < request.kraft_version:
-        refusal = _validate_voters(state.told_voters or VoterSet(), request.kraft_version)
+        refusal = _validate_voters(state.reported_voters or VoterSet(), request.kraft_version)
     elif refusal is None and current > 0:
         # Raised, but not for good: the next leader's log may be without it.
         refusal = validate_dynamic(core)
     if refusal is not None:
         answer(core, request_id, UpgradeKRaftVersionResponse, *refusal)
-    elif request.validate_only or current == request.kraft_version or state.told_voters is None:
+    elif request.validate_only or current == request.kraft_version or state.reported_voters is None:
         answer(core, request_id, UpgradeKRaftVersionResponse)
     else:
-        voters, state.told_voters = state.told_voters, None
+        voters, state.reported_voters = state.reported_voters, None
         offset = append_voters(core, state, voters, kraft_version=request.kraft_version)
         state.change = PendingChange(
             request_id=request_id,

@@ -13,12 +13,12 @@ from quorum.api.raft_messages import BeginQuorumEpochResponse, EndQuorumEpochRes
 from quorum.raft.core import MAX_EPOCH, Core
 from quorum.raft.fetch_purgatory import answer_overdue
 from quorum.raft.inputs import Propose
-from quorum.raft.leader_discovery import News, learn
+from quorum.raft.leader_discovery import EpochUpdate, apply_leader_hint
 from quorum.raft.majority_loss import note_unheard
 from quorum.raft.read_barrier import on_begin_answered, on_elapsed_barrier
 from quorum.raft.ready import ProposalRefused
 from quorum.raft.replication import append, begin_interval_ms, send_begin
-from quorum.raft.roles import become_resigned, become_unattached, send_end, shut
+from quorum.raft.roles import send_end, shut, transition_to_resigned, transition_to_unattached
 from quorum.raft.states import Leader, Resigned
 from quorum.raft.voter_responses import expire_change
 
@@ -39,18 +39,18 @@ def handle_propose(core: Core, proposal: Propose) -> None:
 
 def on_begin_response(core: Core, node_id: int, correlation: int, response: BeginQuorumEpochResponse) -> None:
     """An acknowledgement: it proves that the voter follows, to whom the read barrier matters."""
-    news = learn(core, node_id, response)
+    news = apply_leader_hint(core, node_id, response)
     state = core.state
-    if news is News.CURRENT and response.error is not Error.NONE:
+    if news is EpochUpdate.CURRENT and response.error is not Error.NONE:
         core.refuse(node_id, f"it answers BeginQuorumEpoch with {response.error.name} in epoch {core.epoch}")
     if type(state) is Leader:
-        acknowledged = news is News.CURRENT and response.error is Error.NONE
+        acknowledged = news is EpochUpdate.CURRENT and response.error is Error.NONE
         on_begin_answered(core, state, correlation, acknowledged=acknowledged)
 
 
 def on_end_response(core: Core, node_id: int, response: EndQuorumEpochResponse) -> None:
     """A voter knows that this replica leads no more."""
-    if learn(core, node_id, response) is News.CHANGED:
+    if apply_leader_hint(core, node_id, response) is EpochUpdate.CHANGED:
         return
     state = core.state
     if type(state) is Resigned:
@@ -78,7 +78,7 @@ def _maybe_shut(core: Core, state: Resigned) -> None:
     if not core.is_shutting_down or state.unacknowledged:
         return
     if len(state.acknowledged) >= core.members.majority:
-        state.election_deadline_ms = min(state.election_deadline_ms, core.now_ms + core.turn_ms(2))
+        state.election_deadline_ms = min(state.election_deadline_ms, core.now_ms + core.successor_delay_ms(2))
     else:
         shut(core)
 
@@ -88,7 +88,7 @@ def handle_shutdown(core: Core) -> None:
     core.is_shutting_down = True
     state = core.state
     if type(state) is Leader and core.members.peers:
-        become_resigned(core, state)
+        transition_to_resigned(core, state)
     if type(core.state) is Resigned and core.state.unacknowledged:
         core.state.election_deadline_ms = core.now_ms + core.config.request_timeout_ms
     else:
@@ -100,7 +100,7 @@ def on_elapsed_leader(core: Core, state: Leader) -> None:
     deadline_ms = state.check_quorum_deadline_ms
     if deadline_ms is not None and deadline_ms <= core.now_ms:
         note_unheard(core, state)
-        become_resigned(core, state)
+        transition_to_resigned(core, state)
         return
     answer_overdue(core, state)
     on_elapsed_barrier(core, state)
@@ -116,7 +116,7 @@ def on_elapsed_resigned(core: Core, state: Resigned) -> None:
         if core.is_shutting_down:
             shut(core)
         elif core.epoch < MAX_EPOCH:
-            become_unattached(core, Epoch(core.epoch + 1))
+            transition_to_unattached(core, Epoch(core.epoch + 1))
             return
         state.election_deadline_ms = core.now_ms + core.config.request_timeout_ms
     if state.retry_at_ms is not None and state.retry_at_ms <= core.now_ms:

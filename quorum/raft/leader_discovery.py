@@ -15,7 +15,7 @@ from quorum.api.error_codes import Error
 from quorum.api.raft_messages import NO_LEADER, FetchResponse, FetchSnapshotResponse, Response, VoteResponse
 from quorum.raft.core import MAX_EPOCH, Core
 from quorum.raft.fetching import fetch_loop_of
-from quorum.raft.roles import become_follower, become_unattached
+from quorum.raft.roles import transition_to_follower, transition_to_unattached
 from quorum.raft.states import FetchLoop
 from quorum.raft.transitions import Role
 
@@ -31,7 +31,7 @@ STRANGERS = frozenset(
 """Refusals from in front of the other's core: the epoch beside them may be that of another quorum."""
 
 
-class News(enum.Enum):
+class EpochUpdate(enum.Enum):
     """What a response's epoch and leader came to."""
 
     CHANGED = enum.auto()
@@ -42,7 +42,7 @@ class News(enum.Enum):
     """It speaks of the present epoch, and nothing in it contradicts what is known."""
 
 
-def told_leader(core: Core) -> tuple[NodeId, tuple[Endpoint, ...]]:
+def known_leader(core: Core) -> tuple[NodeId, tuple[Endpoint, ...]]:
     """The leader id and endpoints that an answer carries."""
     leader_id = core.leader_id
     return (NO_LEADER, ()) if leader_id is None else (leader_id, core.leader_endpoints)
@@ -61,17 +61,17 @@ def validate_leader_request(core: Core, leader_id: NodeId, epoch: Epoch) -> Erro
     return Error.NONE
 
 
-def learn_leader(core: Core, leader_id: NodeId, epoch: Epoch, endpoints: tuple[Endpoint, ...]) -> bool:
+def adopt_leader(core: Core, leader_id: NodeId, epoch: Epoch, endpoints: tuple[Endpoint, ...]) -> bool:
     """Take over that `leader_id` leads `epoch`, not below ours; whether that changed the state."""
     where = _all_places(endpoints, core.members.endpoints_of(leader_id))
     if epoch > core.epoch:
         if where:
-            become_follower(core, epoch, leader_id, where)
+            transition_to_follower(core, epoch, leader_id, where)
         else:
-            become_unattached(core, epoch)
+            transition_to_unattached(core, epoch)
         return True
     if where and _is_news(core, where):
-        become_follower(core, epoch, leader_id, where)
+        transition_to_follower(core, epoch, leader_id, where)
         return True
     return False
 
@@ -91,27 +91,27 @@ def _is_news(core: Core, where: tuple[Endpoint, ...]) -> bool:
     return core.role in (Role.UNATTACHED, Role.PROSPECTIVE) and not core.leader_endpoints
 
 
-def learn(core: Core, destination_id: int, response: Response) -> News:
+def apply_leader_hint(core: Core, destination_id: int, response: Response) -> EpochUpdate:
     """Take over what a response says of epoch and leader."""
     epoch = response.leader_epoch
     if response.error in STRANGERS or not 0 <= epoch <= MAX_EPOCH:
         core.refuse(destination_id, f"it answers {response.error.name} in epoch {epoch}")
-        return News.STALE
+        return EpochUpdate.STALE
     if epoch < core.epoch:
-        return News.STALE
+        return EpochUpdate.STALE
     leader_id = response.leader_id
     if leader_id < 0 or (leader_id == core.me.node_id and (epoch > core.epoch or core.role is not Role.LEADER)):
         # That this replica leads is known from before it lost or was restarted: nobody else can tell it so.
         if leader_id == core.me.node_id:
             _tell_of_namesake(core, destination_id, response)
-        return _learn_epoch(core, epoch)
+        return _adopt_epoch(core, epoch)
     known = core.standing.leader_id
     if epoch == core.epoch and known is not None and known != leader_id:
         core.refuse(destination_id, f"it says that {leader_id} leads epoch {epoch}, which {known} does")
-        return News.STALE
-    if learn_leader(core, leader_id, epoch, response.leader_endpoints):
-        return News.CHANGED
-    return _learn_alive(core, destination_id, response)
+        return EpochUpdate.STALE
+    if adopt_leader(core, leader_id, epoch, response.leader_endpoints):
+        return EpochUpdate.CHANGED
+    return _adopt_live_leader(core, destination_id, response)
 
 
 def _tell_of_namesake(core: Core, destination_id: int, response: Response) -> None:
@@ -130,29 +130,29 @@ def _tell_of_namesake(core: Core, destination_id: int, response: Response) -> No
         )
 
 
-def _learn_epoch(core: Core, epoch: Epoch) -> News:
+def _adopt_epoch(core: Core, epoch: Epoch) -> EpochUpdate:
     if epoch == core.epoch:
-        return News.CURRENT
-    become_unattached(core, epoch)
-    return News.CHANGED
+        return EpochUpdate.CURRENT
+    transition_to_unattached(core, epoch)
+    return EpochUpdate.CHANGED
 
 
-def _learn_alive(core: Core, destination_id: int, response: Response) -> News:
+def _adopt_live_leader(core: Core, destination_id: int, response: Response) -> EpochUpdate:
     """A leader that itself refuses a pre-vote lives. One that grants it has resigned: a Java one names itself on."""
     is_granted = isinstance(response, VoteResponse) and response.vote_granted
     if core.role is not Role.PROSPECTIVE or destination_id != response.leader_id or is_granted:
-        return News.CURRENT
-    become_follower(core, core.epoch, response.leader_id, core.leader_endpoints)
-    return News.CHANGED
+        return EpochUpdate.CURRENT
+    transition_to_follower(core, core.epoch, response.leader_id, core.leader_endpoints)
+    return EpochUpdate.CHANGED
 
 
-def awaited(
+def match_response(
     core: Core, node_id: int, correlation: int, response: FetchResponse | FetchSnapshotResponse
-) -> tuple[FetchLoop, News] | None:
+) -> tuple[FetchLoop, EpochUpdate] | None:
     """The loop whose request is answered with this, and what is new in it; None if there is nothing more to do."""
     loop = fetch_loop_of(core)
     if loop is None or loop.correlation != correlation:
         return None
     loop.correlation = None
-    news = learn(core, node_id, response)
-    return None if news is News.CHANGED else (loop, news)
+    news = apply_leader_hint(core, node_id, response)
+    return None if news is EpochUpdate.CHANGED else (loop, news)

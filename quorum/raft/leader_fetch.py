@@ -10,7 +10,7 @@ from quorum.api.error_codes import Error
 from quorum.api.raft_messages import FetchRequest, FetchResponse
 from quorum.raft.core import MAX_EPOCH, Core
 from quorum.raft.fetch_purgatory import answer_fetch, must_wait, park
-from quorum.raft.leader_discovery import told_leader
+from quorum.raft.leader_discovery import known_leader
 from quorum.raft.log_state import BeforeStart, Diverging
 from quorum.raft.replication import check_quorum_timeout_ms, maybe_advance_high_watermark
 from quorum.raft.states import Leader, Progress
@@ -31,7 +31,7 @@ def handle_fetch(core: Core, request_id: int, request: FetchRequest) -> None:
         return
     fault = core.log.validate_position(request.fetch_offset, request.last_fetched_epoch)
     if fault is not None:
-        _send_back(core, state, request_id, fault)
+        _reject_position(core, state, request_id, fault)
         return
     is_catching_up = _was_cut_short(state, request)
     _note_progress(core, state, request)
@@ -81,7 +81,7 @@ def _has_nothing_to_wait_for(core: Core, leader: Leader, request: FetchRequest) 
 
 
 def _refuse(core: Core, request_id: int, error: Error) -> None:
-    leader_id, endpoints = told_leader(core)
+    leader_id, endpoints = known_leader(core)
     answer = FetchResponse(
         error=error,
         leader_id=leader_id,
@@ -92,7 +92,7 @@ def _refuse(core: Core, request_id: int, error: Error) -> None:
     core.outbox.respond(request_id, answer)
 
 
-def _send_back(core: Core, leader: Leader, request_id: int, fault: Diverging | BeforeStart) -> None:
+def _reject_position(core: Core, leader: Leader, request_id: int, fault: Diverging | BeforeStart) -> None:
     """The replica has to truncate, or to install a snapshot, before its position means anything."""
     answer = leader.answer
     snapshot_id = fault.snapshot_id if isinstance(fault, BeforeStart) else None
@@ -112,13 +112,13 @@ def _send_back(core: Core, leader: Leader, request_id: int, fault: Diverging | B
     )
 
 
-def turn_back(core: Core, leader: Leader) -> None:
+def redirect_to_snapshot(core: Core, leader: Leader) -> None:
     """The log begins later now: whoever waits with a position before that has to install the snapshot."""
     for request_id, fetch in list(leader.parked.items()):
         fault = core.log.validate_position(fetch.request.fetch_offset, fetch.request.last_fetched_epoch)
         if fault is not None:
             del leader.parked[request_id]
-            _send_back(core, leader, request_id, fault)
+            _reject_position(core, leader, request_id, fault)
 
 
 def _note_progress(core: Core, leader: Leader, request: FetchRequest) -> None:

@@ -19,9 +19,9 @@ def note_round(core: Core, state: Prospective | Candidate) -> None:
     answered = tally.voters & {*tally.granted, *tally.rejected, core.me.node_id}
     if len(answered) >= tally.majority:
         core.forget_loss()
-    elif suspicion.alone_since_ms is None:
-        suspicion.alone_since_ms = core.now_ms
-    elif suspicion.alone_since_ms <= core.now_ms - check_quorum_timeout_ms(core):
+    elif suspicion.majority_lost_since_ms is None:
+        suspicion.majority_lost_since_ms = core.now_ms
+    elif suspicion.majority_lost_since_ms <= core.now_ms - check_quorum_timeout_ms(core):
         _tell(core, tally.voters - answered)
 
 
@@ -31,7 +31,7 @@ def note_unheard(core: Core, leader: Leader) -> None:
 
 
 def _tell(core: Core, missing: frozenset[int]) -> None:
-    if not core.suspicion.is_alone_told:
-        core.suspicion.is_alone_told = True
+    if not core.suspicion.is_majority_loss_reported:
+        core.suspicion.is_majority_loss_reported = True
         voters = tuple(voter.key for voter in core.members.latest if voter.key.node_id in missing)
         core.outbox.add(MajorityLost(missing=voters, voters=len(core.members.latest)))

@@ -24,12 +24,12 @@ from quorum.raft.ready import (
     SendRequest,
     SendResponse,
     SendSnapshotChunk,
-    Shut,
+    ShutdownCompleted,
     TruncateLog,
     Write,
 )
 
-_WAITS = (SendRequest, SendResponse, SendRecords, SendSnapshotChunk, Shut)
+_WAITS = (SendRequest, SendResponse, SendRecords, SendSnapshotChunk, ShutdownCompleted)
 """What leaves this replica; and the end of it, lest an answer that still waits be lost."""
 
 

@@ -239,7 +239,7 @@ class MajorityFound(msgspec.Struct, frozen=True, gc=False):
     """After a `MajorityLost`: a majority responds again, or a leader that has one. Once a loss."""
 
 
-class Shut(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class ShutdownCompleted(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The clean stop is done, the process may exit."""
 
 
@@ -263,7 +263,7 @@ Effect = (
     | PeerRefused
     | MajorityFound
     | MajorityLost
-    | Shut
+    | ShutdownCompleted
 )
 
 

@@ -11,7 +11,7 @@ from metadata_log.voters import VoterSet
 from quorum.api.raft_messages import UNKNOWN_OFFSET, FetchResponse
 from quorum.raft.control_batches import opening_batch
 from quorum.raft.core import Core
-from quorum.raft.fetch_purgatory import answer_appended, tell_high_watermark
+from quorum.raft.fetch_purgatory import announce_high_watermark, answer_appended
 from quorum.raft.log_state import EpochStartsAt
 from quorum.raft.read_barrier import follow_voters, maybe_begin_round, send_begin_to
 from quorum.raft.ready import HighWatermarkAdvanced, VotersChanged
@@ -43,7 +43,7 @@ def new_leader_state(core: Core) -> Leader:
         begin_deadline_ms=None,
         parked={},
         serving=set(),
-        told_voters=core.members.latest.with_voter(core.members.own) if core.members.kraft_version == 0 else None,
+        reported_voters=core.members.latest.with_voter(core.members.own) if core.members.kraft_version == 0 else None,
     )
     follow_membership(core, state)
     return state
@@ -132,7 +132,7 @@ def maybe_advance_high_watermark(core: Core, leader: Leader) -> None:
     _renew_answer(core, leader)
     core.outbox.add(HighWatermarkAdvanced(offset=committed))
     if leader.parked:
-        tell_high_watermark(core, leader)
+        announce_high_watermark(core, leader)
     maybe_begin_round(core, leader)
 
 

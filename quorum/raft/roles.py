@@ -15,29 +15,29 @@ from quorum.api.raft_messages import NO_LEADER, EndQuorumEpochRequest, FetchResp
 from quorum.raft.core import MAX_EPOCH, Core
 from quorum.raft.fetching import maybe_send_fetch
 from quorum.raft.membership import destination_of
-from quorum.raft.ready import BecameLeader, LeaderChanged, LostLeadership, Shut
+from quorum.raft.ready import BecameLeader, LeaderChanged, LostLeadership, ShutdownCompleted
 from quorum.raft.replication import new_leader_state, open_epoch, successors
 from quorum.raft.states import (
     Candidate,
+    ElectionState,
     EpochState,
     FetchLoop,
     Follower,
     Leader,
     Prospective,
     Resigned,
-    Standing,
     Tally,
     Unattached,
 )
 from quorum.raft.voter_responses import abandon_change
 
 
-def _enter(core: Core, state: EpochState, standing: Standing, endpoints: tuple[Endpoint, ...] = ()) -> None:
+def _enter(core: Core, state: EpochState, standing: ElectionState, endpoints: tuple[Endpoint, ...] = ()) -> None:
     old, told = core.state, (core.leader_id, core.epoch, core.leader_endpoints)
     core.enter(state, standing, endpoints)
     if type(old) is Leader:
         core.outbox.add(LostLeadership(epoch=told[1]))
-        _turn_away(core, old)
+        _reject_parked_fetches(core, old)
         abandon_change(core, old)
     if (core.leader_id, core.epoch, core.leader_endpoints) != told:
         core.outbox.add(LeaderChanged(leader_id=core.leader_id, epoch=core.epoch, endpoints=core.leader_endpoints))
@@ -45,7 +45,7 @@ def _enter(core: Core, state: EpochState, standing: Standing, endpoints: tuple[E
         shut(core)
 
 
-def _turn_away(core: Core, leader: Leader) -> None:
+def _reject_parked_fetches(core: Core, leader: Leader) -> None:
     """Whoever waits for a Fetch is told that this is no leader any more."""
     leader_id = core.leader_id
     answer = FetchResponse(
@@ -63,42 +63,49 @@ def shut(core: Core) -> None:
     """The clean stop is done; said once."""
     if not core.is_shut:
         core.is_shut = True
-        core.outbox.add(Shut())
+        core.outbox.add(ShutdownCompleted())
 
 
-def become_unattached(core: Core, epoch: Epoch, *, wait_ms: int | None = None) -> None:
+def transition_to_unattached(core: Core, epoch: Epoch, *, wait_ms: int | None = None) -> None:
     """Follow nobody in `epoch`. A voter asks for pre-votes in `wait_ms`: by default soon, as nobody leads.
 
     In the same epoch a leader that cannot be found stays known, as the vote does: another may not get a vote there.
     """
-    standing = core.standing if epoch == core.epoch else Standing(epoch=epoch)
+    standing = core.standing if epoch == core.epoch else ElectionState(epoch=epoch)
     state = Unattached(election_deadline_ms=None, fetch=_new_loop(core))
-    if core.may_stand:
+    if core.can_campaign:
         state.election_deadline_ms = core.now_ms + (core.election_backoff_ms() if wait_ms is None else wait_ms)
     _enter(core, state, standing)
     maybe_send_fetch(core)
 
 
-def become_voted(core: Core, candidate: ReplicaKey) -> None:
+def transition_to_unattached_voted(core: Core, candidate: ReplicaKey) -> None:
     """Give the vote of the present epoch to `candidate`, and leave it the time to win."""
     state = Unattached(election_deadline_ms=core.now_ms + core.random_election_timeout_ms(), fetch=_new_loop(core))
-    _enter(core, state, Standing(epoch=core.epoch, voted=candidate))
+    _enter(core, state, ElectionState(epoch=core.epoch, voted=candidate))
 
 
-def become_follower(core: Core, epoch: Epoch, leader_id: NodeId, endpoints: tuple[Endpoint, ...]) -> None:
+def transition_to_follower(core: Core, epoch: Epoch, leader_id: NodeId, endpoints: tuple[Endpoint, ...]) -> None:
     """Follow a leader that has just been heard of, or has shown that it lives."""
     core.trust_leader()
     _follow(core, epoch, leader_id, endpoints, core.config.fetch_timeout_ms, retry_in_ms=0)
 
 
-def become_doubting_follower(core: Core) -> None:
+def resume_as_suspecting_follower(core: Core) -> None:
     """Refused by the others: follow the known leader again, still suspecting it, for as long as one Fetch may take."""
     leader_id = core.standing.leader_id
     wait_ms = core.election_backoff_ms()
     if leader_id is None or not core.leader_endpoints:
-        become_unattached(core, core.epoch, wait_ms=wait_ms)
+        transition_to_unattached(core, core.epoch, wait_ms=wait_ms)
     else:
-        _follow(core, core.epoch, leader_id, core.leader_endpoints, wait_ms + core.patience_ms(), retry_in_ms=wait_ms)
+        _follow(
+            core,
+            core.epoch,
+            leader_id,
+            core.leader_endpoints,
+            wait_ms + core.response_timeout_ms(),
+            retry_in_ms=wait_ms,
+        )
 
 
 def _follow(
@@ -112,7 +119,7 @@ def _follow(
         fetch=loop,
         voter_ask_due_ms=core.now_ms + core.config.fetch_timeout_ms,
     )
-    _enter(core, state, Standing(epoch=epoch, leader_id=leader_id, voted=voted), endpoints)
+    _enter(core, state, ElectionState(epoch=epoch, leader_id=leader_id, voted=voted), endpoints)
     maybe_send_fetch(core)
 
 
@@ -121,22 +128,22 @@ def _new_loop(core: Core) -> FetchLoop:
     return FetchLoop(retry_at_ms=core.now_ms, turn=core.draws.between(0, 1 << 16))
 
 
-def become_prospective(core: Core) -> None:
+def transition_to_prospective(core: Core) -> None:
     """Ask whether there would be a majority. The leader is held for dead from here on."""
     core.suspicion.is_active = True
     core.suspicion.attempts += 1
     tally = Tally.of(core.members.latest)
     if core.members.is_voter:
         tally.grant(core.me.node_id)
-    deadline_ms = core.now_ms + core.patience_ms()
+    deadline_ms = core.now_ms + core.response_timeout_ms()
     _enter(core, Prospective(tally=tally, election_deadline_ms=deadline_ms), core.standing, core.leader_endpoints)
     if tally.is_won:
-        become_candidate(core)
+        transition_to_candidate(core)
     else:
         ask_for_votes(core, pre_vote=True)
 
 
-def become_candidate(core: Core) -> None:
+def transition_to_candidate(core: Core) -> None:
     """Stand for the next epoch, where there is one. The own vote is given here, and counts once `Persisted` says that
     it is durable."""
     if core.epoch >= MAX_EPOCH:
@@ -147,21 +154,21 @@ def become_candidate(core: Core) -> None:
     state = Candidate(
         tally=Tally.of(core.members.latest), election_deadline_ms=core.now_ms + core.random_election_timeout_ms()
     )
-    _enter(core, state, Standing(epoch=Epoch(core.epoch + 1), voted=core.me))
+    _enter(core, state, ElectionState(epoch=Epoch(core.epoch + 1), voted=core.me))
     ask_for_votes(core, pre_vote=False)
 
 
-def become_leader(core: Core, granting: tuple[NodeId, ...]) -> None:
+def transition_to_leader(core: Core, granting: tuple[NodeId, ...]) -> None:
     """Lead the epoch that a majority, `granting`, has voted for."""
     core.trust_leader()
     state = new_leader_state(core)
-    standing = Standing(epoch=core.epoch, leader_id=core.me.node_id, voted=core.standing.voted)
+    standing = ElectionState(epoch=core.epoch, leader_id=core.me.node_id, voted=core.standing.voted)
     _enter(core, state, standing, core.endpoints)
     core.outbox.add(BecameLeader(epoch=core.epoch, epoch_start_offset=state.epoch_start_offset))
     open_epoch(core, state, granting)
 
 
-def become_resigned(core: Core, leader: Leader, *, to: ReplicaKey | None = None) -> None:
+def transition_to_resigned(core: Core, leader: Leader, *, to: ReplicaKey | None = None) -> None:
     """Lead no more, and say so to the voters, the best successor first; `to`: it alone is to stand."""
     best = successors(leader, core.me) if to is None else (to,)
     enter_resigned(core, best, core.random_election_timeout_ms())
@@ -200,15 +207,15 @@ def start(core: Core) -> None:
         raise InvariantViolation("a second Start")
     core.is_started = True
     leader_id = core.standing.leader_id
-    may_stand = core.may_stand
+    can_campaign = core.can_campaign
     if core.members.is_only_voter:
-        become_prospective(core)
-    elif leader_id == core.me.node_id and may_stand:
+        transition_to_prospective(core)
+    elif leader_id == core.me.node_id and can_campaign:
         enter_resigned(core, (), core.election_backoff_ms())
     elif leader_id is not None and leader_id != core.me.node_id and core.members.endpoints_of(leader_id):
-        become_follower(core, core.epoch, leader_id, core.members.endpoints_of(leader_id))
-    elif may_stand:
-        become_prospective(core)
+        transition_to_follower(core, core.epoch, leader_id, core.members.endpoints_of(leader_id))
+    elif can_campaign:
+        transition_to_prospective(core)
     else:
         maybe_send_fetch(core)
 

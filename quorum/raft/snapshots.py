@@ -20,8 +20,8 @@ from quorum.api.raft_messages import FetchSnapshotRequest, FetchSnapshotResponse
 from quorum.raft.config import Snapshot
 from quorum.raft.core import MAX_EPOCH, Core
 from quorum.raft.fetching import fetch_loop_of, maybe_send_fetch, retry_failed_fetch, retry_fetch
-from quorum.raft.leader_discovery import News, awaited, told_leader
-from quorum.raft.leader_fetch import note_heard, turn_back
+from quorum.raft.leader_discovery import EpochUpdate, known_leader, match_response
+from quorum.raft.leader_fetch import note_heard, redirect_to_snapshot
 from quorum.raft.ready import (
     CheckSnapshot,
     HighWatermarkAdvanced,
@@ -55,7 +55,7 @@ def handle_fetch_snapshot(core: Core, request_id: int, request: FetchSnapshotReq
         _refuse(core, request_id, Error.POSITION_OUT_OF_RANGE)
         return
     note_heard(core, state, request.replica)
-    leader_id, endpoints = told_leader(core)
+    leader_id, endpoints = known_leader(core)
     answer = FetchSnapshotResponse(
         leader_id=leader_id,
         leader_epoch=core.epoch,
@@ -77,7 +77,7 @@ def _validate(core: Core, request: FetchSnapshotRequest) -> Error:
 
 
 def _refuse(core: Core, request_id: int, error: Error) -> None:
-    leader_id, endpoints = told_leader(core)
+    leader_id, endpoints = known_leader(core)
     core.outbox.respond(
         request_id,
         FetchSnapshotResponse(error=error, leader_id=leader_id, leader_epoch=core.epoch, leader_endpoints=endpoints),
@@ -105,12 +105,12 @@ def note_snapshot(core: Core, snapshot_id: OffsetAndEpoch) -> bool:
 
 def on_fetch_snapshot_response(core: Core, node_id: int, correlation: int, response: FetchSnapshotResponse) -> None:
     """Take a piece, or begin anew with a Fetch."""
-    found = awaited(core, node_id, correlation, response)
+    found = match_response(core, node_id, correlation, response)
     if found is None:
         return
     loop, news = found
     state, receiving = core.state, core.current_receiving
-    if news is News.STALE or type(state) is not Follower or node_id != core.leader_id or receiving is None:
+    if news is EpochUpdate.STALE or type(state) is not Follower or node_id != core.leader_id or receiving is None:
         retry_failed_fetch(core, loop)
         return
     fault = _fault_of(receiving, response)
@@ -212,4 +212,4 @@ def on_log_trimmed(core: Core, start: OffsetAndEpoch) -> None:
     core.members.begin_with(core.members.history.trim_to(start.offset), core.log.proven_offset)
     if type(core.state) is Leader:
         core.state.answer = msgspec.structs.replace(core.state.answer, log_start_offset=core.log.start_offset)
-        turn_back(core, core.state)
+        redirect_to_snapshot(core, core.state)

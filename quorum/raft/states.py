@@ -220,7 +220,7 @@ class Leader(msgspec.Struct, kw_only=True, gc=False):
     barrier: ReadBarrier = msgspec.field(default_factory=ReadBarrier)
     change: PendingChange | None = None
     """The one change of who votes that is under way."""
-    told_voters: VoterSet | None = None
+    reported_voters: VoterSet | None = None
     """At kraft.version 0: the static voters, each with what it has told this leader of itself."""
 
 
@@ -256,16 +256,16 @@ class Transfer(msgspec.Struct, kw_only=True, gc=False):
 
 
 class Suspicion(msgspec.Struct, kw_only=True, gc=False):
-    """Whether this replica holds the leader for dead, and how often it has asked for an election since (DESIGN 5).
+    """Suspicion of a dead leader, and the number of elections tried since (DESIGN 5).
 
-    `alone_since_ms`: since when no majority of the voters has answered; `is_alone_told`: that was reported
-    (`majority_loss`).
+    `majority_lost_since_ms`: since then no majority of the voters has responded, or None.
+    `is_majority_loss_reported`: the node was informed of that (`majority_loss`).
     """
 
     is_active: bool = False
     attempts: int = 0
-    alone_since_ms: int | None = None
-    is_alone_told: bool = False
+    majority_lost_since_ms: int | None = None
+    is_majority_loss_reported: bool = False
 
     def clear(self) -> None:
         """End the suspicion: the leader lives."""
@@ -274,11 +274,11 @@ class Suspicion(msgspec.Struct, kw_only=True, gc=False):
 
     def forget_alone(self) -> None:
         """Begin again with no loss: a majority has answered."""
-        self.alone_since_ms = None
-        self.is_alone_told = False
+        self.majority_lost_since_ms = None
+        self.is_majority_loss_reported = False
 
 
-class Standing(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class ElectionState(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The part of a replica's position that outlives the state: epoch, its leader, and the vote given in it."""
 
     epoch: Epoch

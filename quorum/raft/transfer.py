@@ -20,8 +20,8 @@ from quorum.api.transfer_messages import TransferLeadershipRequest, TransferLead
 from quorum.draws import NO_DRAWS
 from quorum.raft.core import Core
 from quorum.raft.fetch_purgatory import answer_parked_voters
-from quorum.raft.leader_discovery import told_leader
-from quorum.raft.roles import become_resigned
+from quorum.raft.leader_discovery import known_leader
+from quorum.raft.roles import transition_to_resigned
 from quorum.raft.states import Leader, Progress, Transfer
 
 NEAR_RECORDS: Final = 10_000
@@ -93,7 +93,7 @@ def _advance(core: Core, leader: Leader, transfer: Transfer) -> None:
         if core.draws is NO_DRAWS:
             transfer.due_ms = core.now_ms
         else:
-            become_resigned(core, leader, to=best.key)
+            transition_to_resigned(core, leader, to=best.key)
         return
     if transfer.closing_deadline_ms is None and best is not None and _lag(core, best) <= NEAR_RECORDS:
         transfer.closing_deadline_ms = core.now_ms + core.config.election_timeout_ms
@@ -135,7 +135,7 @@ def _end(core: Core, transfer: Transfer, error: Error, why: str | None = None) -
 
 
 def _answer(core: Core, request_id: int, error: Error, why: str | None = None) -> None:
-    leader_id, endpoints = told_leader(core)
+    leader_id, endpoints = known_leader(core)
     core.outbox.respond(
         request_id,
         TransferLeadershipResponse(

@@ -106,12 +106,12 @@ TRANSITIONS: Final = (
 _BY_ROLES: Final = {(row.source, row.target): row for row in TRANSITIONS}
 
 
-def check_transition(source: Role, before: Epoch, target: Role, after: Epoch, *, may_stand: bool) -> None:
+def check_transition(source: Role, before: Epoch, target: Role, after: Epoch, *, can_campaign: bool) -> None:
     """Raises InvariantViolation unless the table holds a row for this move."""
     row = _BY_ROLES.get((source, target))
     if row is None:
         raise InvariantViolation(f"{source} cannot become {target}")
     if not row.epoch.allows(before, after):
         raise InvariantViolation(f"{source} in epoch {before} cannot become {target} in epoch {after}: {row.epoch}")
-    if not may_stand and not row.observer:
+    if not can_campaign and not row.observer:
         raise InvariantViolation(f"{source} cannot become {target}: this replica is not a voter")

@@ -31,7 +31,7 @@ from quorum.raft.control_batches import voters_batch
 from quorum.raft.core import Core
 from quorum.raft.ready import Destination
 from quorum.raft.replication import append, check_quorum_timeout_ms, follow_membership, take_voters
-from quorum.raft.roles import become_resigned
+from quorum.raft.roles import transition_to_resigned
 from quorum.raft.states import Leader, PendingChange
 from quorum.raft.voter_responses import Verdict, answer, end_change, expire_change
 
@@ -263,8 +263,8 @@ def _validate_update(core: Core, leader: Leader, voter: Voter) -> Verdict | None
 
 
 def _update(core: Core, leader: Leader, voter: Voter) -> None:
-    if leader.told_voters is not None:
-        leader.told_voters = leader.told_voters.with_voter(voter)
+    if leader.reported_voters is not None:
+        leader.reported_voters = leader.reported_voters.with_voter(voter)
         return
     known = core.members.latest.get(voter.key.node_id)
     if known is not None and not known.says_the_same(voter):
@@ -307,7 +307,7 @@ def settle_changes(core: Core, leader: Leader) -> None:
     if change is not None and NOTHING_APPENDED < change.offset < committed:
         end_change(core, leader)
     if not core.members.is_voter and core.members.history.latest_offset < committed:
-        become_resigned(core, leader)
+        transition_to_resigned(core, leader)
 
 
 def validate_guards(core: Core, leader: Leader, request: RemoveRaftVoterRequest) -> Verdict | None:

@@ -14,12 +14,12 @@ from quorum.raft.leader_discovery import STRANGERS
 from quorum.raft.ready import PeerRefused, PersistQuorumState
 from quorum.raft.states import (
     Candidate,
+    ElectionState,
     EpochState,
     Follower,
     Leader,
     Prospective,
     Resigned,
-    Standing,
     Tally,
     Unattached,
 )
@@ -127,7 +127,7 @@ def test_a_step_that_may_not_be_stops_the_node_and_changes_nothing(scene: str, t
     scenario = _in(scene)
     before = scenario.core.describe()
     with pytest.raises(InvariantViolation):
-        scenario.core._core.enter(_state(target), Standing(epoch=Epoch(5 + epochs)), ())
+        scenario.core._core.enter(_state(target), ElectionState(epoch=Epoch(5 + epochs)), ())
     assert scenario.core.describe() == before
 
 

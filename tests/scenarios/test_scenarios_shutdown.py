@@ -6,13 +6,13 @@ import pytest
 
 from metadata_log.ids import ReplicaKey
 from quorum.api.raft_messages import EndQuorumEpochRequest, VoteResponse
-from quorum.raft.ready import Shut
+from quorum.raft.ready import ShutdownCompleted
 from tests.support.raft_transcript import key_of
 from tests.support.scenario import Scenario, leader
 
 
 def _is_shut(scenario: Scenario) -> bool:
-    return len(scenario.effects(Shut)) == 1
+    return len(scenario.effects(ShutdownCompleted)) == 1
 
 
 def test_a_leader_tells_the_voters_and_waits_to_hear_of_the_next_epoch() -> None:
@@ -27,14 +27,16 @@ def test_a_leader_tells_the_voters_and_waits_to_hear_of_the_next_epoch() -> None
     assert scenario.stored.voted == key_of(2)
     assert _is_shut(scenario)
     scenario.tell("flush", "begin id=4 from=2 epoch=2")
-    assert not scenario.effects(Shut)
+    assert not scenario.effects(ShutdownCompleted)
 
 
 def test_the_stop_does_not_overtake_the_vote_that_is_given_in_it() -> None:
     scenario = leader(voters="1,2", epoch=1).tell("shutdown", "vote id=3 from=2 epoch=2 end=3@1")
     assert scenario.last_ready is not None
     (persist,) = scenario.last_ready.writes
-    assert {token for token, effect in scenario.last_ready.after if isinstance(effect, Shut)} == {persist.token}
+    assert {token for token, effect in scenario.last_ready.after if isinstance(effect, ShutdownCompleted)} == {
+        persist.token
+    }
 
 
 def test_a_leader_that_nobody_hears_stops_after_the_request_timeout() -> None:

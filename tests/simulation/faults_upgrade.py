@@ -24,7 +24,7 @@ def _able(cluster: Cluster) -> Node | None:
     """A leader whom every voter has told its directory."""
     leader = leader_of(cluster)
     state = None if leader is None else leader.executor.machine._core.state
-    told = state.told_voters if isinstance(state, Leader) else None
+    told = state.reported_voters if isinstance(state, Leader) else None
     return leader if told is not None and told.are_dynamic else None
 
 

@@ -94,7 +94,7 @@ _CORE: Final = (
     Mutant(
         name="a voter without a leader asks for no election",
         module="quorum.raft.elections",
-        was="    elif deadline_ms <= core.now_ms:\n        become_prospective(core)\n",
+        was="    elif deadline_ms <= core.now_ms:\n        transition_to_prospective(core)\n",
         becomes="    elif deadline_ms <= core.now_ms:\n        state.election_deadline_ms = None\n",
     ),
     Mutant(

@@ -131,7 +131,7 @@ SNAPSHOT_MUTANTS: Final = (
     Mutant(
         name="who waits for what is trimmed is served",
         module="quorum.raft.snapshots",
-        was="        turn_back(core, core.state)\n",
+        was="        redirect_to_snapshot(core, core.state)\n",
         becomes="",
     ),
 )

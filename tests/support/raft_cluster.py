@@ -41,7 +41,7 @@ from quorum.raft.ready import (
     SendRecords,
     SendRequest,
     SendResponse,
-    Shut,
+    ShutdownCompleted,
     Write,
 )
 from tests.support.raft_checkers import Checkers
@@ -160,7 +160,7 @@ class Cluster:
             self.at(self.delay(), lambda asked=asked: self._fail(asked, disconnected=True))
 
     def stop(self, node_id: int) -> None:
-        """Ask for a clean stop; the process ends with `Shut`."""
+        """Ask for a clean stop; the process ends with `ShutdownCompleted`."""
         self.feed(self.nodes[node_id], Shutdown(draw=self.draw()))
 
     def propose(self, node_id: int, value: bytes) -> Ready | None:
@@ -273,7 +273,7 @@ class Cluster:
             first = self.chance.random() < 0.5
             for effect in held if first else ():
                 self._perform(node, effect)
-            if node.incarnation != incarnation:  # `Shut` was one of them
+            if node.incarnation != incarnation:  # `ShutdownCompleted` was one of them
                 return
             if isinstance(write, PersistQuorumState):
                 self.feed(node, Persisted(token=write.token))
@@ -303,7 +303,7 @@ class Cluster:
             self.checkers.on_high_watermark(
                 node.key.node_id, node.incarnation, event.offset, node.disk.staged, voters, majority
             )
-        elif isinstance(event, Shut):
+        elif isinstance(event, ShutdownCompleted):
             node.machine = None
             node.disk.flush(len(node.disk.pending))
             node.incarnation += 1

@@ -68,7 +68,7 @@ from quorum.raft.ready import (
     ReadBarrierRefused,
     Ready,
     SendSnapshotChunk,
-    Shut,
+    ShutdownCompleted,
     SnapshotInstalled,
     StoreChunk,
     VotersChanged,
@@ -155,7 +155,7 @@ class Executor:
             StoreChunk: self.snapshots.on_store,
             CheckSnapshot: self.snapshots.on_check,
             SnapshotInstalled: self.snapshots.on_installed,
-            Shut: self._on_shut,
+            ShutdownCompleted: self._on_shut,
         }
 
     # --- views
@@ -361,7 +361,7 @@ class Executor:
         if self.application is not None:
             self.application.on_read_barrier_refused()
 
-    def _on_shut(self, effect: Shut) -> None:
+    def _on_shut(self, effect: ShutdownCompleted) -> None:
         self.is_shut = True
 
     def _use_quorum_state_version(self) -> None:

@@ -112,7 +112,7 @@ def test_what_is_not_in_the_table_stops_the_node(
     source: Role, target: Role, after: int, is_voter: bool, what: str
 ) -> None:
     with pytest.raises(InvariantViolation, match=what):
-        check_transition(source, Epoch(5), target, Epoch(after), may_stand=is_voter)
+        check_transition(source, Epoch(5), target, Epoch(after), can_campaign=is_voter)
 
 
 def test_stories_reach_every_role() -> None:
