@@ -20,7 +20,7 @@ from metadata_log.records import ClientQuotaRecord, EntityData
 from quorum.api import AlterClientQuotas, AlterClientQuotasResponse, AlteredQuota, QuotaAlteration
 from quorum.api.context import CLUSTER, Operation, authorize
 from quorum.api.error_codes import Error
-from quorum.controller.handlers.new_topic import Refused
+from quorum.controller.handlers.new_topic import RejectedError
 from quorum.controller.handlers.too_large import refusal_of_too_many
 from quorum.controller.result import ControllerResult
 from quorum.controller.turn import Turn
@@ -42,9 +42,9 @@ def handle_alter_client_quotas(request: AlterClientQuotas, turn: Turn) -> Contro
         error, why = Error.NONE, None
         try:
             if times_named[entity] > 1:
-                raise Refused(Error.INVALID_REQUEST, "The entity is named twice.")
+                raise RejectedError(Error.INVALID_REQUEST, "The entity is named twice.")
             records += _changes(entity, entry, turn)
-        except Refused as refusal:
+        except RejectedError as refusal:
             error, why = refusal.error, refusal.message
         results.append(AlteredQuota(entity=entry.entity, error=error, error_message=why))
     if (too_many := refusal_of_too_many(request, len(records), turn)) is not None:
@@ -66,7 +66,7 @@ def _changes(entity: QuotaEntity, entry: QuotaAlteration, turn: Turn) -> list[Cl
     parts = tuple(EntityData(entity_type=kind, entity_name=name) for kind, name in entity.parts)
     wanted = dict(entry.ops)
     if len(wanted) != len(entry.ops):
-        raise Refused(Error.INVALID_REQUEST, "A quota key is named twice.")
+        raise RejectedError(Error.INVALID_REQUEST, "A quota key is named twice.")
     records: list[ClientQuotaRecord] = []
     for key, value in wanted.items():
         if value is not None:
@@ -92,7 +92,7 @@ def _keys_of(parts: dict[str, str | None]) -> Mapping[str, int | None]:
     elif parts.get(IP) is not None and not _is_address(parts[IP] or ""):
         why = f"{parts[IP]!r} is not an IP address; names are not looked up."
     if why is not None:
-        raise Refused(Error.INVALID_REQUEST, why)
+        raise RejectedError(Error.INVALID_REQUEST, why)
     return IP_QUOTAS if IP in parts else CLIENT_QUOTAS
 
 
@@ -116,4 +116,4 @@ def _check_value(keys: Mapping[str, int | None], key: str, value: float) -> None
     elif largest is not None and math.fmod(value, 1) > _NO_FRACTION:
         why = f"{key} is a whole number, but {value} was given."
     if why is not None:
-        raise Refused(Error.INVALID_REQUEST, why)
+        raise RejectedError(Error.INVALID_REQUEST, why)

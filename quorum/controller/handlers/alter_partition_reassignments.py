@@ -21,7 +21,7 @@ from quorum.api import (
 )
 from quorum.api.context import CLUSTER, Operation, authorize
 from quorum.api.error_codes import Error
-from quorum.controller.handlers.new_topic import Refused, checked_brokers
+from quorum.controller.handlers.new_topic import RejectedError, checked_brokers
 from quorum.controller.handlers.too_large import TOO_LARGE
 from quorum.controller.leader_changes import election_rules
 from quorum.controller.partitions.partition_change import Reassignment, change_of
@@ -46,11 +46,11 @@ def handle_alter_partition_reassignments(request: AlterPartitionReassignments, t
             try:
                 if begun.get(key, wish.replicas) != wish.replicas:
                     # The second would be judged by a state that the first has already changed.
-                    raise Refused(Error.INVALID_REQUEST, f"Partition {asked.name}:{index} is to go two ways.")
+                    raise RejectedError(Error.INVALID_REQUEST, f"Partition {asked.name}:{index} is to go two ways.")
                 if key not in begun and len(records) >= turn.config.max_records_per_batch:
-                    raise Refused(Error.POLICY_VIOLATION, TOO_LARGE)
+                    raise RejectedError(Error.POLICY_VIOLATION, TOO_LARGE)
                 record = None if key in begun else _change(request, topic, asked.name, wish, turn)
-            except Refused as refusal:
+            except RejectedError as refusal:
                 answered.append(
                     ReassignedPartition(partition_index=index, error=refusal.error, error_message=refusal.message)
                 )
@@ -70,10 +70,12 @@ def _change(
     request: AlterPartitionReassignments, topic: TopicImage | None, name: str, wish: ReassignablePartition, turn: Turn
 ) -> PartitionChangeRecord | None:
     if topic is None:
-        raise Refused(Error.UNKNOWN_TOPIC_OR_PARTITION, f"Unable to find a topic named {name}.")
+        raise RejectedError(Error.UNKNOWN_TOPIC_OR_PARTITION, f"Unable to find a topic named {name}.")
     partition = topic.partition(wish.partition_index)
     if partition is None:
-        raise Refused(Error.UNKNOWN_TOPIC_OR_PARTITION, f"Unable to find partition {name}:{wish.partition_index}.")
+        raise RejectedError(
+            Error.UNKNOWN_TOPIC_OR_PARTITION, f"Unable to find partition {name}:{wish.partition_index}."
+        )
     if wish.replicas is None:
         return _given_up(topic, partition, turn)
     wanted = checked_brokers(wish.partition_index, wish.replicas, turn)
@@ -87,7 +89,7 @@ def _check_factor(partition: PartitionImage, wanted: tuple[NodeId, ...]) -> None
     factor = len(set(partition.replicas).difference(partition.removing))
     if factor != len(wanted):
         why = f"The replication factor is changed from {factor} to {len(wanted)}"
-        raise Refused(Error.INVALID_REPLICATION_FACTOR, why)
+        raise RejectedError(Error.INVALID_REPLICATION_FACTOR, why)
 
 
 def _move(partition: PartitionImage, wanted: tuple[NodeId, ...]) -> Reassignment:
@@ -108,17 +110,19 @@ def _given_up(topic: TopicImage, partition: PartitionImage, turn: Turn) -> Parti
     """Back to the replicas from before. Where only added ones are in sync, the first of the others takes over, which
     may lose what was acknowledged: only where the topic allows unclean elections."""
     if not partition.adding and not partition.removing:
-        raise Refused(Error.NO_REASSIGNMENT_IN_PROGRESS, "No partition reassignment is in progress.")
+        raise RejectedError(Error.NO_REASSIGNMENT_IN_PROGRESS, "No partition reassignment is in progress.")
     replicas = tuple(replica for replica in partition.replicas if replica not in partition.adding)
     isr = tuple(replica for replica in partition.isr if replica not in partition.adding)
     if not replicas:
-        raise Refused(Error.INVALID_REPLICA_ASSIGNMENT, "Every replica is being added: there is none to go back to.")
+        raise RejectedError(
+            Error.INVALID_REPLICA_ASSIGNMENT, "Every replica is being added: there is none to go back to."
+        )
     rules = election_rules(turn, topic)
     if not isr and not rules.allows_unclean:
         why = (
             f"Unable to revert partition assignment for {topic.name}:{partition.partition_id} because it would require"
             " an unclean leader election."
         )
-        raise Refused(Error.INVALID_REPLICA_ASSIGNMENT, why)
+        raise RejectedError(Error.INVALID_REPLICA_ASSIGNMENT, why)
     back = Reassignment(replicas=replicas)
     return change_of(topic.topic_id, partition, rules, isr=isr or replicas[:1], reassignment=back)

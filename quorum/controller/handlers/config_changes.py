@@ -35,7 +35,7 @@ from quorum.controller.configs.effective import MIN_INSYNC_REPLICAS
 from quorum.controller.configs.resources import why_invalid_client_metrics, why_invalid_group
 from quorum.controller.configs.topics import why_invalid_values, why_too_long
 from quorum.controller.configs.value_types import parts_of
-from quorum.controller.handlers.new_topic import Refused
+from quorum.controller.handlers.new_topic import RejectedError
 from quorum.controller.handlers.too_large import TOO_LARGE, refusal_of_too_many
 from quorum.controller.metadata_levels import level_of
 from quorum.controller.result import ControllerResult
@@ -83,9 +83,9 @@ def change_each(
         error, why = Error.NONE, None
         try:
             if times_named[resource.resource_type, resource.name] > 1:
-                raise Refused(Error.INVALID_REQUEST, "Each resource must appear at most once.")
+                raise RejectedError(Error.INVALID_REQUEST, "Each resource must appear at most once.")
             records += changes(resource)
-        except Refused as refusal:
+        except RejectedError as refusal:
             error, why = refusal.error, refusal.message
         results.append(
             AlteredResource(resource_type=resource.resource_type, name=resource.name, error=error, error_message=why)
@@ -118,11 +118,11 @@ def check_allowed(resource: NamedResource, turn: Turn) -> None:
     """Whether configs of this kind are changed here, and the asker may.
 
     Raises:
-        Refused: if not.
+        RejectedError: if not.
     """
     kind, name = resource.resource_type, resource.name
     if kind == ResourceType.BROKER_LOGGER:
-        raise Refused(Error.INVALID_REQUEST, f"Configs of resources of type {kind} cannot be altered here.")
+        raise RejectedError(Error.INVALID_REQUEST, f"Configs of resources of type {kind} cannot be altered here.")
     check_right(kind, name, Operation.ALTER_CONFIGS, turn)
 
 
@@ -131,33 +131,35 @@ def check_right(kind: int, name: str, operation: Operation, turn: Turn) -> None:
     cluster's.
 
     Raises:
-        Refused: if not.
+        RejectedError: if not.
     """
     asked = _ACL_TYPES.get(ResourceType(kind))
     named = CLUSTER if asked is None else Resource(resource_type=asked, name=name)
     error = authorize(turn.context, operation, named, turn.image)
     if error is not Error.NONE:
-        raise Refused(error, "Authorization failed.")
+        raise RejectedError(error, "Authorization failed.")
 
 
 def _check_name(kind: int, name: str) -> None:
     """Whether there can be such a thing."""
     if kind == ResourceType.TOPIC:
         if not name:
-            raise Refused(Error.INVALID_REQUEST, "Default topic resources are not allowed.")
+            raise RejectedError(Error.INVALID_REQUEST, "Default topic resources are not allowed.")
         why = why_illegal(name)
         if why is not None:
-            raise Refused(Error.INVALID_TOPIC_EXCEPTION, why)
+            raise RejectedError(Error.INVALID_TOPIC_EXCEPTION, why)
         if name == METADATA_TOPIC_NAME:
-            raise Refused(Error.INVALID_REQUEST, f"Alteration of internal topic {METADATA_TOPIC_NAME} is prohibited.")
+            raise RejectedError(
+                Error.INVALID_REQUEST, f"Alteration of internal topic {METADATA_TOPIC_NAME} is prohibited."
+            )
     elif kind == ResourceType.BROKER:
         node_id = _node_id(name) if name else 0
         if node_id is None:
-            raise Refused(Error.INVALID_REQUEST, f"Unable to parse broker name as a base 10 number: {name}")
+            raise RejectedError(Error.INVALID_REQUEST, f"Unable to parse broker name as a base 10 number: {name}")
         if node_id < 0:
-            raise Refused(Error.INVALID_REQUEST, f"Invalid negative broker ID: {name}")
+            raise RejectedError(Error.INVALID_REQUEST, f"Invalid negative broker ID: {name}")
     elif not name:
-        raise Refused(Error.INVALID_REQUEST, "A group, or a subscription to client metrics, must have a name.")
+        raise RejectedError(Error.INVALID_REQUEST, "A group, or a subscription to client metrics, must have a name.")
 
 
 def _node_id(name: str) -> NodeId | None:
@@ -169,11 +171,11 @@ def _node_id(name: str) -> NodeId | None:
 def _check_exists(kind: int, name: str, turn: Turn) -> None:
     image = turn.image
     if kind == ResourceType.TOPIC and name not in image.topics.by_name:
-        raise Refused(Error.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
+        raise RejectedError(Error.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
     if kind == ResourceType.BROKER and name:
         node_id = _node_id(name)
         if node_id not in image.cluster.brokers and node_id not in image.cluster.controllers:
-            raise Refused(Error.BROKER_ID_NOT_REGISTERED, f"No broker with id {name} found.")
+            raise RejectedError(Error.BROKER_ID_NOT_REGISTERED, f"No broker with id {name} found.")
 
 
 def checked_records(
@@ -183,7 +185,7 @@ def checked_records(
     config is removed. Looked at in Kafka's order: the name, the values, whether there is such a thing.
 
     Raises:
-        Refused: the name, a value, or what the resource would have then, is wrong, or there is no such resource.
+        RejectedError: the name, a value, or what the resource would have then, is wrong, or there is no such resource.
     """
     kind, name = resource.resource_type, resource.name
     _check_name(kind, name)
@@ -204,7 +206,7 @@ def checked_records(
             values[record.name] = record.value
     why = _why_invalid(kind, values, dict(current.items()), turn)
     if why is not None:
-        raise Refused(*why)
+        raise RejectedError(*why)
     _check_exists(kind, name, turn)
     return records
 
@@ -212,16 +214,16 @@ def checked_records(
 def _check_change(record: ConfigRecord, before: str | None, turn: Turn) -> None:
     why = why_too_long(record.name, record.value or "")
     if why is not None:
-        raise Refused(Error.INVALID_CONFIG, why)
+        raise RejectedError(Error.INVALID_CONFIG, why)
     if record.resource_type != ResourceType.BROKER:
         return
     if record.name == MIN_INSYNC_REPLICAS and turn.image.features.elr_enabled:
         if record.resource_name:
             why = f"Broker-level {MIN_INSYNC_REPLICAS} cannot be altered while ELR is enabled."
-            raise Refused(Error.INVALID_CONFIG, why)
+            raise RejectedError(Error.INVALID_CONFIG, why)
         if record.value is None:
             why = f"Cluster-level {MIN_INSYNC_REPLICAS} cannot be removed while ELR is enabled."
-            raise Refused(Error.INVALID_CONFIG, why)
+            raise RejectedError(Error.INVALID_CONFIG, why)
     if record.name == _CORDONED:
         _check_cordoned(parts_of(record.value or ""), parts_of(before or ""), turn)
 
@@ -229,10 +231,10 @@ def _check_change(record: ConfigRecord, before: str | None, turn: Turn) -> None:
 def _check_cordoned(wanted: list[str], before: list[str], turn: Turn) -> None:
     """Only the broker itself knows its paths: whoever comes here without one may only take some off the list."""
     if level_of(turn.image) < CORDONED_DIRECTORIES_LEVEL:
-        raise Refused(Error.INVALID_CONFIG, f"{_CORDONED} cannot be set below metadata.version 4.3-IV0.")
+        raise RejectedError(Error.INVALID_CONFIG, f"{_CORDONED} cannot be set below metadata.version 4.3-IV0.")
     if turn.context.forwarded_by is None and not set(wanted) <= set(before):
         why = f"{_CORDONED} can be extended through a broker only: a controller does not know its directories."
-        raise Refused(Error.INVALID_CONFIG, why)
+        raise RejectedError(Error.INVALID_CONFIG, why)
 
 
 def _why_invalid(

@@ -12,7 +12,7 @@ from metadata_log.records import MetadataRecord, PartitionRecord
 from quorum.api import CreatePartitions, CreatePartitionsResponse, GrowingTopic, GrownTopic
 from quorum.api.context import Operation, Resource, ResourceType, authorize
 from quorum.api.error_codes import Error
-from quorum.controller.handlers.new_topic import Refused, added_partitions, partition_records
+from quorum.controller.handlers.new_topic import RejectedError, added_partitions, partition_records
 from quorum.controller.handlers.too_large import TOO_LARGE, refusal_of_too_many
 from quorum.controller.mutation_quota import MutationQuota
 from quorum.controller.result import ControllerResult
@@ -32,9 +32,9 @@ def handle_create_partitions(request: CreatePartitions, turn: Turn) -> Controlle
         draw += GAMMA
         try:
             if times_named[topic.name] > 1:
-                raise Refused(Error.INVALID_REQUEST, "Duplicate topic name.")
+                raise RejectedError(Error.INVALID_REQUEST, "Duplicate topic name.")
             records += _grown(topic, turn, draw, quota, turn.config.max_records_per_batch - len(records))
-        except Refused as refusal:
+        except RejectedError as refusal:
             results.append(GrownTopic(name=topic.name, error=refusal.error, error_message=refusal.message))
         else:
             results.append(GrownTopic(name=topic.name))
@@ -47,27 +47,27 @@ def handle_create_partitions(request: CreatePartitions, turn: Turn) -> Controlle
 def _grown(asked: GrowingTopic, turn: Turn, draw: int, quota: MutationQuota, most: int) -> list[PartitionRecord]:
     resource = Resource(resource_type=ResourceType.TOPIC, name=asked.name)
     if authorize(turn.context, Operation.ALTER, resource, turn.image) is not Error.NONE:
-        raise Refused(Error.TOPIC_AUTHORIZATION_FAILED, "Authorization failed.")
+        raise RejectedError(Error.TOPIC_AUTHORIZATION_FAILED, "Authorization failed.")
     if asked.name == METADATA_TOPIC_NAME:
-        raise Refused(Error.INVALID_REQUEST, f"Alteration of internal topic {METADATA_TOPIC_NAME} is prohibited.")
+        raise RejectedError(Error.INVALID_REQUEST, f"Alteration of internal topic {METADATA_TOPIC_NAME} is prohibited.")
     topic = turn.image.topics.named(asked.name)
     if topic is None:
-        raise Refused(Error.UNKNOWN_TOPIC_OR_PARTITION, "This server does not host this topic-partition.")
+        raise RejectedError(Error.UNKNOWN_TOPIC_OR_PARTITION, "This server does not host this topic-partition.")
     first = len(topic.partitions)
     if asked.count == first:
-        raise Refused(Error.INVALID_PARTITIONS, f"Topic already has {first} partition(s).")
+        raise RejectedError(Error.INVALID_PARTITIONS, f"Topic already has {first} partition(s).")
     if asked.count < first:
         why = f"The topic {asked.name} currently has {first} partition(s); {asked.count} would not be an increase."
-        raise Refused(Error.INVALID_PARTITIONS, why)
+        raise RejectedError(Error.INVALID_PARTITIONS, why)
     added = asked.count - first
     if added > most:
-        raise Refused(Error.POLICY_VIOLATION, TOO_LARGE)
+        raise RejectedError(Error.POLICY_VIOLATION, TOO_LARGE)
     given = asked.assignments
     if given is not None and len(given) != added:
         why = f"Attempted to add {added} additional partition(s), but only {len(given)} assignment(s) were given."
-        raise Refused(Error.INVALID_REPLICA_ASSIGNMENT, why)
+        raise RejectedError(Error.INVALID_REPLICA_ASSIGNMENT, why)
     if not quota.take(added):
-        raise Refused(Error.THROTTLING_QUOTA_EXCEEDED, quota.why_not)
+        raise RejectedError(Error.THROTTLING_QUOTA_EXCEEDED, quota.why_not)
     factor = len(topic.partitions[0].replicas)
     partitions = added_partitions(first, added, factor, given, turn, draw)
     return partition_records(topic.topic_id, first, partitions)

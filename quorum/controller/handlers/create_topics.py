@@ -19,7 +19,7 @@ from quorum.api.context import ResourceType as AclResourceType
 from quorum.api.error_codes import Error
 from quorum.controller.configs.effective import MIN_INSYNC_REPLICAS
 from quorum.controller.configs.topics import why_invalid
-from quorum.controller.handlers.new_topic import Refused, partition_records, partitions_of
+from quorum.controller.handlers.new_topic import RejectedError, partition_records, partitions_of
 from quorum.controller.handlers.too_large import refusal_of_too_many
 from quorum.controller.partitions.brokers import NewPartition
 from quorum.controller.result import ControllerResult
@@ -105,8 +105,8 @@ class _Batch:
             self._draw += GAMMA
             partitions = partitions_of(topic, self._turn, self._draw)
             if not self.quota.take(len(partitions)):
-                raise Refused(Error.THROTTLING_QUOTA_EXCEEDED, self.quota.why_not)
-        except Refused as refusal:
+                raise RejectedError(Error.THROTTLING_QUOTA_EXCEEDED, self.quota.why_not)
+        except RejectedError as refusal:
             return _failure(topic.name, refusal.error, refusal.message)
         topic_id = ZERO_TOPIC_ID if validate_only else self._turn.new_topic_id(self._taken_ids)
         self._add_records(topic, topic_id, partitions)
@@ -137,25 +137,29 @@ class _Batch:
     def _check_name(self, name: str) -> None:
         turn = self._turn
         if name == METADATA_TOPIC_NAME:
-            raise Refused(Error.INVALID_REQUEST, f"Creation of internal topic {METADATA_TOPIC_NAME} is prohibited.")
+            raise RejectedError(
+                Error.INVALID_REQUEST, f"Creation of internal topic {METADATA_TOPIC_NAME} is prohibited."
+            )
         if not self._may_create_any:
             resource = Resource(resource_type=AclResourceType.TOPIC, name=name)
             if authorize(turn.context, Operation.CREATE, resource, turn.image) is not Error.NONE:
-                raise Refused(Error.TOPIC_AUTHORIZATION_FAILED, "Authorization failed.")
+                raise RejectedError(Error.TOPIC_AUTHORIZATION_FAILED, "Authorization failed.")
         if name in turn.image.topics.by_name:
-            raise Refused(Error.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
+            raise RejectedError(Error.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
         why = why_illegal(name)
         if why is not None:
-            raise Refused(Error.INVALID_TOPIC_EXCEPTION, why)
+            raise RejectedError(Error.INVALID_TOPIC_EXCEPTION, why)
         if may_collide(name):
             other = turn.state.index.colliding_name(name, turn.image)
             if other is not None:
-                raise Refused(Error.INVALID_TOPIC_EXCEPTION, f"Topic '{name}' collides with existing topic: {other}")
+                raise RejectedError(
+                    Error.INVALID_TOPIC_EXCEPTION, f"Topic '{name}' collides with existing topic: {other}"
+                )
 
     def _check_configs(self, topic: CreatableTopic) -> None:
         why = why_invalid(topic.configs, may_be_remote=self._turn.config.remote_log_storage_system_enable)
         if why is not None:
-            raise Refused(Error.INVALID_CONFIG, why)
+            raise RejectedError(Error.INVALID_CONFIG, why)
 
     def _add_records(self, topic: CreatableTopic, topic_id: TopicId, partitions: list[NewPartition]) -> None:
         records = self.records

@@ -21,7 +21,7 @@ from quorum.api import (
 )
 from quorum.api.context import Operation, Resource, ResourceType, authorize
 from quorum.api.error_codes import Error
-from quorum.controller.handlers.new_topic import Refused
+from quorum.controller.handlers.new_topic import RejectedError
 from quorum.controller.metadata_levels import level_of
 from quorum.controller.result import ControllerResult
 from quorum.controller.tokens import TokenSettings, is_expired
@@ -40,12 +40,12 @@ def handle_create_delegation_token(request: CreateDelegationToken, turn: Turn) -
             resource = Resource(resource_type=ResourceType.USER, name=owner)
             error = authorize(turn.context, Operation.CREATE_TOKENS, resource, turn.image)
             if error is not Error.NONE:
-                raise Refused(error, f"{requester} may not make tokens for {owner}.")
+                raise RejectedError(error, f"{requester} may not make tokens for {owner}.")
         settings = _settings(turn)
         strange = [renewer for renewer in request.renewers if not renewer.startswith("User:")]
         if strange:
-            raise Refused(Error.INVALID_PRINCIPAL_TYPE, f"Only users can renew a token, not {strange[0]}.")
-    except Refused as refusal:
+            raise RejectedError(Error.INVALID_PRINCIPAL_TYPE, f"Only users can renew a token, not {strange[0]}.")
+    except RejectedError as refusal:
         response = CreateDelegationTokenResponse(
             owner=owner, requester=requester, error=refusal.error, error_message=refusal.message
         )
@@ -83,7 +83,7 @@ def handle_renew_delegation_token(request: RenewDelegationToken, turn: Turn) -> 
         token = _found(request.hmac, settings, turn)
         _check_valid(token, turn)
         _check_renewer(token, turn)
-    except Refused as refusal:
+    except RejectedError as refusal:
         return ControllerResult(response=request.refused(refusal.error, refusal.message))
     period_ms = settings.expiry_time_ms
     if request.renew_period_ms > 0:
@@ -106,7 +106,7 @@ def handle_expire_delegation_token(request: ExpireDelegationToken, turn: Turn) -
                 response=ExpireDelegationTokenResponse(expiry_timestamp=turn.wall_ms),
             )
         _check_valid(token, turn)
-    except Refused as refusal:
+    except RejectedError as refusal:
         return ControllerResult(response=request.refused(refusal.error, refusal.message))
     until = min(token.max_timestamp, turn.wall_ms + request.expiry_period_ms)
     return ControllerResult(
@@ -117,37 +117,37 @@ def handle_expire_delegation_token(request: ExpireDelegationToken, turn: Turn) -
 def _check_asker(turn: Turn) -> None:
     if turn.context.forwarded_by is None:
         why = "Tokens are asked for through a broker that knows who its client is."
-        raise Refused(Error.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED, why)
+        raise RejectedError(Error.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED, why)
     if turn.context.is_token:
         why = "Who has come with a token cannot ask for tokens."
-        raise Refused(Error.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED, why)
+        raise RejectedError(Error.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED, why)
 
 
 def _settings(turn: Turn) -> TokenSettings:
     if turn.config.tokens is None:
         why = "There are no delegation tokens: delegation.token.secret.key is not set."
-        raise Refused(Error.DELEGATION_TOKEN_AUTH_DISABLED, why)
+        raise RejectedError(Error.DELEGATION_TOKEN_AUTH_DISABLED, why)
     if level_of(turn.image) < DELEGATION_TOKENS_LEVEL:
-        raise Refused(Error.UNSUPPORTED_VERSION, "Delegation tokens need metadata.version 3.6-IV2.")
+        raise RejectedError(Error.UNSUPPORTED_VERSION, "Delegation tokens need metadata.version 3.6-IV2.")
     return turn.config.tokens
 
 
 def _found(secret: bytes, settings: TokenSettings, turn: Turn) -> DelegationToken:
     token = settings.token_of(secret, turn.image)
     if token is None:
-        raise Refused(Error.DELEGATION_TOKEN_NOT_FOUND, "There is no token of this secret.")
+        raise RejectedError(Error.DELEGATION_TOKEN_NOT_FOUND, "There is no token of this secret.")
     return token
 
 
 def _check_valid(token: DelegationToken, turn: Turn) -> None:
     if is_expired(token, turn.wall_ms):
-        raise Refused(Error.DELEGATION_TOKEN_EXPIRED, "The token has expired.")
+        raise RejectedError(Error.DELEGATION_TOKEN_EXPIRED, "The token has expired.")
 
 
 def _check_renewer(token: DelegationToken, turn: Turn) -> None:
     if turn.context.principal not in (token.owner, *token.renewers):
         why = f"{turn.context.principal} neither owns the token nor may renew it."
-        raise Refused(Error.DELEGATION_TOKEN_OWNER_MISMATCH, why)
+        raise RejectedError(Error.DELEGATION_TOKEN_OWNER_MISMATCH, why)
 
 
 def _record(token: DelegationToken, until: int) -> DelegationTokenRecord:

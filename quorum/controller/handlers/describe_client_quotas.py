@@ -13,7 +13,7 @@ from metadata_log.image.access import IP, QUOTA_TYPES
 from quorum.api import DescribeClientQuotas, DescribeClientQuotasResponse, DescribedQuota, QuotaComponent, QuotaMatch
 from quorum.api.context import CLUSTER, Operation, authorize
 from quorum.api.error_codes import Error
-from quorum.controller.handlers.new_topic import Refused
+from quorum.controller.handlers.new_topic import RejectedError
 from quorum.controller.result import ControllerResult
 from quorum.controller.turn import Turn
 
@@ -27,7 +27,7 @@ def handle_describe_client_quotas(request: DescribeClientQuotas, turn: Turn) -> 
         return ControllerResult(response=request.refused(error, "Authorization failed."))
     try:
         wanted = _wanted(request.components)
-    except Refused as refusal:
+    except RejectedError as refusal:
         return ControllerResult(response=request.refused(refusal.error, refusal.message))
     found = [
         DescribedQuota(entity=entity.parts, values=tuple(sorted(quotas.items())))
@@ -53,10 +53,10 @@ def _wanted(components: tuple[QuotaComponent, ...]) -> dict[str, QuotaComponent]
         elif (each.match_type == QuotaMatch.EXACT) != (each.match is not None):
             why = "A name goes with an exact match, and with no other."
         if why is not None:
-            raise Refused(error, why)
+            raise RejectedError(error, why)
         wanted[each.entity_type] = each
     if IP in wanted and len(wanted) > 1:
-        raise Refused(Error.INVALID_REQUEST, "An address cannot be combined with a user or a client id.")
+        raise RejectedError(Error.INVALID_REQUEST, "An address cannot be combined with a user or a client id.")
     return wanted
 
 

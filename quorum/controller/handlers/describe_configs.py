@@ -36,7 +36,7 @@ from quorum.controller.configs.defaults import (
 )
 from quorum.controller.configs.effective_topics import default_of, effective_topic_configs, synonyms_of
 from quorum.controller.handlers.config_changes import check_right
-from quorum.controller.handlers.new_topic import Refused
+from quorum.controller.handlers.new_topic import RejectedError
 from quorum.controller.handlers.too_large import refusal_of_too_many
 from quorum.controller.result import ControllerResult
 from quorum.controller.topic_names import why_illegal
@@ -77,8 +77,8 @@ def handle_describe_configs(request: DescribeConfigs, turn: Turn) -> ControllerR
             left -= (weight := weights.of(configs))
             if left < 0:
                 configs, left = (), left + weight
-                raise Refused(Error.POLICY_VIOLATION, "The answer would be too large: ask about fewer at once.")
-        except Refused as refusal:
+                raise RejectedError(Error.POLICY_VIOLATION, "The answer would be too large: ask about fewer at once.")
+        except RejectedError as refusal:
             error, why = refusal.error, refusal.message
         results.append(
             DescribedResource(
@@ -139,27 +139,29 @@ def _without_synonyms(response: DescribeConfigsResponse) -> DescribeConfigsRespo
 def _check(resource: ResourceToDescribe, turn: Turn, *, of_other_nodes: bool) -> None:
     kind, name = resource.resource_type, resource.name
     if kind not in _DESCRIBED:
-        raise Refused(Error.INVALID_REQUEST, f"Configs of resources of type {kind} are not described here.")
+        raise RejectedError(Error.INVALID_REQUEST, f"Configs of resources of type {kind} are not described here.")
     check_right(kind, name, Operation.DESCRIBE_CONFIGS, turn)
     if kind == ResourceType.TOPIC and (why := why_illegal(name)) is not None:
-        raise Refused(Error.INVALID_TOPIC_EXCEPTION, why)
+        raise RejectedError(Error.INVALID_TOPIC_EXCEPTION, why)
     if kind == ResourceType.TOPIC and name not in turn.image.topics.by_name:
-        raise Refused(Error.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
+        raise RejectedError(Error.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
     if kind == ResourceType.BROKER and name not in ("", str(turn.config.node_id)):
         _check_other_node(name, turn, of_other_nodes=of_other_nodes)
     if kind in (ResourceType.GROUP, ResourceType.CLIENT_METRICS) and not name:
-        raise Refused(Error.INVALID_REQUEST, "A group, or a subscription to client metrics, has a name.")
+        raise RejectedError(Error.INVALID_REQUEST, "A group, or a subscription to client metrics, has a name.")
 
 
 def _check_other_node(name: str, turn: Turn, *, of_other_nodes: bool) -> None:
     if not of_other_nodes:
         why = f"This is node {turn.config.node_id}: ask node {name} itself, or for the defaults of all."
-        raise Refused(Error.INVALID_REQUEST, why)
+        raise RejectedError(Error.INVALID_REQUEST, why)
     if not (name.isascii() and name.isdigit() and len(name) <= _DIGITS):
-        raise Refused(Error.INVALID_REQUEST, f"A broker is named by its id, a number of at most {_DIGITS} digits.")
+        raise RejectedError(
+            Error.INVALID_REQUEST, f"A broker is named by its id, a number of at most {_DIGITS} digits."
+        )
     if NodeId(int(name)) not in turn.image.cluster.brokers and not turn.image.configs.of(ResourceType.BROKER, name):
         why = f"Node {name} is no registered broker, and no configs are set for it."
-        raise Refused(Error.BROKER_ID_NOT_REGISTERED, why)
+        raise RejectedError(Error.BROKER_ID_NOT_REGISTERED, why)
 
 
 class _Resources:

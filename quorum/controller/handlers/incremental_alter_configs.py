@@ -23,7 +23,7 @@ from quorum.api.error_codes import Error
 from quorum.controller.configs.resources import BROKER_LISTS
 from quorum.controller.configs.topics import LISTS
 from quorum.controller.handlers.config_changes import change_each, check_allowed, checked_records
-from quorum.controller.handlers.new_topic import Refused
+from quorum.controller.handlers.new_topic import RejectedError
 from quorum.controller.result import ControllerResult
 from quorum.controller.turn import Turn
 
@@ -47,7 +47,7 @@ def _changes(resource: AlterableResource, turn: Turn) -> list[MetadataRecord]:
 
 def _new_value(config: AlterableConfig, current: str | None, lists: dict[str, str]) -> str | None:
     if config.operation not in _OPERATIONS:
-        raise Refused(Error.INVALID_REQUEST, f"Unknown operation {config.operation} for config {config.name}")
+        raise RejectedError(Error.INVALID_REQUEST, f"Unknown operation {config.operation} for config {config.name}")
     if config.operation == ConfigOperation.SET:
         return config.value
     if config.operation == ConfigOperation.DELETE:
@@ -55,9 +55,9 @@ def _new_value(config: AlterableConfig, current: str | None, lists: dict[str, st
     if config.name not in lists:
         word = ConfigOperation(config.operation).name
         why = f"Can't {word} to key {config.name} because its type is not LIST."
-        raise Refused(Error.INVALID_CONFIG, why)
+        raise RejectedError(Error.INVALID_CONFIG, why)
     if config.value is None:
-        raise Refused(Error.INVALID_REQUEST, f"Null value not supported for : {config.name}")
+        raise RejectedError(Error.INVALID_REQUEST, f"Null value not supported for : {config.name}")
     held = [part.strip() for part in (lists[config.name] if current is None else current).split(",") if part.strip()]
     parts = config.value.split(",")
     return ",".join(_with(held, parts) if config.operation == ConfigOperation.APPEND else _without(held, parts))

@@ -19,7 +19,7 @@ from quorum.controller.partitions.placement import PlacementError, place
 from quorum.controller.turn import Turn
 
 
-class Refused(Exception):
+class RejectedError(Exception):
     """One topic cannot be created; never leaves the handlers."""
 
     def __init__(self, error: Error, message: str) -> None:
@@ -32,7 +32,7 @@ def partitions_of(topic: CreatableTopic, turn: Turn, draw: int) -> list[NewParti
     """The partitions in the order of their ids.
 
     Raises:
-        Refused: with the error that the topic is to be answered with.
+        RejectedError: with the error that the topic is to be answered with.
     """
     if topic.assignments:
         return _assigned(topic, turn)
@@ -46,7 +46,7 @@ def added_partitions(
     `count` assignments.
 
     Raises:
-        Refused: with the error that the topic is to be answered with.
+        RejectedError: with the error that the topic is to be answered with.
     """
     if assignments is None:
         return _by_the_placer(count, factor, turn, draw)
@@ -80,12 +80,12 @@ def partition_records(topic_id: TopicId, first: int, partitions: Sequence[NewPar
 def _placed(topic: CreatableTopic, turn: Turn, draw: int) -> list[NewPartition]:
     config, factor, partitions = turn.config, topic.replication_factor, topic.num_partitions
     if factor < -1 or factor == 0:
-        raise Refused(
+        raise RejectedError(
             Error.INVALID_REPLICATION_FACTOR,
             f"Replication factor must be larger than 0, or -1 to use the default value, but is {factor}.",
         )
     if partitions < -1 or partitions == 0:
-        raise Refused(
+        raise RejectedError(
             Error.INVALID_PARTITIONS,
             f"Number of partitions must be larger than 0, or -1 to use the default value, but is {partitions}.",
         )
@@ -101,31 +101,33 @@ def _by_the_placer(count: int, factor: int, turn: Turn, draw: int) -> list[NewPa
         placements = place(turn.brokers, count, factor, draw)
     except PlacementError as error:
         why = f"Unable to replicate the partition {factor} time(s): {error}."
-        raise Refused(Error.INVALID_REPLICATION_FACTOR, why) from error
+        raise RejectedError(Error.INVALID_REPLICATION_FACTOR, why) from error
     # The first replica is unfenced and usable, so it is active: the ISR is never empty.
     return _build(placements, turn)
 
 
 def _assigned(topic: CreatableTopic, turn: Turn) -> list[NewPartition]:
     if topic.replication_factor != -1:
-        raise Refused(
+        raise RejectedError(
             Error.INVALID_REQUEST,
             "A manual partition assignment was specified, but replication factor was not set to -1.",
         )
     if topic.num_partitions != -1:
-        raise Refused(
+        raise RejectedError(
             Error.INVALID_REQUEST, "A manual partition assignment was specified, but numPartitions was not set to -1."
         )
     by_index: dict[int, tuple[NodeId, ...]] = {}
     for assignment in topic.assignments:
         index = assignment.partition_index
         if index in by_index:
-            raise Refused(
+            raise RejectedError(
                 Error.INVALID_REPLICA_ASSIGNMENT, f"Found multiple manual partition assignments for partition {index}"
             )
         by_index[index] = _checked_replicas(assignment, topic.assignments[0], turn)
     if any(index not in by_index for index in range(len(by_index))):
-        raise Refused(Error.INVALID_REPLICA_ASSIGNMENT, "partitions should be a consecutive 0-based integer sequence")
+        raise RejectedError(
+            Error.INVALID_REPLICA_ASSIGNMENT, "partitions should be a consecutive 0-based integer sequence"
+        )
     return _build([by_index[index] for index in range(len(by_index))], turn)
 
 
@@ -143,7 +145,7 @@ def _checked_replicas(
     elif turn.brokers.active.isdisjoint(replicas):
         why = f"All brokers specified for partition {index} are fenced or in controlled shutdown."
     if why is not None:
-        raise Refused(Error.INVALID_REPLICA_ASSIGNMENT, why)
+        raise RejectedError(Error.INVALID_REPLICA_ASSIGNMENT, why)
     return replicas
 
 
@@ -151,7 +153,7 @@ def checked_brokers(index: int, brokers: tuple[int, ...], turn: Turn) -> tuple[N
     """The replicas that somebody has chosen for partition `index`: registered brokers, each once.
 
     Raises:
-        Refused: with INVALID_REPLICA_ASSIGNMENT.
+        RejectedError: with INVALID_REPLICA_ASSIGNMENT.
     """
     why: str | None = None
     if not brokers:
@@ -161,7 +163,7 @@ def checked_brokers(index: int, brokers: tuple[int, ...], turn: Turn) -> tuple[N
     elif len(set(brokers)) != len(brokers):
         why = f"The manual assignment of partition {index} includes a broker more than once."
     if why is not None:
-        raise Refused(Error.INVALID_REPLICA_ASSIGNMENT, why)
+        raise RejectedError(Error.INVALID_REPLICA_ASSIGNMENT, why)
     return tuple(NodeId(broker) for broker in brokers)
 
 
