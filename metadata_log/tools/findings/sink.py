@@ -12,7 +12,7 @@ import msgspec
 
 from metadata_log.records.newer import NOTHING_NEWER, NewerPart
 from metadata_log.tools.findings.finding import Finding, Severity, finding, why_unreadable
-from metadata_log.tools.findings.kinds import NEWER_RELEASE
+from metadata_log.tools.findings.kinds import KINDS, NEWER_RELEASE
 
 _BOUND_A_KIND: Final = 1000
 _OFFSETS_SHOWN: Final = 5
@@ -42,6 +42,8 @@ class FindingSink:
         self.node_id = node_id
         self._groups: dict[Hashable, _Group] = {}
         self._kinds: dict[str, int] = {}
+        self.errors = 0
+        """How many errors were added, each of a group."""
         self.newer = NOTHING_NEWER
         """All that a later release has written, and that is not judged."""
         self._newer_note: Finding | None = None
@@ -87,6 +89,7 @@ class FindingSink:
         advice: str | None = None,
     ) -> None:
         """Take one. Of findings of one kind and `group` the first speaks for all; without a group each is its own."""
+        self.errors += (severity or KINDS[kind].severity) is Severity.ERROR
         number = self._kinds.get(kind, 0)
         beyond = number >= _BOUND_A_KIND
         key: Hashable = (kind, "beyond the bound") if beyond else (kind, number if group is None else ("group", group))

@@ -75,7 +75,7 @@ class ChainCheck:
         self.kraft_version: int | None = None
         self.quorum_changes: list[QuorumChange] = []
         self.last_data_epoch = -1
-        """The last epoch with a metadata record: its leader had committed all before it."""
+        """The last epoch with a metadata record that may stand there: its leader had committed all before it."""
         self.epoch_began: dict[int, int] = {}
         """One past each epoch's first batch."""
         self.batches = 0
@@ -169,8 +169,13 @@ class ChainCheck:
         self.expected = run.end_offset
         self.batches += run.count
         self._accepted = ()
-        self.last_data_epoch = max(self.last_data_epoch, run.epoch)
+        if in_order:
+            self.on_metadata(run.epoch)
         return in_order
+
+    def on_metadata(self, epoch: int) -> None:
+        """Take note that a batch of this epoch, in order, holds metadata that a leader may have written there."""
+        self.last_data_epoch = max(self.last_data_epoch, epoch)
 
     def _on_damage(self, damage: Damage) -> bool:
         kind = _KIND_OF[damage.fault]
@@ -199,8 +204,6 @@ class ChainCheck:
         in_order = self._check_epoch(batch, leader) and in_order
         self._after_damage = False
         self.batches += 1
-        if not header.is_control:
-            self.last_data_epoch = max(self.last_data_epoch, header.partition_leader_epoch)
         return in_order
 
     def _check_offset(self, batch: LocatedBatch) -> bool:
@@ -370,8 +373,9 @@ class ChainCheck:
             self.quorum_changes.append(QuorumChange(offset=offset, begins_log=begins_log, voters=record))
 
     def _election(self, record: LeaderChangeMessage, batch: LocatedBatch, offset: int) -> Election:
+        epoch = batch.header.partition_leader_epoch
         election = Election(
-            epoch=batch.header.partition_leader_epoch,
+            epoch=epoch,
             leader_id=record.leader_id,
             voters=tuple(voter.voter_id for voter in record.voters),
             granting=tuple(voter.voter_id for voter in record.granting_voters),
@@ -381,13 +385,10 @@ class ChainCheck:
             is_repairs=batch.header.base_offset > 0 and (batch.header.count > 1 or not record.granting_voters),
             is_late=self._is_led_late(batch),
         )
-        rival = next((known for known in self.elections if known.epoch == election.epoch), None)
+        rival = next((known for known in self.elections if known.epoch == epoch), None)
         if rival is not None and rival.leader_id != election.leader_id:
-            meaning = (
-                f"epoch {election.epoch} has node {election.leader_id} as its leader here, and node "
-                f"{rival.leader_id} at offset {rival.offset}"
-            )
-            self._found("two_leaders", meaning, batch, offset)
+            here = f"epoch {epoch} has node {election.leader_id} as its leader here"
+            self._found("two_leaders", f"{here}, and node {rival.leader_id} at offset {rival.offset}", batch, offset)
         for kind, meaning in votes_faults(election, was_removed=self._was_removed(election.leader_id)):
             self._found(kind, meaning, batch, election.offset)
         self.elections.append(election)

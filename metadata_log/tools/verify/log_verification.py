@@ -299,8 +299,11 @@ class Verification:
             self._rules.distrust()
         header = batch.header
         self._settled.on_batch(header.max_timestamp, self._rules.image)
+        known = self._sink.errors
         self._judge_records(batch, path)
         if in_order:
+            if not header.is_control and self._sink.errors == known:
+                self._chain.on_metadata(int(header.partition_leader_epoch))
             self._checkpoints.on_batches(int(header.next_offset), header.max_timestamp)
             epoch, offset = int(header.partition_leader_epoch), int(header.base_offset)
             self._clock.on_batch(header.max_timestamp, epoch, offset, path, batch.position)
@@ -320,14 +323,8 @@ class Verification:
         except CorruptBatchError as error:
             fault = error.what
         if fault is not None:
-            self._sink.add(
-                "malformed_record",
-                fault,
-                file=path,
-                position=batch.position,
-                offset=header.base_offset,
-                epoch=header.partition_leader_epoch,
-            )
+            offset, epoch = header.base_offset, header.partition_leader_epoch
+            self._sink.add("malformed_record", fault, file=path, position=batch.position, offset=offset, epoch=epoch)
             self._rules.distrust()
             return
         if self._depth is Depth.REPLAY:

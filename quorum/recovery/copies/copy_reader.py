@@ -308,11 +308,13 @@ class _Reader:
             self._began = self._proved_by_metadata(header, start)
         self._extend(epoch, start, int(header.next_offset), int(header.max_timestamp))
         self._sums.on_batch(header, batch.position)
-        if not header.is_control:
-            self._committed_before = self._began
-        elif header.base_offset > 0 and opens_repair(batch):
-            self._repair = OffsetAndEpoch(offset=header.base_offset, epoch=header.partition_leader_epoch)
+        known = self._replay.problem
         self._replay.on_batch(batch)
+        if header.is_control:
+            if header.base_offset > 0 and opens_repair(batch):
+                self._repair = OffsetAndEpoch(offset=header.base_offset, epoch=header.partition_leader_epoch)
+        elif self._replay.problem == known:  # what cannot be replayed proves nothing
+            self._committed_before = self._began
 
     def _extend(self, epoch: int, start: int, end: int, time_ms: int) -> None:
         if self._spans and self._spans[-1].epoch == epoch:
