@@ -176,12 +176,13 @@ def lost_commits(view: QuorumView) -> Iterator[Finding]:
     if not _is_lost(view):
         return
     names = join_names([replica.label for replica in lacking] + [node.label for node in bare])
+    accused = _who_lost(lacking, bare, view)
     lack = f"{names} {'lack' if count > 1 else 'lacks'} it, {count} of {len(voters)} voters"
     committed = f"all before offset {lower} was committed ({view.bounds.because})"
     for node in bare:
         meaning = f"{committed}, and there is no log here: {lack}"
         yield finding("committed_lost", meaning, node_id=node.node_id, file=str(node.path), offset=0)
-    for replica in lacking:
+    for replica in accused:
         meaning = f"{committed}, but the log ends at {replica.facts.end_offset}: {lack}"
         yield finding(
             "committed_lost",
@@ -191,6 +192,17 @@ def lost_commits(view: QuorumView) -> Iterator[Finding]:
             offset=replica.facts.end_offset,
             epoch=replica.facts.last_epoch,
         )
+
+
+def _who_lost(lacking: Sequence[Replica], bare: Sequence[NodeSource], view: QuorumView) -> Sequence[Replica]:
+    """Return those that are shown to have had what they lack, if the loss on them explains it all; else every one.
+
+    A voter may lag behind the others for good reason.
+    """
+    shown = [one for one in lacking if one.facts.proved_end > one.reach]
+    never_had = len(lacking) - len(shown)
+    is_explained = bool(shown) or bool(bare)
+    return shown if is_explained and len(view.voters) - never_had >= majority_of(len(view.voters)) else lacking
 
 
 def voters_without_log(view: QuorumView) -> Iterator[Finding]:
