@@ -112,6 +112,7 @@ def diff_and_odd(view: QuorumView, files: Files | None = None) -> tuple[DiffRepo
     port = OsFiles() if files is None else files
     judge = Judge(view.views, len(view.voters), view.bounds)
     conflicts = compare([replica.facts.sums for replica in view.replicas])
+    judge.weigh(conflicts)
     judged = [one for conflict in conflicts for one in judge.judged(conflict)]
     fields = {conflict.offset: _differences(port, view, judge, conflict) for conflict in conflicts}
     found = [

@@ -12,7 +12,7 @@ Sources: KIP-595; Raft 5.3, 5.4.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
 import msgspec
@@ -28,6 +28,7 @@ _TIE: Final = (
     "the other controllers' and brokers', until a majority holds one side (kraft log diff); kraft recover inspect says "
     "what each choice would keep and lose"
 )
+_NO_PLACES: Final[Mapping[int, tuple[str, int]]] = {}
 _Judged: TypeAlias = tuple[int, Finding]
 """A finding, after the number of the replica that it is about."""
 
@@ -37,6 +38,7 @@ class ReplicaView(msgspec.Struct, frozen=True, kw_only=True):
 
     `committed_before`: up to where its records show the same, see `ReplicaExtent`; those of a damaged log may not.
     `is_sound`: its batches follow one another. `denied_epochs`: offsets of batches whose epoch its own log denies.
+    `denied_batches`: file and position of batches that its own log denies, by their place or by what they hold.
     """
 
     label: str
@@ -47,6 +49,7 @@ class ReplicaView(msgspec.Struct, frozen=True, kw_only=True):
     committed_before: int = 0
     is_sound: bool = True
     denied_epochs: frozenset[int] = frozenset()
+    denied_batches: frozenset[tuple[str, int]] = frozenset()
 
 
 class Judge:
@@ -59,6 +62,18 @@ class Judge:
         self._majority = majority_of(voter_count)
         self._has_voters = voter_count > 0
         self._bounds = bounds
+        self._contradicted = frozenset[int]()
+        """The replicas that differ from most others somewhere."""
+
+    def weigh(self, conflicts: Iterable[Conflict]) -> None:
+        """Take note who differs from most others somewhere, which weighs where nothing else shows who is right."""
+        found = set[int]()
+        for conflict in conflicts:
+            for sides in _by_epoch(conflict.sides).values():
+                reference = self._reference([side.holders for side in sides])
+                if reference is not None:
+                    found.update(*(side.holders for side in sides if side.holders is not reference))
+        self._contradicted = frozenset(found)
 
     def on_conflict(self, conflict: Conflict) -> Iterator[Finding]:
         """What a conflict means, a finding for each replica that is at fault or must act."""
@@ -69,10 +84,7 @@ class Judge:
         changed = list(self._changed_headers(conflict))
         for side, others, is_known in changed:
             yield from self._renamed(conflict, side, others, is_known=is_known)
-        by_epoch: dict[int, list[Held]] = {}
-        for side in conflict.sides:
-            if not any(side is other for other, _, _ in changed):
-                by_epoch.setdefault(side.epoch, []).append(side)
+        by_epoch = _by_epoch([side for side in conflict.sides if not any(side is other for other, _, _ in changed)])
         for sides in by_epoch.values():
             if len(sides) > 1:
                 yield from self._mismatches(conflict, sides)
@@ -84,19 +96,16 @@ class Judge:
 
         All of them where that decides nothing.
         """
-        reference = self._most_or_undenied(sides)
+        reference = self._most_or_undenied(sides, _NO_PLACES)
         yield from (side for _, side in sides if side is not reference)
 
     def is_tie(self, conflict: Conflict) -> bool:
         """Whether batches of one epoch differ and nothing says which is right: neither a majority, nor most copies."""
-        by_epoch: dict[int, list[frozenset[int]]] = {}
-        for side in conflict.sides:
-            by_epoch.setdefault(side.epoch, []).append(side.holders)
         return any(
             len(sides) > 1
-            and self.majority_of(sides) is None
-            and self._most_or_undenied([(conflict.offset, side) for side in sides]) is None
-            for sides in by_epoch.values()
+            and self.majority_of([side.holders for side in sides]) is None
+            and self._rightful_bytes(conflict, sides) is None
+            for sides in _by_epoch(conflict.sides).values()
         )
 
     def names(self, holders: frozenset[int]) -> str:
@@ -142,16 +151,28 @@ class Judge:
         sound = [holders for holders in borne if any(self._replicas[index].is_sound for index in holders)]
         return sound[0] if len(sound) == 1 else None
 
-    def _most_or_undenied(self, sides: Sequence[tuple[int, frozenset[int]]]) -> frozenset[int] | None:
-        """Return the side, of those after their offsets, that most hold; in a tie the one that its logs do not deny."""
+    def _rightful_bytes(self, conflict: Conflict, sides: Sequence[Held]) -> frozenset[int] | None:
+        return self._most_or_undenied([(conflict.offset, side.holders) for side in sides], conflict.places)
+
+    def _most_or_undenied(
+        self, sides: Sequence[tuple[int, frozenset[int]]], places: Mapping[int, tuple[str, int]]
+    ) -> frozenset[int] | None:
+        """Return the side, of those after their offsets, that most hold; in a tie the one that its logs do not deny.
+
+        Where that does not decide, it is the one whose holders differ from most others nowhere else.
+        """
         reference = self._reference([side for _, side in sides])
         if reference is not None:
             return reference
-        undenied = [side for offset, side in sides if self._is_undenied(side, offset)]
-        return undenied[0] if len(undenied) == 1 else None
+        undenied = [(offset, side) for offset, side in sides if self._is_undenied(side, offset, places)]
+        trusted = [side for _, side in undenied or sides if not side <= self._contradicted]
+        return undenied[0][1] if len(undenied) == 1 else trusted[0] if len(trusted) == 1 else None
 
-    def _is_undenied(self, holders: frozenset[int], offset: int) -> bool:
-        return any(offset not in self._replicas[index].denied_epochs for index in holders)
+    def _is_undenied(
+        self, holders: Iterable[int], offset: int, places: Mapping[int, tuple[str, int]] = _NO_PLACES
+    ) -> bool:
+        views = ((self._replicas[index], places.get(index)) for index in holders)
+        return any(offset not in view.denied_epochs and place not in view.denied_batches for view, place in views)
 
     def _renamed(self, conflict: Conflict, side: Held, others: Sequence[Held], *, is_known: bool) -> Iterator[_Judged]:
         """One batch, whose header was changed in one of its copies."""
@@ -166,7 +187,7 @@ class Judge:
 
     def _mismatches(self, conflict: Conflict, sides: Sequence[Held]) -> Iterator[_Judged]:
         """Log matching: the replicas in the minority hold the wrong bytes; without one, nobody can say who does."""
-        reference = self._most_or_undenied([(conflict.offset, side.holders) for side in sides])
+        reference = self._rightful_bytes(conflict, sides)
         for side in sides:
             if side.holders is reference:
                 continue
@@ -180,9 +201,9 @@ class Judge:
             yield from self._for_each("log_mismatch", Severity.ERROR, side, conflict, meaning, advice)
 
     def _forks(self, conflict: Conflict, sides: Sequence[Held]) -> Iterator[_Judged]:
-        knowing = [side for side in sides if self._knows_committed(side, conflict.offset)]
+        knowing = [side for side in sides if self._knows_committed(side, conflict)]
         if not knowing and conflict.offset < self._bounds.lower:
-            shown = [side for side in sides if self._shows_committed(side, conflict.offset)]
+            shown = [side for side in sides if self._shows_committed(side, conflict)]
             knowing = [max(shown or sides, key=lambda side: (self._voters_of(side.holders), side.epoch))]
         if not knowing:
             yield from self._among_uncertain(conflict, sides)
@@ -193,11 +214,13 @@ class Judge:
             if committed is not None:
                 yield from self._against_committed(conflict, side, committed, is_majority=side.holders is majority)
 
-    def _knows_committed(self, side: Held, offset: int) -> bool:
-        return any(self._replicas[index].known_committed > offset for index in side.holders)
+    def _knows_committed(self, side: Held, conflict: Conflict) -> bool:
+        knowing = [index for index in side.holders if self._replicas[index].known_committed > conflict.offset]
+        return self._is_undenied(knowing, conflict.offset, conflict.places)
 
-    def _shows_committed(self, side: Held, offset: int) -> bool:
-        return any(self._replicas[index].committed_before > offset for index in side.holders)
+    def _shows_committed(self, side: Held, conflict: Conflict) -> bool:
+        showing = [index for index in side.holders if self._replicas[index].committed_before > conflict.offset]
+        return self._is_undenied(showing, conflict.offset, conflict.places)
 
     def _against_committed(
         self, conflict: Conflict, side: Held, committed: Held, *, is_majority: bool
@@ -306,6 +329,13 @@ def leaders_of(
         held = by_epoch[epoch]
         if len({leader_id for leader_id, _ in held}) > 1:
             yield epoch, {key: frozenset(holders) for key, holders in sorted(held.items())}
+
+
+def _by_epoch(sides: Iterable[Held]) -> dict[int, list[Held]]:
+    found: dict[int, list[Held]] = {}
+    for side in sides:
+        found.setdefault(side.epoch, []).append(side)
+    return found
 
 
 def _merged(epoch: int, sides: Sequence[Held]) -> Held:

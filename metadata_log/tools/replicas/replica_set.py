@@ -56,6 +56,7 @@ class QuorumView(msgspec.Struct, frozen=True, kw_only=True):
                 committed_before=replica.facts.committed_before,
                 is_sound=replica.facts.is_sound,
                 denied_epochs=_denied_epochs(replica.facts),
+                denied_batches=_denied_batches(replica.facts),
             )
             for replica in self.replicas
         ]
@@ -75,6 +76,12 @@ def _denied_epochs(report: LogFacts) -> frozenset[int]:
     """Return the offsets at which a log, or a file beside it, says that a batch is of another epoch."""
     found = (one.offset for one in report.findings if one.kind in _OF_EPOCHS and one.offset is not None)
     return frozenset({*found, *report.false_starts})
+
+
+def _denied_batches(report: LogFacts) -> frozenset[tuple[str, int]]:
+    """Return the batches, by file and position, that are impossible where they are, by their own log."""
+    errors = (one for one in report.findings if one.severity is Severity.ERROR and one.file in report.segments)
+    return frozenset((one.file, one.position) for one in errors if one.file is not None and one.position is not None)
 
 
 def view_quorum(replicas: Sequence[Replica], bare: Sequence[NodeSource] = ()) -> QuorumView:

@@ -75,7 +75,7 @@ class ChainCheck:
         self.kraft_version: int | None = None
         self.quorum_changes: list[QuorumChange] = []
         self.last_data_epoch = -1
-        """The last epoch with a metadata record that may stand there: its leader had committed all before it."""
+        """The last epoch with a metadata record that is possible there: its leader had committed all before it."""
         self.epoch_began: dict[int, int] = {}
         """One past each epoch's first batch."""
         self.batches = 0

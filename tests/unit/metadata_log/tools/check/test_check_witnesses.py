@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from metadata_log.format.batch import parse_header
 from metadata_log.tools.check.check import check_paths
-from tests.support.damage import Cluster, copy_cluster
+from tests.support.damage import Cluster, copy_cluster, split, write
 from tests.support.one_fault import (
+    FAULTS,
     add_leader_change,
     flipped_at,
     forged_checkpoint,
@@ -19,6 +21,8 @@ from tests.support.one_fault import (
     repeated_topic,
     segments_of,
 )
+
+_ANOTHER_LEADER = [("two_leaders", 0), ("two_leaders", 126), ("log_mismatch", 0), ("log_mismatch", 126)]
 
 
 def _found(cluster: Cluster) -> list[tuple[str, int | None]]:
@@ -91,3 +95,62 @@ def test_the_older_of_two_logs_judges_nothing(failovers: Cluster, clusters: Path
     shutil.copytree(old, failovers.node(2) / "data2", copy_function=shutil.copyfile)
 
     assert _found(failovers) == [("duplicate_directory_id", 2)] * 2 + [("two_metadata_logs", 2)] * 2
+
+
+@pytest.mark.parametrize(
+    ("scenario", "node_id", "fault", "expected"),
+    [
+        ("basic-4.4", 3, "impossible record", [("unknown_broker", 128)]),
+        ("basic-4.4", 3, "repeated topic", [("topic_name_reused", 128)]),
+        ("static-3.9", 3, "impossible record", [("unknown_broker", 115)]),
+        ("every-record", 1, "impossible record", [("unknown_broker", 381), ("log_mismatch", 381)]),
+        ("every-record", 1, "repeated topic", [("topic_name_reused", 381), ("log_mismatch", 381)]),
+        ("basic-4.4", 2, "another leader", _ANOTHER_LEADER),
+        (
+            "basic-4.4",
+            3,
+            "another leader",
+            [
+                *_ANOTHER_LEADER[:2],
+                ("two_leaders", 127),
+                *_ANOTHER_LEADER[2:],
+                ("leader_change_denied", 127),
+            ],
+        ),
+    ],
+)
+def test_a_fault_at_the_end_of_one_log_is_that_logs(
+    scenario: str, node_id: int, fault: str, expected: list[tuple[str, int]], clusters: Path, tmp_path: Path
+) -> None:
+    """Node 3 of basic-4.4 and of static-3.9 led last, and alone has the LeaderChange of its epoch."""
+    cluster = copy_cluster(clusters / scenario, tmp_path / scenario)
+    assert FAULTS[fault](cluster.metadata(node_id), random.Random(0))
+
+    found = check_paths([cluster.root]).findings
+
+    assert [(one.kind, one.node_id, one.offset) for one in found] == [(kind, node_id, at) for kind, at in expected]
+
+
+def test_who_lags_behind_did_not_lose_what_another_lost(basic: Cluster) -> None:
+    """Node 1 ends at offset 95, and nodes 2 and 3 at 96; node 2 is cut to before that."""
+    path = basic.segment(2)
+    write(path, split(path)[:-5])
+
+    found = check_paths([basic.root]).findings
+
+    assert [(one.kind, one.node_id) for one in found] == [("log_cut", 2), ("committed_lost", 2)]
+    assert "node 1 and node 2 lack it, 2 of 3 voters" in found[-1].meaning
+
+
+def test_a_displaced_batch_is_not_committed(failovers: Cluster) -> None:
+    """The checkpoints of all nodes end past offset 284, to which a flipped bit moves a batch of one broker."""
+    segments = segments_of(failovers.metadata(12))
+    path, number = next(
+        (path, number)
+        for path in segments
+        for number, batch in enumerate(split(path))
+        if parse_header(batch).base_offset == 276
+    )
+    flipped_at(path, number, 7, 3)
+
+    assert _found(failovers) == [("offset_gap", 12), ("committed_prefix_differs", 12)]
