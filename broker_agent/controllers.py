@@ -17,17 +17,11 @@ from broker_agent.replication import IsrProposal
 from broker_agent.silence import Silence
 from metadata_log.ids import TopicId
 from metadata_log.image import MetadataImage
+from quorum.api.brokers import BrokerHeartbeat, RegisterBroker
 from quorum.api.error_codes import Error
+from quorum.api.partitions import AlterPartition, BrokerState, PartitionAlteration, TopicAlteration
 from quorum.client.client import Client
 from quorum.client.errors import ClientError
-from quorum.client.requests import (
-    AlterPartition,
-    BrokerHeartbeat,
-    BrokerState,
-    PartitionAlteration,
-    RegisterBroker,
-    TopicAlteration,
-)
 
 _TIMEOUT_S: Final = 2.0
 _MS_PER_S: Final = 1000

@@ -32,8 +32,8 @@ from metadata_log.files.os_files import OsFiles
 from metadata_log.files.port import Files
 from metadata_log.ids import DirectoryId, NodeId, Uuid
 from metadata_log.voters import GRPC_LISTENER
+from quorum.api.brokers import FeatureRange, Listener, RegisterBroker
 from quorum.client.client import Client
-from quorum.client.requests import FeatureRange, Listener, RegisterBroker
 from quorum.node.config.node_config import BROKER_ROLE, NodeConfig, load_config
 from quorum.node.controller.registration import SUPPORTED_FEATURES
 from quorum.node.core.destinations import bootstrap_destinations

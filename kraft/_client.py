@@ -11,13 +11,8 @@ from kraft._ids import TopicId
 from metadata_log.ids import id_text
 from metadata_log.offsets import Offset
 from quorum import client
-from quorum.api import (
-    CreatableTopic,
-    CreatableTopicResult,
-    DeletableTopicResult,
-    DescribedTopic,
-)
 from quorum.api.error_codes import Error
+from quorum.api.topics import CreatableTopic, CreatableTopicResult, DeletableTopicResult, DescribedTopic
 from quorum.client.client import DEFAULT_TIMEOUT_S
 from quorum.client.errors import refused
 

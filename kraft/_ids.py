@@ -10,7 +10,7 @@ from metadata_log.ids import ID_BYTES, InvalidIdError, id_text, parse_id
 
 if TYPE_CHECKING:
     from metadata_log.ids import TopicId
-    from quorum.api import DescribedTopic
+    from quorum.api.topics import DescribedTopic
 else:
 
     class TopicId(bytes):

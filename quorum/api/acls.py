@@ -9,15 +9,16 @@ import msgspec
 
 from metadata_log.image import AclEntry
 from quorum.api.error_codes import Error
+from quorum.api.request import Read, Request
 
 
-class CreateAcls(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class CreateAcls(Request["CreateAclsResponse"], frozen=True, kw_only=True, gc=False):
     """Add entries, each for itself; one that there is already is as good as added."""
 
     creations: tuple[AclEntry, ...]
 
-    def refused(self, error: Error, message: str | None = None) -> CreateAclsResponse:
-        """The answer that refuses each entry for the same reason."""
+    def rejected(self, error: Error, message: str | None = None) -> CreateAclsResponse:
+        """Return the response that rejects each entry for the same reason."""
         results = tuple(AclCreationResult(error=error, error_message=message) for _ in self.creations)
         return CreateAclsResponse(results=results, error=error, error_message=message)
 
@@ -52,13 +53,13 @@ class AclFilter(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     permission_type: int
 
 
-class DeleteAcls(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class DeleteAcls(Request["DeleteAclsResponse"], frozen=True, kw_only=True, gc=False):
     """Remove every entry that one of the filters means."""
 
     filters: tuple[AclFilter, ...]
 
-    def refused(self, error: Error, message: str | None = None) -> DeleteAclsResponse:
-        """The answer that refuses each filter for the same reason."""
+    def rejected(self, error: Error, message: str | None = None) -> DeleteAclsResponse:
+        """Return the response that rejects each filter for the same reason."""
         results = tuple(AclDeletionResult(error=error, error_message=message) for _ in self.filters)
         return DeleteAclsResponse(results=results, error=error, error_message=message)
 
@@ -79,13 +80,13 @@ class DeleteAclsResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     error_message: str | None = None
 
 
-class DescribeAcls(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class DescribeAcls(Read["DescribeAclsResponse"], frozen=True, kw_only=True, gc=False):
     """List the entries that a filter means."""
 
     asked: AclFilter
 
-    def refused(self, error: Error, message: str | None = None) -> DescribeAclsResponse:
-        """The answer that refuses the whole request."""
+    def rejected(self, error: Error, message: str | None = None) -> DescribeAclsResponse:
+        """Return the response that rejects the whole request."""
         return DescribeAclsResponse(error=error, error_message=message)
 
 

@@ -6,6 +6,7 @@ import msgspec
 
 from metadata_log.ids import DirectoryId, Uuid
 from quorum.api.error_codes import Error
+from quorum.api.request import Request
 
 
 class Listener(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -25,7 +26,7 @@ class FeatureRange(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     max_supported_version: int
 
 
-class RegisterBroker(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class RegisterBroker(Request["RegisterBrokerResponse"], frozen=True, kw_only=True, gc=False):
     """A broker's process introduces itself; `incarnation_id` is new with each start of the process."""
 
     broker_id: int
@@ -38,8 +39,8 @@ class RegisterBroker(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     previous_broker_epoch: int = -1
     """The broker epoch of its last run after a clean stop, else -1 (KIP-966)."""
 
-    def refused(self, error: Error, message: str | None = None) -> RegisterBrokerResponse:
-        """The answer that refuses the whole request."""
+    def rejected(self, error: Error, message: str | None = None) -> RegisterBrokerResponse:
+        """Return the response that rejects the whole request."""
         return RegisterBrokerResponse(error=error, error_message=message)
 
 
@@ -51,7 +52,7 @@ class RegisterBrokerResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False
     error_message: str | None = None
 
 
-class BrokerHeartbeat(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class BrokerHeartbeat(Request["BrokerHeartbeatResponse"], frozen=True, kw_only=True, gc=False):
     """A broker's sign of life, and what it wants."""
 
     broker_id: int
@@ -64,8 +65,8 @@ class BrokerHeartbeat(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     cordoned_log_dirs: tuple[DirectoryId, ...] | None = None
     """Directories that take no new replicas (KIP-1066); None from a broker that has not caught up yet."""
 
-    def refused(self, error: Error, message: str | None = None) -> BrokerHeartbeatResponse:
-        """The answer that refuses the whole request."""
+    def rejected(self, error: Error, message: str | None = None) -> BrokerHeartbeatResponse:
+        """Return the response that rejects the whole request."""
         return BrokerHeartbeatResponse(error=error, error_message=message)
 
 
@@ -79,13 +80,13 @@ class BrokerHeartbeatResponse(msgspec.Struct, frozen=True, kw_only=True, gc=Fals
     error_message: str | None = None
 
 
-class UnregisterBroker(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class UnregisterBroker(Request["UnregisterBrokerResponse"], frozen=True, kw_only=True, gc=False):
     """A broker is gone for good, or its id is to be free; its replicas stay where they are said to be."""
 
     broker_id: int
 
-    def refused(self, error: Error, message: str | None = None) -> UnregisterBrokerResponse:
-        """The answer that refuses the whole request."""
+    def rejected(self, error: Error, message: str | None = None) -> UnregisterBrokerResponse:
+        """Return the response that rejects the whole request."""
         return UnregisterBrokerResponse(error=error, error_message=message)
 
 

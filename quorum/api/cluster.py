@@ -10,13 +10,14 @@ import msgspec
 from metadata_log.ids import DirectoryId, Uuid
 from quorum.api.brokers import FeatureRange, Listener
 from quorum.api.error_codes import Error
+from quorum.api.request import Read
 
 
-class DescribeCluster(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class DescribeCluster(Read["DescribeClusterResponse"], frozen=True, kw_only=True, gc=False):
     """Describe all registered brokers, and the levels of features."""
 
-    def refused(self, error: Error, message: str | None = None) -> DescribeClusterResponse:
-        """The answer that refuses the whole request."""
+    def rejected(self, error: Error, message: str | None = None) -> DescribeClusterResponse:
+        """Return the response that rejects the whole request."""
         return DescribeClusterResponse(error=error, error_message=message)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 import msgspec
 
 from quorum.api.error_codes import Error
+from quorum.api.request import Request
 
 
 class ConfigOperation(enum.IntEnum):
@@ -36,15 +37,15 @@ class AlterableResource(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     configs: tuple[AlterableConfig, ...]
 
 
-class IncrementalAlterConfigs(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class IncrementalAlterConfigs(Request["IncrementalAlterConfigsResponse"], frozen=True, kw_only=True, gc=False):
     """Change configs. One refused resource leaves the others be; one refused config leaves its resource as it is."""
 
     resources: tuple[AlterableResource, ...]
     validate_only: bool = False
 
-    def refused(self, error: Error, message: str | None = None) -> IncrementalAlterConfigsResponse:
-        """The answer that refuses each resource for the same reason."""
-        resources = _refused_each(self.resources, error, message)
+    def rejected(self, error: Error, message: str | None = None) -> IncrementalAlterConfigsResponse:
+        """Return the response that rejects each resource for the same reason."""
+        resources = _rejected_each(self.resources, error, message)
         return IncrementalAlterConfigsResponse(resources=resources, error=error, error_message=message)
 
 
@@ -73,15 +74,15 @@ class ReplacedResource(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     configs: tuple[tuple[str, str | None], ...]
 
 
-class AlterConfigs(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class AlterConfigs(Request["AlterConfigsResponse"], frozen=True, kw_only=True, gc=False):
     """Replace configs: what is not named is removed. One refused resource leaves the others be."""
 
     resources: tuple[ReplacedResource, ...]
     validate_only: bool = False
 
-    def refused(self, error: Error, message: str | None = None) -> AlterConfigsResponse:
-        """The answer that refuses each resource for the same reason."""
-        resources = _refused_each(self.resources, error, message)
+    def rejected(self, error: Error, message: str | None = None) -> AlterConfigsResponse:
+        """Return the response that rejects each resource for the same reason."""
+        resources = _rejected_each(self.resources, error, message)
         return AlterConfigsResponse(resources=resources, error=error, error_message=message)
 
 
@@ -89,7 +90,7 @@ class AlterConfigsResponse(IncrementalAlterConfigsResponse, frozen=True, kw_only
     """As the answer to IncrementalAlterConfigs."""
 
 
-def _refused_each(
+def _rejected_each(
     resources: Iterable[AlterableResource | ReplacedResource], error: Error, message: str | None
 ) -> tuple[AlteredResource, ...]:
     return tuple(

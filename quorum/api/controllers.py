@@ -7,9 +7,10 @@ import msgspec
 from metadata_log.ids import Uuid
 from quorum.api.brokers import FeatureRange, Listener
 from quorum.api.error_codes import Error
+from quorum.api.request import Request
 
 
-class RegisterController(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class RegisterController(Request["RegisterControllerResponse"], frozen=True, kw_only=True, gc=False):
     """A controller's process introduces itself; nothing is written when the image holds just this already."""
 
     controller_id: int
@@ -17,8 +18,8 @@ class RegisterController(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     listeners: tuple[Listener, ...]
     features: tuple[FeatureRange, ...]
 
-    def refused(self, error: Error, message: str | None = None) -> RegisterControllerResponse:
-        """The answer that refuses the whole request."""
+    def rejected(self, error: Error, message: str | None = None) -> RegisterControllerResponse:
+        """Return the response that rejects the whole request."""
         return RegisterControllerResponse(error=error, error_message=message)
 
 
@@ -29,12 +30,12 @@ class RegisterControllerResponse(msgspec.Struct, frozen=True, kw_only=True, gc=F
     error_message: str | None = None
 
 
-class UnregisterController(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class UnregisterController(Request["UnregisterControllerResponse"], frozen=True, kw_only=True, gc=False):
     """A request to remove the registration of a controller that is gone for good."""
 
     controller_id: int
 
-    def refused(self, error: Error, message: str | None = None) -> UnregisterControllerResponse:
+    def rejected(self, error: Error, message: str | None = None) -> UnregisterControllerResponse:
         """Return the response that rejects the whole request."""
         return UnregisterControllerResponse(error=error, error_message=message)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from quorum.api.error_codes import Error
+from quorum.api.request import Read
 from quorum.api.topics import ConfigSource
 
 
@@ -16,7 +17,7 @@ class ResourceToDescribe(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     names: tuple[str, ...] | None = None
 
 
-class DescribeConfigs(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class DescribeConfigs(Read["DescribeConfigsResponse"], frozen=True, kw_only=True, gc=False):
     """What configs a resource has, set or not, as the asked controller knows them."""
 
     resources: tuple[ResourceToDescribe, ...]
@@ -24,8 +25,8 @@ class DescribeConfigs(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     of_other_nodes: bool = False
     """Describe what is set at run time for other nodes, too. Else the controller refuses them, as Kafka's does."""
 
-    def refused(self, error: Error, message: str | None = None) -> DescribeConfigsResponse:
-        """The answer that refuses each resource for the same reason."""
+    def rejected(self, error: Error, message: str | None = None) -> DescribeConfigsResponse:
+        """Return the response that rejects each resource for the same reason."""
         resources = tuple(
             DescribedResource(resource_type=each.resource_type, name=each.name, error=error, error_message=message)
             for each in self.resources

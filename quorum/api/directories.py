@@ -6,6 +6,7 @@ import msgspec
 
 from metadata_log.ids import DirectoryId, TopicId
 from quorum.api.error_codes import Error
+from quorum.api.request import Request
 
 
 class TopicInDirectory(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -22,15 +23,15 @@ class DirectoryAssignment(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     topics: tuple[TopicInDirectory, ...]
 
 
-class AssignReplicasToDirs(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class AssignReplicasToDirs(Request["AssignReplicasToDirsResponse"], frozen=True, kw_only=True, gc=False):
     """A broker's replicas are in these directories now."""
 
     broker_id: int
     broker_epoch: int
     directories: tuple[DirectoryAssignment, ...]
 
-    def refused(self, error: Error, message: str | None = None) -> AssignReplicasToDirsResponse:
-        """The answer that refuses the whole request."""
+    def rejected(self, error: Error, message: str | None = None) -> AssignReplicasToDirsResponse:
+        """Return the response that rejects the whole request."""
         return AssignReplicasToDirsResponse(error=error, error_message=message)
 
 

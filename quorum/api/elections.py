@@ -8,6 +8,7 @@ import msgspec
 
 from quorum.api.error_codes import Error
 from quorum.api.reassignments import TopicPartitions
+from quorum.api.request import Request
 
 
 class ElectionType(enum.IntEnum):
@@ -19,7 +20,7 @@ class ElectionType(enum.IntEnum):
     """Anybody who is alive, where nobody leads: what was acknowledged may be lost."""
 
 
-class ElectLeaders(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class ElectLeaders(Request["ElectLeadersResponse"], frozen=True, kw_only=True, gc=False):
     """Elect leaders of these partitions; of all where it is None. `election_type` is a plain number, since anybody may
     send any."""
 
@@ -27,8 +28,8 @@ class ElectLeaders(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     partitions: tuple[TopicPartitions, ...] | None = None
     timeout_ms: int = 60_000
 
-    def refused(self, error: Error, message: str | None = None) -> ElectLeadersResponse:
-        """The answer that refuses each partition for the same reason."""
+    def rejected(self, error: Error, message: str | None = None) -> ElectLeadersResponse:
+        """Return the response that rejects each partition for the same reason."""
         topics = tuple(
             ElectedTopic(
                 topic=asked.topic,

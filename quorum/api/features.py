@@ -7,6 +7,7 @@ import enum
 import msgspec
 
 from quorum.api.error_codes import Error
+from quorum.api.request import Request
 
 
 class UpgradeType(enum.IntEnum):
@@ -27,15 +28,15 @@ class FeatureUpdate(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     upgrade_type: int = UpgradeType.UPGRADE
 
 
-class UpdateFeatures(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class UpdateFeatures(Request["UpdateFeaturesResponse"], frozen=True, kw_only=True, gc=False):
     """Set the levels of features, all or none; of one that is named twice the last counts."""
 
     updates: tuple[FeatureUpdate, ...]
     validate_only: bool = False
     timeout_ms: int = 60_000
 
-    def refused(self, error: Error, message: str | None = None) -> UpdateFeaturesResponse:
-        """The answer that refuses the whole request."""
+    def rejected(self, error: Error, message: str | None = None) -> UpdateFeaturesResponse:
+        """Return the response that rejects the whole request."""
         return UpdateFeaturesResponse(error=error, error_message=message)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from quorum.api.error_codes import Error
+from quorum.api.request import Request
 
 
 class GrowingTopic(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -15,15 +16,15 @@ class GrowingTopic(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     assignments: tuple[tuple[int, ...], ...] | None = None
 
 
-class CreatePartitions(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class CreatePartitions(Request["CreatePartitionsResponse"], frozen=True, kw_only=True, gc=False):
     """Add partitions to topics, each for itself: one refused leaves the others be."""
 
     topics: tuple[GrowingTopic, ...]
     timeout_ms: int = 60_000
     validate_only: bool = False
 
-    def refused(self, error: Error, message: str | None = None) -> CreatePartitionsResponse:
-        """The answer that refuses each topic for the same reason."""
+    def rejected(self, error: Error, message: str | None = None) -> CreatePartitionsResponse:
+        """Return the response that rejects each topic for the same reason."""
         names = dict.fromkeys(topic.name for topic in self.topics)
         topics = tuple(GrownTopic(name=name, error=error, error_message=message) for name in names)
         return CreatePartitionsResponse(topics=topics, error=error, error_message=message)

@@ -6,6 +6,7 @@ import msgspec
 
 from metadata_log.ids import TopicId
 from quorum.api.error_codes import Error
+from quorum.api.request import Request
 
 
 class BrokerState(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -33,15 +34,15 @@ class TopicAlteration(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     partitions: tuple[PartitionAlteration, ...]
 
 
-class AlterPartition(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class AlterPartition(Request["AlterPartitionResponse"], frozen=True, kw_only=True, gc=False):
     """A leader changes the ISR of partitions that it leads."""
 
     broker_id: int
     broker_epoch: int
     topics: tuple[TopicAlteration, ...]
 
-    def refused(self, error: Error, message: str | None = None) -> AlterPartitionResponse:
-        """The answer that refuses the whole request."""
+    def rejected(self, error: Error, message: str | None = None) -> AlterPartitionResponse:
+        """Return the response that rejects the whole request."""
         return AlterPartitionResponse(error=error, error_message=message)
 
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 import msgspec
 
 from quorum.api.error_codes import Error
+from quorum.api.request import Request
 
 
-class AllocateProducerIds(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class AllocateProducerIds(Request["AllocateProducerIdsResponse"], frozen=True, kw_only=True, gc=False):
     """A broker needs producer ids that nobody else has."""
 
     broker_id: int
     broker_epoch: int
 
-    def refused(self, error: Error, message: str | None = None) -> AllocateProducerIdsResponse:
-        """The answer that refuses the whole request."""
+    def rejected(self, error: Error, message: str | None = None) -> AllocateProducerIdsResponse:
+        """Return the response that rejects the whole request."""
         return AllocateProducerIdsResponse(error=error, error_message=message)
 
 

@@ -7,6 +7,7 @@ import enum
 import msgspec
 
 from quorum.api.error_codes import Error
+from quorum.api.request import Read, Request
 
 QuotaParts = tuple[tuple[str, str | None], ...]
 """Whom a quota is for, in any order: type (`user`, `client-id`, `ip`) and name; None: the default of that type."""
@@ -19,14 +20,14 @@ class QuotaAlteration(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     ops: tuple[tuple[str, float | None], ...]
 
 
-class AlterClientQuotas(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class AlterClientQuotas(Request["AlterClientQuotasResponse"], frozen=True, kw_only=True, gc=False):
     """Change quotas. One refused entity leaves the others be; one refused key leaves its entity as it is."""
 
     entries: tuple[QuotaAlteration, ...]
     validate_only: bool = False
 
-    def refused(self, error: Error, message: str | None = None) -> AlterClientQuotasResponse:
-        """The answer that refuses each entity for the same reason."""
+    def rejected(self, error: Error, message: str | None = None) -> AlterClientQuotasResponse:
+        """Return the response that rejects each entity for the same reason."""
         entries = tuple(AlteredQuota(entity=each.entity, error=error, error_message=message) for each in self.entries)
         return AlterClientQuotasResponse(entries=entries, error=error, error_message=message)
 
@@ -78,14 +79,14 @@ class QuotaComponent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return QuotaComponent(entity_type=entity_type, match_type=QuotaMatch.SPECIFIED)
 
 
-class DescribeClientQuotas(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class DescribeClientQuotas(Read["DescribeClientQuotasResponse"], frozen=True, kw_only=True, gc=False):
     """List the quotas of entities that have all the parts; with `strict`, and no other."""
 
     components: tuple[QuotaComponent, ...] = ()
     strict: bool = False
 
-    def refused(self, error: Error, message: str | None = None) -> DescribeClientQuotasResponse:
-        """The answer that refuses the whole request."""
+    def rejected(self, error: Error, message: str | None = None) -> DescribeClientQuotasResponse:
+        """Return the response that rejects the whole request."""
         return DescribeClientQuotasResponse(error=error, error_message=message)
 
 

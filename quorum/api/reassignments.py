@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from quorum.api.error_codes import Error
+from quorum.api.request import Read, Request
 
 
 class TopicPartitions(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -29,7 +30,7 @@ class ReassignableTopic(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     partitions: tuple[ReassignablePartition, ...]
 
 
-class AlterPartitionReassignments(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class AlterPartitionReassignments(Request["AlterPartitionReassignmentsResponse"], frozen=True, kw_only=True, gc=False):
     """Move partitions to other brokers, each for itself, or give up moving them."""
 
     topics: tuple[ReassignableTopic, ...]
@@ -37,8 +38,8 @@ class AlterPartitionReassignments(msgspec.Struct, frozen=True, kw_only=True, gc=
     allow_replication_factor_change: bool = True
     """Whether a partition may get more or fewer replicas than it has."""
 
-    def refused(self, error: Error, message: str | None = None) -> AlterPartitionReassignmentsResponse:
-        """The answer that refuses the whole request."""
+    def rejected(self, error: Error, message: str | None = None) -> AlterPartitionReassignmentsResponse:
+        """Return the response that rejects the whole request."""
         return AlterPartitionReassignmentsResponse(
             error=error,
             error_message=message,
@@ -71,14 +72,14 @@ class AlterPartitionReassignmentsResponse(msgspec.Struct, frozen=True, kw_only=T
     """As it was asked."""
 
 
-class ListPartitionReassignments(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class ListPartitionReassignments(Read["ListPartitionReassignmentsResponse"], frozen=True, kw_only=True, gc=False):
     """Which partitions are being moved: of these; of all where it is None."""
 
     topics: tuple[TopicPartitions, ...] | None = None
     timeout_ms: int = 60_000
 
-    def refused(self, error: Error, message: str | None = None) -> ListPartitionReassignmentsResponse:
-        """The answer that refuses the whole request."""
+    def rejected(self, error: Error, message: str | None = None) -> ListPartitionReassignmentsResponse:
+        """Return the response that rejects the whole request."""
         return ListPartitionReassignmentsResponse(error=error, error_message=message)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from quorum.api.error_codes import Error
+from quorum.api.request import Read, Request
 
 
 class ScramDeletion(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -27,14 +28,14 @@ class ScramUpsertion(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return f"ScramUpsertion(name={self.name!r}, mechanism={self.mechanism}, hidden)"
 
 
-class AlterUserScramCredentials(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class AlterUserScramCredentials(Request["AlterUserScramCredentialsResponse"], frozen=True, kw_only=True, gc=False):
     """Change credentials: of each user one. One refused user leaves the others be."""
 
     deletions: tuple[ScramDeletion, ...] = ()
     upsertions: tuple[ScramUpsertion, ...] = ()
 
-    def refused(self, error: Error, message: str | None = None) -> AlterUserScramCredentialsResponse:
-        """The answer that refuses each user for the same reason."""
+    def rejected(self, error: Error, message: str | None = None) -> AlterUserScramCredentialsResponse:
+        """Return the response that rejects each user for the same reason."""
         users = dict.fromkeys([each.name for each in self.deletions] + [each.name for each in self.upsertions])
         results = tuple(AlteredScramUser(user=user, error=error, error_message=message) for user in users)
         return AlterUserScramCredentialsResponse(results=results, error=error, error_message=message)
@@ -56,13 +57,13 @@ class AlterUserScramCredentialsResponse(msgspec.Struct, frozen=True, kw_only=Tru
     error_message: str | None = None
 
 
-class DescribeUserScramCredentials(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class DescribeUserScramCredentials(Read["DescribeUserScramCredentialsResponse"], frozen=True, kw_only=True, gc=False):
     """Tell which credentials these users have; without names: all who have any."""
 
     users: tuple[str, ...] = ()
 
-    def refused(self, error: Error, message: str | None = None) -> DescribeUserScramCredentialsResponse:
-        """The answer that refuses the whole request."""
+    def rejected(self, error: Error, message: str | None = None) -> DescribeUserScramCredentialsResponse:
+        """Return the response that rejects the whole request."""
         return DescribeUserScramCredentialsResponse(error=error, error_message=message)
 
 

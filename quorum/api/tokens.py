@@ -8,11 +8,12 @@ from __future__ import annotations
 import msgspec
 
 from quorum.api.error_codes import Error
+from quorum.api.request import Request
 
 NO_TIME = -1
 
 
-class CreateDelegationToken(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class CreateDelegationToken(Request["CreateDelegationTokenResponse"], frozen=True, kw_only=True, gc=False):
     """Make a token for `owner`, which is the asker itself when None."""
 
     owner: str | None = None
@@ -20,8 +21,8 @@ class CreateDelegationToken(msgspec.Struct, frozen=True, kw_only=True, gc=False)
     max_lifetime_ms: int = -1
     """Not longer than this, if it is above 0, and never longer than the controller's own bound."""
 
-    def refused(self, error: Error, message: str | None = None) -> CreateDelegationTokenResponse:
-        """The answer that refuses it."""
+    def rejected(self, error: Error, message: str | None = None) -> CreateDelegationTokenResponse:
+        """Return the response that rejects it."""
         return CreateDelegationTokenResponse(error=error, error_message=message, owner=self.owner or "")
 
 
@@ -42,15 +43,15 @@ class CreateDelegationTokenResponse(msgspec.Struct, frozen=True, kw_only=True, g
         return f"CreateDelegationTokenResponse(error={self.error.name}, token_id={self.token_id!r}, hidden)"
 
 
-class RenewDelegationToken(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class RenewDelegationToken(Request["RenewDelegationTokenResponse"], frozen=True, kw_only=True, gc=False):
     """Let a token be valid for longer: for `renew_period_ms`, if it is above 0, and never longer than the controller's
     own bound."""
 
     hmac: bytes
     renew_period_ms: int = -1
 
-    def refused(self, error: Error, message: str | None = None) -> RenewDelegationTokenResponse:
-        """The answer that refuses it."""
+    def rejected(self, error: Error, message: str | None = None) -> RenewDelegationTokenResponse:
+        """Return the response that rejects it."""
         return RenewDelegationTokenResponse(error=error, error_message=message)
 
     def __repr__(self) -> str:
@@ -65,14 +66,14 @@ class RenewDelegationTokenResponse(msgspec.Struct, frozen=True, kw_only=True, gc
     error_message: str | None = None
 
 
-class ExpireDelegationToken(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class ExpireDelegationToken(Request["ExpireDelegationTokenResponse"], frozen=True, kw_only=True, gc=False):
     """Let a token be valid for `expiry_period_ms` from now; below 0: it is gone at once."""
 
     hmac: bytes
     expiry_period_ms: int = -1
 
-    def refused(self, error: Error, message: str | None = None) -> ExpireDelegationTokenResponse:
-        """The answer that refuses it."""
+    def rejected(self, error: Error, message: str | None = None) -> ExpireDelegationTokenResponse:
+        """Return the response that rejects it."""
         return ExpireDelegationTokenResponse(error=error, error_message=message)
 
     def __repr__(self) -> str:

@@ -12,6 +12,7 @@ import msgspec
 
 from metadata_log.ids import ZERO_TOPIC_ID, TopicId
 from quorum.api.error_codes import Error
+from quorum.api.request import Read, Request
 
 
 class CreatableReplicaAssignment(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -38,7 +39,7 @@ class CreatableTopic(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     configs: tuple[CreatableConfig, ...] = ()
 
 
-class CreateTopics(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class CreateTopics(Request["CreateTopicsResponse"], frozen=True, kw_only=True, gc=False):
     """Create a batch of topics, each for itself: one refused leaves the others be.
 
     With `validate_only` everything is checked and answered as if created, and nothing is written (`topic_id` is zero).
@@ -50,8 +51,8 @@ class CreateTopics(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     wants_configs: bool = False
     """Whether the answer tells all configs of a new topic (KIP-525): of Kafka's protocol it does."""
 
-    def refused(self, error: Error, message: str | None = None) -> CreateTopicsResponse:
-        """The answer that refuses each topic for the same reason."""
+    def rejected(self, error: Error, message: str | None = None) -> CreateTopicsResponse:
+        """Return the response that rejects each topic for the same reason."""
         names = dict.fromkeys(topic.name for topic in self.topics)
         topics = tuple(
             CreatableTopicResult(name=name, error=error, topic_id=ZERO_TOPIC_ID, error_message=message)
@@ -113,14 +114,14 @@ class DeleteTopicState(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     topic_id: TopicId | None = None
 
 
-class DeleteTopics(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class DeleteTopics(Request["DeleteTopicsResponse"], frozen=True, kw_only=True, gc=False):
     """Delete topics: gone with the commit, whether or not any broker answers."""
 
     topics: tuple[DeleteTopicState, ...]
     timeout_ms: int = 60_000
 
-    def refused(self, error: Error, message: str | None = None) -> DeleteTopicsResponse:
-        """The answer that refuses each topic for the same reason."""
+    def rejected(self, error: Error, message: str | None = None) -> DeleteTopicsResponse:
+        """Return the response that rejects each topic for the same reason."""
         topics = tuple(
             DeletableTopicResult(
                 error=error, name=topic.name, topic_id=topic.topic_id or ZERO_TOPIC_ID, error_message=message
@@ -149,15 +150,15 @@ class DeleteTopicsResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     error_message: str | None = None
 
 
-class DescribeTopics(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class DescribeTopics(Read["DescribeTopicsResponse"], frozen=True, kw_only=True, gc=False):
     """Describe topics by id, by name, or all of them: exactly one of the three is not empty (or true)."""
 
     names: tuple[str, ...] = ()
     topic_ids: tuple[TopicId, ...] = ()
     all_topics: bool = False
 
-    def refused(self, error: Error, message: str | None = None) -> DescribeTopicsResponse:
-        """The answer that refuses the whole request."""
+    def rejected(self, error: Error, message: str | None = None) -> DescribeTopicsResponse:
+        """Return the response that rejects the whole request."""
         return DescribeTopicsResponse(error=error, error_message=message)
 
 

@@ -24,7 +24,8 @@ from quorum.cli.output import Output, OutputFormat, object_lines, show_json, sho
 
 if TYPE_CHECKING:
     from metadata_log.offsets import Offset
-    from quorum.api import DescribedBroker, FeatureRange, Listener
+    from quorum.api.brokers import FeatureRange, Listener
+    from quorum.api.cluster import DescribedBroker
 
 app = typer.Typer(no_args_is_help=True, epilog="Example:  kraft brokers list --bootstrap-controller localhost:9094")
 

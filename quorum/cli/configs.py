@@ -21,7 +21,8 @@ from quorum.cli.output import Output, OutputFormat, show_json, show_rows
 if TYPE_CHECKING:
     from metadata_log.image import ConfigResource
     from metadata_log.offsets import Offset
-    from quorum.api import AlterableConfig, DescribedConfig
+    from quorum.api.configs import AlterableConfig
+    from quorum.api.described_configs import DescribedConfig
     from quorum.client.client import Client
 
 app = typer.Typer(
@@ -245,7 +246,7 @@ def _for_people(row: dict[str, object]) -> dict[str, object]:
 
 
 def _changes(added: Mapping[str, str], deleted: Iterable[str]) -> list[AlterableConfig]:
-    from quorum.api import AlterableConfig, ConfigOperation  # noqa: PLC0415  (not needed for help)
+    from quorum.api.configs import AlterableConfig, ConfigOperation  # noqa: PLC0415  (not needed for help)
 
     return [
         *(AlterableConfig(name=name, operation=ConfigOperation.SET, value=value) for name, value in added.items()),

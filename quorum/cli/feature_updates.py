@@ -28,7 +28,7 @@ from quorum.cli.option_values import MAX_INT16, MAX_INT32
 from quorum.cli.output import Output, OutputFormat, show_json, show_rows
 
 if TYPE_CHECKING:
-    from quorum.api import UpgradeType
+    from quorum.api.features import UpgradeType
     from quorum.client import FeatureMetadata
 
 DESCRIBE_EPILOG: Final = (
@@ -144,7 +144,7 @@ def upgrade(
     controller.quorum.voters has to run and to follow the leader. Afterwards voters can be added and removed (kraft
     quorum add-controller); the key may be taken out of the nodes' files. --release-version includes kraft.version.
     """
-    from quorum.api import UpgradeType  # noqa: PLC0415  (not needed for help)
+    from quorum.api.features import UpgradeType  # noqa: PLC0415  (not needed for help)
 
     levels = _levels(feature, release_version, metadata, is_upgrade=True)
     _update(bootstrap_controller, levels, UpgradeType.UPGRADE, timeout, output, dry_run=dry_run)
@@ -164,7 +164,7 @@ def downgrade(
 
     metadata.version only falls if no record changed between the two levels. kraft.version never falls.
     """
-    from quorum.api import UpgradeType  # noqa: PLC0415  (not needed for help)
+    from quorum.api.features import UpgradeType  # noqa: PLC0415  (not needed for help)
 
     levels = _levels(feature, release_version, metadata, is_upgrade=False)
     kind = UpgradeType.UNSAFE_DOWNGRADE if unsafe else UpgradeType.SAFE_DOWNGRADE
@@ -182,7 +182,7 @@ def disable(
     output: Output = OutputFormat.TABLE,
 ) -> None:
     """Lower features to level 0, all or none: the same as kraft features downgrade --feature NAME=0."""
-    from quorum.api import UpgradeType  # noqa: PLC0415  (not needed for help)
+    from quorum.api.features import UpgradeType  # noqa: PLC0415  (not needed for help)
 
     names = feature or []
     if not names:
@@ -207,7 +207,7 @@ def _update(
     dry_run: bool,
     is_disabling: bool = False,
 ) -> None:
-    from quorum.api import UpgradeType  # noqa: PLC0415  (not needed for help)
+    from quorum.api.features import UpgradeType  # noqa: PLC0415  (not needed for help)
     from quorum.client import Admin  # noqa: PLC0415
 
     with_client(

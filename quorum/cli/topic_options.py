@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from quorum.cli.errors import wrong_use
 
 if TYPE_CHECKING:
-    from quorum.api import CreatableReplicaAssignment, CreatableTopicResult
+    from quorum.api.topics import CreatableReplicaAssignment, CreatableTopicResult
 
 
 def parse_assignments(text: str | None) -> tuple[CreatableReplicaAssignment, ...]:
@@ -21,7 +21,7 @@ def parse_assignments(text: str | None) -> tuple[CreatableReplicaAssignment, ...
     Raises:
         CliError: it is not written so.
     """
-    from quorum.api import CreatableReplicaAssignment  # noqa: PLC0415  (not needed for help)
+    from quorum.api.topics import CreatableReplicaAssignment  # noqa: PLC0415  (not needed for help)
 
     if text is None:
         return ()

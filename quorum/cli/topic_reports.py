@@ -18,7 +18,8 @@ from quorum.cli.errors import CliError, wrong_use
 from quorum.cli.output import as_asked
 
 if TYPE_CHECKING:
-    from quorum.api import DescribedConfig, DescribedPartition, DescribedTopic
+    from quorum.api.described_configs import DescribedConfig
+    from quorum.api.topics import DescribedPartition, DescribedTopic
 
 _MIN_ISR: Final = "min.insync.replicas"
 _DEFAULT: Final = "DEFAULT_CONFIG"

@@ -43,7 +43,8 @@ from quorum.cli.topic_reports import (
 
 if TYPE_CHECKING:
     from metadata_log.offsets import Offset
-    from quorum.api import CreatableTopicResult, DescribedConfig, DescribedPartition, DescribedTopic
+    from quorum.api.described_configs import DescribedConfig
+    from quorum.api.topics import CreatableTopicResult, DescribedPartition, DescribedTopic
     from quorum.client.client import Client
 
 app = typer.Typer(no_args_is_help=True, epilog="Example:  kraft topics list --bootstrap-controller localhost:9094")
@@ -237,8 +238,7 @@ def describe(
     its exit status is 0 whether or not there are any.
     """
     report = report_of(under_replicated, unavailable, under_min_isr, at_min_isr, topics_with_overrides)
-    ids = _ids(topic_id)
-    offset = at_least_offset(consistency, at_least)
+    ids, offset = _ids(topic_id), at_least_offset(consistency, at_least)
 
     async def ask(client: Client) -> tuple[list[DescribedTopic], list[str], TopicsConfigs]:
         if ids:

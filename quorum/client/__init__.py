@@ -7,41 +7,39 @@ from metadata_log.acl_codes import Operation as AclOperation
 from metadata_log.acl_codes import ResourceType as AclResourceType
 from metadata_log.image import AclEntry, ConfigResource, QuotaEntity
 from metadata_log.image import ResourceType as ConfigResourceType
-from quorum.api import (
-    AclCreationResult,
-    AclDeletionResult,
-    AclFilter,
-    AlterableConfig,
+from quorum.api.acls import AclCreationResult, AclDeletionResult, AclFilter
+from quorum.api.brokers import (
+    BrokerHeartbeat,
+    BrokerHeartbeatResponse,
+    FeatureRange,
+    Listener,
+    RegisterBroker,
+    RegisterBrokerResponse,
+)
+from quorum.api.cluster import DescribedBroker
+from quorum.api.configs import AlterableConfig, ConfigOperation
+from quorum.api.controllers import RegisterController, RegisterControllerResponse
+from quorum.api.described_configs import ConfigSynonym, DescribedConfig
+from quorum.api.features import UpgradeType
+from quorum.api.partitions import (
     AlteredPartition,
     AlteredTopic,
     AlterPartition,
     AlterPartitionResponse,
-    BrokerHeartbeat,
-    BrokerHeartbeatResponse,
     BrokerState,
-    ConfigOperation,
+    PartitionAlteration,
+    TopicAlteration,
+)
+from quorum.api.quotas import QuotaComponent
+from quorum.api.scram import ScramDeletion, ScramUpsertion
+from quorum.api.topics import (
     ConfigSource,
-    ConfigSynonym,
     CreatableReplicaAssignment,
     CreatableTopic,
     CreatableTopicResult,
     DeletableTopicResult,
-    DescribedBroker,
-    DescribedConfig,
     DescribedPartition,
     DescribedTopic,
-    FeatureRange,
-    Listener,
-    PartitionAlteration,
-    QuotaComponent,
-    RegisterBroker,
-    RegisterBrokerResponse,
-    RegisterController,
-    RegisterControllerResponse,
-    ScramDeletion,
-    ScramUpsertion,
-    TopicAlteration,
-    UpgradeType,
 )
 from quorum.client.admin import Admin
 from quorum.client.admin_acls import AclPatternType, AclPermissionType, CreateAclsResult, DeleteAclsResult

@@ -23,8 +23,13 @@ from typing import Any, Self, TypeVar
 from metadata_log.ids import ZERO_TOPIC_ID, TopicId, id_text
 from metadata_log.image import AclEntry, ConfigResource, QuotaEntity
 from metadata_log.offsets import Offset
-from quorum.api import AclFilter, AlterableConfig, QuotaComponent, ScramDeletion, ScramUpsertion, UpgradeType
+from quorum.api.acls import AclFilter
+from quorum.api.configs import AlterableConfig
 from quorum.api.error_codes import Error
+from quorum.api.features import UpgradeType
+from quorum.api.quotas import QuotaComponent
+from quorum.api.scram import ScramDeletion, ScramUpsertion
+from quorum.api.topics import CreatableTopic, CreatableTopicResult, DeletableTopicResult, DescribedTopic
 from quorum.client import (
     admin_acls,
     admin_cluster,
@@ -51,7 +56,6 @@ from quorum.client.admin_results import (
 from quorum.client.admin_scram import AlterUserScramCredentialsResult, DescribeUserScramCredentialsResult
 from quorum.client.client import DEFAULT_TIMEOUT_S, Client
 from quorum.client.errors import refused
-from quorum.client.requests import CreatableTopic, CreatableTopicResult, DeletableTopicResult, DescribedTopic
 from quorum.client.topic_collection import TopicCollection, TopicIdCollection, TopicNameCollection
 
 T = TypeVar("T", CreatableTopicResult, DeletableTopicResult, DescribedTopic)

@@ -11,16 +11,13 @@ from collections.abc import Iterable
 from metadata_log import acl_codes
 from metadata_log.image import AclEntry
 from metadata_log.offsets import Offset
-from quorum.api import (
+from quorum.api.acls import (
     AclCreationResult,
     AclDeletionResult,
     AclFilter,
     CreateAcls,
-    CreateAclsResponse,
     DeleteAcls,
-    DeleteAclsResponse,
     DescribeAcls,
-    DescribeAclsResponse,
 )
 from quorum.client.admin_results import Results, outcomes_of
 from quorum.client.client import Client
@@ -52,7 +49,7 @@ class DeleteAclsResult(Results[AclFilter, AclDeletionResult]):
 async def create_acls(client: Client, entries: Iterable[AclEntry], timeout_s: float | None) -> CreateAclsResult:
     """See `Admin.create_acls`."""
     creations = tuple(dict.fromkeys(entries))
-    response = await client.ask(CreateAcls(creations=creations), CreateAclsResponse, timeout_s=timeout_s)
+    response = await client.ask(CreateAcls(creations=creations), timeout_s=timeout_s)
     told = zip(creations, response.results, strict=True)
     return CreateAclsResult(outcomes_of(told, str))
 
@@ -60,7 +57,7 @@ async def create_acls(client: Client, entries: Iterable[AclEntry], timeout_s: fl
 async def delete_acls(client: Client, filters: Iterable[AclFilter], timeout_s: float | None) -> DeleteAclsResult:
     """See `Admin.delete_acls`."""
     asked = tuple(dict.fromkeys(filters))
-    response = await client.ask(DeleteAcls(filters=asked), DeleteAclsResponse, timeout_s=timeout_s)
+    response = await client.ask(DeleteAcls(filters=asked), timeout_s=timeout_s)
     told = zip(asked, response.results, strict=True)
     return DeleteAclsResult(outcomes_of(told, str))
 
@@ -70,5 +67,5 @@ async def describe_acls(
 ) -> tuple[AclEntry, ...]:
     """See `Admin.describe_acls`."""
     request = DescribeAcls(asked=asked)
-    response = await client.ask(request, DescribeAclsResponse, at_least_offset=at_least_offset, timeout_s=timeout_s)
+    response = await client.ask(request, at_least_offset=at_least_offset, timeout_s=timeout_s)
     return response.entries

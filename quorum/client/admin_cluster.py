@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from metadata_log.offsets import Offset
-from quorum.api import DescribeCluster, DescribeClusterResponse, DescribedBroker
+from quorum.api.cluster import DescribeCluster, DescribedBroker
 from quorum.client.client import Client
 
 
@@ -29,8 +29,6 @@ async def describe_cluster(
     client: Client, *, at_least_offset: Offset | None, timeout_s: float | None
 ) -> ClusterDescription:
     """See `Admin.describe_cluster`."""
-    response = await client.ask(
-        DescribeCluster(), DescribeClusterResponse, at_least_offset=at_least_offset, timeout_s=timeout_s
-    )
+    response = await client.ask(DescribeCluster(), at_least_offset=at_least_offset, timeout_s=timeout_s)
     brokers = {broker.broker_id: broker for broker in response.brokers}
     return ClusterDescription(cluster_id=response.cluster_id, brokers=brokers)

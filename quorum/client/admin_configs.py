@@ -12,16 +12,16 @@ from typing import Final
 
 from metadata_log.image import ConfigResource, ResourceType
 from metadata_log.offsets import Offset
-from quorum.api import (
+from quorum.api.configs import (
     AlterableConfig,
     AlterableResource,
     AlteredResource,
+    IncrementalAlterConfigs,
+)
+from quorum.api.described_configs import (
     DescribeConfigs,
-    DescribeConfigsResponse,
     DescribedConfig,
     DescribedResource,
-    IncrementalAlterConfigs,
-    IncrementalAlterConfigsResponse,
     ResourceToDescribe,
 )
 from quorum.client.admin_results import Outcome, Results, outcome_of, outcomes_of
@@ -76,9 +76,7 @@ async def describe_configs(
                 include_synonyms=include_synonyms,
                 of_other_nodes=True,
             )
-            response = await client.ask(
-                request, DescribeConfigsResponse, address=address, at_least_offset=at_least_offset, timeout_s=timeout_s
-            )
+            response = await client.ask(request, address=address, at_least_offset=at_least_offset, timeout_s=timeout_s)
             told |= zip(some, response.resources, strict=True)
     return DescribeConfigsResult({resource: _described(resource, told[resource]) for resource in asked})
 
@@ -119,7 +117,7 @@ async def incremental_alter_configs(
         ),
         validate_only=validate_only,
     )
-    response = await client.ask(request, IncrementalAlterConfigsResponse, timeout_s=timeout_s)
+    response = await client.ask(request, timeout_s=timeout_s)
     return AlterConfigsResult(outcomes_of(zip(configs, response.resources, strict=True), _text))
 
 

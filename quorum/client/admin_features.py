@@ -11,14 +11,8 @@ from dataclasses import dataclass
 
 from metadata_log.image.features import KRAFT_VERSION
 from metadata_log.offsets import Offset
-from quorum.api import (
-    DescribeCluster,
-    DescribeClusterResponse,
-    FeatureUpdate,
-    UpdateFeatures,
-    UpdateFeaturesResponse,
-    UpgradeType,
-)
+from quorum.api.cluster import DescribeCluster
+from quorum.api.features import FeatureUpdate, UpdateFeatures, UpgradeType
 from quorum.api.voter_messages import UpgradeKRaftVersionRequest
 from quorum.client.arguments import in_ms
 from quorum.client.client import DEFAULT_TIMEOUT_S, Client
@@ -50,7 +44,6 @@ async def describe_features(
     address = None if node_id is None else await _address(client, node_id, timeout_s)
     response = await client.ask(
         DescribeCluster(),
-        DescribeClusterResponse,
         address=address,
         at_least_offset=at_least_offset,
         timeout_s=timeout_s,
@@ -70,7 +63,7 @@ async def describe_features(
 async def _address(client: Client, node_id: int, timeout_s: float | None) -> str:
     address = address_of_node(await client.describe_quorum(timeout_s=timeout_s), node_id)
     if address is None:
-        cluster = await client.ask(DescribeCluster(), DescribeClusterResponse, timeout_s=timeout_s)
+        cluster = await client.ask(DescribeCluster(), timeout_s=timeout_s)
         if any(each.broker_id == node_id for each in cluster.brokers):
             raise UnavailableError(f"node {node_id}: it is a broker, and only controllers are asked")
         raise UnavailableError(f"node {node_id}: the quorum names no controller of this id with a GRPC address")
@@ -112,4 +105,4 @@ async def _update(
         validate_only=validate_only,
         timeout_ms=in_ms(DEFAULT_TIMEOUT_S if timeout_s is None else timeout_s),
     )
-    await client.ask(request, UpdateFeaturesResponse, timeout_s=timeout_s)
+    await client.ask(request, timeout_s=timeout_s)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from quorum.api import CreatePartitions, CreatePartitionsResponse, GrowingTopic, GrownTopic
+from quorum.api.partition_counts import CreatePartitions, GrowingTopic, GrownTopic
 from quorum.client.admin_results import Results, outcomes_of
 from quorum.client.arguments import in_ms
 from quorum.client.client import DEFAULT_TIMEOUT_S, Client
@@ -42,6 +42,6 @@ async def create_partitions(
     )
     timeout_ms = in_ms(DEFAULT_TIMEOUT_S if timeout_s is None else timeout_s)
     request = CreatePartitions(topics=topics, timeout_ms=timeout_ms, validate_only=validate_only)
-    response = await client.ask(request, CreatePartitionsResponse, timeout_s=timeout_s)
+    response = await client.ask(request, timeout_s=timeout_s)
     told = zip(new_partitions, response.topics, strict=True)
     return CreatePartitionsResult(outcomes_of(told, lambda name: f"topic {name}"))

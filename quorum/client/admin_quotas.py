@@ -9,12 +9,10 @@ from collections.abc import Iterable, Mapping
 
 from metadata_log.image import QuotaEntity
 from metadata_log.offsets import Offset
-from quorum.api import (
+from quorum.api.quotas import (
     AlterClientQuotas,
-    AlterClientQuotasResponse,
     AlteredQuota,
     DescribeClientQuotas,
-    DescribeClientQuotasResponse,
     QuotaAlteration,
     QuotaComponent,
 )
@@ -43,7 +41,7 @@ async def alter_client_quotas(
         entries=tuple(QuotaAlteration(entity=entity.parts, ops=tuple(ops.items())) for entity, ops in changes.items()),
         validate_only=validate_only,
     )
-    response = await client.ask(request, AlterClientQuotasResponse, timeout_s=timeout_s)
+    response = await client.ask(request, timeout_s=timeout_s)
     told = zip(changes, response.entries, strict=True)
     return AlterClientQuotasResult(outcomes_of(told, lambda entity: f"quotas of {entity.parts}"))
 
@@ -58,7 +56,5 @@ async def describe_client_quotas(
 ) -> dict[QuotaEntity, dict[str, float]]:
     """See `Admin.describe_client_quotas`."""
     request = DescribeClientQuotas(components=tuple(components), strict=strict)
-    response = await client.ask(
-        request, DescribeClientQuotasResponse, at_least_offset=at_least_offset, timeout_s=timeout_s
-    )
+    response = await client.ask(request, at_least_offset=at_least_offset, timeout_s=timeout_s)
     return {QuotaEntity(parts=each.entity): dict(each.values) for each in response.entries}

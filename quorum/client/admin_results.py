@@ -12,8 +12,8 @@ from typing import Generic, Protocol, TypeVar
 
 from metadata_log.ids import ZERO_TOPIC_ID, TopicId
 from quorum.api.error_codes import Error
+from quorum.api.topics import CreatableTopicResult, DeletableTopicResult, DescribedTopic
 from quorum.client.errors import RefusedError, refused
-from quorum.client.requests import CreatableTopicResult, DeletableTopicResult, DescribedTopic
 from quorum.client.topic_collection import TopicCollection, TopicIdCollection, TopicNameCollection
 
 T = TypeVar("T", CreatableTopicResult, DeletableTopicResult, DescribedTopic)

@@ -13,13 +13,11 @@ from typing import Final
 
 from metadata_log.offsets import Offset
 from metadata_log.scram import FEWEST_ITERATIONS, HASHES
-from quorum.api import (
+from quorum.api.scram import (
     AlteredScramUser,
     AlterUserScramCredentials,
-    AlterUserScramCredentialsResponse,
     DescribedScramUser,
     DescribeUserScramCredentials,
-    DescribeUserScramCredentialsResponse,
     ScramDeletion,
     ScramUpsertion,
 )
@@ -86,7 +84,7 @@ async def alter_user_scram_credentials(
         deletions=tuple(each for each in asked if isinstance(each, ScramDeletion)),
         upsertions=tuple(each for each in asked if isinstance(each, ScramUpsertion)),
     )
-    response = await client.ask(request, AlterUserScramCredentialsResponse, timeout_s=timeout_s)
+    response = await client.ask(request, timeout_s=timeout_s)
     return AlterUserScramCredentialsResult(outcomes_of(((each.user, each) for each in response.results), _text))
 
 
@@ -95,9 +93,7 @@ async def describe_user_scram_credentials(
 ) -> DescribeUserScramCredentialsResult:
     """See `Admin.describe_user_scram_credentials`."""
     request = DescribeUserScramCredentials(users=several(users, "users"))
-    response = await client.ask(
-        request, DescribeUserScramCredentialsResponse, at_least_offset=at_least_offset, timeout_s=timeout_s
-    )
+    response = await client.ask(request, at_least_offset=at_least_offset, timeout_s=timeout_s)
     return DescribeUserScramCredentialsResult(outcomes_of(((each.user, each) for each in response.results), _text))
 
 

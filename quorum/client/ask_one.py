@@ -5,20 +5,25 @@ Decides: nothing but what is raised where no answer comes. Must not know: which 
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final, TypeVar
 
 from kraft.v1 import controller_pb2_grpc
 from metadata_log.offsets import Offset
 from quorum.api.error_codes import Error
+from quorum.api.request import Request, Response
 from quorum.client.addresses import check_resolvable
 from quorum.client.agent_status import describe_agent
 from quorum.client.errors import ClientError, NotAControllerError, not_sent, refused, who_leads
 from quorum.client.one_node import channel_to
+from quorum.client.responses import response_in
 from quorum.transport.grpc.convert.calls import kind_of, request_to, response_from
 from quorum.transport.grpc.convert.unsendable import Unsendable
+from quorum.transport.grpc.methods import controller_method
+
+R = TypeVar("R", bound=Response)
 
 
-async def ask_one(address: str, request: object, at_least_offset: Offset, timeout_s: float) -> object:
+async def ask_one(address: str, request: Request[R], at_least_offset: Offset, timeout_s: float) -> R:
     """What the controller at `address` answers to a read, from an image that reaches at least so far.
 
     Raises:
@@ -35,12 +40,11 @@ async def ask_one(address: str, request: object, at_least_offset: Offset, timeou
         raise not_sent(str(bad)) from bad
     await check_resolvable(address)
     async with channel_to(address, not_a_controller) as channel:
-        stub: Any = controller_pb2_grpc.ControllerStub(channel)
-        ask = getattr(stub, kind.request.__name__)
-        answer = response_from(kind, await ask(message, timeout=timeout_s))
+        stub: controller_pb2_grpc.ControllerAsyncStub = controller_pb2_grpc.ControllerStub(channel)
+        answer = response_from(kind, await controller_method(stub, kind)(message, timeout=timeout_s))
     if answer.error is not Error.NONE:
         raise refused(answer.error, answer.message, f"{kind.request.__name__} at {address}")
-    return answer.response
+    return response_in(answer, request)
 
 
 _PATIENCE_S: Final = 1.0

@@ -8,18 +8,22 @@ is unknown, and the caller is told so.
 from __future__ import annotations
 
 import asyncio
-from typing import Final
+from typing import Final, TypeVar
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
 
 from metadata_log.offsets import Offset
-from quorum.api.calls import NO_OFFSET, ClientAnswer
+from quorum.api.calls import NO_OFFSET, AnyAnswer
 from quorum.api.error_codes import Error
+from quorum.api.request import AnyRequest, Request, Response
 from quorum.client.controllers import Controllers
 from quorum.client.errors import ClosedError, OutcomeUnknownError, UnavailableError, refused
+from quorum.client.responses import response_in
 from quorum.client.session import CallFailed, ClientSession
 from quorum.transport.channel import grpc_address
 from quorum.transport.grpc.convert.calls import kind_of
+
+R = TypeVar("R", bound=Response)
 
 _NOTHING_DONE: Final = frozenset({Error.NOT_CONTROLLER, Error.THROTTLING_QUOTA_EXCEEDED, Error.OFFSET_NOT_AVAILABLE})
 _QUICK_ATTEMPTS: Final = 2
@@ -51,13 +55,13 @@ class Caller:
 
     async def ask(
         self,
-        request: object,
+        request: Request[R],
         *,
         timeout_s: float,
         at_least_offset: Offset = NO_OFFSET,
         is_repeatable: bool | None = None,
-    ) -> ClientAnswer:
-        """The answer, whose `error` is NONE.
+    ) -> R:
+        """Return the response; its own `error` may be another than NONE.
 
         Raises:
             UnavailableError: nobody took it in time; nothing was done, or what may be done twice.
@@ -84,18 +88,18 @@ class Caller:
         self._is_closed = True
 
     async def _persist(
-        self, request: object, deadline: float, timeout_s: float, at_least_offset: Offset, repeatable: bool
-    ) -> ClientAnswer:
+        self, request: Request[R], deadline: float, timeout_s: float, at_least_offset: Offset, repeatable: bool
+    ) -> R:
         loop = asyncio.get_running_loop()
 
         def is_late(state: RetryCallState) -> bool:
             return loop.time() + state.upcoming_sleep >= deadline
 
-        def give_up(state: RetryCallState) -> ClientAnswer:
+        def give_up(state: RetryCallState) -> R:
             last = None if state.outcome is None else state.outcome.exception()
             raise self._unavailable(last, timeout_s) from last
 
-        async def attempt() -> ClientAnswer:
+        async def attempt() -> R:
             if self._is_closed:
                 raise ClosedError("the client is closed")
             session = await self._session(deadline)
@@ -117,8 +121,8 @@ class Caller:
             raise _TryAgain(self._controllers.on_late()) from late
 
     async def _try(
-        self, session: ClientSession, request: object, deadline: float, at_least_offset: Offset, repeatable: bool
-    ) -> ClientAnswer:
+        self, session: ClientSession, request: Request[R], deadline: float, at_least_offset: Offset, repeatable: bool
+    ) -> R:
         remaining_s = deadline - asyncio.get_running_loop().time()
         try:
             answer = await session.ask(request, timeout_s=max(remaining_s, 0.001), at_least_offset=at_least_offset)
@@ -128,10 +132,10 @@ class Caller:
             raise _TryAgain(f"{session.address}: {failure.details}") from failure
         if answer.error is Error.NONE:
             self.seen_offset = max(self.seen_offset, answer.image_offset)
-            return answer
+            return response_in(answer, request)
         raise self._failure(session, request, answer, repeatable)
 
-    def _failure(self, session: ClientSession, request: object, answer: ClientAnswer, repeatable: bool) -> Exception:
+    def _failure(self, session: ClientSession, request: AnyRequest, answer: AnyAnswer, repeatable: bool) -> Exception:
         why = answer.message or answer.error.name
         if answer.error is Error.NOT_CONTROLLER:
             why = _elsewhere(answer) or why
@@ -151,7 +155,7 @@ class Caller:
         return UnavailableError(f"no active controller answered within {timeout_s:g} s. {why}")
 
 
-def _elsewhere(answer: ClientAnswer) -> str | None:
+def _elsewhere(answer: AnyAnswer) -> str | None:
     """What to do about a leader that cannot be asked from here: a Java controller of a mixed quorum."""
     if answer.leader_id < 0 or not answer.leader_endpoints or grpc_address(answer.leader_endpoints) is not None:
         return None
@@ -169,7 +173,7 @@ def _wait(state: RetryCallState) -> float:
     return 0.0 if is_quick else _BACKOFF(state)
 
 
-def _unknown(request: object, session: ClientSession, why: str) -> OutcomeUnknownError:
+def _unknown(request: AnyRequest, session: ClientSession, why: str) -> OutcomeUnknownError:
     return OutcomeUnknownError(
         f"{type(request).__name__} was sent to {session.address}, but whether it was done is not known: {why}"
     )

@@ -13,46 +13,41 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
-from typing import Any, Final, Self, TypeVar
+from typing import Final, Self, TypeVar
 
 import msgspec
 
 from metadata_log.ids import TopicId, id_text
 from metadata_log.offsets import Offset
-from quorum.api import (
-    AlterPartition,
-    AlterPartitionResponse,
-    BrokerHeartbeat,
-    BrokerHeartbeatResponse,
+from quorum.api.brokers import BrokerHeartbeat, BrokerHeartbeatResponse, RegisterBroker, RegisterBrokerResponse
+from quorum.api.calls import NO_OFFSET
+from quorum.api.controllers import (
+    RegisterController,
+    RegisterControllerResponse,
+    UnregisterController,
+)
+from quorum.api.error_codes import Error
+from quorum.api.partitions import AlterPartition, AlterPartitionResponse
+from quorum.api.request import Request, Response
+from quorum.api.topics import (
     CreatableConfig,
     CreatableReplicaAssignment,
     CreatableTopic,
     CreatableTopicResult,
     CreateTopics,
-    CreateTopicsResponse,
     DeletableTopicResult,
     DeleteTopics,
-    DeleteTopicsResponse,
     DeleteTopicState,
     DescribedTopic,
     DescribeTopics,
-    DescribeTopicsResponse,
-    RegisterBroker,
-    RegisterBrokerResponse,
-    RegisterController,
-    RegisterControllerResponse,
-    UnregisterController,
-    UnregisterControllerResponse,
 )
-from quorum.api.calls import NO_OFFSET
-from quorum.api.error_codes import Error
 from quorum.api.voter_messages import VoterRequest
 from quorum.client.addresses import check_address
 from quorum.client.arguments import in_ms, several
 from quorum.client.ask_one import ask_one
 from quorum.client.calls import Caller
 from quorum.client.controllers import Controllers
-from quorum.client.errors import UnavailableError, refused
+from quorum.client.errors import refused
 from quorum.client.quorum_status import QuorumStatus, describe_at, describe_best, describe_until
 from quorum.client.transfer import Transferred, transfer_leadership
 from quorum.client.voter_changes import ask_leader
@@ -60,7 +55,7 @@ from quorum.client.voter_changes import ask_leader
 DEFAULT_TIMEOUT_S: Final = 30.0
 _UNKNOWN_TOPIC: Final = frozenset({Error.UNKNOWN_TOPIC_OR_PARTITION, Error.UNKNOWN_TOPIC_ID})
 
-R = TypeVar("R")
+R = TypeVar("R", bound=Response)
 
 
 class Client:
@@ -117,10 +112,10 @@ class Client:
         request = CreateTopics(
             topics=several(topics, "topics"), timeout_ms=in_ms(timeout_s), validate_only=validate_only
         )
-        answer = await self._caller.ask(
+        response = await self._caller.ask(
             request, timeout_s=timeout_s, is_repeatable=if_not_exists or validate_only or None
         )
-        results = _whole(answer.response, CreateTopicsResponse).topics
+        results = _whole(response).topics
         return await self._with_existing(results, timeout_s) if if_not_exists else results
 
     async def create_topic(
@@ -175,8 +170,8 @@ class Client:
         named = tuple(DeleteTopicState(name=name) for name in wanted)
         by_id = tuple(DeleteTopicState(topic_id=topic_id) for topic_id in ids)
         request = DeleteTopics(topics=named + by_id, timeout_ms=in_ms(timeout_s))
-        answer = await self._caller.ask(request, timeout_s=timeout_s, is_repeatable=if_exists or None)
-        results = _whole(answer.response, DeleteTopicsResponse).topics
+        response = await self._caller.ask(request, timeout_s=timeout_s, is_repeatable=if_exists or None)
+        results = _whole(response).topics
         if not if_exists:
             return results
         return tuple(
@@ -226,7 +221,7 @@ class Client:
         wanted, ids = _wanted(names, topic_ids, or_else=", or all_topics=True" if not all_topics else None)
         request = DescribeTopics(names=wanted, topic_ids=ids, all_topics=all_topics)
         offset = NO_OFFSET if at_least_offset is None else at_least_offset
-        return _whole(await self._ask(request, timeout_s, offset), DescribeTopicsResponse).topics
+        return _whole(await self._ask(request, timeout_s, offset)).topics
 
     # --- the quorum
 
@@ -284,7 +279,7 @@ class Client:
             RefusedError: CONTROLLER_ID_NOT_REGISTERED; INVALID_REQUEST: it leads; UNSUPPORTED_VERSION: below 4.4-IV2.
         """
         request = UnregisterController(controller_id=controller_id)
-        await self.ask(request, UnregisterControllerResponse, timeout_s=timeout_s)
+        await self.ask(request, timeout_s=timeout_s)
 
     # --- brokers and controllers: errors are values of the answer
 
@@ -292,57 +287,53 @@ class Client:
         self, request: RegisterBroker, *, timeout_s: float | None = None
     ) -> RegisterBrokerResponse:
         """Register a broker; a repeat by the same incarnation is answered as the first."""
-        return _typed(await self._ask(request, timeout_s), RegisterBrokerResponse)
+        return await self._ask(request, timeout_s)
 
     async def broker_heartbeat(
         self, request: BrokerHeartbeat, *, timeout_s: float | None = None
     ) -> BrokerHeartbeatResponse:
         """Give a sign of life."""
-        return _typed(await self._ask(request, timeout_s), BrokerHeartbeatResponse)
+        return await self._ask(request, timeout_s)
 
     async def alter_partition(
         self, request: AlterPartition, *, timeout_s: float | None = None
     ) -> AlterPartitionResponse:
         """Change in-sync replicas. Where the outcome is unknown, the metadata log will tell."""
-        return _typed(await self._ask(request, timeout_s), AlterPartitionResponse)
+        return await self._ask(request, timeout_s)
 
     async def register_controller(
         self, request: RegisterController, *, timeout_s: float | None = None
     ) -> RegisterControllerResponse:
         """Register a controller."""
-        return _typed(await self._ask(request, timeout_s), RegisterControllerResponse)
+        return await self._ask(request, timeout_s)
 
     # --- whatever else there is
 
     async def ask(
         self,
-        request: object,
-        response: type[R],
+        request: Request[R],
         *,
         address: str | None = None,
         at_least_offset: Offset | None = None,
         timeout_s: float | None = None,
     ) -> R:
-        """The answer, which is a `response`, to any request of the controller's. Its error for the request as a whole
-        is raised, those of its parts are values.
+        """Return the response to any request of the controller's.
+
+        Its error for the request as a whole is raised, those of its parts are values.
 
         With `address`, that controller is asked, whoever leads, and answers a read of the image that this client has
         seen, or of `at_least_offset`.
         """
         offset = NO_OFFSET if at_least_offset is None else at_least_offset
         if address is None:
-            return _whole(await self._ask(request, timeout_s, offset), response)
+            return _whole(await self._ask(request, timeout_s, offset))
         timeout_s = self._timeout_s if timeout_s is None else timeout_s
         offset = self.seen_offset if at_least_offset is None else at_least_offset
-        return _whole(await ask_one(check_address(address), request, offset, timeout_s), response)
+        return _whole(await ask_one(check_address(address), request, offset, timeout_s))
 
-    async def _ask(self, request: object, timeout_s: float | None, at_least_offset: Offset = NO_OFFSET) -> object:
-        answer = await self._caller.ask(
-            request,
-            timeout_s=self._timeout_s if timeout_s is None else timeout_s,
-            at_least_offset=at_least_offset,
-        )
-        return answer.response
+    async def _ask(self, request: Request[R], timeout_s: float | None, at_least_offset: Offset = NO_OFFSET) -> R:
+        timeout_s = self._timeout_s if timeout_s is None else timeout_s
+        return await self._caller.ask(request, timeout_s=timeout_s, at_least_offset=at_least_offset)
 
     async def _with_existing(
         self, results: tuple[CreatableTopicResult, ...], timeout_s: float
@@ -378,15 +369,8 @@ def _as_it_is(result: CreatableTopicResult, topic: DescribedTopic | None) -> Cre
     )
 
 
-def _typed(response: object, kind: type[R]) -> R:
-    if not isinstance(response, kind):
-        raise UnavailableError(f"the controller answered with {type(response).__name__}, not {kind.__name__}")
+def _whole(response: R) -> R:
+    """Return the response; its error for the request as a whole is raised."""
+    if response.error is not Error.NONE:
+        raise refused(response.error, response.error_message, type(response).__name__.removesuffix("Response"))
     return response
-
-
-def _whole(response: object, kind: type[R]) -> R:
-    """The response, whose error for the request as a whole is raised."""
-    typed: Any = _typed(response, kind)
-    if typed.error is not Error.NONE:
-        raise refused(typed.error, typed.error_message, kind.__name__.removesuffix("Response"))
-    return typed  # type: ignore[no-any-return]

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from metadata_log.voters import Endpoint
-from quorum.api.calls import ClientAnswer
+from quorum.api.calls import AnyAnswer
 from quorum.client.addresses import check_address, check_resolvable
 from quorum.client.ask_one import not_a_controller
 from quorum.client.errors import (
@@ -89,7 +89,7 @@ class Controllers:
             self._search.add_done_callback(_take_exception)
         return await asyncio.shield(self._search)
 
-    def on_not_controller(self, session: ClientSession, answer: ClientAnswer, why: str) -> bool:
+    def on_not_controller(self, session: ClientSession, answer: AnyAnswer, why: str) -> bool:
         """It is not the active one; returns whether it names another one, that has not been asked just now."""
         self._said[session.address] = f"{why}; it {who_leads(answer.leader_id)}"
         if session is not self._current:

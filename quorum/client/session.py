@@ -14,8 +14,9 @@ import msgspec
 
 from kraft.v1 import controller_pb2, controller_pb2_grpc
 from metadata_log.offsets import Offset
-from quorum.api.calls import NO_OFFSET, ClientAnswer
+from quorum.api.calls import NO_OFFSET, AnyAnswer
 from quorum.api.error_codes import Error
+from quorum.api.request import AnyRequest
 from quorum.client.arguments import in_ms
 from quorum.client.errors import RefusedError, not_sent
 from quorum.transport.channel import REQUEST_LIMIT_BYTES, SESSION_HEADER, open_channel
@@ -46,9 +47,9 @@ class CallFailed(Exception):
 
 
 class _Waiting(msgspec.Struct, kw_only=True):
-    future: asyncio.Future[ClientAnswer]
+    future: asyncio.Future[AnyAnswer]
     timer: asyncio.TimerHandle
-    parts: list[ClientAnswer] | None = None
+    parts: list[AnyAnswer] | None = None
 
 
 class ClientSession:
@@ -97,7 +98,7 @@ class ClientSession:
             self._loop.create_task(self._read(call), name=f"session-reader-{self.address}"),
         )
 
-    async def ask(self, request: object, *, timeout_s: float, at_least_offset: Offset = NO_OFFSET) -> ClientAnswer:
+    async def ask(self, request: AnyRequest, *, timeout_s: float, at_least_offset: Offset = NO_OFFSET) -> AnyAnswer:
         """One call.
 
         Raises:
@@ -121,7 +122,7 @@ class ClientSession:
                 Error.MESSAGE_TOO_LARGE,
                 f"the request has {call.ByteSize()} bytes, at most {_CALL_LIMIT_BYTES} fit: divide it",
             )
-        future: asyncio.Future[ClientAnswer] = self._loop.create_future()
+        future: asyncio.Future[AnyAnswer] = self._loop.create_future()
         timer = self._loop.call_later(timeout_s + _SLACK_S, self._on_timeout, request_id)
         self._waiting[request_id] = _Waiting(future=future, timer=timer)
         self._outbox.append(call)

@@ -19,7 +19,7 @@ from metadata_log.records.levels import (
     level_name,
     level_text,
 )
-from quorum.api import FeatureRange
+from quorum.api.brokers import FeatureRange
 from quorum.controller.config import ControllerConfig
 from quorum.controller.metadata_levels import level_of
 

@@ -12,7 +12,7 @@ from quorum.controller.result import NOTHING, ControllerResult
 from quorum.controller.turn import Turn
 
 
-def fence_one_stale_broker(turn: Turn) -> ControllerResult:
+def fence_one_stale_broker(turn: Turn) -> ControllerResult[None]:
     """The next records on the way to fencing the broker that has been silent for longest; none if none is stale."""
     sessions, brokers = turn.state.sessions, turn.image.cluster.brokers
     while (broker_id := sessions.stale(turn.now_ms)) is not None:
@@ -25,8 +25,8 @@ def fence_one_stale_broker(turn: Turn) -> ControllerResult:
             continue
         records, is_complete = take_out_of_isrs(turn, broker_id)
         if not is_complete:
-            return ControllerResult(records=tuple(records), is_atomic=False)
+            return ControllerResult(records=tuple(records), response=None, is_atomic=False)
         fence = BrokerRegistrationChangeRecord(broker_id=broker_id, broker_epoch=broker.epoch, fenced=1)
         sessions.forget(broker_id)
-        return ControllerResult(records=(*records, fence), is_atomic=False)
+        return ControllerResult(records=(*records, fence), response=None, is_atomic=False)
     return NOTHING

@@ -9,131 +9,46 @@ Whoever drives it appends the records of every result, in order, or deactivates 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final, TypeVar
 
 import msgspec
 
-from metadata_log.errors import InvariantViolation
 from metadata_log.ids import NodeId, TopicId
 from metadata_log.image import MetadataImage
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.records import MetadataRecord, NoOpRecord
 from metadata_log.records.levels import NO_OP_LEVEL
-from quorum.api import (
-    AllocateProducerIds,
-    AlterClientQuotas,
-    AlterConfigs,
-    AlterPartition,
-    AlterPartitionReassignments,
-    AlterUserScramCredentials,
-    AssignReplicasToDirs,
-    BrokerHeartbeat,
-    CreateAcls,
-    CreateDelegationToken,
-    CreatePartitions,
-    CreateTopics,
-    DeleteAcls,
-    DeleteTopics,
-    DescribeAcls,
-    DescribeClientQuotas,
-    DescribeCluster,
-    DescribeConfigs,
-    DescribeTopics,
-    DescribeUserScramCredentials,
-    ElectLeaders,
-    ExpireDelegationToken,
-    IncrementalAlterConfigs,
-    ListPartitionReassignments,
-    RegisterBroker,
-    RegisterController,
-    RenewDelegationToken,
-    Request,
-    UnregisterBroker,
-    UnregisterController,
-    UpdateFeatures,
-)
+from quorum.api.brokers import BrokerHeartbeat
 from quorum.api.context import RequestContext
 from quorum.api.error_codes import Error
+from quorum.api.request import Request, Response
 from quorum.controller.activation import activation_records
 from quorum.controller.balancing import begin_what_is_due, continue_balancing
 from quorum.controller.config import ControllerConfig
 from quorum.controller.fencing import fence_one_stale_broker
-from quorum.controller.handlers.allocate_producer_ids import handle_allocate_producer_ids
-from quorum.controller.handlers.alter_client_quotas import handle_alter_client_quotas
-from quorum.controller.handlers.alter_configs import handle_alter_configs
-from quorum.controller.handlers.alter_partition import handle_alter_partition
-from quorum.controller.handlers.alter_partition_reassignments import handle_alter_partition_reassignments
-from quorum.controller.handlers.alter_user_scram_credentials import handle_alter_user_scram_credentials
-from quorum.controller.handlers.assign_replicas_to_dirs import handle_assign_replicas_to_dirs
-from quorum.controller.handlers.broker_heartbeat import handle_broker_heartbeat, touch_session
-from quorum.controller.handlers.create_acls import handle_create_acls
-from quorum.controller.handlers.create_partitions import handle_create_partitions
-from quorum.controller.handlers.create_topics import handle_create_topics
-from quorum.controller.handlers.delegation_tokens import (
-    handle_create_delegation_token,
-    handle_expire_delegation_token,
-    handle_renew_delegation_token,
-)
-from quorum.controller.handlers.delete_acls import handle_delete_acls
-from quorum.controller.handlers.delete_topics import handle_delete_topics
-from quorum.controller.handlers.describe_acls import handle_describe_acls
-from quorum.controller.handlers.describe_client_quotas import handle_describe_client_quotas
-from quorum.controller.handlers.describe_cluster import handle_describe_cluster
-from quorum.controller.handlers.describe_configs import handle_describe_configs
-from quorum.controller.handlers.describe_topics import handle_describe_topics
-from quorum.controller.handlers.describe_user_scram_credentials import handle_describe_user_scram_credentials
-from quorum.controller.handlers.elect_leaders import handle_elect_leaders
-from quorum.controller.handlers.incremental_alter_configs import handle_incremental_alter_configs
-from quorum.controller.handlers.list_partition_reassignments import handle_list_partition_reassignments
-from quorum.controller.handlers.register_broker import handle_register_broker
-from quorum.controller.handlers.register_controller import handle_register_controller
-from quorum.controller.handlers.unregister_broker import handle_unregister_broker
-from quorum.controller.handlers.unregister_controller import handle_unregister_controller
-from quorum.controller.handlers.update_features import handle_update_features
+from quorum.controller.handlers.broker_heartbeat import touch_session
 from quorum.controller.leader_changes import continue_clean_ups, continue_elections, continue_losses
 from quorum.controller.metadata_levels import level_of
+from quorum.controller.request_table import HANDLERS
 from quorum.controller.result import NOTHING, ControllerResult
 from quorum.controller.token_sweep import continue_token_sweep
 from quorum.controller.turn import Clock, SoftState, Turn
 from quorum.controller.unregistration import continue_unregistrations
 
-# The one place where a request meets its handler. Each handler takes the request that it is listed under.
-_HANDLERS: Final[dict[type[Request], Callable[[Any, Turn], ControllerResult]]] = {
-    CreateTopics: handle_create_topics,
-    DeleteTopics: handle_delete_topics,
-    DescribeTopics: handle_describe_topics,
-    RegisterBroker: handle_register_broker,
-    BrokerHeartbeat: handle_broker_heartbeat,
-    AlterPartition: handle_alter_partition,
-    RegisterController: handle_register_controller,
-    AllocateProducerIds: handle_allocate_producer_ids,
-    AssignReplicasToDirs: handle_assign_replicas_to_dirs,
-    CreatePartitions: handle_create_partitions,
-    IncrementalAlterConfigs: handle_incremental_alter_configs,
-    AlterPartitionReassignments: handle_alter_partition_reassignments,
-    UnregisterBroker: handle_unregister_broker,
-    UnregisterController: handle_unregister_controller,
-    UpdateFeatures: handle_update_features,
-    ElectLeaders: handle_elect_leaders,
-    ListPartitionReassignments: handle_list_partition_reassignments,
-    AlterConfigs: handle_alter_configs,
-    CreateAcls: handle_create_acls,
-    DeleteAcls: handle_delete_acls,
-    AlterClientQuotas: handle_alter_client_quotas,
-    AlterUserScramCredentials: handle_alter_user_scram_credentials,
-    CreateDelegationToken: handle_create_delegation_token,
-    RenewDelegationToken: handle_renew_delegation_token,
-    ExpireDelegationToken: handle_expire_delegation_token,
-    DescribeAcls: handle_describe_acls,
-    DescribeClientQuotas: handle_describe_client_quotas,
-    DescribeUserScramCredentials: handle_describe_user_scram_credentials,
-    DescribeConfigs: handle_describe_configs,
-    DescribeCluster: handle_describe_cluster,
-}
+R = TypeVar("R", bound=Response)
 
-_NO_ONE: Final = RequestContext()
-_IDLE: Final = ControllerResult(records=(NoOpRecord(),))
+_NO_CLIENT: Final = RequestContext()
+_DEFERRED: Final[tuple[Callable[[Turn], Iterable[MetadataRecord]], ...]] = (
+    continue_elections,
+    continue_clean_ups,
+    continue_losses,
+    continue_unregistrations,
+    continue_balancing,
+    continue_token_sweep,
+)
+"""Work that was put off, by its urgency: the first that has records to write takes the turn."""
+_IDLE: Final = ControllerResult(records=(NoOpRecord(),), response=None)
 
 
 class ControllerMachine:
@@ -179,7 +94,7 @@ class ControllerMachine:
         bootstrap_values: tuple[MetadataRecord, ...],
         open_transaction: bool,
         metadata_topic_id: TopicId,
-    ) -> ControllerResult:
+    ) -> ControllerResult[None]:
         """Become the active controller of `epoch` over `image`, which holds all that is committed.
 
         Every broker that is not fenced counts as heard of now. Returns what must be appended before anything else.
@@ -201,7 +116,7 @@ class ControllerMachine:
         self._state = state
         self._epoch = epoch
         self._now_ms = self._active_since_ms = clock.monotonic_ms
-        return ControllerResult(records=records)
+        return ControllerResult(records=records, response=None)
 
     def deactivate(self) -> None:
         """Stop being active: forget everything that is not in the log."""
@@ -209,26 +124,26 @@ class ControllerMachine:
 
     def on_request(
         self,
-        request: Request,
+        request: Request[R],
         context: RequestContext,
         image: MetadataImage,
         next_offset: Offset,
         clock: Clock,
         draw: int,
         new_ids: Iterator[TopicId],
-    ) -> ControllerResult:
+    ) -> ControllerResult[R]:
         """Answer one request, with the records that it takes.
 
         `image` is the newest, with all that was appended; `next_offset` is where the first record will stand; `draw`
         places replicas; `new_ids` gives as many fresh random ids as there are topics to create.
 
         Raises:
-            InvariantViolation: `new_ids` ran out.
+            InvariantViolation: `new_ids` ran out, or the request has no row in the table.
         """
         state = self._state
         if state is None:
             return ControllerResult(
-                response=request.refused(Error.NOT_CONTROLLER, "This is not the active controller.")
+                response=request.rejected(Error.NOT_CONTROLLER, "This is not the active controller.")
             )
         now_ms = self._now_ms = clock.monotonic_ms
         turn = Turn(
@@ -246,11 +161,8 @@ class ControllerMachine:
             if isinstance(request, BrokerHeartbeat):
                 touch_session(request, turn)
             why = "The request's deadline passed before it could be looked at."
-            return ControllerResult(response=request.refused(Error.REQUEST_TIMED_OUT, why))
-        handler = _HANDLERS.get(type(request))
-        if handler is None:
-            raise InvariantViolation(f"no handler for {type(request).__name__}")
-        result = handler(request, turn)
+            return ControllerResult(response=request.rejected(Error.REQUEST_TIMED_OUT, why))
+        result = HANDLERS.handle(request, turn)
         state.observe(result.records, image, now_ms)
         return result
 
@@ -261,7 +173,7 @@ class ControllerMachine:
 
     def on_elapsed(
         self, image: MetadataImage, next_offset: Offset, clock: Clock, *, all_committed: bool = True
-    ) -> ControllerResult:
+    ) -> ControllerResult[None]:
         """Do what is due, a step of it: fence a stale broker, else go on with what was put off.
 
         An idle controller writes a NoOp instead, if all before `next_offset` is committed (`all_committed`).
@@ -278,7 +190,7 @@ class ControllerMachine:
             next_offset=next_offset,
             now_ms=clock.monotonic_ms,
             wall_ms=clock.wall_ms,
-            context=_NO_ONE,
+            context=_NO_CLIENT,
             draw=0,
             new_ids=iter(()),
         )
@@ -286,23 +198,15 @@ class ControllerMachine:
         if not state.index.advance():
             return self._noted(result, turn)
         begin_what_is_due(turn)
-        if not result.records:
-            result = ControllerResult(records=tuple(continue_elections(turn)), is_atomic=False)
-        if not result.records:
-            result = ControllerResult(records=tuple(continue_clean_ups(turn)), is_atomic=False)
-        if not result.records:
-            result = ControllerResult(records=tuple(continue_losses(turn)), is_atomic=False)
-        if not result.records:
-            result = ControllerResult(records=tuple(continue_unregistrations(turn)), is_atomic=False)
-        if not result.records:
-            result = ControllerResult(records=tuple(continue_balancing(turn)), is_atomic=False)
-        if not result.records:
-            result = ControllerResult(records=tuple(continue_token_sweep(turn)), is_atomic=False)
+        for step in _DEFERRED:
+            if result.records:
+                break
+            result = ControllerResult(records=tuple(step(turn)), response=None, is_atomic=False)
         if not result.records and state.rounds.take_idle(turn.now_ms, all_committed=all_committed):
             result = _IDLE if level_of(image) >= NO_OP_LEVEL else NOTHING
         return self._noted(result, turn)
 
-    def _noted(self, result: ControllerResult, turn: Turn) -> ControllerResult:
+    def _noted(self, result: ControllerResult[None], turn: Turn) -> ControllerResult[None]:
         turn.state.observe(result.records, turn.image, turn.now_ms)
         return result
 

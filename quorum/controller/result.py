@@ -1,27 +1,28 @@
-"""What the controller gives back: records to append and the answer to send when they are committed."""
+"""The controller's result: records to append and the response to send when they are committed."""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, Generic, TypeVar
 
 import msgspec
 
 from metadata_log.records import MetadataRecord
-from quorum.api import Response
+
+T = TypeVar("T")
 
 
-class ControllerResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Records in order, and the answer.
+class ControllerResult(msgspec.Struct, Generic[T], frozen=True, kw_only=True, gc=False):
+    """Records in order, and the response; `ControllerResult[None]` is of what no client requested.
 
-    The answer may be sent once the records are committed, and never before what the image that it was made from
-    contains. `is_atomic` demands that the records stand in one batch; otherwise they may be split over several, in
-    order, as with the many partition changes that go with a broker (each prefix of them is a state to live with).
+    The response may be sent once the records are committed, and never before what the image that it was made from
+    contains. `is_atomic`: the records belong in one batch. Otherwise they may be split over several, in order, as with
+    the many partition changes that go with a broker: each prefix of them is a state to live with.
     """
 
     records: tuple[MetadataRecord, ...] = ()
-    response: Response | None = None
+    response: T
     is_atomic: bool = True
 
 
-NOTHING: Final = ControllerResult()
-"""Nothing to write, nobody to answer."""
+NOTHING: Final[ControllerResult[None]] = ControllerResult(response=None)
+"""Nothing to write, and no client waits."""

@@ -25,7 +25,8 @@ from quorum.node.config.listeners import how_derived, set_grpc
 from quorum.node.config.node_config import CONTROLLER_ROLE, NodeConfig, load_config
 from quorum.node.config.values import ConfigError
 from quorum.node.controller.registration import registration_of
-from quorum.node.controller.role import ControllerRole, RoleConfig
+from quorum.node.controller.role import ControllerRole
+from quorum.node.controller.role_config import RoleConfig
 from quorum.node.core.destinations import bootstrap_destinations
 from quorum.node.core.executor import Executor, ExecutorConfig
 from quorum.node.core.opened import OpenedReplica

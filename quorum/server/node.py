@@ -10,6 +10,7 @@ import msgspec
 from metadata_log.image import MetadataImage
 from quorum.api.context import ANONYMOUS, RequestContext
 from quorum.api.quorum_description import QuorumDescription
+from quorum.api.request import AnyRequest
 from quorum.controller.authorizer import Authorizer
 from quorum.node.core.ports import Doors
 from quorum.node.core.view import NodeView
@@ -73,6 +74,6 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         )
 
 
-def timeout_of(request: object, named_ms: int) -> int:
+def timeout_of(request: AnyRequest, named_ms: int) -> int:
     """How long to wait, in ms: as the call says, else as the request itself does (KIP-4), else 0."""
     return named_ms or int(getattr(request, "timeout_ms", 0))

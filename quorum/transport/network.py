@@ -13,7 +13,7 @@ import asyncio
 from typing import Final
 
 from metadata_log.voters import CONTROLLER_LISTENER, GRPC_LISTENER, Endpoint
-from quorum.api.calls import ClientAnswer, PeerResponse
+from quorum.api.calls import PeerResponse, RegistrationAnswer
 from quorum.node.core.peer_failures import PeerFailure
 from quorum.node.core.ports import ControllerCall, OutgoingRequest, Replies
 from quorum.transport.grpc.network import GrpcNetwork
@@ -123,6 +123,6 @@ class _FailuresNoted:
             self._finder.forget(at)
         self._attached.on_peer_failure(destination_id, correlation, failure)
 
-    def on_controller_answer(self, correlation: int, answer: ClientAnswer | None) -> None:
+    def on_controller_answer(self, correlation: int, answer: RegistrationAnswer | None) -> None:
         """See the port."""
         self._attached.on_controller_answer(correlation, answer)

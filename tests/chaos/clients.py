@@ -22,6 +22,7 @@ import msgspec
 
 from metadata_log.ids import id_text
 from quorum.api.error_codes import Error
+from quorum.api.topics import CreatableReplicaAssignment
 from quorum.client import (
     Client,
     OutcomeUnknownError,
@@ -30,7 +31,6 @@ from quorum.client import (
     UnavailableError,
     UnknownTopicError,
 )
-from quorum.client.requests import CreatableReplicaAssignment
 from tests.chaos.history import (
     ABSENT,
     CREATE,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from metadata_log.ids import NodeId
-from quorum.api import UnregisterBroker
+from quorum.api.brokers import UnregisterBroker
 from quorum.api.error_codes import Error
 from quorum.client import Admin, RefusedError
 from quorum.controller.authorizer import Authorizer

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from metadata_log.offsets import Offset
-from quorum import api as r
+from quorum.api.brokers import UnregisterBroker
 from quorum.api.calls import ClientAnswer, ClientCall
+from quorum.api.described_configs import DescribeConfigs, DescribeConfigsResponse, DescribedResource, ResourceToDescribe
 from quorum.api.error_codes import Error
 from quorum.client import (
     Admin,
@@ -77,7 +78,7 @@ def test_more_are_described_than_one_request_may_be_about() -> None:
             retention = told[ORDERS].result().get(RETENTION)
             assert retention is not None
             assert retention.value == "1000"
-            asked = [each for each in machine.asked if isinstance(each, r.DescribeConfigs)]
+            asked = [each for each in machine.asked if isinstance(each, DescribeConfigs)]
             assert len(asked) > 1
 
     run(main())
@@ -110,10 +111,10 @@ def test_one_refused_resource_leaves_the_others_be() -> None:
 
 
 def _described(call: ClientCall) -> ClientAnswer:
-    assert isinstance(call.request, r.DescribeConfigs)
+    assert isinstance(call.request, DescribeConfigs)
     asked = call.request.resources
-    resources = tuple(r.DescribedResource(resource_type=each.resource_type, name=each.name) for each in asked)
-    return ClientAnswer(response=r.DescribeConfigsResponse(resources=resources), image_offset=Offset(40))
+    resources = tuple(DescribedResource(resource_type=each.resource_type, name=each.name) for each in asked)
+    return ClientAnswer(response=DescribeConfigsResponse(resources=resources), image_offset=Offset(40))
 
 
 def test_a_broker_is_described_as_the_log_has_it() -> None:
@@ -158,7 +159,7 @@ def test_a_node_that_nobody_knows_is_refused() -> None:
                 assert why.error is error
             gone = ConfigResource(resource_type=ConfigResourceType.BROKER, name="12")
             (await admin.incremental_alter_configs({gone: [_set("log.retention.ms", "1000")]})).all()
-            machine.cluster.ask(r.UnregisterBroker(broker_id=12))
+            machine.cluster.ask(UnregisterBroker(broker_id=12))
             machine.cluster.settle()
             told = (await admin.describe_configs([gone])).all()[gone].get("log.retention.ms")
             assert told is not None
@@ -171,20 +172,18 @@ def test_one_controller_may_be_asked_of_itself() -> None:
     async def main() -> None:
         node = ScriptedNode()
         node.at_once = _described
-        asked = r.ResourceToDescribe(resource_type=ConfigResourceType.BROKER, name=str(NODE_ID))
-        request = r.DescribeConfigs(resources=(asked,))
+        asked = ResourceToDescribe(resource_type=ConfigResourceType.BROKER, name=str(NODE_ID))
+        request = DescribeConfigs(resources=(asked,))
         async with served(node) as address, Client(address) as client:
             for offset in (None, Offset(7)):
-                said = await client.ask(
-                    request, r.DescribeConfigsResponse, address=address, at_least_offset=offset, timeout_s=5
-                )
+                said = await client.ask(request, address=address, at_least_offset=offset, timeout_s=5)
                 assert [each.name for each in said.resources] == [str(NODE_ID)]
             assert [call.at_least_offset for call in node.calls] == [0, 7]
             node.at_once = lambda call: ClientAnswer(error=Error.OFFSET_NOT_AVAILABLE, message="not yet")
             with pytest.raises(RefusedError, match="not yet"):
-                await client.ask(request, r.DescribeConfigsResponse, address=address)
+                await client.ask(request, address=address)
         async with Client(address) as client:
             with pytest.raises(UnavailableError):
-                await client.ask(request, r.DescribeConfigsResponse, address=address, timeout_s=1)
+                await client.ask(request, address=address, timeout_s=1)
 
     run(main())

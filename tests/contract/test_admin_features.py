@@ -7,7 +7,7 @@ import pytest
 from metadata_log.ids import NodeId, ReplicaKey
 from metadata_log.offsets import Offset
 from metadata_log.voters import GRPC_LISTENER, Endpoint
-from quorum.api import UnregisterBroker
+from quorum.api.brokers import UnregisterBroker
 from quorum.api.error_codes import Error
 from quorum.api.quorum_description import ReplicaDescription
 from quorum.client import Admin, RefusedError, UnavailableError, UpgradeType

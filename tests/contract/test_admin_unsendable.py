@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from metadata_log.offsets import Offset
-from quorum.api import CreatableConfig
 from quorum.api.error_codes import Error
+from quorum.api.topics import CreatableConfig
 from quorum.client import (
     AclEntry,
     AclFilter,

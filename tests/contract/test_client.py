@@ -9,9 +9,19 @@ import pytest
 
 from metadata_log.ids import ZERO_TOPIC_ID
 from metadata_log.voters import Endpoint
-from quorum import api as r
 from quorum.api.calls import ClientAnswer, ClientCall
 from quorum.api.error_codes import Error
+from quorum.api.topics import (
+    CreatableTopicResult,
+    CreateTopics,
+    CreateTopicsResponse,
+    DeletableTopicResult,
+    DeleteTopicsResponse,
+    DescribedPartition,
+    DescribedTopic,
+    DescribeTopics,
+    DescribeTopicsResponse,
+)
 from quorum.cli.demo.cluster import free_ports
 from quorum.client import (
     AddressError,
@@ -34,10 +44,10 @@ from tests.support.loop import run, until
 from tests.support.scripted_node import NODE_ID, ScriptedNode, served
 
 
-def _partitions(count: int) -> tuple[r.DescribedPartition, ...]:
+def _partitions(count: int) -> tuple[DescribedPartition, ...]:
     nodes = tuple(range(2_000_000_000, 2_000_000_015))
     return tuple(
-        r.DescribedPartition(
+        DescribedPartition(
             partition_index=index, leader_id=nodes[0], leader_epoch=0, partition_epoch=0, replicas=nodes, isr=nodes,
             eligible_leader_replicas=(), last_known_elr=(), offline_replicas=(),
         )
@@ -51,7 +61,7 @@ def test_numbers_that_are_left_out_are_sent_as_minus_one() -> None:
             nodes[0].at_once = active
             await client.create_topic("t")
             (asked,) = [call.request for call in nodes[0].calls]
-            assert isinstance(asked, r.CreateTopics)
+            assert isinstance(asked, CreateTopics)
             assert [(topic.num_partitions, topic.replication_factor) for topic in asked.topics] == [(-1, -1)]
 
     run(main())
@@ -175,9 +185,9 @@ class TestAnswers:
         async def main() -> None:
             async with scripted_nodes(1) as (nodes, addresses), Client(addresses) as client:
                 nodes[0].at_once = lambda call: ClientAnswer(
-                    response=r.CreateTopicsResponse(
+                    response=CreateTopicsResponse(
                         topics=(
-                            r.CreatableTopicResult(
+                            CreatableTopicResult(
                                 name="t",
                                 error=Error.TOPIC_ALREADY_EXISTS,
                                 topic_id=ZERO_TOPIC_ID,
@@ -197,10 +207,10 @@ class TestAnswers:
     def test_an_existing_topic_is_told_as_it_is_where_that_is_fine(self) -> None:
         async def main() -> None:
             def answer(call: ClientCall) -> ClientAnswer:
-                if isinstance(call.request, r.DescribeTopics):
+                if isinstance(call.request, DescribeTopics):
                     return active(call)
-                there = r.CreatableTopicResult(name="t", error=Error.TOPIC_ALREADY_EXISTS, topic_id=ZERO_TOPIC_ID)
-                return ClientAnswer(response=r.CreateTopicsResponse(topics=(there,)))
+                there = CreatableTopicResult(name="t", error=Error.TOPIC_ALREADY_EXISTS, topic_id=ZERO_TOPIC_ID)
+                return ClientAnswer(response=CreateTopicsResponse(topics=(there,)))
 
             async with scripted_nodes(1) as (nodes, addresses), Client(addresses) as client:
                 nodes[0].at_once = answer
@@ -236,9 +246,9 @@ class TestAnswers:
 
     def test_a_name_is_told_without_what_a_terminal_obeys(self) -> None:
         async def main() -> None:
-            there = r.CreatableTopicResult(name="t", error=Error.INVALID_TOPIC_EXCEPTION, topic_id=ZERO_TOPIC_ID)
+            there = CreatableTopicResult(name="t", error=Error.INVALID_TOPIC_EXCEPTION, topic_id=ZERO_TOPIC_ID)
             async with scripted_nodes(1) as (nodes, addresses), Client(addresses) as client:
-                nodes[0].at_once = lambda call: ClientAnswer(response=r.CreateTopicsResponse(topics=(there,)))
+                nodes[0].at_once = lambda call: ClientAnswer(response=CreateTopicsResponse(topics=(there,)))
                 with pytest.raises(InvalidTopicError, match=r"^topic a\\x00b: refused"):
                     await client.create_topic("a\0b")
 
@@ -246,9 +256,9 @@ class TestAnswers:
 
     def test_an_unknown_topic_is_no_error_where_that_is_fine(self) -> None:
         async def main() -> None:
-            unknown = r.DeletableTopicResult(error=Error.UNKNOWN_TOPIC_ID, name=None, topic_id=ID)
+            unknown = DeletableTopicResult(error=Error.UNKNOWN_TOPIC_ID, name=None, topic_id=ID)
             async with scripted_nodes(1) as (nodes, addresses), Client(addresses) as client:
-                nodes[0].at_once = lambda call: ClientAnswer(response=r.DeleteTopicsResponse(topics=(unknown,)))
+                nodes[0].at_once = lambda call: ClientAnswer(response=DeleteTopicsResponse(topics=(unknown,)))
                 absent = await client.delete_topic(ID, if_exists=True)
                 assert (absent.error, absent.error_message) == (Error.NONE, "it is not there")
                 with pytest.raises(UnknownTopicError, match="BQUFBQUFBQUFBQUFBQUFBQ"):
@@ -263,7 +273,7 @@ class TestAnswers:
                 with pytest.raises(RefusedError, match="too many"):
                     await client.create_topic("t")
                 nodes[0].at_once = lambda call: ClientAnswer(
-                    response=r.CreateTopicsResponse(error=Error.CLUSTER_AUTHORIZATION_FAILED)
+                    response=CreateTopicsResponse(error=Error.CLUSTER_AUTHORIZATION_FAILED)
                 )
                 with pytest.raises(RefusedError, match="CLUSTER_AUTHORIZATION_FAILED"):
                     await client.create_topic("t")
@@ -304,9 +314,9 @@ class TestAnswers:
 
     def test_a_topic_that_fits_no_message_is_put_together(self) -> None:
         async def main() -> None:
-            wide = r.DescribedTopic(error=Error.NONE, name="t", topic_id=ID, partitions=_partitions(60_000))
+            wide = DescribedTopic(error=Error.NONE, name="t", topic_id=ID, partitions=_partitions(60_000))
             async with scripted_nodes(1) as (nodes, addresses), Client(addresses) as client:
-                nodes[0].at_once = lambda call: ClientAnswer(response=r.DescribeTopicsResponse(topics=(wide,)))
+                nodes[0].at_once = lambda call: ClientAnswer(response=DescribeTopicsResponse(topics=(wide,)))
                 assert await client.describe_topics(["t"]) == (wide,)
 
         run(main())

@@ -10,15 +10,23 @@ import grpc
 import msgspec
 import pytest
 
-from kraft.v1 import access_pb2, admin_pb2, controller_pb2_grpc, quorum_pb2, quorum_pb2_grpc
+from kraft.v1 import access_pb2, controller_pb2_grpc, quorum_pb2, quorum_pb2_grpc
 from kraft.v1 import controller_pb2 as pb
 from metadata_log.ids import ZERO_TOPIC_ID
 from metadata_log.image import AclEntry
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.voters import Endpoint
-from quorum import api as r
+from quorum.api.acls import AclDeletionResult, DeleteAclsResponse
 from quorum.api.calls import ClientAnswer, ClientCall
 from quorum.api.error_codes import Error
+from quorum.api.topics import (
+    CreatableTopicResult,
+    CreateTopics,
+    CreateTopicsResponse,
+    DescribedPartition,
+    DescribedTopic,
+    DescribeTopicsResponse,
+)
 from quorum.server.grpc import session as session_door
 from quorum.transport.channel import open_channel
 from quorum.transport.grpc.convert.calls import KIND_BY_NAME, KINDS
@@ -37,12 +45,11 @@ ENTRY = AclEntry(
 
 
 def _created(call: ClientCall) -> ClientAnswer:
-    assert isinstance(call.request, r.CreateTopics)
+    assert isinstance(call.request, CreateTopics)
     results = tuple(
-        r.CreatableTopicResult(name=topic.name, error=Error.NONE, topic_id=ZERO_TOPIC_ID)
-        for topic in call.request.topics
+        CreatableTopicResult(name=topic.name, error=Error.NONE, topic_id=ZERO_TOPIC_ID) for topic in call.request.topics
     )
-    return ClientAnswer(response=r.CreateTopicsResponse(topics=results), image_offset=Offset(9), image_epoch=Epoch(2))
+    return ClientAnswer(response=CreateTopicsResponse(topics=results), image_offset=Offset(9), image_epoch=Epoch(2))
 
 
 def _create(request_id: int, name: str = "t") -> pb.Call:
@@ -245,7 +252,7 @@ class TestSession:
         async def main() -> None:
             node = ScriptedNode()
             node.at_once = lambda call: ClientAnswer(
-                response=r.CreateTopicsResponse(error=Error.INVALID_REQUEST, error_message="x" * 100_000)
+                response=CreateTopicsResponse(error=Error.INVALID_REQUEST, error_message="x" * 100_000)
             )
             async with served(node) as address, open_channel(address) as channel, open_channel(address) as other:
                 session = controller_pb2_grpc.ControllerStub(channel).Session(None)
@@ -318,8 +325,8 @@ async def _until_no_call_comes(node: ScriptedNode, other: quorum_pb2_grpc.Quorum
         seen = len(node.calls)
 
 
-def _many_topics(count: int) -> r.DescribeTopicsResponse:
-    partition = r.DescribedPartition(
+def _many_topics(count: int) -> DescribeTopicsResponse:
+    partition = DescribedPartition(
         partition_index=0,
         leader_id=1,
         leader_epoch=0,
@@ -330,9 +337,9 @@ def _many_topics(count: int) -> r.DescribeTopicsResponse:
         last_known_elr=(),
         offline_replicas=(),
     )
-    return r.DescribeTopicsResponse(
+    return DescribeTopicsResponse(
         topics=tuple(
-            r.DescribedTopic(error=Error.NONE, name=f"t{number}", topic_id=ZERO_TOPIC_ID, partitions=(partition,))
+            DescribedTopic(error=Error.NONE, name=f"t{number}", topic_id=ZERO_TOPIC_ID, partitions=(partition,))
             for number in range(count)
         )
     )
@@ -363,37 +370,15 @@ class TestSingleCalls:
         async def main() -> None:
             node = ScriptedNode()
             node.at_once = lambda call: ClientAnswer(error=Error.NOT_CONTROLLER)
-            incarnation = bytes(16)
             async with served(node) as address, open_channel(address) as channel:
                 stub = controller_pb2_grpc.ControllerStub(channel)
-                answers = [
-                    await stub.CreateTopics(pb.CreateTopicsRequest()),
-                    await stub.DeleteTopics(pb.DeleteTopicsRequest()),
-                    await stub.DescribeTopics(pb.DescribeTopicsRequest()),
-                    await stub.RegisterBroker(pb.RegisterBrokerRequest(incarnation_id=incarnation)),
-                    await stub.BrokerHeartbeat(pb.BrokerHeartbeatRequest()),
-                    await stub.AlterPartition(pb.AlterPartitionRequest()),
-                    await stub.RegisterController(pb.RegisterControllerRequest(incarnation_id=incarnation)),
-                    await stub.CreatePartitions(admin_pb2.CreatePartitionsRequest()),
-                    await stub.IncrementalAlterConfigs(admin_pb2.IncrementalAlterConfigsRequest()),
-                    await stub.AlterPartitionReassignments(admin_pb2.AlterPartitionReassignmentsRequest()),
-                    await stub.ListPartitionReassignments(admin_pb2.ListPartitionReassignmentsRequest()),
-                    await stub.ElectLeaders(admin_pb2.ElectLeadersRequest()),
-                    await stub.AllocateProducerIds(admin_pb2.AllocateProducerIdsRequest()),
-                    await stub.AssignReplicasToDirs(admin_pb2.AssignReplicasToDirsRequest()),
-                    await stub.UnregisterBroker(admin_pb2.UnregisterBrokerRequest()),
-                    await stub.UpdateFeatures(admin_pb2.UpdateFeaturesRequest()),
-                    await stub.DescribeConfigs(admin_pb2.DescribeConfigsRequest()),
-                    await stub.CreateAcls(access_pb2.CreateAclsRequest()),
-                    await stub.DeleteAcls(access_pb2.DeleteAclsRequest()),
-                    await stub.DescribeAcls(access_pb2.DescribeAclsRequest()),
-                    await stub.AlterClientQuotas(access_pb2.AlterClientQuotasRequest()),
-                    await stub.DescribeClientQuotas(access_pb2.DescribeClientQuotasRequest()),
-                    await stub.AlterUserScramCredentials(access_pb2.AlterUserScramCredentialsRequest()),
-                    await stub.DescribeUserScramCredentials(access_pb2.DescribeUserScramCredentialsRequest()),
-                    await stub.UnregisterController(admin_pb2.UnregisterControllerRequest()),
-                    await stub.DescribeCluster(pb.DescribeClusterRequest()),
-                ]
+                answers = []
+                for kind in KINDS:
+                    message = type(getattr(pb.Call(), kind.name))
+                    fields = (
+                        {"incarnation_id": bytes(16)} if "incarnation_id" in message.DESCRIPTOR.fields_by_name else {}
+                    )
+                    answers.append(await getattr(stub, kind.request.__name__)(message(**fields)))
             assert {answer.outcome.error_code for answer in answers} == {Error.NOT_CONTROLLER}
             assert [type(call.request) for call in node.calls] == [kind.request for kind in KINDS]
 
@@ -426,7 +411,7 @@ class TestSingleCalls:
         async def main() -> None:
             node = ScriptedNode()
             node.at_once = lambda call: ClientAnswer(
-                response=r.DeleteAclsResponse(results=(r.AclDeletionResult(matching=(ENTRY,) * 50_000),))
+                response=DeleteAclsResponse(results=(AclDeletionResult(matching=(ENTRY,) * 50_000),))
             )
             async with served(node) as address, open_channel(address) as channel:
                 stub = controller_pb2_grpc.ControllerStub(channel)

@@ -8,14 +8,15 @@ import pytest
 
 from kraft.v1 import controller_pb2 as pb
 from metadata_log.ids import METADATA_TOPIC_ID
-from quorum.api import DescribedTopic, DescribeTopicsResponse
 from quorum.api.calls import ClientAnswer, ClientCall
 from quorum.api.error_codes import Error
+from quorum.api.topics import DescribedTopic, DescribeTopicsResponse
 from quorum.node.process.large_requests import LargeRequests
 from quorum.node.process.long_answers import LongAnswers
 from quorum.server.grpc.controller_service import ControllerDoor
 from quorum.server.grpc.session import MOST_HELD, Session
 from quorum.server.node import Caller
+from quorum.transport.grpc.convert.calls import KIND_BY_NAME
 from tests.support.loop import run, until
 from tests.support.scripted_node import ScriptedNode
 
@@ -86,8 +87,9 @@ def test_few_long_answers_are_made_at_a_time(kind: str) -> None:
         else:
             door, request = ControllerDoor(node, large), pb.DescribeTopicsRequest(all_topics=True)
             asked = [
-                asyncio.ensure_future(door.serve("describe_topics", request, _Single(), object)) for _ in range(40)
-            ]  # type: ignore[arg-type]
+                asyncio.ensure_future(door.serve(KIND_BY_NAME["describe_topics"], request, _Single()))
+                for _ in range(40)
+            ]
         await until(lambda: len(node.calls) == 8, what="the first at the node")
         for _ in range(100):
             await asyncio.sleep(0)

@@ -13,8 +13,8 @@ from typing import Any
 from metadata_log.ids import METADATA_TOPIC_ID, NodeId, TopicId
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.voters import Endpoint
-from quorum.api import RegisterController, RegisterControllerResponse
 from quorum.api.calls import ClientAnswer
+from quorum.api.controllers import RegisterController, RegisterControllerResponse
 from quorum.api.error_codes import Error
 from quorum.api.raft_messages import (
     BeginQuorumEpochRequest,

@@ -8,10 +8,46 @@ import pytest
 from msgspec.structs import replace
 
 from metadata_log.image import AclEntry
-from quorum import api as r
+from quorum.api.acls import (
+    AclCreationResult,
+    AclDeletionResult,
+    AclFilter,
+    CreateAcls,
+    CreateAclsResponse,
+    DeleteAcls,
+    DeleteAclsResponse,
+    DescribeAcls,
+    DescribeAclsResponse,
+)
 from quorum.api.calls import ClientAnswer, ClientCall
+from quorum.api.configs import AlterConfigs, AlterConfigsResponse, AlteredResource, ReplacedResource
 from quorum.api.context import ANONYMOUS
+from quorum.api.described_configs import (
+    ConfigSynonym,
+    DescribeConfigs,
+    DescribeConfigsResponse,
+    DescribedConfig,
+    DescribedResource,
+    ResourceToDescribe,
+)
 from quorum.api.error_codes import Error
+from quorum.api.quotas import AlterClientQuotas, AlterClientQuotasResponse, AlteredQuota, QuotaAlteration
+from quorum.api.scram import (
+    AlteredScramUser,
+    AlterUserScramCredentials,
+    AlterUserScramCredentialsResponse,
+    ScramDeletion,
+    ScramUpsertion,
+)
+from quorum.api.tokens import (
+    CreateDelegationToken,
+    CreateDelegationTokenResponse,
+    ExpireDelegationToken,
+    ExpireDelegationTokenResponse,
+    RenewDelegationToken,
+    RenewDelegationTokenResponse,
+)
+from quorum.api.topics import ConfigSource
 from quorum.controller.authorizer import Authorizer
 from tests.support.kafka_admin_requests import (
     alter_client_quotas,
@@ -40,7 +76,7 @@ ENTRY = AclEntry(
     operation=3,
     permission_type=3,
 )
-FILTER = r.AclFilter(
+FILTER = AclFilter(
     resource_type=2,
     resource_name="orders",
     pattern_type=2,
@@ -76,16 +112,16 @@ def test_the_cluster_is_described_to_whoever_may_alter_it() -> None:
 class TestAcls:
     @pytest.mark.parametrize("version", range(1, 4))
     def test_create(self, version: int) -> None:
-        results = (r.AclCreationResult(), r.AclCreationResult(error=Error.INVALID_REQUEST, error_message="why"))
-        call, said = exchange(create_acls(version), ClientAnswer(response=r.CreateAclsResponse(results=results)))
-        assert call.request == r.CreateAcls(creations=(ENTRY,))
+        results = (AclCreationResult(), AclCreationResult(error=Error.INVALID_REQUEST, error_message="why"))
+        call, said = exchange(create_acls(version), ClientAnswer(response=CreateAclsResponse(results=results)))
+        assert call.request == CreateAcls(creations=(ENTRY,))
         assert [(each.error_code.value, each.error_message) for each in said.results] == [(0, None), (42, "why")]
 
     @pytest.mark.parametrize("version", range(1, 4))
     def test_delete(self, version: int) -> None:
-        results = (r.AclDeletionResult(matching=(ENTRY,)), r.AclDeletionResult(error=Error.INVALID_REQUEST))
-        call, said = exchange(delete_acls(version), ClientAnswer(response=r.DeleteAclsResponse(results=results)))
-        assert call.request == r.DeleteAcls(filters=(FILTER,))
+        results = (AclDeletionResult(matching=(ENTRY,)), AclDeletionResult(error=Error.INVALID_REQUEST))
+        call, said = exchange(delete_acls(version), ClientAnswer(response=DeleteAclsResponse(results=results)))
+        assert call.request == DeleteAcls(filters=(FILTER,))
         done, refused = said.filter_results
         (deleted,) = done.matching_acls
         assert (done.error_code.value, deleted.error_code.value, deleted.error_message) == (0, 0, None)
@@ -95,8 +131,8 @@ class TestAcls:
     @pytest.mark.parametrize("version", range(1, 4))
     def test_describe(self, version: int) -> None:
         entries = (ENTRY, replace(ENTRY, host="10.0.0.1"), replace(ENTRY, resource_name="x"))
-        call, said = exchange(describe_acls(version), ClientAnswer(response=r.DescribeAclsResponse(entries=entries)))
-        assert call.request == r.DescribeAcls(asked=FILTER)
+        call, said = exchange(describe_acls(version), ClientAnswer(response=DescribeAclsResponse(entries=entries)))
+        assert call.request == DescribeAcls(asked=FILTER)
         assert said.error_code.value == 0
         found = [(each.resource_type, each.resource_name, each.pattern_type) for each in said.resources]
         assert found == [(2, "orders", 4), (2, "x", 4)]
@@ -113,28 +149,28 @@ class TestAcls:
 class TestDescribeConfigs:
     @pytest.mark.parametrize("version", range(1, 5))
     def test_each_field(self, version: int) -> None:
-        synonym = r.ConfigSynonym(name="log.x", value="2", source=r.ConfigSource.DEFAULT_CONFIG)
-        config = r.DescribedConfig(
+        synonym = ConfigSynonym(name="log.x", value="2", source=ConfigSource.DEFAULT_CONFIG)
+        config = DescribedConfig(
             name="x",
             value=None,
-            source=r.ConfigSource.DYNAMIC_TOPIC_CONFIG,
+            source=ConfigSource.DYNAMIC_TOPIC_CONFIG,
             kind=5,
             read_only=True,
             is_sensitive=True,
             synonyms=(synonym,),
         )
         resources = (
-            r.DescribedResource(resource_type=2, name="t", configs=(config,)),
-            r.DescribedResource(resource_type=4, name="1", error=Error.INVALID_REQUEST, error_message="why"),
+            DescribedResource(resource_type=2, name="t", configs=(config,)),
+            DescribedResource(resource_type=4, name="1", error=Error.INVALID_REQUEST, error_message="why"),
         )
         call, said = exchange(
-            describe_configs(version), ClientAnswer(response=r.DescribeConfigsResponse(resources=resources))
+            describe_configs(version), ClientAnswer(response=DescribeConfigsResponse(resources=resources))
         )
         asked = (
-            r.ResourceToDescribe(resource_type=2, name="t"),
-            r.ResourceToDescribe(resource_type=4, name="1", names=("a", "b")),
+            ResourceToDescribe(resource_type=2, name="t"),
+            ResourceToDescribe(resource_type=4, name="1", names=("a", "b")),
         )
-        assert call.request == r.DescribeConfigs(resources=asked, include_synonyms=True)
+        assert call.request == DescribeConfigs(resources=asked, include_synonyms=True)
         assert call.at_least_offset == 0, "whoever is asked answers"
         topic, refused = said.results
         (told,) = topic.configs
@@ -149,12 +185,10 @@ class TestDescribeConfigs:
 class TestAlterConfigs:
     @pytest.mark.parametrize("version", range(3))
     def test_each_field(self, version: int) -> None:
-        altered = r.AlteredResource(resource_type=2, name="t", error=Error.INVALID_CONFIG, error_message="why")
-        call, said = exchange(
-            alter_configs(version), ClientAnswer(response=r.AlterConfigsResponse(resources=(altered,)))
-        )
-        resource = r.ReplacedResource(resource_type=2, name="t", configs=(("flush.ms", "1"), ("x", None)))
-        assert call.request == r.AlterConfigs(resources=(resource,), validate_only=True)
+        altered = AlteredResource(resource_type=2, name="t", error=Error.INVALID_CONFIG, error_message="why")
+        call, said = exchange(alter_configs(version), ClientAnswer(response=AlterConfigsResponse(resources=(altered,))))
+        resource = ReplacedResource(resource_type=2, name="t", configs=(("flush.ms", "1"), ("x", None)))
+        assert call.request == AlterConfigs(resources=(resource,), validate_only=True)
         (answered,) = said.responses
         assert (answered.resource_type, answered.resource_name) == (2, "t")
         assert (answered.error_code.value, answered.error_message) == (40, "why")
@@ -168,13 +202,13 @@ class TestAlterClientQuotas:
     @pytest.mark.parametrize("version", range(2))
     def test_each_field(self, version: int) -> None:
         entity = (("user", "alice"), ("client-id", None))
-        entries = (r.AlteredQuota(entity=entity, error=Error.INVALID_REQUEST, error_message="why"),)
+        entries = (AlteredQuota(entity=entity, error=Error.INVALID_REQUEST, error_message="why"),)
         call, said = exchange(
-            alter_client_quotas(version), ClientAnswer(response=r.AlterClientQuotasResponse(entries=entries))
+            alter_client_quotas(version), ClientAnswer(response=AlterClientQuotasResponse(entries=entries))
         )
         ops = (("producer_byte_rate", 1024.0), ("consumer_byte_rate", None))
-        alteration = r.QuotaAlteration(entity=entity, ops=ops)
-        assert call.request == r.AlterClientQuotas(entries=(alteration,), validate_only=True)
+        alteration = QuotaAlteration(entity=entity, ops=ops)
+        assert call.request == AlterClientQuotas(entries=(alteration,), validate_only=True)
         (entry,) = said.entries
         assert (entry.error_code.value, entry.error_message) == (42, "why")
         assert tuple((part.entity_type, part.entity_name) for part in entry.entity) == entity
@@ -186,14 +220,12 @@ class TestAlterClientQuotas:
 
 class TestAlterUserScramCredentials:
     def test_each_field(self) -> None:
-        results = (r.AlteredScramUser(user="bob", error=Error.RESOURCE_NOT_FOUND, error_message="why"),)
-        answer = ClientAnswer(response=r.AlterUserScramCredentialsResponse(results=results))
+        results = (AlteredScramUser(user="bob", error=Error.RESOURCE_NOT_FOUND, error_message="why"),)
+        answer = ClientAnswer(response=AlterUserScramCredentialsResponse(results=results))
         call, said = exchange(alter_user_scram_credentials(0), answer)
-        upsertion = r.ScramUpsertion(
-            name="alice", mechanism=1, iterations=4096, salt=b"salt", salted_password=b"salted"
-        )
-        deletion = r.ScramDeletion(name="bob", mechanism=2)
-        assert call.request == r.AlterUserScramCredentials(deletions=(deletion,), upsertions=(upsertion,))
+        upsertion = ScramUpsertion(name="alice", mechanism=1, iterations=4096, salt=b"salt", salted_password=b"salted")
+        deletion = ScramDeletion(name="bob", mechanism=2)
+        assert call.request == AlterUserScramCredentials(deletions=(deletion,), upsertions=(upsertion,))
         assert "salted" not in repr(call.request), "a password must not get into a log"
         assert [(each.user, each.error_code.value, each.error_message) for each in said.results] == [("bob", 91, "why")]
 
@@ -205,7 +237,7 @@ class TestAlterUserScramCredentials:
 class TestDelegationTokens:
     @pytest.mark.parametrize("version", range(1, 4))
     def test_create(self, version: int) -> None:
-        response = r.CreateDelegationTokenResponse(
+        response = CreateDelegationTokenResponse(
             owner="User:alice",
             requester="User:CN=a:b",
             issue_timestamp=1_700_000_000_001,
@@ -216,7 +248,7 @@ class TestDelegationTokens:
         )
         call, said = exchange(create_delegation_token(version), ClientAnswer(response=response))
         owner = "User:alice" if version > 2 else None
-        assert call.request == r.CreateDelegationToken(owner=owner, renewers=("User:bob",), max_lifetime_ms=-1)
+        assert call.request == CreateDelegationToken(owner=owner, renewers=("User:bob",), max_lifetime_ms=-1)
         assert (said.error_code.value, said.principal_type, said.principal_name) == (0, "User", "alice")
         if version > 2:
             assert said.token_requester_principal_name == "CN=a:b"
@@ -227,23 +259,23 @@ class TestDelegationTokens:
 
     def test_a_lifetime_beyond_all_dates(self) -> None:
         body = written(create_delegation_token(3))[:-9] + b"\x7f" + b"\xff" * 7 + b"\0"
-        made = r.CreateDelegationTokenResponse(max_timestamp=1 << 60)
+        made = CreateDelegationTokenResponse(max_timestamp=1 << 60)
         call, _ = raw_exchange(request_bytes(38, 3, body), ClientAnswer(response=made))
         assert call.request.max_lifetime_ms > 10**16  # type: ignore[attr-defined]
 
     @pytest.mark.parametrize("version", range(1, 3))
     def test_renew(self, version: int) -> None:
-        response = r.RenewDelegationTokenResponse(expiry_timestamp=1_700_000_000_001)
+        response = RenewDelegationTokenResponse(expiry_timestamp=1_700_000_000_001)
         call, said = exchange(renew_delegation_token(version), ClientAnswer(response=response))
-        assert call.request == r.RenewDelegationToken(hmac=b"secret", renew_period_ms=5000)
+        assert call.request == RenewDelegationToken(hmac=b"secret", renew_period_ms=5000)
         assert (said.error_code.value, round(said.expiry_timestamp.timestamp() * 1000)) == (0, 1_700_000_000_001)
 
     @pytest.mark.parametrize("version", range(1, 3))
     def test_expire(self, version: int) -> None:
-        response = r.ExpireDelegationTokenResponse(error=Error.DELEGATION_TOKEN_NOT_FOUND)
+        response = ExpireDelegationTokenResponse(error=Error.DELEGATION_TOKEN_NOT_FOUND)
         frame = request_bytes(40, version, written(expire_delegation_token(version)))
         call, said = raw_exchange(frame, ClientAnswer(response=response))
-        assert call.request == r.ExpireDelegationToken(hmac=b"secret", expiry_period_ms=-1)
+        assert call.request == ExpireDelegationToken(hmac=b"secret", expiry_period_ms=-1)
         assert struct.unpack_from(">hq", said, 4 + (version > 1)) == (62, -1), "kio's own reader knows no such time"
 
     def test_refusals(self) -> None:

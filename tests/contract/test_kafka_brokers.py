@@ -5,9 +5,34 @@ from __future__ import annotations
 import pytest
 
 from metadata_log.ids import DirectoryId, TopicId, Uuid
-from quorum import api as r
+from quorum.api.brokers import (
+    BrokerHeartbeat,
+    BrokerHeartbeatResponse,
+    FeatureRange,
+    Listener,
+    RegisterBroker,
+    RegisterBrokerResponse,
+)
 from quorum.api.calls import ClientAnswer
+from quorum.api.directories import (
+    AssignedDirectory,
+    AssignedTopic,
+    AssignReplicasToDirs,
+    AssignReplicasToDirsResponse,
+    DirectoryAssignment,
+    TopicInDirectory,
+)
 from quorum.api.error_codes import Error
+from quorum.api.partitions import (
+    AlteredPartition,
+    AlteredTopic,
+    AlterPartition,
+    AlterPartitionResponse,
+    BrokerState,
+    PartitionAlteration,
+    TopicAlteration,
+)
+from quorum.api.producer_ids import AllocateProducerIds, AllocateProducerIdsResponse
 from tests.support.kafka_exchange import exchange
 from tests.support.kafka_requests import (
     CLUSTER_ID,
@@ -25,14 +50,14 @@ DIRECTORY = DirectoryId(ID.bytes)
 class TestBrokerRegistration:
     @pytest.mark.parametrize("version", range(5))
     def test_each_field(self, version: int) -> None:
-        answer = ClientAnswer(response=r.RegisterBrokerResponse(broker_epoch=77))
+        answer = ClientAnswer(response=RegisterBrokerResponse(broker_epoch=77))
         call, said = exchange(broker_registration(version), answer)
-        assert call.request == r.RegisterBroker(
+        assert call.request == RegisterBroker(
             broker_id=11,
             cluster_id=CLUSTER_ID,
             incarnation_id=Uuid(ID.bytes),
-            listeners=(r.Listener(name="PLAINTEXT", host="b11", port=65535, security_protocol=0),),
-            features=(r.FeatureRange(name="metadata.version", min_supported_version=7, max_supported_version=30),),
+            listeners=(Listener(name="PLAINTEXT", host="b11", port=65535, security_protocol=0),),
+            features=(FeatureRange(name="metadata.version", min_supported_version=7, max_supported_version=30),),
             rack="r1",
             log_dirs=(DIRECTORY,) if version > 1 else (),
             previous_broker_epoch=42 if version > 2 else -1,
@@ -45,16 +70,16 @@ class TestBrokerRegistration:
         assert (said.error_code.value, said.broker_epoch) == (error, -1)
 
     def test_a_refusal_of_the_controller(self) -> None:
-        refused = r.RegisterBrokerResponse(error=Error.DUPLICATE_BROKER_REGISTRATION)
+        refused = RegisterBrokerResponse(error=Error.DUPLICATE_BROKER_REGISTRATION)
         assert exchange(broker_registration(4), ClientAnswer(response=refused))[1].error_code.value == 101
 
 
 class TestBrokerHeartbeat:
     @pytest.mark.parametrize("version", range(3))
     def test_each_field(self, version: int) -> None:
-        response = r.BrokerHeartbeatResponse(is_caught_up=True, is_fenced=False, should_shut_down=True)
+        response = BrokerHeartbeatResponse(is_caught_up=True, is_fenced=False, should_shut_down=True)
         call, said = exchange(broker_heartbeat(version), ClientAnswer(response=response))
-        assert call.request == r.BrokerHeartbeat(
+        assert call.request == BrokerHeartbeat(
             broker_id=11,
             broker_epoch=110,
             current_metadata_offset=120,
@@ -83,23 +108,23 @@ class TestBrokerHeartbeat:
 class TestAlterPartition:
     @pytest.mark.parametrize("version", [2, 3])
     def test_each_field(self, version: int) -> None:
-        altered = r.AlteredPartition(
+        altered = AlteredPartition(
             partition_index=4, leader_id=11, leader_epoch=5, isr=(11, 12), leader_recovery_state=1, partition_epoch=7
         )
-        response = r.AlterPartitionResponse(topics=(r.AlteredTopic(topic_id=TopicId(ID.bytes), partitions=(altered,)),))
+        response = AlterPartitionResponse(topics=(AlteredTopic(topic_id=TopicId(ID.bytes), partitions=(altered,)),))
         call, said = exchange(alter_partition(version), ClientAnswer(response=response))
         epochs = {11: 110, 12: 120} if version > 2 else {11: -1, 12: -1}
-        asked = r.PartitionAlteration(
+        asked = PartitionAlteration(
             partition_index=4,
             leader_epoch=5,
-            new_isr=tuple(r.BrokerState(broker_id=broker, broker_epoch=epoch) for broker, epoch in epochs.items()),
+            new_isr=tuple(BrokerState(broker_id=broker, broker_epoch=epoch) for broker, epoch in epochs.items()),
             partition_epoch=6,
             leader_recovery_state=1,
         )
-        assert call.request == r.AlterPartition(
+        assert call.request == AlterPartition(
             broker_id=11,
             broker_epoch=110,
-            topics=(r.TopicAlteration(topic_id=TopicId(ID.bytes), partitions=(asked,)),),
+            topics=(TopicAlteration(topic_id=TopicId(ID.bytes), partitions=(asked,)),),
         )
         (topic,) = said.topics
         (part,) = topic.partitions
@@ -114,9 +139,9 @@ class TestAlterPartition:
 
 class TestAllocateProducerIds:
     def test_each_field(self) -> None:
-        response = r.AllocateProducerIdsResponse(first_producer_id=3000, count=1000)
+        response = AllocateProducerIdsResponse(first_producer_id=3000, count=1000)
         call, said = exchange(allocate_producer_ids(0), ClientAnswer(response=response))
-        assert call.request == r.AllocateProducerIds(broker_id=11, broker_epoch=110)
+        assert call.request == AllocateProducerIds(broker_id=11, broker_epoch=110)
         assert (said.error_code.value, said.producer_id_start, said.producer_id_len) == (0, 3000, 1000)
 
     def test_a_refusal(self) -> None:
@@ -127,15 +152,15 @@ class TestAllocateProducerIds:
 class TestAssignReplicasToDirs:
     def test_each_field(self) -> None:
         topic_id = TopicId(ID.bytes)
-        answered = r.AssignedTopic(topic_id=topic_id, partitions=((4, Error.NOT_LEADER_OR_FOLLOWER),))
-        response = r.AssignReplicasToDirsResponse(
-            directories=(r.AssignedDirectory(directory_id=DIRECTORY, topics=(answered,)),)
+        answered = AssignedTopic(topic_id=topic_id, partitions=((4, Error.NOT_LEADER_OR_FOLLOWER),))
+        response = AssignReplicasToDirsResponse(
+            directories=(AssignedDirectory(directory_id=DIRECTORY, topics=(answered,)),)
         )
         call, said = exchange(assign_replicas_to_dirs(0), ClientAnswer(response=response))
-        asked = r.DirectoryAssignment(
-            directory_id=DIRECTORY, topics=(r.TopicInDirectory(topic_id=topic_id, partitions=(4,)),)
+        asked = DirectoryAssignment(
+            directory_id=DIRECTORY, topics=(TopicInDirectory(topic_id=topic_id, partitions=(4,)),)
         )
-        assert call.request == r.AssignReplicasToDirs(broker_id=11, broker_epoch=110, directories=(asked,))
+        assert call.request == AssignReplicasToDirs(broker_id=11, broker_epoch=110, directories=(asked,))
         (directory,) = said.directories
         (topic,) = directory.topics
         assert (directory.id_, topic.topic_id) == (ID, ID)

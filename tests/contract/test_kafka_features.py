@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 
 from metadata_log.offsets import Epoch
-from quorum import api as r
+from quorum.api.brokers import UnregisterBroker, UnregisterBrokerResponse
 from quorum.api.calls import ClientAnswer
+from quorum.api.controllers import UnregisterController, UnregisterControllerResponse
 from quorum.api.error_codes import Error
+from quorum.api.features import FeatureUpdate, UpdateFeatures, UpdateFeaturesResponse, UpgradeType
 from quorum.api.voter_messages import UpgradeKRaftVersionRequest, UpgradeKRaftVersionResponse
 from quorum.transport.kafka.wire import questions_of
 from tests.support.kafka_exchange import exchange
@@ -20,18 +22,18 @@ from tests.support.kafka_wire import connected, kafka_door, requests_of
 from tests.support.loop import run
 from tests.support.scripted_node import ScriptedNode
 
-DONE = ClientAnswer(response=r.UpdateFeaturesResponse())
+DONE = ClientAnswer(response=UpdateFeaturesResponse())
 
 
 class TestUpdateFeatures:
     @pytest.mark.parametrize("version", range(3))
     def test_each_field(self, version: int) -> None:
         call, said = exchange(update_features(version), DONE)
-        down = r.UpgradeType.SAFE_DOWNGRADE if version == 0 else r.UpgradeType.UNSAFE_DOWNGRADE
-        assert call.request == r.UpdateFeatures(
+        down = UpgradeType.SAFE_DOWNGRADE if version == 0 else UpgradeType.UNSAFE_DOWNGRADE
+        assert call.request == UpdateFeatures(
             updates=(
-                r.FeatureUpdate(name="metadata.version", level=30, upgrade_type=r.UpgradeType.UPGRADE),
-                r.FeatureUpdate(name="group.version", level=0, upgrade_type=down),
+                FeatureUpdate(name="metadata.version", level=30, upgrade_type=UpgradeType.UPGRADE),
+                FeatureUpdate(name="group.version", level=0, upgrade_type=down),
             ),
             validate_only=version > 0,
             timeout_ms=5000,
@@ -43,7 +45,7 @@ class TestUpdateFeatures:
 
     @pytest.mark.parametrize("version", range(3))
     def test_a_refusal_stands_at_the_top(self, version: int) -> None:
-        refused = r.UpdateFeaturesResponse(error=Error.INVALID_UPDATE_VERSION, error_message="why")
+        refused = UpdateFeaturesResponse(error=Error.INVALID_UPDATE_VERSION, error_message="why")
         _, said = exchange(update_features(version), ClientAnswer(response=refused))
         assert (said.error_code.value, said.error_message) == (95, "why")
         assert getattr(said, "results", ()) == ()
@@ -59,7 +61,7 @@ def _features(*levels: tuple[str, int], validate_only: bool = False) -> Any:
 
 def _asked(
     request: Any, at_once: Callable[[Any], ClientAnswer], raised: Error = Error.NONE
-) -> tuple[list[r.UpdateFeatures], list[UpgradeKRaftVersionRequest], Any]:
+) -> tuple[list[UpdateFeatures], list[UpgradeKRaftVersionRequest], Any]:
     """What the controller was asked, what Raft was asked, and the answer."""
     node = ScriptedNode()
     node.at_once = at_once
@@ -105,7 +107,7 @@ class TestKRaftVersion:
         assert said.error_code.value == 0
 
     def test_what_the_controller_refuses_never_reaches_raft(self) -> None:
-        refused = r.UpdateFeaturesResponse(error=Error.INVALID_UPDATE_VERSION, error_message="why")
+        refused = UpdateFeaturesResponse(error=Error.INVALID_UPDATE_VERSION, error_message="why")
         _, upgrades, said = _asked(_features(("kraft.version", 2)), lambda call: ClientAnswer(response=refused))
         assert (upgrades, said.error_code.value, said.error_message) == ([], 95, "why")
         lost = ClientAnswer(error=Error.NOT_CONTROLLER, message="elsewhere")
@@ -124,23 +126,23 @@ class TestKRaftVersion:
 
 class TestUnregisterBroker:
     def test_each_field(self) -> None:
-        response = r.UnregisterBrokerResponse(error=Error.BROKER_ID_NOT_REGISTERED, error_message="why")
+        response = UnregisterBrokerResponse(error=Error.BROKER_ID_NOT_REGISTERED, error_message="why")
         call, said = exchange(unregister_broker(0), ClientAnswer(response=response))
-        assert call.request == r.UnregisterBroker(broker_id=11)
+        assert call.request == UnregisterBroker(broker_id=11)
         assert (said.error_code.value, said.error_message) == (102, "why")
 
 
 class TestUnregisterController:
     def test_each_field(self) -> None:
-        response = r.UnregisterControllerResponse(error=Error.UNSUPPORTED_VERSION, error_message="why")
+        response = UnregisterControllerResponse(error=Error.UNSUPPORTED_VERSION, error_message="why")
         call, said = exchange(unregister_controller(0), ClientAnswer(response=response))
-        assert call.request == r.UnregisterController(controller_id=4)
+        assert call.request == UnregisterController(controller_id=4)
         assert (said.error_code.value, said.error_message) == (35, "why")
 
     def test_an_error_that_kio_does_not_know(self) -> None:
         """kio 0.6.5 cannot read it; `test_kafka_beside_kio` has Kafka's own frame of it."""
         node = ScriptedNode()
-        response = r.UnregisterControllerResponse(error=Error.CONTROLLER_ID_NOT_REGISTERED, error_message="why")
+        response = UnregisterControllerResponse(error=Error.CONTROLLER_ID_NOT_REGISTERED, error_message="why")
         node.at_once = lambda call: ClientAnswer(response=response)
 
         async def main() -> None:

@@ -135,7 +135,7 @@ def test_too_many_bytes_are_refused_to_the_address_that_has_most() -> None:
 
 
 def _answer(call: ClientCall) -> None:
-    response = call.request.refused(Error.NOT_CONTROLLER)  # type: ignore[attr-defined]
+    response = call.request.rejected(Error.NOT_CONTROLLER)  # type: ignore[attr-defined]
     call.respond(ClientAnswer(response=response))
 
 

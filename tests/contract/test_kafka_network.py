@@ -12,8 +12,8 @@ from structlog.testing import capture_logs
 from metadata_log.ids import METADATA_TOPIC_ID, NodeId
 from metadata_log.offsets import NO_EPOCH, Epoch, Offset, OffsetAndEpoch
 from metadata_log.voters import Voter
-from quorum.api import RegisterController, RegisterControllerResponse
 from quorum.api.calls import ClientAnswer
+from quorum.api.controllers import RegisterController, RegisterControllerResponse
 from quorum.api.error_codes import Error
 from quorum.api.raft_messages import (
     BeginQuorumEpochResponse,

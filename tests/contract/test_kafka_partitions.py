@@ -4,9 +4,22 @@ from __future__ import annotations
 
 import pytest
 
-from quorum import api as r
 from quorum.api.calls import ClientAnswer
+from quorum.api.elections import ElectedPartition, ElectedTopic, ElectionType, ElectLeaders, ElectLeadersResponse
 from quorum.api.error_codes import Error
+from quorum.api.reassignments import (
+    AlterPartitionReassignments,
+    AlterPartitionReassignmentsResponse,
+    ListPartitionReassignments,
+    ListPartitionReassignmentsResponse,
+    OngoingReassignment,
+    OngoingTopic,
+    ReassignablePartition,
+    ReassignableTopic,
+    ReassignedPartition,
+    ReassignedTopic,
+    TopicPartitions,
+)
 from tests.support.kafka_exchange import exchange
 from tests.support.kafka_requests import alter_partition_reassignments, elect_leaders, list_partition_reassignments
 
@@ -15,20 +28,20 @@ class TestAlterPartitionReassignments:
     @pytest.mark.parametrize("version", range(2))
     def test_each_field(self, version: int) -> None:
         partitions = (
-            r.ReassignedPartition(partition_index=0),
-            r.ReassignedPartition(partition_index=1, error=Error.NO_REASSIGNMENT_IN_PROGRESS, error_message="why"),
+            ReassignedPartition(partition_index=0),
+            ReassignedPartition(partition_index=1, error=Error.NO_REASSIGNMENT_IN_PROGRESS, error_message="why"),
         )
-        response = r.AlterPartitionReassignmentsResponse(
-            topics=(r.ReassignedTopic(name="t", partitions=partitions),), allow_replication_factor_change=version == 0
+        response = AlterPartitionReassignmentsResponse(
+            topics=(ReassignedTopic(name="t", partitions=partitions),), allow_replication_factor_change=version == 0
         )
         call, said = exchange(alter_partition_reassignments(version), ClientAnswer(response=response))
-        assert call.request == r.AlterPartitionReassignments(
+        assert call.request == AlterPartitionReassignments(
             topics=(
-                r.ReassignableTopic(
+                ReassignableTopic(
                     name="t",
                     partitions=(
-                        r.ReassignablePartition(partition_index=0, replicas=(11, 12)),
-                        r.ReassignablePartition(partition_index=1, replicas=None),
+                        ReassignablePartition(partition_index=0, replicas=(11, 12)),
+                        ReassignablePartition(partition_index=1, replicas=None),
                     ),
                 ),
             ),
@@ -49,20 +62,20 @@ class TestAlterPartitionReassignments:
 
 class TestListPartitionReassignments:
     def test_each_field(self) -> None:
-        moving = r.OngoingReassignment(partition_index=1, replicas=(12, 11), adding=(12,), removing=(11,))
-        response = r.ListPartitionReassignmentsResponse(topics=(r.OngoingTopic(name="t", partitions=(moving,)),))
+        moving = OngoingReassignment(partition_index=1, replicas=(12, 11), adding=(12,), removing=(11,))
+        response = ListPartitionReassignmentsResponse(topics=(OngoingTopic(name="t", partitions=(moving,)),))
         call, said = exchange(list_partition_reassignments(0), ClientAnswer(response=response))
-        asked = (r.TopicPartitions(topic="t", partitions=(0, 1)),)
-        assert call.request == r.ListPartitionReassignments(topics=asked, timeout_ms=5000)
+        asked = (TopicPartitions(topic="t", partitions=(0, 1)),)
+        assert call.request == ListPartitionReassignments(topics=asked, timeout_ms=5000)
         (topic,) = said.topics
         (part,) = topic.partitions
         assert (said.error_code.value, topic.name, part.partition_index) == (0, "t", 1)
         assert (part.replicas, part.adding_replicas, part.removing_replicas) == ((12, 11), (12,), (11,))
 
     def test_all_of_them(self) -> None:
-        answer = ClientAnswer(response=r.ListPartitionReassignmentsResponse())
+        answer = ClientAnswer(response=ListPartitionReassignmentsResponse())
         call, _ = exchange(list_partition_reassignments(0, everything=True), answer)
-        assert call.request == r.ListPartitionReassignments(topics=None, timeout_ms=5000)
+        assert call.request == ListPartitionReassignments(topics=None, timeout_ms=5000)
 
     def test_a_read_that_came_too_late_timed_out(self) -> None:
         _, said = exchange(list_partition_reassignments(0), ClientAnswer(error=Error.OFFSET_NOT_AVAILABLE))
@@ -73,14 +86,14 @@ class TestElectLeaders:
     @pytest.mark.parametrize("version", range(3))
     def test_each_field(self, version: int) -> None:
         partitions = (
-            r.ElectedPartition(partition_index=0),
-            r.ElectedPartition(partition_index=1, error=Error.ELECTION_NOT_NEEDED, error_message="why"),
+            ElectedPartition(partition_index=0),
+            ElectedPartition(partition_index=1, error=Error.ELECTION_NOT_NEEDED, error_message="why"),
         )
-        response = r.ElectLeadersResponse(topics=(r.ElectedTopic(topic="t", partitions=partitions),))
+        response = ElectLeadersResponse(topics=(ElectedTopic(topic="t", partitions=partitions),))
         call, said = exchange(elect_leaders(version), ClientAnswer(response=response))
-        assert call.request == r.ElectLeaders(
-            election_type=r.ElectionType.PREFERRED if version == 0 else r.ElectionType.UNCLEAN,
-            partitions=(r.TopicPartitions(topic="t", partitions=(0, 1)),),
+        assert call.request == ElectLeaders(
+            election_type=ElectionType.PREFERRED if version == 0 else ElectionType.UNCLEAN,
+            partitions=(TopicPartitions(topic="t", partitions=(0, 1)),),
             timeout_ms=5000,
         )
         (topic,) = said.replica_election_results
@@ -88,8 +101,8 @@ class TestElectLeaders:
         assert (topic.topic, told) == ("t", [(0, 0, None), (1, 84, "why")])
 
     def test_all_of_them(self) -> None:
-        call, _ = exchange(elect_leaders(2, everything=True), ClientAnswer(response=r.ElectLeadersResponse()))
-        assert call.request == r.ElectLeaders(election_type=r.ElectionType.UNCLEAN, timeout_ms=5000)
+        call, _ = exchange(elect_leaders(2, everything=True), ClientAnswer(response=ElectLeadersResponse()))
+        assert call.request == ElectLeaders(election_type=ElectionType.UNCLEAN, timeout_ms=5000)
 
     @pytest.mark.parametrize("version", range(3))
     def test_a_refusal_stands_at_each_partition(self, version: int) -> None:

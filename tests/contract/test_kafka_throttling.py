@@ -12,9 +12,11 @@ from kio.schema.create_topics.v7.response import CreateTopicsResponse
 from kio.serial import entity_reader
 
 from metadata_log.ids import TopicId
-from quorum import api as r
 from quorum.api.calls import ClientAnswer
 from quorum.api.error_codes import Error
+from quorum.api.partition_counts import CreatePartitionsResponse, GrownTopic
+from quorum.api.topics import CreatableTopicResult, DeletableTopicResult, DeleteTopicsResponse
+from quorum.api.topics import CreateTopicsResponse as ApiCreateTopicsResponse
 from tests.support.kafka_exchange import exchange
 from tests.support.kafka_requests import ID, api_versions, create_partitions, create_topics, delete_topics, envelope
 from tests.support.kafka_wire import connected, kafka_door, request_bytes, written
@@ -24,13 +26,13 @@ from tests.support.scripted_node import ScriptedNode
 THROTTLED = Error.THROTTLING_QUOTA_EXCEEDED
 A_WHILE_MS = 300
 FOR_EVER_MS = 1 << 30
-CREATED = r.CreateTopicsResponse(
-    topics=(r.CreatableTopicResult(name="t", error=THROTTLED, topic_id=TopicId(ID.bytes)),), throttle_time_ms=A_WHILE_MS
+CREATED = ApiCreateTopicsResponse(
+    topics=(CreatableTopicResult(name="t", error=THROTTLED, topic_id=TopicId(ID.bytes)),), throttle_time_ms=A_WHILE_MS
 )
-DELETED = r.DeleteTopicsResponse(
-    topics=(r.DeletableTopicResult(error=THROTTLED, name="t", topic_id=TopicId(ID.bytes)),), throttle_time_ms=A_WHILE_MS
+DELETED = DeleteTopicsResponse(
+    topics=(DeletableTopicResult(error=THROTTLED, name="t", topic_id=TopicId(ID.bytes)),), throttle_time_ms=A_WHILE_MS
 )
-GROWN = r.CreatePartitionsResponse(topics=(r.GrownTopic(name="t", error=THROTTLED),), throttle_time_ms=A_WHILE_MS)
+GROWN = CreatePartitionsResponse(topics=(GrownTopic(name="t", error=THROTTLED),), throttle_time_ms=A_WHILE_MS)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +64,7 @@ def test_the_client_within_an_envelope_counts() -> None:
 def _seconds_to_the_next_answer(request: Any, throttle_ms: int) -> tuple[Any, float]:
     """From the answer to a request of who is throttled to that of the next on the same connection."""
     node = ScriptedNode()
-    answer = ClientAnswer(response=r.CreateTopicsResponse(topics=CREATED.topics, throttle_time_ms=throttle_ms))
+    answer = ClientAnswer(response=ApiCreateTopicsResponse(topics=CREATED.topics, throttle_time_ms=throttle_ms))
     node.at_once = lambda call: answer
 
     async def main() -> tuple[Any, float]:

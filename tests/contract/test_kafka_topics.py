@@ -11,10 +11,31 @@ from kio.schema.describe_quorum.v2.response import DescribeQuorumResponse
 from kio.serial import entity_reader
 
 from metadata_log.ids import ZERO_TOPIC_ID, TopicId
-from quorum import api as r
 from quorum.api.calls import ClientAnswer
+from quorum.api.configs import (
+    AlterableConfig,
+    AlterableResource,
+    AlteredResource,
+    IncrementalAlterConfigs,
+    IncrementalAlterConfigsResponse,
+)
 from quorum.api.context import ANONYMOUS
 from quorum.api.error_codes import Error
+from quorum.api.partition_counts import CreatePartitions, CreatePartitionsResponse, GrowingTopic, GrownTopic
+from quorum.api.topics import (
+    ConfigSource,
+    CreatableConfig,
+    CreatableReplicaAssignment,
+    CreatableTopic,
+    CreatableTopicResult,
+    CreateTopics,
+    DeletableTopicResult,
+    DeleteTopics,
+    DeleteTopicsResponse,
+    DeleteTopicState,
+    EffectiveConfig,
+)
+from quorum.api.topics import CreateTopicsResponse as ApiCreateTopicsResponse
 from quorum.controller.authorizer import Authorizer
 from tests.support.kafka_exchange import exchange, only_answer
 from tests.support.kafka_requests import (
@@ -32,24 +53,24 @@ from tests.support.loop import run
 from tests.support.scripted_node import ScriptedNode
 
 TOPIC_ID = TopicId(ID.bytes)
-CREATED = r.CreateTopicsResponse(
+CREATED = ApiCreateTopicsResponse(
     topics=(
-        r.CreatableTopicResult(
+        CreatableTopicResult(
             name="t",
             error=Error.NONE,
             topic_id=TOPIC_ID,
             num_partitions=3,
             replication_factor=2,
-            configs=(r.EffectiveConfig(name="flush.ms", value="1", source=r.ConfigSource.DYNAMIC_TOPIC_CONFIG),),
+            configs=(EffectiveConfig(name="flush.ms", value="1", source=ConfigSource.DYNAMIC_TOPIC_CONFIG),),
         ),
     )
 )
-ASKED = r.CreateTopics(
+ASKED = CreateTopics(
     topics=(
-        r.CreatableTopic(
+        CreatableTopic(
             name="t",
-            assignments=(r.CreatableReplicaAssignment(partition_index=0, broker_ids=(11, 12)),),
-            configs=(r.CreatableConfig(name="flush.ms", value="1"), r.CreatableConfig(name="x", value=None)),
+            assignments=(CreatableReplicaAssignment(partition_index=0, broker_ids=(11, 12)),),
+            configs=(CreatableConfig(name="flush.ms", value="1"), CreatableConfig(name="x", value=None)),
         ),
     ),
     timeout_ms=5000,
@@ -76,18 +97,18 @@ class TestCreateTopics:
     @pytest.mark.parametrize("version", [4, 7])
     def test_a_refusal_that_repeats_a_long_name_is_cut(self, version: int) -> None:
         """No text of Kafka's protocol is longer than 32,767 bytes: its clients could not read the answer."""
-        topic = r.CreatableTopicResult(
+        topic = CreatableTopicResult(
             name="t", error=Error.INVALID_TOPIC_EXCEPTION, topic_id=ZERO_TOPIC_ID, error_message="ü" * 32_767
         )
-        answer = ClientAnswer(response=r.CreateTopicsResponse(topics=(topic,)))
+        answer = ClientAnswer(response=ApiCreateTopicsResponse(topics=(topic,)))
         _, said = exchange(create_topics(version), answer)
         assert said.topics[0].error_message == "ü" * 4_000 + "..."
 
     def test_the_configs_that_the_asker_may_not_see(self) -> None:
-        topic = r.CreatableTopicResult(
+        topic = CreatableTopicResult(
             name="t", error=Error.NONE, topic_id=TOPIC_ID, config_error=Error.TOPIC_AUTHORIZATION_FAILED
         )
-        _, said = exchange(create_topics(7), ClientAnswer(response=r.CreateTopicsResponse(topics=(topic,))))
+        _, said = exchange(create_topics(7), ClientAnswer(response=ApiCreateTopicsResponse(topics=(topic,))))
         (told,) = said.topics
         assert (told.topic_config_error_code, told.num_partitions) == (29, -1)
         assert told.configs == (), "Kafka's Admin fails where it is null"
@@ -105,28 +126,28 @@ class TestCreateTopics:
 class TestDeleteTopics:
     @pytest.mark.parametrize("version", range(1, 7))
     def test_by_name_and_by_id(self, version: int) -> None:
-        response = r.DeleteTopicsResponse(
+        response = DeleteTopicsResponse(
             topics=(
-                r.DeletableTopicResult(error=Error.NONE, name="t", topic_id=TOPIC_ID),
-                r.DeletableTopicResult(error=Error.UNKNOWN_TOPIC_ID, name="u", topic_id=ZERO_TOPIC_ID),
+                DeletableTopicResult(error=Error.NONE, name="t", topic_id=TOPIC_ID),
+                DeletableTopicResult(error=Error.UNKNOWN_TOPIC_ID, name="u", topic_id=ZERO_TOPIC_ID),
             )
         )
         call, said = exchange(delete_topics(version), ClientAnswer(response=response))
-        states = (r.DeleteTopicState(name="t"), r.DeleteTopicState(name="u"))
+        states = (DeleteTopicState(name="t"), DeleteTopicState(name="u"))
         if version > 5:
             states = (
-                r.DeleteTopicState(name="t", topic_id=ZERO_TOPIC_ID),
-                r.DeleteTopicState(name=None, topic_id=TOPIC_ID),
+                DeleteTopicState(name="t", topic_id=ZERO_TOPIC_ID),
+                DeleteTopicState(name=None, topic_id=TOPIC_ID),
             )
-        assert call.request == r.DeleteTopics(topics=states, timeout_ms=5000)
+        assert call.request == DeleteTopics(topics=states, timeout_ms=5000)
         assert [(each.name, each.error_code.value) for each in said.responses] == [("t", 0), ("u", 100)]
         if version > 5:
             assert [each.topic_id for each in said.responses] == [ID, None]
 
     @pytest.mark.parametrize(("version", "error"), [(1, 42), (2, 42), (3, 73), (6, 73)])
     def test_that_nothing_may_be_deleted_is_told_in_the_words_of_the_version(self, version: int, error: int) -> None:
-        refused = r.DeletableTopicResult(error=Error.TOPIC_DELETION_DISABLED, name="t", topic_id=ZERO_TOPIC_ID)
-        answer = ClientAnswer(response=r.DeleteTopicsResponse(topics=(refused,)))
+        refused = DeletableTopicResult(error=Error.TOPIC_DELETION_DISABLED, name="t", topic_id=ZERO_TOPIC_ID)
+        answer = ClientAnswer(response=DeleteTopicsResponse(topics=(refused,)))
         _, said = exchange(delete_topics(version), answer)
         assert [each.error_code.value for each in said.responses] == [error]
 
@@ -134,14 +155,12 @@ class TestDeleteTopics:
 class TestCreatePartitions:
     @pytest.mark.parametrize("version", range(4))
     def test_each_field(self, version: int) -> None:
-        grown = (r.GrownTopic(name="t"), r.GrownTopic(name="u", error=Error.INVALID_PARTITIONS, error_message="why"))
-        call, said = exchange(
-            create_partitions(version), ClientAnswer(response=r.CreatePartitionsResponse(topics=grown))
-        )
-        assert call.request == r.CreatePartitions(
+        grown = (GrownTopic(name="t"), GrownTopic(name="u", error=Error.INVALID_PARTITIONS, error_message="why"))
+        call, said = exchange(create_partitions(version), ClientAnswer(response=CreatePartitionsResponse(topics=grown)))
+        assert call.request == CreatePartitions(
             topics=(
-                r.GrowingTopic(name="t", count=3, assignments=((11, 12),)),
-                r.GrowingTopic(name="u", count=4, assignments=None),
+                GrowingTopic(name="t", count=3, assignments=((11, 12),)),
+                GrowingTopic(name="u", count=4, assignments=None),
             ),
             timeout_ms=5000,
             validate_only=True,
@@ -153,15 +172,15 @@ class TestCreatePartitions:
 class TestIncrementalAlterConfigs:
     @pytest.mark.parametrize("version", range(2))
     def test_each_field(self, version: int) -> None:
-        altered = r.AlteredResource(resource_type=2, name="t", error=Error.INVALID_CONFIG, error_message="why")
-        response = r.IncrementalAlterConfigsResponse(resources=(altered,))
+        altered = AlteredResource(resource_type=2, name="t", error=Error.INVALID_CONFIG, error_message="why")
+        response = IncrementalAlterConfigsResponse(resources=(altered,))
         call, said = exchange(incremental_alter_configs(version), ClientAnswer(response=response))
         configs = (
-            r.AlterableConfig(name="flush.ms", operation=0, value="1"),
-            r.AlterableConfig(name="x", operation=1, value=None),
+            AlterableConfig(name="flush.ms", operation=0, value="1"),
+            AlterableConfig(name="x", operation=1, value=None),
         )
-        resource = r.AlterableResource(resource_type=2, name="t", configs=configs)
-        assert call.request == r.IncrementalAlterConfigs(resources=(resource,), validate_only=True)
+        resource = AlterableResource(resource_type=2, name="t", configs=configs)
+        assert call.request == IncrementalAlterConfigs(resources=(resource,), validate_only=True)
         (answered,) = said.responses
         assert (answered.resource_type, answered.resource_name) == (2, "t")
         assert (answered.error_code.value, answered.error_message) == (40, "why")

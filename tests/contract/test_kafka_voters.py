@@ -13,8 +13,9 @@ import pytest
 from metadata_log.ids import METADATA_TOPIC_ID, DirectoryId, NodeId, ReplicaKey
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.voters import Endpoint, Voter
-from quorum import api as r
+from quorum.api.brokers import FeatureRange, Listener
 from quorum.api.calls import ClientAnswer, PeerCall, PeerResponse
+from quorum.api.controllers import RegisterController, RegisterControllerResponse
 from quorum.api.error_codes import Error
 from quorum.api.quorum_description import QuorumDescription, ReplicaDescription
 from quorum.api.raft_messages import (
@@ -212,13 +213,13 @@ class TestVoters:
         assert (said.error_code.value, at.leader_id, at.leader_epoch, at.host) == (6, -1, 5, "")
 
     def test_a_controller_registers(self) -> None:
-        answer = ClientAnswer(response=r.RegisterControllerResponse(error=Error.NONE))
+        answer = ClientAnswer(response=RegisterControllerResponse(error=Error.NONE))
         call, said = exchange(controller_registration(), answer)
-        assert call.request == r.RegisterController(
+        assert call.request == RegisterController(
             controller_id=4,
             incarnation_id=ID.bytes,
-            listeners=(r.Listener(name="CONTROLLER", host="c4", port=9093, security_protocol=0),),
-            features=(r.FeatureRange(name="metadata.version", min_supported_version=7, max_supported_version=30),),
+            listeners=(Listener(name="CONTROLLER", host="c4", port=9093, security_protocol=0),),
+            features=(FeatureRange(name="metadata.version", min_supported_version=7, max_supported_version=30),),
         )
         assert said.error_code.value == 0
         _, said = exchange(controller_registration(), ClientAnswer(error=Error.NOT_CONTROLLER, message="not here"))
@@ -278,7 +279,7 @@ def test_what_real_controllers_sent_is_understood_and_answered(line: str) -> Non
 
     async def main() -> None:
         node = ScriptedNode()
-        node.at_once = lambda call: ClientAnswer(response=r.RegisterControllerResponse(error=Error.NONE))
+        node.at_once = lambda call: ClientAnswer(response=RegisterControllerResponse(error=Error.NONE))
         async with kafka_door(node) as door, connected(door.port) as client:
             frame = base64.b64decode(recorded["request"])
             await client.send_bytes(frame)

@@ -9,8 +9,8 @@ import pytest
 
 from metadata_log.ids import METADATA_TOPIC_ID
 from metadata_log.voters import Endpoint
-from quorum.api import RegisterController, RegisterControllerResponse
 from quorum.api.calls import ClientAnswer
+from quorum.api.controllers import RegisterController, RegisterControllerResponse
 from quorum.api.raft_messages import FetchResponse
 from quorum.node.core.ports import ControllerCall, OutgoingRequest
 from quorum.raft.ready import Destination

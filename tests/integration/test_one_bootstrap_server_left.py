@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from quorum.api.topics import CreatableReplicaAssignment
 from quorum.cli.demo.cluster import Node, wait_until
 from quorum.client.client import Client
-from quorum.client.requests import CreatableReplicaAssignment
 from tests.support.command_json import document
 from tests.support.local_cluster import Cluster
 from tests.support.standalone import create, leader_of

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from metadata_log.ids import TopicId
-from quorum.api import CreatableTopic, CreateTopics, DeleteTopics, DescribeTopics
 from quorum.api.calls import ClientAnswer
 from quorum.api.error_codes import Error
-from quorum.api.topics import DeleteTopicState
+from quorum.api.topics import CreatableTopic, CreateTopics, DeleteTopics, DeleteTopicState, DescribeTopics
 from tests.simulation.world import US_PER_MS
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from broker_agent.lifecycle import Lifecycle, SendRegistration
 from metadata_log.ids import DirectoryId, Uuid
-from quorum.api import BrokerHeartbeat, FeatureRange, Listener, RegisterBroker
+from quorum.api.brokers import BrokerHeartbeat, FeatureRange, Listener, RegisterBroker
 from quorum.api.calls import ClientAnswer
 from quorum.api.error_codes import Error
 from quorum.node.controller.registration import SUPPORTED_FEATURES

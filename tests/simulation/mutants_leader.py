@@ -47,7 +47,7 @@ LEADER_MUTANTS: Final = (
     Mutant(
         name="a refusal is told without proof",
         module="quorum.node.controller.role",
-        was="        needs_proof = not result.records and type(call.request) not in PROVE_NOTHING\n",
+        was="        needs_proof = not result.records and not HANDLERS.proves_nothing(call.request)\n",
         becomes="        needs_proof = not result.records and call.request is None\n",
     ),
     Mutant(

@@ -27,7 +27,8 @@ from quorum.api.calls import ClientCall
 from quorum.controller.config import ControllerConfig
 from quorum.node.config.node_config import config_of
 from quorum.node.controller.registration import registration_of
-from quorum.node.controller.role import ControllerRole, RoleConfig
+from quorum.node.controller.role import ControllerRole
+from quorum.node.controller.role_config import RoleConfig
 from quorum.node.core.application import Application
 from quorum.node.core.checkpoint_jobs import SnapshotDamaged, SnapshotGenerated, SnapshotLoaded
 from quorum.node.core.destinations import bootstrap_destinations

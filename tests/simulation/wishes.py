@@ -15,7 +15,30 @@ import msgspec
 from metadata_log.acl_codes import ALLOW, DENY, LITERAL, PREFIXED, Operation, ResourceType
 from metadata_log.ids import NodeId, TopicId
 from metadata_log.image import AclEntry, ConfigResource, MetadataImage, PartitionImage, QuotaEntity, TopicImage
-from quorum import api as r
+from quorum.api.acls import AclFilter, CreateAcls, DeleteAcls
+from quorum.api.brokers import UnregisterBroker
+from quorum.api.configs import (
+    AlterableConfig,
+    AlterableResource,
+    AlterConfigs,
+    ConfigOperation,
+    IncrementalAlterConfigs,
+    ReplacedResource,
+)
+from quorum.api.elections import ElectionType, ElectLeaders
+from quorum.api.features import FeatureUpdate, UpdateFeatures, UpgradeType
+from quorum.api.partition_counts import CreatePartitions, GrowingTopic
+from quorum.api.partitions import AlterPartition, BrokerState, PartitionAlteration, TopicAlteration
+from quorum.api.producer_ids import AllocateProducerIds
+from quorum.api.quotas import AlterClientQuotas, QuotaAlteration
+from quorum.api.reassignments import (
+    AlterPartitionReassignments,
+    ReassignablePartition,
+    ReassignableTopic,
+    TopicPartitions,
+)
+from quorum.api.request import Request
+from quorum.api.scram import AlterUserScramCredentials, ScramDeletion, ScramUpsertion
 
 Holds = Callable[[MetadataImage], bool]
 _TOPIC: Final = 2
@@ -28,7 +51,7 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
     """One request. `holds` is true of every image that begins where the answer says that all of it was done."""
 
     kind: str
-    request: r.Request
+    request: Request
     holds: Holds = lambda _: True
 
 
@@ -67,12 +90,12 @@ def _grow(image: MetadataImage, chance: random.Random) -> Wish | None:
     if topic is None:
         return None
     count = min(len(topic.partitions) + chance.randrange(3), _MOST_PARTITIONS)
-    growing = r.GrowingTopic(name=topic.name, count=count)
+    growing = GrowingTopic(name=topic.name, count=count)
 
     def has_grown(after: MetadataImage) -> bool:
         return topic.name not in after.topics.by_name or _partitions_named(after, topic.name) >= count
 
-    return Wish(kind="grow", request=r.CreatePartitions(topics=(growing,)), holds=has_grown)
+    return Wish(kind="grow", request=CreatePartitions(topics=(growing,)), holds=has_grown)
 
 
 def _partitions_named(image: MetadataImage, name: str) -> int:
@@ -87,14 +110,14 @@ def _reassign(image: MetadataImage, chance: random.Random) -> Wish | None:
         return None
     topic, partition = found
     replicas = tuple(chance.sample(brokers, 1 + chance.randrange(len(brokers)))) if chance.randrange(4) else None
-    asked = r.ReassignablePartition(partition_index=partition.partition_id, replicas=replicas)
+    asked = ReassignablePartition(partition_index=partition.partition_id, replicas=replicas)
 
     def is_under_way(now: PartitionImage) -> bool:
         if replicas is None:
             return not now.adding and not now.removing
         return now.replicas[: len(replicas)] == replicas and set(now.replicas[len(replicas) :]) == set(now.removing)
 
-    request = r.AlterPartitionReassignments(topics=(r.ReassignableTopic(name=topic.name, partitions=(asked,)),))
+    request = AlterPartitionReassignments(topics=(ReassignableTopic(name=topic.name, partitions=(asked,)),))
     return Wish(
         kind="reassign", request=request, holds=_of_partition(topic.topic_id, asked.partition_index, is_under_way)
     )
@@ -110,16 +133,16 @@ def _sync(image: MetadataImage, chance: random.Random) -> Wish | None:
     if chance.randrange(3) == 0:
         followers = chance.sample(followers, chance.randrange(len(followers) + 1))
     isr = (partition.leader, *followers)
-    alteration = r.PartitionAlteration(
+    alteration = PartitionAlteration(
         partition_index=partition.partition_id,
         leader_epoch=partition.leader_epoch,
         partition_epoch=partition.partition_epoch,
-        new_isr=tuple(r.BrokerState(broker_id=broker) for broker in isr),
+        new_isr=tuple(BrokerState(broker_id=broker) for broker in isr),
     )
-    request = r.AlterPartition(
+    request = AlterPartition(
         broker_id=partition.leader,
         broker_epoch=image.cluster.brokers[partition.leader].epoch,
-        topics=(r.TopicAlteration(topic_id=topic.topic_id, partitions=(alteration,)),),
+        topics=(TopicAlteration(topic_id=topic.topic_id, partitions=(alteration,)),),
     )
     return Wish(
         kind="sync",
@@ -134,12 +157,10 @@ def _elect(image: MetadataImage, chance: random.Random) -> Wish | None:
         return None
     topic, partition = found
     asked = (
-        None
-        if chance.randrange(4) == 0
-        else (r.TopicPartitions(topic=topic.name, partitions=(partition.partition_id,)),)
+        None if chance.randrange(4) == 0 else (TopicPartitions(topic=topic.name, partitions=(partition.partition_id,)),)
     )
-    kind = chance.choice(list(r.ElectionType))
-    return Wish(kind="elect", request=r.ElectLeaders(election_type=kind, partitions=asked))
+    kind = chance.choice(list(ElectionType))
+    return Wish(kind="elect", request=ElectLeaders(election_type=kind, partitions=asked))
 
 
 def _configure(image: MetadataImage, chance: random.Random) -> Wish | None:
@@ -160,11 +181,11 @@ def _configure(image: MetadataImage, chance: random.Random) -> Wish | None:
         return after.configs.by_resource.get(key, {}).get(name) == value
 
     if chance.randrange(2):
-        config = r.AlterableConfig(name=name, operation=r.ConfigOperation.SET, value=value)
-        altered = r.AlterableResource(resource_type=resource[0], name=resource[1], configs=(config,))
-        return Wish(kind="configure", request=r.IncrementalAlterConfigs(resources=(altered,)), holds=is_set)
-    replaced = r.ReplacedResource(resource_type=resource[0], name=resource[1], configs=((name, value),))
-    return Wish(kind="replace configs", request=r.AlterConfigs(resources=(replaced,)), holds=is_set)
+        config = AlterableConfig(name=name, operation=ConfigOperation.SET, value=value)
+        altered = AlterableResource(resource_type=resource[0], name=resource[1], configs=(config,))
+        return Wish(kind="configure", request=IncrementalAlterConfigs(resources=(altered,)), holds=is_set)
+    replaced = ReplacedResource(resource_type=resource[0], name=resource[1], configs=((name, value),))
+    return Wish(kind="replace configs", request=AlterConfigs(resources=(replaced,)), holds=is_set)
 
 
 def _entry(chance: random.Random) -> AclEntry:
@@ -183,17 +204,17 @@ def _allow(image: MetadataImage, chance: random.Random) -> Wish:
     entry = _entry(chance)
     return Wish(
         kind="add an entry",
-        request=r.CreateAcls(creations=(entry,)),
+        request=CreateAcls(creations=(entry,)),
         holds=lambda after: entry in after.acls.by_id.values(),
     )
 
 
 def _disallow(image: MetadataImage, chance: random.Random) -> Wish:
     entry = _entry(chance)
-    meant = r.AclFilter(**msgspec.structs.asdict(entry))
+    meant = AclFilter(**msgspec.structs.asdict(entry))
     return Wish(
         kind="remove an entry",
-        request=r.DeleteAcls(filters=(meant,)),
+        request=DeleteAcls(filters=(meant,)),
         holds=lambda after: entry not in after.acls.by_id.values(),
     )
 
@@ -201,10 +222,10 @@ def _disallow(image: MetadataImage, chance: random.Random) -> Wish:
 def _limit(image: MetadataImage, chance: random.Random) -> Wish:
     entity = chance.choice(((("user", "a"),), (("user", None),), (("client-id", "c"), ("user", "a"))))
     key, value = "producer_byte_rate", chance.choice((None, 1.0, 2.0))
-    alteration = r.QuotaAlteration(entity=entity, ops=((key, value),))
+    alteration = QuotaAlteration(entity=entity, ops=((key, value),))
     return Wish(
         kind="limit",
-        request=r.AlterClientQuotas(entries=(alteration,)),
+        request=AlterClientQuotas(entries=(alteration,)),
         holds=lambda after: after.client_quotas.by_entity.get(QuotaEntity(parts=entity), {}).get(key) == value,
     )
 
@@ -216,10 +237,10 @@ def _credentials(image: MetadataImage, chance: random.Random) -> Wish:
         return any(user.name == name for user in after.scram.credentials)
 
     if chance.randrange(2):
-        upsertion = r.ScramUpsertion(name=name, mechanism=1, iterations=4096, salt=b"s", salted_password=b"p")
-        request = r.AlterUserScramCredentials(upsertions=(upsertion,))
+        upsertion = ScramUpsertion(name=name, mechanism=1, iterations=4096, salt=b"s", salted_password=b"p")
+        request = AlterUserScramCredentials(upsertions=(upsertion,))
         return Wish(kind="give credentials", request=request, holds=has_them)
-    request = r.AlterUserScramCredentials(deletions=(r.ScramDeletion(name=name, mechanism=1),))
+    request = AlterUserScramCredentials(deletions=(ScramDeletion(name=name, mechanism=1),))
     return Wish(kind="take credentials", request=request, holds=lambda after: not has_them(after))
 
 
@@ -230,7 +251,7 @@ def _unregister(image: MetadataImage, chance: random.Random) -> Wish | None:
     broker_id = NodeId(chance.choice(_brokers(image)))
     return Wish(
         kind="unregister",
-        request=r.UnregisterBroker(broker_id=broker_id),
+        request=UnregisterBroker(broker_id=broker_id),
         holds=lambda after: broker_id not in after.cluster.brokers,
     )
 
@@ -238,11 +259,11 @@ def _unregister(image: MetadataImage, chance: random.Random) -> Wish | None:
 def _feature(image: MetadataImage, chance: random.Random) -> Wish:
     """Eligible leader replicas, there or not."""
     level = chance.randrange(2)
-    kind = r.UpgradeType.UPGRADE if level or chance.randrange(3) == 0 else r.UpgradeType.SAFE_DOWNGRADE
-    update = r.FeatureUpdate(name=_ELR, level=level, upgrade_type=kind)
+    kind = UpgradeType.UPGRADE if level or chance.randrange(3) == 0 else UpgradeType.SAFE_DOWNGRADE
+    update = FeatureUpdate(name=_ELR, level=level, upgrade_type=kind)
     return Wish(
         kind="set a feature",
-        request=r.UpdateFeatures(updates=(update,)),
+        request=UpdateFeatures(updates=(update,)),
         holds=lambda after: after.features.elr_enabled == bool(level),
     )
 
@@ -252,7 +273,7 @@ def _producer_ids(image: MetadataImage, chance: random.Random) -> Wish | None:
         return None
     broker_id = NodeId(chance.choice(_brokers(image)))
     epoch = image.cluster.brokers[broker_id].epoch - (chance.randrange(4) == 0)
-    return Wish(kind="take producer ids", request=r.AllocateProducerIds(broker_id=broker_id, broker_epoch=epoch))
+    return Wish(kind="take producer ids", request=AllocateProducerIds(broker_id=broker_id, broker_epoch=epoch))
 
 
 _MAKERS: Final[tuple[Callable[[MetadataImage, random.Random], Wish | None], ...]] = (

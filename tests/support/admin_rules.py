@@ -8,27 +8,23 @@ from hypothesis.stateful import precondition, rule
 
 from metadata_log.ids import NodeId
 from metadata_log.image import PartitionImage
-from quorum.api import (
-    AllocateProducerIds,
-    AllocateProducerIdsResponse,
+from quorum.api.configs import (
     AlterableConfig,
     AlterableResource,
-    AssignReplicasToDirs,
-    AssignReplicasToDirsResponse,
     ConfigOperation,
-    CreatePartitions,
-    CreatePartitionsResponse,
-    DirectoryAssignment,
-    FeatureUpdate,
-    GrowingTopic,
     IncrementalAlterConfigs,
     IncrementalAlterConfigsResponse,
+)
+from quorum.api.directories import (
+    AssignReplicasToDirs,
+    AssignReplicasToDirsResponse,
+    DirectoryAssignment,
     TopicInDirectory,
-    UpdateFeatures,
-    UpdateFeaturesResponse,
-    UpgradeType,
 )
 from quorum.api.error_codes import Error
+from quorum.api.features import FeatureUpdate, UpdateFeatures, UpdateFeaturesResponse, UpgradeType
+from quorum.api.partition_counts import CreatePartitions, CreatePartitionsResponse, GrowingTopic
+from quorum.api.producer_ids import AllocateProducerIds, AllocateProducerIdsResponse
 from tests.support.broker_rules import BROKERS, BrokerRules
 from tests.support.controller import ELR, directory
 

@@ -7,7 +7,7 @@ from hypothesis.stateful import RuleBasedStateMachine, rule
 
 from metadata_log.ids import NodeId
 from metadata_log.image import NO_LEADER, BrokerRegistration, PartitionImage
-from quorum.api import UnregisterBroker, UnregisterBrokerResponse
+from quorum.api.brokers import UnregisterBroker, UnregisterBrokerResponse
 from quorum.api.error_codes import Error
 from quorum.controller.partitions.brokers import is_active
 from tests.support.controller import ControlledCluster

@@ -8,9 +8,20 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from metadata_log.ids import TopicId
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.voters import Endpoint
-from quorum import api as r
+from quorum.api.brokers import BrokerHeartbeatResponse
 from quorum.api.calls import ClientAnswer, ClientCall
 from quorum.api.error_codes import Error
+from quorum.api.topics import (
+    CreatableTopicResult,
+    CreateTopics,
+    CreateTopicsResponse,
+    DeletableTopicResult,
+    DeleteTopics,
+    DeleteTopicsResponse,
+    DescribedTopic,
+    DescribeTopics,
+    DescribeTopicsResponse,
+)
 from tests.support.scripted_node import NODE_ID, ScriptedNode, served
 
 ID = TopicId(b"\5" * 16)
@@ -20,25 +31,23 @@ def active(call: ClientCall) -> ClientAnswer:
     """Does what is asked, without keeping anything."""
     request = call.request
     response: object
-    if isinstance(request, r.CreateTopics):
-        response = r.CreateTopicsResponse(
+    if isinstance(request, CreateTopics):
+        response = CreateTopicsResponse(
             topics=tuple(
-                r.CreatableTopicResult(
-                    name=t.name, error=Error.NONE, topic_id=ID, num_partitions=1, replication_factor=1
-                )
+                CreatableTopicResult(name=t.name, error=Error.NONE, topic_id=ID, num_partitions=1, replication_factor=1)
                 for t in request.topics
             )
         )
-    elif isinstance(request, r.DeleteTopics):
-        response = r.DeleteTopicsResponse(
-            topics=tuple(r.DeletableTopicResult(error=Error.NONE, name=t.name, topic_id=ID) for t in request.topics)
+    elif isinstance(request, DeleteTopics):
+        response = DeleteTopicsResponse(
+            topics=tuple(DeletableTopicResult(error=Error.NONE, name=t.name, topic_id=ID) for t in request.topics)
         )
-    elif isinstance(request, r.DescribeTopics):
-        response = r.DescribeTopicsResponse(
-            topics=tuple(r.DescribedTopic(error=Error.NONE, name=name, topic_id=ID) for name in request.names)
+    elif isinstance(request, DescribeTopics):
+        response = DescribeTopicsResponse(
+            topics=tuple(DescribedTopic(error=Error.NONE, name=name, topic_id=ID) for name in request.names)
         )
     else:
-        response = r.BrokerHeartbeatResponse(is_fenced=False)
+        response = BrokerHeartbeatResponse(is_fenced=False)
     return ClientAnswer(response=response, image_offset=Offset(40), image_epoch=Epoch(2), leader_id=NODE_ID)
 
 

@@ -21,22 +21,24 @@ from metadata_log.records import (
     encode_record,
 )
 from metadata_log.records.levels import write_version
-from quorum.api import (
+from quorum.api.brokers import (
     BrokerHeartbeat,
     BrokerHeartbeatResponse,
+    FeatureRange,
+    Listener,
+    RegisterBroker,
+    RegisterBrokerResponse,
+)
+from quorum.api.context import RequestContext
+from quorum.api.error_codes import Error
+from quorum.api.request import Request
+from quorum.api.topics import (
     CreatableConfig,
     CreatableReplicaAssignment,
     CreatableTopic,
     CreateTopics,
     CreateTopicsResponse,
-    FeatureRange,
-    Listener,
-    RegisterBroker,
-    RegisterBrokerResponse,
-    Request,
 )
-from quorum.api.context import RequestContext
-from quorum.api.error_codes import Error
 from quorum.controller.authorizer import Authorizer
 from quorum.controller.config import ControllerConfig
 from quorum.controller.machine import ControllerMachine

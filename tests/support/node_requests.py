@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from metadata_log.ids import DirectoryId, Uuid
-from quorum.api import CreatableTopic, CreateTopics, FeatureRange, Listener, RegisterBroker
+from quorum.api.brokers import FeatureRange, Listener, RegisterBroker
+from quorum.api.topics import CreatableTopic, CreateTopics
 from quorum.node.controller.registration import SUPPORTED_FEATURES
 
 CLUSTER_ID = "4L6g3nShT-eMCtK--X86sw"

@@ -13,10 +13,10 @@ from typing import Final, Self
 from metadata_log.ids import DirectoryId, Uuid
 from metadata_log.records.feature_levels import supported_features
 from metadata_log.records.levels import LATEST_PRODUCTION
+from quorum.api.brokers import BrokerHeartbeat, BrokerHeartbeatResponse, FeatureRange, Listener, RegisterBroker
 from quorum.api.error_codes import Error
 from quorum.client.client import Client
 from quorum.client.errors import ClientError
-from quorum.client.requests import BrokerHeartbeat, BrokerHeartbeatResponse, FeatureRange, Listener, RegisterBroker
 from quorum.node.process.system_ports import SystemEntropy
 
 _FEATURES: Final = (

@@ -18,7 +18,7 @@ from typing import Any, Final, TypeVar
 from metadata_log.ids import METADATA_TOPIC_NAME, id_text
 from metadata_log.offsets import Offset
 from metadata_log.voters import GRPC_LISTENER
-from quorum.api import DescribedTopic, DescribeTopics, DescribeTopicsResponse
+from quorum.api.topics import DescribedTopic, DescribeTopics, DescribeTopicsResponse
 from quorum.cli.demo.cluster import Cluster, Node, wait_until
 from quorum.client.agent_status import RUNNING, AgentStatus, HeldPartition, describe_agent
 from quorum.client.client import Client

@@ -11,13 +11,15 @@ from metadata_log.files.port import Files
 from metadata_log.ids import DirectoryId, NodeId, ReplicaKey, Uuid
 from metadata_log.storage.formatter import LogDirectory, format_directory
 from metadata_log.voters import Endpoint, Voter
-from quorum.api import BrokerHeartbeat, Request
+from quorum.api.brokers import BrokerHeartbeat
 from quorum.api.calls import ClientAnswer
 from quorum.api.context import RequestContext
+from quorum.api.request import Request
 from quorum.controller.config import ControllerConfig
 from quorum.node.config.node_config import config_of
 from quorum.node.controller.registration import registration_of
-from quorum.node.controller.role import ControllerRole, RoleConfig
+from quorum.node.controller.role import ControllerRole
+from quorum.node.controller.role_config import RoleConfig
 from quorum.node.core.executor import Executor, ExecutorConfig
 from quorum.node.process.driver import Driver, DriverConfig
 from quorum.node.process.monitoring import Monitoring

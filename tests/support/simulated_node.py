@@ -11,13 +11,14 @@ from metadata_log.errors import MetadataLogError
 from metadata_log.files.simulated_files import SimulatedCrash, SimulatedFiles
 from metadata_log.ids import NodeId, Uuid
 from metadata_log.voters import Voter
-from quorum.api import BrokerHeartbeat
+from quorum.api.brokers import BrokerHeartbeat
 from quorum.api.calls import ClientAnswer, ClientCall
 from quorum.api.context import RequestContext
 from quorum.controller.config import ControllerConfig
 from quorum.node.config.node_config import NodeConfig, config_of
 from quorum.node.controller.registration import registration_of
-from quorum.node.controller.role import ControllerRole, RoleConfig
+from quorum.node.controller.role import ControllerRole
+from quorum.node.controller.role_config import RoleConfig
 from quorum.node.core.application import Application
 from quorum.node.core.destinations import bootstrap_destinations
 from quorum.node.core.executor import Executor, ExecutorConfig

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Final
 
 from quorum.api.error_codes import Error
+from quorum.api.topics import CreatableTopic
 from quorum.client.client import Client
-from quorum.client.requests import CreatableTopic
 from tests.support.kafka.jars import PREVIOUS, RELEASES
 from tests.support.local_cluster import Cluster
 

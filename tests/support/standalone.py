@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from metadata_log.ids import TopicId
+from quorum.api.topics import CreatableReplicaAssignment, DescribedTopic
 from quorum.cli.demo.cluster import Node, wait_until
 from quorum.client.client import Client
 from quorum.client.errors import OutcomeUnknownError, UnavailableError
-from quorum.client.requests import CreatableReplicaAssignment, DescribedTopic
 from tests.support.local_cluster import Cluster
 from tests.support.log_history import read_history
 from tests.support.paper_broker import PaperBroker

@@ -7,10 +7,43 @@ from hypothesis import strategies as st
 from metadata_log.ids import DirectoryId, NodeId, ReplicaKey, TopicId, Uuid
 from metadata_log.offsets import OffsetAndEpoch
 from metadata_log.voters import Endpoint
-from quorum import api as r
 from quorum.api import raft_messages as m
+from quorum.api.brokers import (
+    BrokerHeartbeat,
+    BrokerHeartbeatResponse,
+    FeatureRange,
+    Listener,
+    RegisterBroker,
+    RegisterBrokerResponse,
+)
 from quorum.api.calls import ClientAnswer
+from quorum.api.controllers import RegisterController, RegisterControllerResponse
 from quorum.api.error_codes import Error
+from quorum.api.partitions import (
+    AlteredPartition,
+    AlteredTopic,
+    AlterPartition,
+    AlterPartitionResponse,
+    BrokerState,
+    PartitionAlteration,
+    TopicAlteration,
+)
+from quorum.api.topics import (
+    CreatableConfig,
+    CreatableReplicaAssignment,
+    CreatableTopic,
+    CreatableTopicResult,
+    CreateTopics,
+    CreateTopicsResponse,
+    DeletableTopicResult,
+    DeleteTopics,
+    DeleteTopicsResponse,
+    DeleteTopicState,
+    DescribedPartition,
+    DescribedTopic,
+    DescribeTopics,
+    DescribeTopicsResponse,
+)
 
 int32 = st.integers(-(1 << 31), (1 << 31) - 1)
 int64 = st.integers(-(1 << 63), (1 << 63) - 1)
@@ -93,34 +126,34 @@ fetch_snapshot_responses = st.builds(
     **leader,
 )
 
-listeners = st.builds(r.Listener, name=texts, host=texts, port=uint16, security_protocol=int32)
-_features = st.builds(r.FeatureRange, name=texts, min_supported_version=int32, max_supported_version=int32)
+listeners = st.builds(Listener, name=texts, host=texts, port=uint16, security_protocol=int32)
+_features = st.builds(FeatureRange, name=texts, min_supported_version=int32, max_supported_version=int32)
 _creatable = st.builds(
-    r.CreatableTopic,
+    CreatableTopic,
     name=texts,
     num_partitions=int32,
     replication_factor=int32,
-    assignments=tuples(st.builds(r.CreatableReplicaAssignment, partition_index=int32, broker_ids=tuples(int32))),
-    configs=tuples(st.builds(r.CreatableConfig, name=texts, value=maybe_texts)),
+    assignments=tuples(st.builds(CreatableReplicaAssignment, partition_index=int32, broker_ids=tuples(int32))),
+    configs=tuples(st.builds(CreatableConfig, name=texts, value=maybe_texts)),
 )
 _alteration = st.builds(
-    r.PartitionAlteration,
+    PartitionAlteration,
     partition_index=int32,
     leader_epoch=int32,
-    new_isr=tuples(st.builds(r.BrokerState, broker_id=int32, broker_epoch=int64)),
+    new_isr=tuples(st.builds(BrokerState, broker_id=int32, broker_epoch=int64)),
     partition_epoch=int32,
     leader_recovery_state=int32,
 )
 controller_requests: st.SearchStrategy[object] = st.one_of(
-    st.builds(r.CreateTopics, topics=tuples(_creatable), timeout_ms=int32, validate_only=st.booleans()),
+    st.builds(CreateTopics, topics=tuples(_creatable), timeout_ms=int32, validate_only=st.booleans()),
     st.builds(
-        r.DeleteTopics,
-        topics=tuples(st.builds(r.DeleteTopicState, name=maybe_texts, topic_id=st.none() | topic_ids)),
+        DeleteTopics,
+        topics=tuples(st.builds(DeleteTopicState, name=maybe_texts, topic_id=st.none() | topic_ids)),
         timeout_ms=int32,
     ),
-    st.builds(r.DescribeTopics, names=tuples(texts), topic_ids=tuples(topic_ids), all_topics=st.booleans()),
+    st.builds(DescribeTopics, names=tuples(texts), topic_ids=tuples(topic_ids), all_topics=st.booleans()),
     st.builds(
-        r.RegisterBroker,
+        RegisterBroker,
         broker_id=int32,
         cluster_id=texts,
         incarnation_id=ids.map(Uuid),
@@ -131,7 +164,7 @@ controller_requests: st.SearchStrategy[object] = st.one_of(
         previous_broker_epoch=int64,
     ),
     st.builds(
-        r.BrokerHeartbeat,
+        BrokerHeartbeat,
         broker_id=int32,
         broker_epoch=int64,
         current_metadata_offset=int64,
@@ -141,13 +174,13 @@ controller_requests: st.SearchStrategy[object] = st.one_of(
         cordoned_log_dirs=st.none() | tuples(directory_ids),
     ),
     st.builds(
-        r.AlterPartition,
+        AlterPartition,
         broker_id=int32,
         broker_epoch=int64,
-        topics=tuples(st.builds(r.TopicAlteration, topic_id=topic_ids, partitions=tuples(_alteration))),
+        topics=tuples(st.builds(TopicAlteration, topic_id=topic_ids, partitions=tuples(_alteration))),
     ),
     st.builds(
-        r.RegisterController,
+        RegisterController,
         controller_id=int32,
         incarnation_id=ids.map(Uuid),
         listeners=tuples(listeners),
@@ -156,7 +189,7 @@ controller_requests: st.SearchStrategy[object] = st.one_of(
 )
 
 _described_partition = st.builds(
-    r.DescribedPartition,
+    DescribedPartition,
     partition_index=int32,
     leader_id=int32,
     leader_epoch=int32,
@@ -170,7 +203,7 @@ _described_partition = st.builds(
     removing_replicas=tuples(int32),
 )
 described_topics = st.builds(
-    r.DescribedTopic,
+    DescribedTopic,
     error=errors,
     name=maybe_texts,
     topic_id=topic_ids,
@@ -179,7 +212,7 @@ described_topics = st.builds(
     error_message=maybe_texts,
 )
 _altered = st.builds(
-    r.AlteredPartition,
+    AlteredPartition,
     partition_index=int32,
     error=errors,
     leader_id=int32,
@@ -191,10 +224,10 @@ _altered = st.builds(
 _whole = {"error": errors, "error_message": maybe_texts}
 controller_responses: st.SearchStrategy[object] = st.one_of(
     st.builds(
-        r.CreateTopicsResponse,
+        CreateTopicsResponse,
         topics=tuples(
             st.builds(
-                r.CreatableTopicResult,
+                CreatableTopicResult,
                 name=texts,
                 error=errors,
                 topic_id=topic_ids,
@@ -206,29 +239,29 @@ controller_responses: st.SearchStrategy[object] = st.one_of(
         **_whole,
     ),
     st.builds(
-        r.DeleteTopicsResponse,
+        DeleteTopicsResponse,
         topics=tuples(
             st.builds(
-                r.DeletableTopicResult, error=errors, name=maybe_texts, topic_id=topic_ids, error_message=maybe_texts
+                DeletableTopicResult, error=errors, name=maybe_texts, topic_id=topic_ids, error_message=maybe_texts
             )
         ),
         **_whole,
     ),
-    st.builds(r.DescribeTopicsResponse, topics=tuples(described_topics), **_whole),
-    st.builds(r.RegisterBrokerResponse, broker_epoch=int64, **_whole),
+    st.builds(DescribeTopicsResponse, topics=tuples(described_topics), **_whole),
+    st.builds(RegisterBrokerResponse, broker_epoch=int64, **_whole),
     st.builds(
-        r.BrokerHeartbeatResponse,
+        BrokerHeartbeatResponse,
         is_caught_up=st.booleans(),
         is_fenced=st.booleans(),
         should_shut_down=st.booleans(),
         **_whole,
     ),
     st.builds(
-        r.AlterPartitionResponse,
-        topics=tuples(st.builds(r.AlteredTopic, topic_id=topic_ids, partitions=tuples(_altered))),
+        AlterPartitionResponse,
+        topics=tuples(st.builds(AlteredTopic, topic_id=topic_ids, partitions=tuples(_altered))),
         **_whole,
     ),
-    st.builds(r.RegisterControllerResponse, **_whole),
+    st.builds(RegisterControllerResponse, **_whole),
 )
 
 _position = {"image_offset": int64, "image_epoch": int32, "leader_id": int32, "leader_epoch": int32}

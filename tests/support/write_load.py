@@ -14,9 +14,9 @@ from types import TracebackType
 from typing import Final, Self
 
 from metadata_log.ids import TopicId
+from quorum.api.topics import CreatableReplicaAssignment
 from quorum.client.client import Client
 from quorum.client.errors import OutcomeUnknownError, UnavailableError
-from quorum.client.requests import CreatableReplicaAssignment
 from tests.support.paper_broker import PaperBroker
 
 PAPER_BROKER: Final = 101

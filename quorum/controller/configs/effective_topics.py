@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 from metadata_log.image import MetadataImage
-from quorum.api import ConfigSource, EffectiveConfig
+from quorum.api.topics import ConfigSource, EffectiveConfig
 from quorum.controller.config import ControllerConfig
 from quorum.controller.configs.value_types import as_number
 

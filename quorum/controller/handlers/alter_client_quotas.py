@@ -17,9 +17,9 @@ from typing import Final
 from metadata_log.image import QuotaEntity
 from metadata_log.image.access import CLIENT_QUOTAS, IP, IP_QUOTAS, QUOTA_TYPES
 from metadata_log.records import ClientQuotaRecord, EntityData
-from quorum.api import AlterClientQuotas, AlterClientQuotasResponse, AlteredQuota, QuotaAlteration
 from quorum.api.context import CLUSTER, Operation, authorize
 from quorum.api.error_codes import Error
+from quorum.api.quotas import AlterClientQuotas, AlterClientQuotasResponse, AlteredQuota, QuotaAlteration
 from quorum.controller.handlers.new_topic import RejectedError
 from quorum.controller.handlers.too_large import refusal_of_too_many
 from quorum.controller.result import ControllerResult
@@ -28,11 +28,11 @@ from quorum.controller.turn import Turn
 _NO_FRACTION: Final = 1e-6
 
 
-def handle_alter_client_quotas(request: AlterClientQuotas, turn: Turn) -> ControllerResult:
+def handle_alter_client_quotas(request: AlterClientQuotas, turn: Turn) -> ControllerResult[AlterClientQuotasResponse]:
     """Records for the entities that can change, and what became of each."""
     error = authorize(turn.context, Operation.ALTER_CONFIGS, CLUSTER, turn.image)
     if error is not Error.NONE:
-        return ControllerResult(response=request.refused(error, "Authorization failed."))
+        return ControllerResult(response=request.rejected(error, "Authorization failed."))
     if (too_many := refusal_of_too_many(request, len(request.entries), turn)) is not None:
         return too_many
     times_named = Counter(_key(entry) for entry in request.entries)

@@ -11,7 +11,9 @@ import msgspec
 from metadata_log.ids import NodeId
 from metadata_log.image import RECOVERED, RECOVERING, PartitionImage, TopicImage
 from metadata_log.records import MetadataRecord, PartitionChangeRecord
-from quorum.api import (
+from quorum.api.context import CLUSTER, Operation, authorize
+from quorum.api.error_codes import Error
+from quorum.api.partitions import (
     AlteredPartition,
     AlteredTopic,
     AlterPartition,
@@ -19,8 +21,6 @@ from quorum.api import (
     PartitionAlteration,
     TopicAlteration,
 )
-from quorum.api.context import CLUSTER, Operation, authorize
-from quorum.api.error_codes import Error
 from quorum.controller.leader_changes import election_rules
 from quorum.controller.partitions.brokers import is_active
 from quorum.controller.partitions.partition_change import LEADER_UNCHANGED, ElectionRules, change_of
@@ -28,16 +28,16 @@ from quorum.controller.result import ControllerResult
 from quorum.controller.turn import Turn
 
 
-def handle_alter_partition(request: AlterPartition, turn: Turn) -> ControllerResult:
+def handle_alter_partition(request: AlterPartition, turn: Turn) -> ControllerResult[AlterPartitionResponse]:
     """A PartitionChangeRecord for each change that holds, and each partition's state after it; not one atomic batch."""
     error = authorize(turn.context, Operation.CLUSTER_ACTION, CLUSTER, turn.image)
     if error is not Error.NONE:
-        return ControllerResult(response=request.refused(error, "Authorization failed."))
+        return ControllerResult(response=request.rejected(error, "Authorization failed."))
     broker = turn.image.cluster.brokers.get(NodeId(request.broker_id))
     if broker is None or broker.epoch != request.broker_epoch:
         registered = "not registered" if broker is None else f"registered with broker epoch {broker.epoch}"
         why = f"Broker {request.broker_id} is {registered}; the request is of broker epoch {request.broker_epoch}"
-        return ControllerResult(response=request.refused(Error.STALE_BROKER_EPOCH, why))
+        return ControllerResult(response=request.rejected(Error.STALE_BROKER_EPOCH, why))
     records: list[MetadataRecord] = []
     topics = tuple(_alter_topic(request, asked, turn, records) for asked in request.topics)
     return ControllerResult(records=tuple(records), response=AlterPartitionResponse(topics=topics), is_atomic=False)

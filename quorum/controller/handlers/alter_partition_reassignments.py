@@ -12,15 +12,15 @@ import msgspec
 from metadata_log.ids import NodeId
 from metadata_log.image import PartitionImage, TopicImage
 from metadata_log.records import PartitionChangeRecord
-from quorum.api import (
+from quorum.api.context import CLUSTER, Operation, authorize
+from quorum.api.error_codes import Error
+from quorum.api.reassignments import (
     AlterPartitionReassignments,
     AlterPartitionReassignmentsResponse,
     ReassignablePartition,
     ReassignedPartition,
     ReassignedTopic,
 )
-from quorum.api.context import CLUSTER, Operation, authorize
-from quorum.api.error_codes import Error
 from quorum.controller.handlers.new_topic import RejectedError, checked_brokers
 from quorum.controller.handlers.too_large import TOO_LARGE
 from quorum.controller.leader_changes import election_rules
@@ -29,11 +29,13 @@ from quorum.controller.result import ControllerResult
 from quorum.controller.turn import Turn
 
 
-def handle_alter_partition_reassignments(request: AlterPartitionReassignments, turn: Turn) -> ControllerResult:
+def handle_alter_partition_reassignments(
+    request: AlterPartitionReassignments, turn: Turn
+) -> ControllerResult[AlterPartitionReassignmentsResponse]:
     """A PartitionChangeRecord for each partition that changes; one refused leaves the others be."""
     error = authorize(turn.context, Operation.ALTER, CLUSTER, turn.image)
     if error is not Error.NONE:
-        return ControllerResult(response=request.refused(error, "Authorization failed."))
+        return ControllerResult(response=request.rejected(error, "Authorization failed."))
     records: list[PartitionChangeRecord] = []
     begun: dict[tuple[str, int], tuple[int, ...] | None] = {}
     topics: list[ReassignedTopic] = []

@@ -14,15 +14,15 @@ from metadata_log.image import ScramUser
 from metadata_log.records import MetadataRecord, RemoveUserScramCredentialRecord, UserScramCredentialRecord
 from metadata_log.records.levels import SCRAM_LEVEL
 from metadata_log.scram import FEWEST_ITERATIONS, HASHES, MOST_ITERATIONS
-from quorum.api import (
+from quorum.api.context import CLUSTER, Operation, authorize
+from quorum.api.error_codes import Error
+from quorum.api.scram import (
     AlteredScramUser,
     AlterUserScramCredentials,
     AlterUserScramCredentialsResponse,
     ScramDeletion,
     ScramUpsertion,
 )
-from quorum.api.context import CLUSTER, Operation, authorize
-from quorum.api.error_codes import Error
 from quorum.controller.handlers.too_large import refusal_of_too_many
 from quorum.controller.metadata_levels import level_of
 from quorum.controller.result import ControllerResult
@@ -32,11 +32,13 @@ _Refusal = tuple[Error, str]
 _Alteration = ScramDeletion | ScramUpsertion
 
 
-def handle_alter_user_scram_credentials(request: AlterUserScramCredentials, turn: Turn) -> ControllerResult:
+def handle_alter_user_scram_credentials(
+    request: AlterUserScramCredentials, turn: Turn
+) -> ControllerResult[AlterUserScramCredentialsResponse]:
     """Records for the users that can be altered, and what became of each."""
     error = authorize(turn.context, Operation.ALTER, CLUSTER, turn.image)
     if error is not Error.NONE:
-        return ControllerResult(response=request.refused(error, "Authorization failed."))
+        return ControllerResult(response=request.rejected(error, "Authorization failed."))
     asked = _asked(request)
     if (too_many := refusal_of_too_many(request, len(asked), turn)) is not None:
         return too_many

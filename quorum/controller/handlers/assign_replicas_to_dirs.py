@@ -12,7 +12,8 @@ from metadata_log.ids import DirectoryId, NodeId
 from metadata_log.image import PartitionImage, TopicImage
 from metadata_log.records import MetadataRecord, PartitionChangeRecord
 from metadata_log.records.levels import DIRECTORIES_LEVEL
-from quorum.api import (
+from quorum.api.context import CLUSTER, Operation, authorize
+from quorum.api.directories import (
     AssignedDirectory,
     AssignedTopic,
     AssignReplicasToDirs,
@@ -20,7 +21,6 @@ from quorum.api import (
     DirectoryAssignment,
     TopicInDirectory,
 )
-from quorum.api.context import CLUSTER, Operation, authorize
 from quorum.api.error_codes import Error
 from quorum.controller.leader_changes import BrokerEvent, election_rules, is_being_lost
 from quorum.controller.metadata_levels import level_of
@@ -31,21 +31,23 @@ from quorum.controller.sessions import why_stale
 from quorum.controller.turn import Turn
 
 
-def handle_assign_replicas_to_dirs(request: AssignReplicasToDirs, turn: Turn) -> ControllerResult:
+def handle_assign_replicas_to_dirs(
+    request: AssignReplicasToDirs, turn: Turn
+) -> ControllerResult[AssignReplicasToDirsResponse]:
     """A PartitionChangeRecord for each replica whose directory is another than was known; not one atomic batch."""
     error = authorize(turn.context, Operation.CLUSTER_ACTION, CLUSTER, turn.image)
     if error is not Error.NONE:
-        return ControllerResult(response=request.refused(error, "Authorization failed."))
+        return ControllerResult(response=request.rejected(error, "Authorization failed."))
     if level_of(turn.image) < DIRECTORIES_LEVEL:
         why = "Directory assignment is not supported yet: metadata.version 3.7-IV2 is needed."
-        return ControllerResult(response=request.refused(Error.UNSUPPORTED_VERSION, why))
+        return ControllerResult(response=request.rejected(Error.UNSUPPORTED_VERSION, why))
     stale = why_stale(request.broker_id, request.broker_epoch, turn.image)
     if stale is not None:
-        return ControllerResult(response=request.refused(Error.STALE_BROKER_EPOCH, stale))
+        return ControllerResult(response=request.rejected(Error.STALE_BROKER_EPOCH, stale))
     named = sum(len(topic.partitions) for each in request.directories for topic in each.topics)
     if named > turn.config.max_records_per_batch:
         why = f"It names {named} replicas, more than {turn.config.max_records_per_batch}: say it in several requests."
-        return ControllerResult(response=request.refused(Error.INVALID_REQUEST, why))
+        return ControllerResult(response=request.rejected(Error.INVALID_REQUEST, why))
     assignment = _Assignment(NodeId(request.broker_id), turn)
     directories = tuple(assignment.of_directory(each) for each in request.directories)
     return ControllerResult(

@@ -12,7 +12,7 @@ from metadata_log.ids import NodeId
 from metadata_log.image import BrokerRegistration
 from metadata_log.records import BrokerRegistrationChangeRecord, MetadataRecord
 from metadata_log.records.levels import CORDONED_DIRECTORIES_LEVEL, DIRECTORIES_LEVEL
-from quorum.api import BrokerHeartbeat, BrokerHeartbeatResponse
+from quorum.api.brokers import BrokerHeartbeat, BrokerHeartbeatResponse
 from quorum.api.context import CLUSTER, Operation, authorize
 from quorum.api.error_codes import Error
 from quorum.controller.handlers.register_broker import MOST_DIRECTORIES
@@ -40,20 +40,20 @@ class _State(enum.Enum):
     SHUTDOWN_NOW = enum.auto()
 
 
-def handle_broker_heartbeat(request: BrokerHeartbeat, turn: Turn) -> ControllerResult:
+def handle_broker_heartbeat(request: BrokerHeartbeat, turn: Turn) -> ControllerResult[BrokerHeartbeatResponse]:
     """What the broker may do now, and the records that make it so; not one atomic batch."""
     error = authorize(turn.context, Operation.CLUSTER_ACTION, CLUSTER, turn.image)
     if error is not Error.NONE:
-        return ControllerResult(response=request.refused(error, "Authorization failed."))
+        return ControllerResult(response=request.rejected(error, "Authorization failed."))
     broker = turn.image.cluster.brokers.get(NodeId(request.broker_id))
     why = why_stale(request.broker_id, request.broker_epoch, turn.image)
     if broker is None or why is not None:
-        return ControllerResult(response=request.refused(Error.STALE_BROKER_EPOCH, why))
+        return ControllerResult(response=request.rejected(Error.STALE_BROKER_EPOCH, why))
     most = max(len(request.offline_log_dirs), len(request.cordoned_log_dirs or ()))
     if most > MOST_DIRECTORIES:
         # Before anything is begun: records that no batch can hold would be missing from what was.
         why = f"It names {most} directories, and a broker has {MOST_DIRECTORIES} at most."
-        return ControllerResult(response=request.refused(Error.INVALID_REQUEST, why))
+        return ControllerResult(response=request.rejected(Error.INVALID_REQUEST, why))
     session = turn.state.sessions.of(broker)
     turn.state.sessions.touch(session, turn.now_ms)
     current = _current_state(broker, session)

@@ -12,25 +12,24 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, Protocol
+from typing import Final, Protocol, TypeVar
 
 from metadata_log.ids import METADATA_TOPIC_NAME, NodeId
 from metadata_log.image import ResourceType
 from metadata_log.java_text import java_int
 from metadata_log.records import ClearElrRecord, ConfigRecord, MetadataRecord
 from metadata_log.records.levels import CORDONED_DIRECTORIES_LEVEL
-from quorum.api import (
+from quorum.api.configs import (
     AlterableConfig,
     AlterableResource,
-    AlterConfigs,
     AlteredResource,
-    IncrementalAlterConfigs,
     IncrementalAlterConfigsResponse,
     ReplacedResource,
 )
 from quorum.api.context import CLUSTER, Operation, Resource, authorize
 from quorum.api.context import ResourceType as AclResourceType
 from quorum.api.error_codes import Error
+from quorum.api.request import Request
 from quorum.controller.configs.effective import MIN_INSYNC_REPLICAS
 from quorum.controller.configs.resources import why_invalid_client_metrics, why_invalid_group
 from quorum.controller.configs.topics import why_invalid_values, why_too_long
@@ -50,6 +49,10 @@ _TYPES: Final = frozenset(ResourceType)
 _ACL_TYPES: Final = {ResourceType.TOPIC: AclResourceType.TOPIC, ResourceType.GROUP: AclResourceType.GROUP}
 
 
+C = TypeVar("C", AlterableResource, ReplacedResource)
+R = TypeVar("R", bound=IncrementalAlterConfigsResponse)
+
+
 class NamedResource(Protocol):
     """A resource as a request names it."""
 
@@ -61,24 +64,27 @@ class NamedResource(Protocol):
 
 
 def change_each(
-    request: AlterConfigs | IncrementalAlterConfigs,
-    changes: Callable[[Any], Iterable[MetadataRecord]],
-    respond: type[IncrementalAlterConfigsResponse],
+    request: Request[R],
+    resources: tuple[C, ...],
+    changes: Callable[[C], Iterable[MetadataRecord]],
+    respond: type[R],
     turn: Turn,
-) -> ControllerResult:
+    *,
+    validate_only: bool,
+) -> ControllerResult[R]:
     """The records of all resources that `changes` does not refuse, and what became of each; one that was named twice is
     refused once, what is of no known type each time."""
-    if (too_many := refusal_of_too_many(request, len(request.resources), turn)) is not None:
+    if (too_many := refusal_of_too_many(request, len(resources), turn)) is not None:
         return too_many
-    if sum(map(_judged_chars, request.resources)) > _MOST_JUDGED_CHARS:
-        return ControllerResult(response=request.refused(Error.POLICY_VIOLATION, TOO_LARGE))
-    times_named = Counter((each.resource_type, each.name) for each in request.resources)
+    if sum(map(_judged_chars, resources)) > _MOST_JUDGED_CHARS:
+        return ControllerResult(response=request.rejected(Error.POLICY_VIOLATION, TOO_LARGE))
+    times_named = Counter((each.resource_type, each.name) for each in resources)
     records: list[MetadataRecord] = []
     results: list[AlteredResource] = []
-    for resource in request.resources:
+    for resource in resources:
         if resource.resource_type not in _TYPES:
             results.append(_unknown_type(resource))
-    told = (each for each in request.resources if each.resource_type in _TYPES)
+    told = (each for each in resources if each.resource_type in _TYPES)
     for resource in {(each.resource_type, each.name): each for each in told}.values():
         error, why = Error.NONE, None
         try:
@@ -93,9 +99,7 @@ def change_each(
     records += _cleared_elrs(records, turn)
     if (too_many := refusal_of_too_many(request, len(records), turn)) is not None:
         return too_many
-    return ControllerResult(
-        records=() if request.validate_only else tuple(records), response=respond(resources=tuple(results))
-    )
+    return ControllerResult(records=() if validate_only else tuple(records), response=respond(resources=tuple(results)))
 
 
 def _judged_chars(resource: AlterableResource | ReplacedResource) -> int:

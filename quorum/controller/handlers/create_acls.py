@@ -12,7 +12,7 @@ from metadata_log.ids import Uuid
 from metadata_log.image import AclEntry, MetadataImage
 from metadata_log.records import AccessControlEntryRecord, metadata_version
 from metadata_log.records.levels import ACL_RANGES_LEVEL
-from quorum.api import AclCreationResult, CreateAcls, CreateAclsResponse
+from quorum.api.acls import AclCreationResult, CreateAcls, CreateAclsResponse
 from quorum.api.context import CLUSTER, Operation, RequestContext, authorize
 from quorum.api.error_codes import Error
 from quorum.controller.acl_filters import OPERATIONS, RESOURCE_TYPES
@@ -22,11 +22,11 @@ from quorum.controller.result import ControllerResult
 from quorum.controller.turn import Turn
 
 
-def handle_create_acls(request: CreateAcls, turn: Turn) -> ControllerResult:
+def handle_create_acls(request: CreateAcls, turn: Turn) -> ControllerResult[CreateAclsResponse]:
     """Records for the new entries, and what became of each."""
     error, why = why_no_acls(turn.context, Operation.ALTER, turn)
     if error is not Error.NONE:
-        return ControllerResult(response=request.refused(error, why))
+        return ControllerResult(response=request.rejected(error, why))
     if (too_many := refusal_of_too_many(request, len(request.creations), turn)) is not None:
         return too_many
     known = set(turn.image.acls.by_id.values())

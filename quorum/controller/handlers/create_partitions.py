@@ -9,9 +9,9 @@ from collections import Counter
 
 from metadata_log.ids import METADATA_TOPIC_NAME
 from metadata_log.records import MetadataRecord, PartitionRecord
-from quorum.api import CreatePartitions, CreatePartitionsResponse, GrowingTopic, GrownTopic
 from quorum.api.context import Operation, Resource, ResourceType, authorize
 from quorum.api.error_codes import Error
+from quorum.api.partition_counts import CreatePartitions, CreatePartitionsResponse, GrowingTopic, GrownTopic
 from quorum.controller.handlers.new_topic import RejectedError, added_partitions, partition_records
 from quorum.controller.handlers.too_large import TOO_LARGE, refusal_of_too_many
 from quorum.controller.mutation_quota import MutationQuota
@@ -20,7 +20,7 @@ from quorum.controller.turn import Turn
 from quorum.draws import GAMMA
 
 
-def handle_create_partitions(request: CreatePartitions, turn: Turn) -> ControllerResult:
+def handle_create_partitions(request: CreatePartitions, turn: Turn) -> ControllerResult[CreatePartitionsResponse]:
     """PartitionRecords for the topics that can grow, and what became of each."""
     if (too_many := refusal_of_too_many(request, len(request.topics), turn)) is not None:
         return too_many

@@ -13,10 +13,10 @@ from metadata_log.ids import METADATA_TOPIC_NAME, ZERO_TOPIC_ID, TopicId
 from metadata_log.image import ResourceType
 from metadata_log.records import ClearElrRecord, ConfigRecord, MetadataRecord, TopicRecord
 from metadata_log.topic_names import may_collide
-from quorum.api import CreatableTopic, CreatableTopicResult, CreateTopics, CreateTopicsResponse, EffectiveConfig
 from quorum.api.context import CLUSTER, Operation, Resource, authorize
 from quorum.api.context import ResourceType as AclResourceType
 from quorum.api.error_codes import Error
+from quorum.api.topics import CreatableTopic, CreatableTopicResult, CreateTopics, CreateTopicsResponse, EffectiveConfig
 from quorum.controller.configs.effective import MIN_INSYNC_REPLICAS
 from quorum.controller.configs.topics import why_invalid
 from quorum.controller.handlers.new_topic import RejectedError, partition_records, partitions_of
@@ -28,7 +28,7 @@ from quorum.controller.turn import Turn
 from quorum.draws import GAMMA
 
 
-def handle_create_topics(request: CreateTopics, turn: Turn) -> ControllerResult:
+def handle_create_topics(request: CreateTopics, turn: Turn) -> ControllerResult[CreateTopicsResponse]:
     """Records for the topics that can be created, and what became of each.
 
     Not transactional over the topics: one refused leaves the others be.
@@ -65,8 +65,8 @@ def _named_twice(request: CreateTopics) -> frozenset[str]:
     return frozenset(name for name, count in Counter(names).items() if count > 1)
 
 
-def _refused(request: CreateTopics, error: Error, message: str) -> ControllerResult:
-    return ControllerResult(response=request.refused(error, message))
+def _refused(request: CreateTopics, error: Error, message: str) -> ControllerResult[CreateTopicsResponse]:
+    return ControllerResult(response=request.rejected(error, message))
 
 
 def _failure(name: str, error: Error, message: str) -> CreatableTopicResult:

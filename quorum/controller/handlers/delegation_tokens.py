@@ -11,7 +11,9 @@ from metadata_log.ids import id_text
 from metadata_log.image import DelegationToken
 from metadata_log.records import DelegationTokenRecord, RemoveDelegationTokenRecord
 from metadata_log.records.levels import DELEGATION_TOKENS_LEVEL
-from quorum.api import (
+from quorum.api.context import Operation, Resource, ResourceType, authorize
+from quorum.api.error_codes import Error
+from quorum.api.tokens import (
     CreateDelegationToken,
     CreateDelegationTokenResponse,
     ExpireDelegationToken,
@@ -19,8 +21,6 @@ from quorum.api import (
     RenewDelegationToken,
     RenewDelegationTokenResponse,
 )
-from quorum.api.context import Operation, Resource, ResourceType, authorize
-from quorum.api.error_codes import Error
 from quorum.controller.handlers.new_topic import RejectedError
 from quorum.controller.metadata_levels import level_of
 from quorum.controller.result import ControllerResult
@@ -30,7 +30,9 @@ from quorum.controller.turn import Turn
 _LARGEST_TIME = (1 << 63) - 1
 
 
-def handle_create_delegation_token(request: CreateDelegationToken, turn: Turn) -> ControllerResult:
+def handle_create_delegation_token(
+    request: CreateDelegationToken, turn: Turn
+) -> ControllerResult[CreateDelegationTokenResponse]:
     """A DelegationTokenRecord and the token with its secret."""
     requester = turn.context.principal
     owner = request.owner or requester
@@ -75,7 +77,9 @@ def handle_create_delegation_token(request: CreateDelegationToken, turn: Turn) -
     return ControllerResult(records=(_record(token, token.expiration_timestamp),), response=response)
 
 
-def handle_renew_delegation_token(request: RenewDelegationToken, turn: Turn) -> ControllerResult:
+def handle_renew_delegation_token(
+    request: RenewDelegationToken, turn: Turn
+) -> ControllerResult[RenewDelegationTokenResponse]:
     """A DelegationTokenRecord with the new end, which may also come sooner than the old one."""
     try:
         _check_asker(turn)
@@ -84,7 +88,7 @@ def handle_renew_delegation_token(request: RenewDelegationToken, turn: Turn) -> 
         _check_valid(token, turn)
         _check_renewer(token, turn)
     except RejectedError as refusal:
-        return ControllerResult(response=request.refused(refusal.error, refusal.message))
+        return ControllerResult(response=request.rejected(refusal.error, refusal.message))
     period_ms = settings.expiry_time_ms
     if request.renew_period_ms > 0:
         period_ms = min(period_ms, request.renew_period_ms)
@@ -94,7 +98,9 @@ def handle_renew_delegation_token(request: RenewDelegationToken, turn: Turn) -> 
     )
 
 
-def handle_expire_delegation_token(request: ExpireDelegationToken, turn: Turn) -> ControllerResult:
+def handle_expire_delegation_token(
+    request: ExpireDelegationToken, turn: Turn
+) -> ControllerResult[ExpireDelegationTokenResponse]:
     """A DelegationTokenRecord with the new end, or the token's removal."""
     try:
         _check_asker(turn)
@@ -107,7 +113,7 @@ def handle_expire_delegation_token(request: ExpireDelegationToken, turn: Turn) -
             )
         _check_valid(token, turn)
     except RejectedError as refusal:
-        return ControllerResult(response=request.refused(refusal.error, refusal.message))
+        return ControllerResult(response=request.rejected(refusal.error, refusal.message))
     until = min(token.max_timestamp, turn.wall_ms + request.expiry_period_ms)
     return ControllerResult(
         records=(_record(token, until),), response=ExpireDelegationTokenResponse(expiry_timestamp=until)

@@ -7,7 +7,7 @@ from typing import Final
 
 from metadata_log.ids import Uuid
 from metadata_log.records import RemoveAccessControlEntryRecord
-from quorum.api import AclDeletionResult, DeleteAcls, DeleteAclsResponse
+from quorum.api.acls import AclDeletionResult, DeleteAcls, DeleteAclsResponse
 from quorum.api.context import Operation
 from quorum.api.error_codes import Error
 from quorum.controller.acl_filters import ManyFilters, why_unknown
@@ -20,12 +20,12 @@ _MOST_LOOKS: Final = 1_000_000
 """So many entries are held against a filter in half a second."""
 
 
-def handle_delete_acls(request: DeleteAcls, turn: Turn) -> ControllerResult:
+def handle_delete_acls(request: DeleteAcls, turn: Turn) -> ControllerResult[DeleteAclsResponse]:
     """Records for all entries meant, each once, and the entries that each filter means; one meant by several filters is
     told, and counts, at each."""
     error, why = why_no_acls(turn.context, Operation.ALTER, turn)
     if error is not Error.NONE:
-        return ControllerResult(response=request.refused(error, why))
+        return ControllerResult(response=request.rejected(error, why))
     entries, most = ManyFilters(turn.image.acls), turn.config.max_records_per_batch
     removed: dict[Uuid, None] = {}
     results: list[AclDeletionResult] = []
@@ -39,9 +39,9 @@ def handle_delete_acls(request: DeleteAcls, turn: Turn) -> ControllerResult:
         told += len(found)
         if told > most:
             why = f"Cannot remove more than {most} acls in a single delete operation."
-            return ControllerResult(response=request.refused(Error.INVALID_REQUEST, why))
+            return ControllerResult(response=request.rejected(Error.INVALID_REQUEST, why))
         if entries.looks > _MOST_LOOKS:
-            return ControllerResult(response=request.refused(Error.POLICY_VIOLATION, TOO_LARGE))
+            return ControllerResult(response=request.rejected(Error.POLICY_VIOLATION, TOO_LARGE))
         removed |= dict.fromkeys(acl_id for _, acl_id in found)
         results.append(AclDeletionResult(matching=tuple(entry for entry, _ in found)))
     records = tuple(RemoveAccessControlEntryRecord(id=acl_id) for acl_id in removed)

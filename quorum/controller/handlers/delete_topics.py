@@ -11,24 +11,24 @@ from collections import Counter
 from metadata_log.ids import METADATA_TOPIC_ID, METADATA_TOPIC_NAME, ZERO_TOPIC_ID, TopicId
 from metadata_log.image import TopicImage
 from metadata_log.records import RemoveTopicRecord
-from quorum.api import DeletableTopicResult, DeleteTopics, DeleteTopicsResponse, DeleteTopicState
 from quorum.api.context import CLUSTER, Operation, Resource, ResourceType, authorize
 from quorum.api.error_codes import Error
+from quorum.api.topics import DeletableTopicResult, DeleteTopics, DeleteTopicsResponse, DeleteTopicState
 from quorum.controller.handlers.too_large import refusal_of_too_many
 from quorum.controller.result import ControllerResult
 from quorum.controller.turn import Turn
 
 
-def handle_delete_topics(request: DeleteTopics, turn: Turn) -> ControllerResult:
+def handle_delete_topics(request: DeleteTopics, turn: Turn) -> ControllerResult[DeleteTopicsResponse]:
     """A RemoveTopicRecord for each topic that can be deleted, and what became of each."""
     if not turn.config.delete_topic_enable:
         why = "Topic deletion is disabled (delete.topic.enable)."
-        return ControllerResult(response=request.refused(Error.TOPIC_DELETION_DISABLED, why))
+        return ControllerResult(response=request.rejected(Error.TOPIC_DELETION_DISABLED, why))
     if not request.topics:
         return ControllerResult(response=DeleteTopicsResponse())
     if request.timeout_ms <= 0:
         why = f"The timeout of {request.timeout_ms} ms has passed."
-        return ControllerResult(response=request.refused(Error.REQUEST_TIMED_OUT, why))
+        return ControllerResult(response=request.rejected(Error.REQUEST_TIMED_OUT, why))
     if (too_many := refusal_of_too_many(request, len(request.topics), turn)) is not None:
         return too_many
     deletion = _Deletion(request, turn)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from quorum.api import DescribeAcls, DescribeAclsResponse
+from quorum.api.acls import DescribeAcls, DescribeAclsResponse
 from quorum.api.context import Operation
 from quorum.api.error_codes import Error
 from quorum.controller.acl_filters import matching, why_unknown
@@ -11,12 +11,12 @@ from quorum.controller.result import ControllerResult
 from quorum.controller.turn import Turn
 
 
-def handle_describe_acls(request: DescribeAcls, turn: Turn) -> ControllerResult:
+def handle_describe_acls(request: DescribeAcls, turn: Turn) -> ControllerResult[DescribeAclsResponse]:
     """No records; the answer is of the image as it is handed in."""
     error, why = why_no_acls(turn.context, Operation.DESCRIBE, turn)
     if error is Error.NONE and (why := why_unknown(request.asked)) is not None:
         error = Error.INVALID_REQUEST
     if error is not Error.NONE:
-        return ControllerResult(response=request.refused(error, why))
+        return ControllerResult(response=request.rejected(error, why))
     entries = tuple(entry for entry, _ in matching(request.asked, turn.image.acls))
     return ControllerResult(response=DescribeAclsResponse(entries=entries))

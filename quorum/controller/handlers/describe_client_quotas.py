@@ -10,9 +10,15 @@ from typing import Final
 
 from metadata_log.image import QuotaEntity
 from metadata_log.image.access import IP, QUOTA_TYPES
-from quorum.api import DescribeClientQuotas, DescribeClientQuotasResponse, DescribedQuota, QuotaComponent, QuotaMatch
 from quorum.api.context import CLUSTER, Operation, authorize
 from quorum.api.error_codes import Error
+from quorum.api.quotas import (
+    DescribeClientQuotas,
+    DescribeClientQuotasResponse,
+    DescribedQuota,
+    QuotaComponent,
+    QuotaMatch,
+)
 from quorum.controller.handlers.new_topic import RejectedError
 from quorum.controller.result import ControllerResult
 from quorum.controller.turn import Turn
@@ -20,15 +26,17 @@ from quorum.controller.turn import Turn
 _MATCHES: Final = frozenset(QuotaMatch)
 
 
-def handle_describe_client_quotas(request: DescribeClientQuotas, turn: Turn) -> ControllerResult:
+def handle_describe_client_quotas(
+    request: DescribeClientQuotas, turn: Turn
+) -> ControllerResult[DescribeClientQuotasResponse]:
     """No records; the answer is of the image as it is handed in."""
     error = authorize(turn.context, Operation.DESCRIBE_CONFIGS, CLUSTER, turn.image)
     if error is not Error.NONE:
-        return ControllerResult(response=request.refused(error, "Authorization failed."))
+        return ControllerResult(response=request.rejected(error, "Authorization failed."))
     try:
         wanted = _wanted(request.components)
     except RejectedError as refusal:
-        return ControllerResult(response=request.refused(refusal.error, refusal.message))
+        return ControllerResult(response=request.rejected(refusal.error, refusal.message))
     found = [
         DescribedQuota(entity=entity.parts, values=tuple(sorted(quotas.items())))
         for entity, quotas in turn.image.client_quotas.by_entity.items()

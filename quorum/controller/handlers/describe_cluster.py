@@ -7,14 +7,8 @@ from __future__ import annotations
 
 from metadata_log.image import BrokerRegistration
 from metadata_log.image.features import KRAFT_VERSION, METADATA_VERSION
-from quorum.api import (
-    DescribeCluster,
-    DescribeClusterResponse,
-    DescribedBroker,
-    FeatureRange,
-    FinalizedFeature,
-    Listener,
-)
+from quorum.api.brokers import FeatureRange, Listener
+from quorum.api.cluster import DescribeCluster, DescribeClusterResponse, DescribedBroker, FinalizedFeature
 from quorum.api.context import CLUSTER, Operation, authorize
 from quorum.api.error_codes import Error
 from quorum.controller.features import SUPPORTED_FEATURES
@@ -22,11 +16,11 @@ from quorum.controller.result import ControllerResult
 from quorum.controller.turn import Turn
 
 
-def handle_describe_cluster(request: DescribeCluster, turn: Turn) -> ControllerResult:
+def handle_describe_cluster(request: DescribeCluster, turn: Turn) -> ControllerResult[DescribeClusterResponse]:
     """Return the cluster as the image has it, without records."""
     error = authorize(turn.context, Operation.ALTER, CLUSTER, turn.image)
     if error is not Error.NONE:
-        return ControllerResult(response=request.refused(error, "Authorization failed."))
+        return ControllerResult(response=request.rejected(error, "Authorization failed."))
     brokers = turn.image.cluster.brokers
     return ControllerResult(
         response=DescribeClusterResponse(

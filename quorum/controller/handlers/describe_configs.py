@@ -15,8 +15,8 @@ import msgspec
 from metadata_log.ids import NodeId
 from metadata_log.image import ResourceType
 from metadata_log.secret_names import may_be_secret
-from quorum.api import (
-    ConfigSource,
+from quorum.api.context import Operation
+from quorum.api.described_configs import (
     ConfigSynonym,
     DescribeConfigs,
     DescribeConfigsResponse,
@@ -24,8 +24,8 @@ from quorum.api import (
     DescribedResource,
     ResourceToDescribe,
 )
-from quorum.api.context import Operation
 from quorum.api.error_codes import Error
+from quorum.api.topics import ConfigSource
 from quorum.controller.configs.defaults import (
     GROUP_DEFAULTS,
     METRICS_DEFAULTS,
@@ -61,7 +61,7 @@ _MOST_TOLD_BYTES: Final = 64 << 20
 are 40 MiB of them."""
 
 
-def handle_describe_configs(request: DescribeConfigs, turn: Turn) -> ControllerResult:
+def handle_describe_configs(request: DescribeConfigs, turn: Turn) -> ControllerResult[DescribeConfigsResponse]:
     """No records; the answer is of the image as it is handed in. One named again is answered again, as by Kafka, and
     counts again; what would make the answer larger than it may be is refused."""
     if (too_many := refusal_of_too_many(request, len(request.resources), turn)) is not None:

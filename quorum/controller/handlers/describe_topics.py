@@ -11,9 +11,9 @@ from typing import Final, TypeVar
 
 from metadata_log.ids import METADATA_TOPIC_NAME, ZERO_TOPIC_ID, TopicId
 from metadata_log.image import PartitionImage, TopicImage
-from quorum.api import DescribedPartition, DescribedTopic, DescribeTopics, DescribeTopicsResponse
 from quorum.api.context import Operation, Resource, ResourceType, authorize
 from quorum.api.error_codes import Error
+from quorum.api.topics import DescribedPartition, DescribedTopic, DescribeTopics, DescribeTopicsResponse
 from quorum.controller.result import ControllerResult
 from quorum.controller.topic_names import INTERNAL_TOPICS
 from quorum.controller.turn import Turn
@@ -23,12 +23,12 @@ _MOST_PARTITIONS: Final = 100_000
 """Of all topics that a request names: they are described in half a second."""
 
 
-def handle_describe_topics(request: DescribeTopics, turn: Turn) -> ControllerResult:
+def handle_describe_topics(request: DescribeTopics, turn: Turn) -> ControllerResult[DescribeTopicsResponse]:
     """No records; the answer is of the image as it is handed in. One named again is answered again, and
     counts again; those beyond the most partitions of one answer are refused, unless all there are are asked for."""
     if sum((bool(request.names), bool(request.topic_ids), request.all_topics)) > 1:
         why = "Ask by names, by ids or for all topics: only one of them."
-        return ControllerResult(response=request.refused(Error.INVALID_REQUEST, why))
+        return ControllerResult(response=request.rejected(Error.INVALID_REQUEST, why))
     if request.all_topics:
         topics = _all(turn)
     elif request.topic_ids:

@@ -9,23 +9,25 @@ from __future__ import annotations
 
 from collections import Counter
 
-from quorum.api import (
+from quorum.api.context import CLUSTER, Operation, authorize
+from quorum.api.error_codes import Error
+from quorum.api.scram import (
     DescribedScramUser,
     DescribeUserScramCredentials,
     DescribeUserScramCredentialsResponse,
     ScramCredentialInfo,
 )
-from quorum.api.context import CLUSTER, Operation, authorize
-from quorum.api.error_codes import Error
 from quorum.controller.result import ControllerResult
 from quorum.controller.turn import Turn
 
 
-def handle_describe_user_scram_credentials(request: DescribeUserScramCredentials, turn: Turn) -> ControllerResult:
+def handle_describe_user_scram_credentials(
+    request: DescribeUserScramCredentials, turn: Turn
+) -> ControllerResult[DescribeUserScramCredentialsResponse]:
     """No records; the answer is of the image as it is handed in."""
     error = authorize(turn.context, Operation.DESCRIBE, CLUSTER, turn.image)
     if error is not Error.NONE:
-        return ControllerResult(response=request.refused(error, "Authorization failed."))
+        return ControllerResult(response=request.rejected(error, "Authorization failed."))
     found: dict[str, list[ScramCredentialInfo]] = {}
     for key, credential in sorted(turn.image.scram.credentials.items(), key=lambda item: item[0]):
         info = ScramCredentialInfo(mechanism=key.mechanism, iterations=credential.iterations)

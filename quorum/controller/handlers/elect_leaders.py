@@ -9,8 +9,8 @@ import msgspec
 
 from metadata_log.image import NO_LEADER, PartitionImage, TopicImage
 from metadata_log.records import PartitionChangeRecord
-from quorum.api import ElectedPartition, ElectedTopic, ElectionType, ElectLeaders, ElectLeadersResponse
 from quorum.api.context import CLUSTER, Operation, authorize
+from quorum.api.elections import ElectedPartition, ElectedTopic, ElectionType, ElectLeaders, ElectLeadersResponse
 from quorum.api.error_codes import Error
 from quorum.controller.handlers.too_large import refusal_of_too_many
 from quorum.controller.leader_changes import election_rules
@@ -24,15 +24,15 @@ _MOST_NAMED: Final = 50_000
 second."""
 
 
-def handle_elect_leaders(request: ElectLeaders, turn: Turn) -> ControllerResult:
+def handle_elect_leaders(request: ElectLeaders, turn: Turn) -> ControllerResult[ElectLeadersResponse]:
     """A PartitionChangeRecord for each partition that has a new leader; one refused leaves the others be. Who names too
     many is not answered one by one: so many answers would take as long."""
     error = authorize(turn.context, Operation.ALTER, CLUSTER, turn.image)
     if error is not Error.NONE:
-        return ControllerResult(response=request.refused(error, "Authorization failed."))
+        return ControllerResult(response=request.rejected(error, "Authorization failed."))
     if request.election_type not in _TYPES:
         why = f"Unknown election type {request.election_type}"
-        return ControllerResult(response=request.refused(Error.INVALID_REQUEST, why))
+        return ControllerResult(response=request.rejected(Error.INVALID_REQUEST, why))
     named = sum(1 + len(asked.partitions) for asked in request.partitions or ())
     if named > _MOST_NAMED:
         why = f"It names {named} topics and partitions, more than {_MOST_NAMED}: ask for fewer at once, or for all."

@@ -12,7 +12,7 @@ from typing import Final
 
 from metadata_log.image import ResourceType
 from metadata_log.records import MetadataRecord
-from quorum.api import (
+from quorum.api.configs import (
     AlterableConfig,
     AlterableResource,
     ConfigOperation,
@@ -31,9 +31,18 @@ _OPERATIONS: Final = frozenset(ConfigOperation)
 _LISTS: Final = {ResourceType.TOPIC: LISTS, ResourceType.BROKER: BROKER_LISTS}
 
 
-def handle_incremental_alter_configs(request: IncrementalAlterConfigs, turn: Turn) -> ControllerResult:
+def handle_incremental_alter_configs(
+    request: IncrementalAlterConfigs, turn: Turn
+) -> ControllerResult[IncrementalAlterConfigsResponse]:
     """ConfigRecords for the resources that can change, and what became of each."""
-    return change_each(request, lambda resource: _changes(resource, turn), IncrementalAlterConfigsResponse, turn)
+    return change_each(
+        request,
+        request.resources,
+        lambda resource: _changes(resource, turn),
+        IncrementalAlterConfigsResponse,
+        turn,
+        validate_only=request.validate_only,
+    )
 
 
 def _changes(resource: AlterableResource, turn: Turn) -> list[MetadataRecord]:

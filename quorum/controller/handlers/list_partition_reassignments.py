@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from metadata_log.image import TopicImage
-from quorum.api import ListPartitionReassignments, ListPartitionReassignmentsResponse, OngoingReassignment, OngoingTopic
 from quorum.api.context import CLUSTER, Operation, authorize
 from quorum.api.error_codes import Error
+from quorum.api.reassignments import (
+    ListPartitionReassignments,
+    ListPartitionReassignmentsResponse,
+    OngoingReassignment,
+    OngoingTopic,
+)
 from quorum.controller.result import ControllerResult
 from quorum.controller.turn import Turn
 
 
-def handle_list_partition_reassignments(request: ListPartitionReassignments, turn: Turn) -> ControllerResult:
+def handle_list_partition_reassignments(
+    request: ListPartitionReassignments, turn: Turn
+) -> ControllerResult[ListPartitionReassignmentsResponse]:
     """The partitions that are being moved; topics that are not there, and those at rest, are left out."""
     error = authorize(turn.context, Operation.DESCRIBE, CLUSTER, turn.image)
     if error is not Error.NONE:
-        return ControllerResult(response=request.refused(error, "Authorization failed."))
+        return ControllerResult(response=request.rejected(error, "Authorization failed."))
     topics = turn.image.topics
     if request.topics is None:
         found = [_ongoing(topic, None) for topic in topics.by_id.values()]

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from metadata_log.ids import NodeId, TopicId
 from metadata_log.records import PartitionRecord
 from metadata_log.records.levels import DIRECTORIES_LEVEL
-from quorum.api import CreatableReplicaAssignment, CreatableTopic
 from quorum.api.error_codes import Error
+from quorum.api.topics import CreatableReplicaAssignment, CreatableTopic
 from quorum.controller.metadata_levels import level_of
 from quorum.controller.partitions.brokers import NewPartition
 from quorum.controller.partitions.placement import PlacementError, place

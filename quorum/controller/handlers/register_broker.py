@@ -23,7 +23,7 @@ from metadata_log.records import (
 )
 from metadata_log.records.levels import DIRECTORIES_LEVEL, level_text
 from metadata_log.voters import LARGEST_PORT
-from quorum.api import RegisterBroker, RegisterBrokerResponse
+from quorum.api.brokers import RegisterBroker, RegisterBrokerResponse
 from quorum.api.context import CLUSTER, Operation, authorize
 from quorum.api.error_codes import Error
 from quorum.controller.leader_changes import clean_up_after, forget_departure
@@ -38,7 +38,7 @@ MOST_DIRECTORIES: Final = 1_000
 """Of one broker; the largest have some dozens. Each of them is looked at with every registration."""
 
 
-def handle_register_broker(request: RegisterBroker, turn: Turn) -> ControllerResult:
+def handle_register_broker(request: RegisterBroker, turn: Turn) -> ControllerResult[RegisterBrokerResponse]:
     """The registration, after the partition changes that a new incarnation entails; not one atomic batch."""
     refusal = _validate(request, turn)
     if refusal is not None:

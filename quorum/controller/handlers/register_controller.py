@@ -7,28 +7,28 @@ from metadata_log.image import listener_fault
 from metadata_log.records import ControllerEndpoint, ControllerFeature, RegisterControllerRecord
 from metadata_log.records.levels import CONTROLLER_REGISTRATION_LEVEL
 from metadata_log.voters import LARGEST_PORT
-from quorum.api import RegisterController, RegisterControllerResponse
 from quorum.api.context import CLUSTER, Operation, authorize
+from quorum.api.controllers import RegisterController, RegisterControllerResponse
 from quorum.api.error_codes import Error
 from quorum.controller.metadata_levels import level_of
 from quorum.controller.result import ControllerResult
 from quorum.controller.turn import Turn
 
 
-def handle_register_controller(request: RegisterController, turn: Turn) -> ControllerResult:
+def handle_register_controller(request: RegisterController, turn: Turn) -> ControllerResult[RegisterControllerResponse]:
     """The registration; nothing if the image holds just this one."""
     error = authorize(turn.context, Operation.CLUSTER_ACTION, CLUSTER, turn.image)
     if error is not Error.NONE:
-        return ControllerResult(response=request.refused(error, "Authorization failed."))
+        return ControllerResult(response=request.rejected(error, "Authorization failed."))
     if level_of(turn.image) < CONTROLLER_REGISTRATION_LEVEL:
         why = "The current metadata.version is too old to support controller registrations: 3.7-IV0 is needed."
-        return ControllerResult(response=request.refused(Error.UNSUPPORTED_VERSION, why))
+        return ControllerResult(response=request.rejected(Error.UNSUPPORTED_VERSION, why))
     nonsense = _nonsense(request)
     if nonsense is not None:
-        return ControllerResult(response=request.refused(Error.INVALID_REQUEST, nonsense))
+        return ControllerResult(response=request.rejected(Error.INVALID_REQUEST, nonsense))
     fault = next(filter(None, map(listener_fault, request.listeners)), None)
     if fault is not None:
-        return ControllerResult(response=request.refused(Error.INVALID_REGISTRATION, fault))
+        return ControllerResult(response=request.rejected(Error.INVALID_REGISTRATION, fault))
     if _is_known(request, turn):
         return ControllerResult(response=RegisterControllerResponse())
     record = RegisterControllerRecord(

@@ -7,7 +7,7 @@ Where it takes more than a turn, it goes on by itself, and whoever asked is told
 from __future__ import annotations
 
 from metadata_log.ids import NodeId
-from quorum.api import UnregisterBroker, UnregisterBrokerResponse
+from quorum.api.brokers import UnregisterBroker, UnregisterBrokerResponse
 from quorum.api.context import CLUSTER, Operation, authorize
 from quorum.api.error_codes import Error
 from quorum.controller.result import ControllerResult
@@ -15,11 +15,11 @@ from quorum.controller.turn import Turn
 from quorum.controller.unregistration import unregister
 
 
-def handle_unregister_broker(request: UnregisterBroker, turn: Turn) -> ControllerResult:
+def handle_unregister_broker(request: UnregisterBroker, turn: Turn) -> ControllerResult[UnregisterBrokerResponse]:
     """PartitionChangeRecords for what the broker leaves, then the UnregisterBrokerRecord."""
     error = authorize(turn.context, Operation.ALTER, CLUSTER, turn.image)
     if error is not Error.NONE:
-        return ControllerResult(response=request.refused(error, "Authorization failed."))
+        return ControllerResult(response=request.rejected(error, "Authorization failed."))
     broker_id, unregistered = NodeId(request.broker_id), turn.state.unregistered
     broker = turn.image.cluster.brokers.get(broker_id)
     was_unregistered = broker_id in unregistered
@@ -28,8 +28,8 @@ def handle_unregister_broker(request: UnregisterBroker, turn: Turn) -> Controlle
         return ControllerResult(response=UnregisterBrokerResponse())
     if broker is None:
         why = f"Broker ID {request.broker_id} is not currently registered"
-        return ControllerResult(response=request.refused(Error.BROKER_ID_NOT_REGISTERED, why))
+        return ControllerResult(response=request.rejected(Error.BROKER_ID_NOT_REGISTERED, why))
     records, is_gone = unregister(turn, broker)
     why = f"Broker {request.broker_id} is still being taken out of ISRs. Ask again."
-    response = UnregisterBrokerResponse() if is_gone else request.refused(Error.REQUEST_TIMED_OUT, why)
+    response = UnregisterBrokerResponse() if is_gone else request.rejected(Error.REQUEST_TIMED_OUT, why)
     return ControllerResult(records=tuple(records), response=response, is_atomic=False)

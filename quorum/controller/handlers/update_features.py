@@ -22,9 +22,9 @@ from metadata_log.records import (
     PartitionChangeRecord,
 )
 from metadata_log.records.levels import METADATA_VERSIONS, level_name, level_text
-from quorum.api import FeatureUpdate, UpdateFeatures, UpdateFeaturesResponse, UpgradeType
 from quorum.api.context import CLUSTER, Operation, authorize
 from quorum.api.error_codes import Error
+from quorum.api.features import FeatureUpdate, UpdateFeatures, UpdateFeaturesResponse, UpgradeType
 from quorum.controller.configs.effective import MIN_INSYNC_REPLICAS
 from quorum.controller.features import why_not_on_its_own, why_not_supported
 from quorum.controller.metadata_levels import level_of
@@ -34,11 +34,11 @@ from quorum.controller.turn import Turn
 _UPGRADE_TYPES = frozenset(UpgradeType) - {UpgradeType.UNKNOWN}
 
 
-def handle_update_features(request: UpdateFeatures, turn: Turn) -> ControllerResult:
+def handle_update_features(request: UpdateFeatures, turn: Turn) -> ControllerResult[UpdateFeaturesResponse]:
     """A FeatureLevelRecord for each feature, also where the level stays."""
     error = authorize(turn.context, Operation.ALTER, CLUSTER, turn.image)
     if error is not Error.NONE:
-        return ControllerResult(response=request.refused(error, "Authorization failed."))
+        return ControllerResult(response=request.rejected(error, "Authorization failed."))
     updates = {update.name: update for update in request.updates}
     levels = {
         **dict(turn.image.features.levels.items()),
@@ -49,12 +49,12 @@ def handle_update_features(request: UpdateFeatures, turn: Turn) -> ControllerRes
         why = _why_refused(update, levels, turn)
         if why is not None:
             why = f"The update failed for all features since the following feature had an error: {why}"
-            return ControllerResult(response=request.refused(Error.INVALID_UPDATE_VERSION, why))
+            return ControllerResult(response=request.rejected(Error.INVALID_UPDATE_VERSION, why))
     if request.validate_only:
         return ControllerResult(response=UpdateFeaturesResponse())
     if KRAFT_VERSION in updates:
         why = f"{KRAFT_VERSION} is not raised by the controller but by Raft: ask for it with UpgradeKRaftVersion."
-        return ControllerResult(response=request.refused(Error.INVALID_REQUEST, why))
+        return ControllerResult(response=request.rejected(Error.INVALID_REQUEST, why))
     records: list[MetadataRecord] = []
     elr = updates.get(ELIGIBLE_LEADER_REPLICAS_VERSION)
     if elr is not None and elr.level > 0:
@@ -63,7 +63,7 @@ def handle_update_features(request: UpdateFeatures, turn: Turn) -> ControllerRes
         records += _without_elr(turn)
         if len(records) > turn.config.max_records_per_batch:
             why = "Too many partitions have no leader to give up their eligible replicas at once: start brokers first."
-            return ControllerResult(response=request.refused(Error.POLICY_VIOLATION, why))
+            return ControllerResult(response=request.rejected(Error.POLICY_VIOLATION, why))
     records += [FeatureLevelRecord(name=update.name, feature_level=update.level) for update in updates.values()]
     return ControllerResult(records=tuple(records), response=UpdateFeaturesResponse())
 

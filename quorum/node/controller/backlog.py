@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from quorum.api.calls import ClientCall
+from quorum.api.calls import AnyCall
 from quorum.node.core.ports import Ports
 
 TURN_MS: Final = 100
@@ -23,21 +23,21 @@ class Backlog:
 
     def __init__(self, ports: Ports) -> None:
         self._clock = ports.clock
-        self._calls: deque[ClientCall] = deque()
-        self._reads: deque[ClientCall] = deque()
+        self._calls: deque[AnyCall] = deque()
+        self._reads: deque[AnyCall] = deque()
 
     def __len__(self) -> int:
         return len(self._calls) + len(self._reads)
 
-    def add(self, calls: Iterable[ClientCall]) -> None:
+    def add(self, calls: Iterable[AnyCall]) -> None:
         """They have come."""
         self._calls.extend(calls)
 
-    def add_read(self, call: ClientCall) -> None:
+    def add_read(self, call: AnyCall) -> None:
         """It may be answered from the published image."""
         self._reads.append(call)
 
-    def take(self) -> Iterator[tuple[ClientCall, bool]]:
+    def take(self) -> Iterator[tuple[AnyCall, bool]]:
         """The next, each with whether it is a read that may be answered, until the turn's time is over."""
         over_ms = self._clock.now().monotonic_ms + TURN_MS
         while self._calls or self._reads:
@@ -45,7 +45,7 @@ class Backlog:
             if self._clock.now().monotonic_ms >= over_ms:
                 return
 
-    def take_all(self) -> list[ClientCall]:
+    def take_all(self) -> list[AnyCall]:
         """All of them: there is no next turn."""
         left = [*self._reads, *self._calls]
         self._reads.clear()

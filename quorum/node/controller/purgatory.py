@@ -9,18 +9,22 @@ from __future__ import annotations
 import heapq
 from collections import deque
 from collections.abc import Iterator
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
 from metadata_log.offsets import Offset
-from quorum.api.calls import ClientCall
+from quorum.api.calls import AnyCall, ClientCall
+from quorum.api.request import Response
+
+R = TypeVar("R", bound=Response)
 
 
-class WaitingAnswer(msgspec.Struct, frozen=True, kw_only=True):
+class WaitingAnswer(msgspec.Struct, Generic[R], frozen=True, kw_only=True):
     """An answer that is true once everything before `offset` is committed."""
 
-    call: ClientCall
-    response: object
+    call: ClientCall[R]
+    response: R
     offset: Offset
     deadline_ms: int
     writes_from: Offset | None
@@ -34,33 +38,33 @@ class CommitPurgatory:
     """Answers in the order of their offsets, which never falls."""
 
     def __init__(self) -> None:
-        self._waiting: deque[WaitingAnswer] = deque()
+        self._waiting: deque[WaitingAnswer[Any]] = deque()
         self._earliest_deadline_ms: int | None = None
 
     def __len__(self) -> int:
         return len(self._waiting)
 
-    def add(self, answer: WaitingAnswer) -> None:
+    def add(self, answer: WaitingAnswer[R]) -> None:
         """Keep it until `take_committed` or `take_expired` or `take_all` gives it back."""
         self._waiting.append(answer)
         earliest = self._earliest_deadline_ms
         if earliest is None or answer.deadline_ms < earliest:
             self._earliest_deadline_ms = answer.deadline_ms
 
-    def take_committed(self, offset: Offset) -> Iterator[WaitingAnswer]:
+    def take_committed(self, offset: Offset) -> Iterator[WaitingAnswer[Any]]:
         """Those that are true now."""
         waiting = self._waiting
         while waiting and waiting[0].offset <= offset:
             yield waiting.popleft()
 
-    def take_all(self) -> list[WaitingAnswer]:
+    def take_all(self) -> list[WaitingAnswer[Any]]:
         """All of them: they will not become true here."""
         taken = list(self._waiting)
         self._waiting.clear()
         self._earliest_deadline_ms = None
         return taken
 
-    def take_expired(self, now_ms: int) -> list[WaitingAnswer]:
+    def take_expired(self, now_ms: int) -> list[WaitingAnswer[Any]]:
         """Those whose deadline has come. Looks through all, but only when the earliest deadline has passed."""
         earliest = self._earliest_deadline_ms
         if earliest is None or now_ms < earliest:
@@ -79,23 +83,23 @@ class ReadPurgatory:
     """Reads that wait for the image to reach an offset, by that offset."""
 
     def __init__(self) -> None:
-        self._waiting: list[tuple[Offset, int, ClientCall, int]] = []
+        self._waiting: list[tuple[Offset, int, AnyCall, int]] = []
         self._count = 0
 
     def __len__(self) -> int:
         return len(self._waiting)
 
-    def add(self, call: ClientCall, offset: Offset, deadline_ms: int) -> None:
+    def add(self, call: AnyCall, offset: Offset, deadline_ms: int) -> None:
         """Keep it until the image has reached `offset`."""
         self._count += 1
         heapq.heappush(self._waiting, (offset, self._count, call, deadline_ms))
 
-    def take_reached(self, offset: Offset) -> Iterator[ClientCall]:
+    def take_reached(self, offset: Offset) -> Iterator[AnyCall]:
         """Those that an image ending at `offset` may answer."""
         while self._waiting and self._waiting[0][0] <= offset:
             yield heapq.heappop(self._waiting)[2]
 
-    def take_expired(self, now_ms: int) -> list[ClientCall]:
+    def take_expired(self, now_ms: int) -> list[AnyCall]:
         """Those whose deadline has come."""
         if not self._waiting:
             return []
@@ -110,18 +114,18 @@ class ReadPurgatory:
         return min(entry[3] for entry in self._waiting) if self._waiting else None
 
 
-class Unproven(msgspec.Struct, frozen=True, kw_only=True):
+class Unproven(msgspec.Struct, Generic[R], frozen=True, kw_only=True):
     """One. `response` is None for a read, which is made from the image once it may be; otherwise it is true of all
     before `offset`, which is committed."""
 
-    call: ClientCall
+    call: ClientCall[R]
     token: int
     deadline_ms: int
-    response: object | None = None
+    response: R | None = None
     offset: Offset = Offset(0)
 
 
-def unproven_of(answer: WaitingAnswer, token: int) -> Unproven:
+def unproven_of(answer: WaitingAnswer[R], token: int) -> Unproven[R]:
     """An answer that is true, as far as its offset goes, and waits for that barrier."""
     return Unproven(
         call=answer.call,
@@ -136,7 +140,7 @@ class UnprovenAnswers:
     """All of one node, by the token of the barrier that each waits for. Tokens rise by one with every barrier."""
 
     def __init__(self) -> None:
-        self._waiting: deque[Unproven] = deque()
+        self._waiting: deque[Unproven[Any]] = deque()
         self._asked = 0
         self._proven = 0
         self._is_due = False
@@ -154,7 +158,7 @@ class UnprovenAnswers:
         """Whether that barrier has passed."""
         return token <= self._proven
 
-    def add(self, unproven: Unproven) -> None:
+    def add(self, unproven: Unproven[R]) -> None:
         """Keep it until `take_proven`, `take_expired` or `take_all` gives it back."""
         self._waiting.append(unproven)
         earliest = self._earliest_deadline_ms
@@ -169,10 +173,10 @@ class UnprovenAnswers:
         self._asked += 1
         return self._asked
 
-    def take_proven(self, token: int) -> Iterator[Unproven]:
+    def take_proven(self, token: int) -> Iterator[Unproven[Any]]:
         """The barrier has passed for everything up to `token`."""
         self._proven = max(self._proven, token)
-        kept: deque[Unproven] = deque()
+        kept: deque[Unproven[Any]] = deque()
         waiting, self._waiting = self._waiting, kept
         for each in waiting:
             if each.token <= token:
@@ -180,7 +184,7 @@ class UnprovenAnswers:
             else:
                 kept.append(each)
 
-    def take_all(self) -> list[Unproven]:
+    def take_all(self) -> list[Unproven[Any]]:
         """All of them: nothing will be proven here."""
         taken = list(self._waiting)
         self._waiting.clear()
@@ -188,7 +192,7 @@ class UnprovenAnswers:
         self._earliest_deadline_ms = None
         return taken
 
-    def take_expired(self, now_ms: int) -> list[Unproven]:
+    def take_expired(self, now_ms: int) -> list[Unproven[Any]]:
         """Those whose deadline has come. Looks through all, but only when the earliest deadline has passed."""
         earliest = self._earliest_deadline_ms
         if earliest is None or now_ms < earliest:

@@ -12,9 +12,10 @@ from metadata_log.ids import Uuid, id_text
 from metadata_log.image import ClusterImage, ControllerRegistration
 from metadata_log.records.levels import CONTROLLER_REGISTRATION_LEVEL
 from metadata_log.voters import Endpoint
-from quorum.api import Listener, RegisterController
-from quorum.api.calls import ClientAnswer, ClientCall
+from quorum.api.brokers import Listener
+from quorum.api.calls import ClientCall, RegistrationAnswer
 from quorum.api.context import RequestContext
+from quorum.api.controllers import RegisterController, RegisterControllerResponse
 from quorum.api.error_codes import Error
 from quorum.controller.features import SUPPORTED_FEATURES
 from quorum.controller.metadata_levels import level_of
@@ -97,7 +98,7 @@ class Registration:
             return None
         return self._not_before_ms
 
-    def maybe_register(self, *, is_active: bool) -> ClientCall | None:
+    def maybe_register(self, *, is_active: bool) -> ClientCall[RegisterControllerResponse] | None:
         """Ask the active controller; when that is this node, the request is returned to be handled here."""
         executor = self._executor
         now_ms = executor.clock.monotonic_ms
@@ -126,10 +127,10 @@ class Registration:
         if answered.correlation == self._correlation:
             self._done(self._executor.clock.monotonic_ms)
 
-    def _own_call(self, now_ms: int) -> ClientCall:
+    def _own_call(self, now_ms: int) -> ClientCall[RegisterControllerResponse]:
         self._is_asking = True
 
-        def respond(answer: ClientAnswer) -> None:
+        def respond(answer: RegistrationAnswer) -> None:
             self._done(self._executor.clock.monotonic_ms)
 
         return ClientCall(

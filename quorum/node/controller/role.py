@@ -13,19 +13,21 @@ NOT_CONTROLLER, safe to send again elsewhere.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, cast
-
-import msgspec
+from typing import TypeVar
 
 from metadata_log.errors import MalformedRecordError
 from metadata_log.ids import TopicId
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.records import MetadataRecord
-from quorum.api import RegisterBroker, RegisterBrokerResponse, RegisterController, UpdateFeatures
-from quorum.api.calls import ClientAnswer, ClientCall
+from quorum.api.brokers import RegisterBroker, RegisterBrokerResponse
+from quorum.api.calls import AnyCall, ClientAnswer, ClientCall, Rejection
+from quorum.api.controllers import RegisterController
 from quorum.api.error_codes import Error
+from quorum.api.features import UpdateFeatures
+from quorum.api.request import Read, Response
 from quorum.controller.config import ControllerConfig
 from quorum.controller.machine import ControllerMachine
+from quorum.controller.request_table import HANDLERS
 from quorum.controller.result import ControllerResult
 from quorum.node.controller.backlog import Backlog
 from quorum.node.controller.purgatory import (
@@ -36,24 +38,16 @@ from quorum.node.controller.purgatory import (
     WaitingAnswer,
     unproven_of,
 )
-from quorum.node.controller.reads import PROVE_NOTHING, READS, ImageReader, Read
+from quorum.node.controller.reads import ImageReader
 from quorum.node.controller.registration import Registration
+from quorum.node.controller.role_config import RoleConfig
 from quorum.node.controller.tail import Tail, TooLargeError
 from quorum.node.core.executor import Executor
 from quorum.node.core.ports import ControllerActivated, ControllerAnswered, ControllerDeactivated, Refused
 from quorum.raft.deadlines import earliest
 
-
-class RoleConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """Bounds of a batch, of batches in flight and of waiting answers; and the wait of an answer without a deadline."""
-
-    max_batches_in_flight: int = 1
-    """While as many are appended and not committed, requests gather for the next: under load a few large batches, for
-    which each replica pays one sync and one Fetch, instead of many small ones. Without load nothing waits."""
-    max_records_per_batch: int = 10_000
-    max_batch_bytes: int = 8 << 20
-    max_waiting: int = 20_000
-    default_timeout_ms: int = 30_000
+R = TypeVar("R", bound=Response)
+T = TypeVar("T")
 
 
 class ControllerRole:
@@ -98,7 +92,7 @@ class ControllerRole:
 
     # --- called by the executor
 
-    def on_turn(self, calls: list[ClientCall]) -> None:
+    def on_turn(self, calls: list[AnyCall]) -> None:
         """See `executor.Application`."""
         self._machine.use_kraft_version(self._executor.machine.kraft_version)
         self._reader.use_kraft_version(self._executor.machine.kraft_version)
@@ -229,7 +223,7 @@ class ControllerRole:
 
     # --- requests
 
-    def _work(self, calls: list[ClientCall]) -> None:
+    def _work(self, calls: list[AnyCall]) -> None:
         """What there is time for in this turn, what earlier ones have left before what is new."""
         self._backlog.add(calls)
         for call, is_due in self._backlog.take():
@@ -238,8 +232,8 @@ class ControllerRole:
             else:
                 self._handle(call)
 
-    def _handle(self, call: ClientCall) -> None:
-        if type(call.request) in READS:
+    def _handle(self, call: ClientCall[R]) -> None:
+        if isinstance(call.request, Read):
             self._handle_read(call)
         elif self._tail is None:
             call.respond(self._not_controller())
@@ -248,13 +242,13 @@ class ControllerRole:
         else:
             self._handle_active(call, self._tail)
 
-    def _handle_active(self, call: ClientCall, tail: Tail) -> None:
+    def _handle_active(self, call: ClientCall[R], tail: Tail) -> None:
         executor = self._executor
         if isinstance(call.request, UpdateFeatures):
             now_ms = executor.clock.monotonic_ms
             self._machine.use_heard(executor.machine.heard_since(now_ms - self._session_timeout_ms), now_ms)
         result = self._machine.on_request(
-            cast("Any", call.request),
+            call.request,
             call.context,
             tail.image,
             tail.next_offset,
@@ -277,17 +271,17 @@ class ControllerRole:
         self._tell_refused_broker(call, result)
         self._answer_after(call, result, tail.next_offset)
 
-    def _tell_refused_broker(self, call: ClientCall, result: ControllerResult) -> None:
+    def _tell_refused_broker(self, call: ClientCall[R], result: ControllerResult[R]) -> None:
         """Kafka's protocol has a code and no words for a broker that is not let in: these are for the log."""
         request, response = call.request, result.response
         if isinstance(request, RegisterBroker) and isinstance(response, RegisterBrokerResponse) and response.error:
             why, who = response.error_message or "", f"broker {request.broker_id}"
             self._executor.tell(Refused(request="RegisterBroker", error=response.error, why=why, by_us=True, peer=who))
 
-    def _answer_after(self, call: ClientCall, result: ControllerResult, offset: Offset) -> None:
+    def _answer_after(self, call: ClientCall[R], result: ControllerResult[R], offset: Offset) -> None:
         """Answer once everything up to `offset` is committed, and that commit, or a barrier, has proven who leads."""
         self._executor.changes.add(call, result.response, result.records, Offset(offset - 1))
-        needs_proof = not result.records and type(call.request) not in PROVE_NOTHING
+        needs_proof = not result.records and not HANDLERS.proves_nothing(call.request)
         answer = WaitingAnswer(
             call=call,
             response=result.response,
@@ -305,7 +299,7 @@ class ControllerRole:
         else:
             call.respond(self._answer(result.response, offset))
 
-    def _write(self, tail: Tail, result: ControllerResult) -> bool:
+    def _write(self, tail: Tail, result: ControllerResult[T]) -> bool:
         if not result.records:
             return True
         return tail.add(result.records, self._executor.clock.wall_ms, is_atomic=result.is_atomic)
@@ -337,7 +331,7 @@ class ControllerRole:
 
     # --- reads
 
-    def _handle_read(self, call: ClientCall) -> None:
+    def _handle_read(self, call: ClientCall[R]) -> None:
         """`at_least` an offset: from this replica's image. Linearizable: as leader, which has to be proven first."""
         is_at_least = call.at_least_offset >= 0
         if is_at_least and call.at_least_offset <= self._executor.image.offset_and_epoch.offset:
@@ -352,9 +346,9 @@ class ControllerRole:
             token = self._unproven.next_token()
             self._unproven.add(Unproven(call=call, token=token, deadline_ms=self._deadline_of(call)))
 
-    def _read(self, call: ClientCall) -> None:
+    def _read(self, call: ClientCall[R]) -> None:
         image, now_ms = self._executor.image, self._executor.clock.monotonic_ms
-        response = self._reader.read(cast("Read", call.request), call.context, image, now_ms)
+        response = self._reader.read(call.request, call.context, image, now_ms)
         call.respond(self._answer(response, image.offset_and_epoch.offset))
 
     # --- answers
@@ -370,11 +364,11 @@ class ControllerRole:
         for each in self._unproven.take_expired(now_ms):
             each.call.respond(self._not_controller("it could not prove in time that it still leads; nothing was done"))
 
-    def _deadline_of(self, call: ClientCall) -> int:
+    def _deadline_of(self, call: AnyCall) -> int:
         named = call.context.deadline_ms
         return self._executor.clock.monotonic_ms + self._config.default_timeout_ms if named is None else named
 
-    def _answer(self, response: object, offset: Offset) -> ClientAnswer:
+    def _answer(self, response: R, offset: Offset) -> ClientAnswer[R]:
         executor = self._executor
         machine = executor.machine
         return ClientAnswer(
@@ -386,15 +380,15 @@ class ControllerRole:
             leader_endpoints=machine.leader_endpoints,
         )
 
-    def _not_controller(self, why: str = "this node is not the active controller") -> ClientAnswer:
+    def _not_controller(self, why: str = "this node is not the active controller") -> Rejection:
         return self._executor.leader_hint(Error.NOT_CONTROLLER, why)
 
-    def _unknown_outcome(self) -> ClientAnswer:
+    def _unknown_outcome(self) -> Rejection:
         return self._executor.leader_hint(
             Error.REQUEST_TIMED_OUT, "it was written but not seen committed: whether it holds is not known yet"
         )
 
-    def _too_many(self) -> ClientAnswer:
+    def _too_many(self) -> Rejection:
         return self._executor.leader_hint(
             Error.THROTTLING_QUOTA_EXCEEDED, "too many requests wait for their answer here: try again later"
         )

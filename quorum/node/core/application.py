@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from metadata_log.offsets import Epoch, Offset
-from quorum.api.calls import ClientCall
+from quorum.api.calls import AnyCall
 from quorum.node.core.ports import ControllerAnswered
 
 
@@ -27,7 +27,7 @@ class Application(Protocol):
     def backlog(self) -> int:
         """How many requests were left for the next turn."""
 
-    def on_turn(self, calls: list[ClientCall]) -> None:
+    def on_turn(self, calls: list[AnyCall]) -> None:
         """The last step of a turn: its clients' requests, as far as there is time, timers, activation. May propose."""
 
     def before_voter_change(self) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 
@@ -19,9 +19,12 @@ from metadata_log.records import (
     MetadataRecord,
     RemoveDelegationTokenRecord,
 )
-from quorum.api import BrokerHeartbeat, CreateDelegationToken, ExpireDelegationToken, RenewDelegationToken
-from quorum.api.calls import NO_CALLER, ClientCall, PeerCall, PeerResponse
+from quorum.api.brokers import BrokerHeartbeat
+from quorum.api.calls import NO_CALLER, ClientCall, PeerResponse
+from quorum.api.context import RequestContext
 from quorum.api.error_codes import Error
+from quorum.api.request import Response
+from quorum.api.tokens import CreateDelegationToken, ExpireDelegationToken, RenewDelegationToken
 from quorum.api.voter_messages import (
     NOTHING_APPENDED,
     AddRaftVoterRequest,
@@ -32,8 +35,10 @@ from quorum.api.voter_messages import (
     UpdateRaftVoterResponse,
     UpgradeKRaftVersionRequest,
     UpgradeKRaftVersionResponse,
+    VoterRequest,
 )
-from quorum.node.core.ports import Change, MetadataChanged, NodeEvent, PeerRequested
+from quorum.node.core.metadata_changes import SESSION_TIMEOUT, Change, MetadataChanged
+from quorum.node.core.ports import NodeEvent, PeerRequested
 
 MOST_PENDING: Final = 20_000
 """A leader without a majority resigns within seconds, so fewer wait."""
@@ -42,14 +47,8 @@ _BY_RECORDS: Final = (BrokerHeartbeat, CreateDelegationToken, RenewDelegationTok
 """Neither these requests nor their responses name all that changed."""
 _NAMED: Final = (BrokerRegistrationChangeRecord, DelegationTokenRecord, RemoveDelegationTokenRecord)
 _OF_VOTERS: Final = (AddRaftVoterRequest, RemoveRaftVoterRequest, UpdateRaftVoterRequest, UpgradeKRaftVersionRequest)
+R = TypeVar("R", bound=Response)
 AnsweredChange = AddRaftVoterResponse | RemoveRaftVoterResponse | UpdateRaftVoterResponse | UpgradeKRaftVersionResponse
-
-
-class SessionTimeout(msgspec.Struct, frozen=True):
-    """A request that the controller makes of itself: it fences a silent broker."""
-
-
-SESSION_TIMEOUT: Final = SessionTimeout()
 
 
 class Changes:
@@ -60,7 +59,7 @@ class Changes:
         self._committed_end = Offset(0)
         self._pending: deque[Change] = deque()
 
-    def add(self, call: ClientCall, response: object, records: Sequence[MetadataRecord], last_offset: Offset) -> None:
+    def add(self, call: ClientCall[R], response: R, records: Sequence[MetadataRecord], last_offset: Offset) -> None:
         """Keep a request that takes records, until its outcome is known."""
         if not records:
             return
@@ -83,18 +82,19 @@ class Changes:
     def watch(self, event: PeerRequested) -> Callable[[PeerResponse], None]:
         """Return how to answer that request, so that a change of voters is kept as well."""
         call, respond = event.call, event.respond
-        if not isinstance(call.request, _OF_VOTERS):
+        request = call.request
+        if not isinstance(request, _OF_VOTERS):
             return respond
 
         def watched(response: PeerResponse) -> None:
             if isinstance(response, AnsweredChange) and response.voters_offset > NOTHING_APPENDED:
-                self._on_voters_changed(call, response)
+                self._on_voters_changed(request, call.context, response)
             respond(response)
 
         return watched
 
-    def _on_voters_changed(self, call: PeerCall, response: AnsweredChange) -> None:
-        change = Change(request=call.request, response=response, context=call.context, offset=response.voters_offset)
+    def _on_voters_changed(self, request: VoterRequest, context: RequestContext, response: AnsweredChange) -> None:
+        change = Change(request=request, response=response, context=context, offset=response.voters_offset)
         if response.error is not Error.NONE:
             self._tell_unknown(change)
         elif change.offset < self._committed_end:

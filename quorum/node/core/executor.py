@@ -18,7 +18,7 @@ from metadata_log.errors import InvariantViolation, MetadataLogError
 from metadata_log.image import MetadataImage
 from metadata_log.image.replayer import Replayer
 from metadata_log.offsets import Epoch, Offset
-from quorum.api.calls import ClientAnswer, ClientCall
+from quorum.api.calls import AnyCall, ClientAnswer, ClientCall, Rejection
 from quorum.api.error_codes import Error
 from quorum.node.core.application import Application
 from quorum.node.core.changes import Changes
@@ -120,7 +120,7 @@ class Executor:
         self._state: tuple[Epoch, str, int | None] = (Epoch(-1), "", None)
         self._is_started = False
         self._has_synced = False
-        self._calls: list[ClientCall] = []
+        self._calls: list[AnyCall] = []
         self._on_event = self._event_handlers()
         self._on_raft_effect = self._effect_handlers()
         self.application = application(self) if application else None
@@ -190,7 +190,7 @@ class Executor:
         """How many clients' answers wait."""
         return 0 if self.application is None else self.application.waiting
 
-    def leader_hint(self, error: Error = Error.NONE, message: str | None = None) -> ClientAnswer:
+    def leader_hint(self, error: Error = Error.NONE, message: str | None = None) -> Rejection:
         """An answer without a response: it says where our image ends and who leads."""
         machine, end = self.machine, self.image.offset_and_epoch
         return ClientAnswer(

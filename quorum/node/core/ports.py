@@ -20,7 +20,8 @@ from metadata_log.offsets import Epoch, Offset
 from metadata_log.storage.cold_read import ColdRead
 from metadata_log.storage.write_ops import WriteOp
 from metadata_log.voters import Endpoint, VoterSet
-from quorum.api.calls import ClientAnswer, ClientCall, PeerCall, PeerRequest, PeerResponse
+from quorum.api.calls import AnyCall, PeerCall, PeerRequest, PeerResponse, RegistrationAnswer
+from quorum.api.controllers import RegisterController
 from quorum.api.error_codes import Error
 from quorum.node.core.checkpoint_jobs import (
     CheckpointJob,
@@ -30,14 +31,13 @@ from quorum.node.core.checkpoint_jobs import (
     SnapshotLoaded,
 )
 from quorum.node.core.log_fence import Hold
+from quorum.node.core.metadata_changes import MetadataChanged
 from quorum.node.core.peer_failures import LeaderUnreached, PeerFailure, PeersReached, VotersUnreached
 from quorum.raft.inputs import Clock
 from quorum.raft.ready import Destination
 
 if TYPE_CHECKING:
     from metadata_log.image import ImageChanges, MetadataImage
-    from metadata_log.records import MetadataRecord
-    from quorum.api.context import RequestContext
 
 
 # --- between replicas
@@ -60,13 +60,12 @@ class OutgoingRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class ControllerCall(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A request of this node to the active controller's door (RegisterController).
 
-    `request` is one of `quorum.api`. One `on_controller_answer` with the same `correlation` is due
-    within `timeout_ms`.
+    One `on_controller_answer` with the same `correlation` is due within `timeout_ms`.
     """
 
     destination: Destination
     correlation: int
-    request: object
+    request: RegisterController
     timeout_ms: int
 
 
@@ -92,7 +91,7 @@ class Replies(Protocol):
     def on_peer_failure(self, destination_id: int, correlation: int, failure: PeerFailure) -> None:
         """No answer will come. `failure.disconnected` makes a leader suspect."""
 
-    def on_controller_answer(self, correlation: int, answer: ClientAnswer | None) -> None:
+    def on_controller_answer(self, correlation: int, answer: RegistrationAnswer | None) -> None:
         """The answer to a `ControllerCall`; None when there is none."""
 
 
@@ -105,11 +104,8 @@ class Doors(Protocol):
     def peer_gone(self, request_id: int) -> None:
         """The stream that the request came on is broken: what is parked for it is dropped, `respond` never called."""
 
-    def client_request(self, call: ClientCall) -> None:
+    def client_request(self, call: AnyCall) -> None:
         """Hand in a client's request. `call.respond` is called exactly once, unless the node stops by a fault."""
-
-
-# --- clients
 
 
 # --- disk
@@ -228,7 +224,7 @@ class ControllerAnswered(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The active controller's door answered, or (None) will not."""
 
     correlation: int
-    answer: ClientAnswer | None
+    answer: RegistrationAnswer | None
 
 
 class DiskDone(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -267,7 +263,7 @@ Event = (
     | ReadDone
     | CheckpointJobDone
     | StopAsked
-    | ClientCall
+    | AnyCall
 )
 
 
@@ -349,29 +345,6 @@ class HoldChanged(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Of its metadata log."""
     peer: str
     """Whose answer it was."""
-
-
-class Change(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A request has changed the metadata: its records are committed, or a leader was lost with them appended.
-
-    It holds secrets, such as passwords in configs: a watcher shows names only.
-    """
-
-    request: object
-    response: object
-    context: RequestContext
-    offset: Offset
-    """Of the last record."""
-    records: tuple[MetadataRecord, ...] = ()
-    """Those that say what neither request nor response does."""
-    is_committed: bool = True
-    """False: another leader decides whether the change holds."""
-
-
-class MetadataChanged(msgspec.Struct, frozen=True, gc=False):
-    """Changes whose outcome is known now, in the order of their offsets."""
-
-    changes: tuple[Change, ...]
 
 
 NodeEvent = (

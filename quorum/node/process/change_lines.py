@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from metadata_log.offsets import Offset
-from quorum.node.core.ports import Change
+from quorum.node.core.metadata_changes import Change
 from quorum.node.process.change_words import is_told, request_name, resources, short
 
 LINES_A_SECOND: Final = 100

@@ -17,50 +17,26 @@ from metadata_log.ids import id_text
 from metadata_log.image import AclEntry
 from metadata_log.image.configs import ResourceType
 from metadata_log.records import BrokerRegistrationChangeRecord
-from quorum.api import (
-    AlterClientQuotas,
-    AlterClientQuotasResponse,
-    AlterConfigs,
-    AlterPartitionReassignments,
-    AlterPartitionReassignmentsResponse,
-    AlterUserScramCredentials,
-    AlterUserScramCredentialsResponse,
-    BrokerHeartbeat,
-    ConfigOperation,
-    CreateAcls,
-    CreateAclsResponse,
-    CreateDelegationToken,
-    CreatePartitions,
-    CreatePartitionsResponse,
-    CreateTopics,
-    CreateTopicsResponse,
-    DeleteAcls,
-    DeleteAclsResponse,
-    DeleteTopics,
-    DeleteTopicsResponse,
-    ElectionType,
-    ElectLeaders,
-    ElectLeadersResponse,
-    ExpireDelegationToken,
-    IncrementalAlterConfigs,
-    IncrementalAlterConfigsResponse,
-    RegisterBroker,
-    RegisterController,
-    RenewDelegationToken,
-    UnregisterBroker,
-    UnregisterController,
-    UpdateFeatures,
-)
+from quorum.api.acls import CreateAcls, CreateAclsResponse, DeleteAcls, DeleteAclsResponse
+from quorum.api.brokers import BrokerHeartbeat, RegisterBroker, UnregisterBroker
+from quorum.api.configs import AlterConfigs, ConfigOperation, IncrementalAlterConfigs, IncrementalAlterConfigsResponse
+from quorum.api.controllers import RegisterController, UnregisterController
+from quorum.api.elections import ElectionType, ElectLeaders, ElectLeadersResponse
 from quorum.api.error_codes import Error
-from quorum.api.quotas import QuotaParts
+from quorum.api.features import UpdateFeatures
+from quorum.api.partition_counts import CreatePartitions, CreatePartitionsResponse
+from quorum.api.quotas import AlterClientQuotas, AlterClientQuotasResponse, QuotaParts
+from quorum.api.reassignments import AlterPartitionReassignments, AlterPartitionReassignmentsResponse
+from quorum.api.scram import AlterUserScramCredentials, AlterUserScramCredentialsResponse
+from quorum.api.tokens import CreateDelegationToken, ExpireDelegationToken, RenewDelegationToken
+from quorum.api.topics import CreateTopics, CreateTopicsResponse, DeleteTopics, DeleteTopicsResponse
 from quorum.api.voter_messages import (
     AddRaftVoterRequest,
     RemoveRaftVoterRequest,
     UpdateRaftVoterRequest,
     UpgradeKRaftVersionRequest,
 )
-from quorum.node.core.changes import SESSION_TIMEOUT, SessionTimeout
-from quorum.node.core.ports import Change
+from quorum.node.core.metadata_changes import SESSION_TIMEOUT, Change, SessionTimeout
 
 LONGEST: Final = 1_000
 """Characters of all resources of one line."""

@@ -12,16 +12,17 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import msgspec
 
 from metadata_log.errors import InvariantViolation
 from metadata_log.image import MetadataImage
 from metadata_log.offsets import Offset
-from quorum.api.calls import NO_OFFSET, ClientAnswer, ClientCall, PeerCall, PeerResponse
+from quorum.api.calls import NO_OFFSET, AnyCall, ClientAnswer, ClientCall, PeerCall, PeerResponse, RegistrationAnswer
 from quorum.api.error_codes import Error
 from quorum.api.quorum_description import QuorumDescription
+from quorum.api.request import Request, Response
 from quorum.node.core.application import Application
 from quorum.node.core.executor import Executor, ExecutorConfig
 from quorum.node.core.log_fence import Hold
@@ -51,6 +52,9 @@ if TYPE_CHECKING:
 _NS_PER_MS: Final = 1_000_000
 _MS_PER_S: Final = 1000
 _STOPPING: Final = "this node is stopping"
+
+
+R = TypeVar("R", bound=Response)
 
 
 class DriverConfig(msgspec.Struct, frozen=True, kw_only=True):
@@ -138,7 +142,7 @@ class Driver:
         """See `ports.Doors`."""
         self._post(PeerGone(request_id=request_id))
 
-    def client_request(self, call: ClientCall) -> None:
+    def client_request(self, call: AnyCall) -> None:
         """See `ports.Doors`."""
         if self._is_over:
             self._refuse(call, Error.NOT_CONTROLLER, _STOPPING)
@@ -155,12 +159,12 @@ class Driver:
             self._running_loop.call_soon(send)
 
     async def submit(
-        self, request: object, context: RequestContext, *, at_least_offset: Offset = NO_OFFSET
-    ) -> ClientAnswer:
+        self, request: Request[R], context: RequestContext, *, at_least_offset: Offset = NO_OFFSET
+    ) -> ClientAnswer[R]:
         """`client_request` for whoever has a task to wait in."""
-        answered: asyncio.Future[ClientAnswer] = asyncio.get_running_loop().create_future()
+        answered: asyncio.Future[ClientAnswer[R]] = asyncio.get_running_loop().create_future()
 
-        def respond(answer: ClientAnswer) -> None:
+        def respond(answer: ClientAnswer[R]) -> None:
             if not answered.done():
                 answered.set_result(answer)
 
@@ -179,7 +183,7 @@ class Driver:
         """See `ports.Replies`."""
         self._post(PeerFailed(destination_id=destination_id, correlation=correlation, failure=failure))
 
-    def on_controller_answer(self, correlation: int, answer: ClientAnswer | None) -> None:
+    def on_controller_answer(self, correlation: int, answer: RegistrationAnswer | None) -> None:
         """See `ports.Replies`."""
         self._post(ControllerAnswered(correlation=correlation, answer=answer))
 
@@ -323,7 +327,7 @@ class Driver:
 
     # --- the end
 
-    def _refuse(self, call: ClientCall, error: Error, message: str) -> None:
+    def _refuse(self, call: AnyCall, error: Error, message: str) -> None:
         self._running_loop.call_soon(call.respond, self.executor.leader_hint(error, message))
 
     def _finish(self, *, is_clean: bool) -> None:

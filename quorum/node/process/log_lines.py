@@ -24,13 +24,13 @@ from metadata_log.voters import majority_of
 from quorum import __version__
 from quorum.node.config.node_config import NodeConfig
 from quorum.node.core.checkpoint_jobs import SnapshotDamaged, SnapshotGenerated, SnapshotLoaded
+from quorum.node.core.metadata_changes import MetadataChanged
 from quorum.node.core.opened import OpenedReplica
 from quorum.node.core.peer_failures import LeaderUnreached, PeersReached, VotersUnreached
 from quorum.node.core.ports import (
     ControllerActivated,
     ControllerDeactivated,
     HoldChanged,
-    MetadataChanged,
     NodeEvent,
     Refused,
     RoleChanged,

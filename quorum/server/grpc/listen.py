@@ -5,6 +5,8 @@ Decides: which services are there. `grpc_guard` decides how many calls may be op
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
@@ -49,7 +51,7 @@ async def listen(
 
     def add_services(server: grpc.aio.Server) -> tuple[str, ...]:
         quorum_pb2_grpc.add_QuorumServicer_to_server(QuorumDoor(node), server)
-        controller_pb2_grpc.add_ControllerServicer_to_server(ControllerDoor(node, served), server)
+        controller_pb2_grpc.add_ControllerServicer_to_server(cast("Any", ControllerDoor(node, served)), server)
         health_pb2_grpc.add_HealthServicer_to_server(HealthDoor(node), server)
         return (
             quorum_pb2.DESCRIPTOR.services_by_name["Quorum"].full_name,

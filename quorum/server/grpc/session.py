@@ -16,8 +16,9 @@ from typing import Any, Final, Protocol, cast
 import msgspec
 
 from kraft.v1 import controller_pb2
-from quorum.api.calls import ClientAnswer, ClientCall
+from quorum.api.calls import AnyAnswer, ClientAnswer, ClientCall, Rejection
 from quorum.api.error_codes import Error
+from quorum.api.request import Response
 from quorum.node.process.large_requests import AT_ONCE_BYTES, Done, LargeRequests
 from quorum.node.process.long_answers import Answered
 from quorum.node.process.raw_messages import (
@@ -78,8 +79,8 @@ class _Reply(msgspec.Struct, kw_only=True):
     """What is known of an answer before it comes."""
 
     request_id: int
-    kind: Kind | None = None
-    response: object = None
+    kind: Kind[Any] | None = None
+    response: Response | None = None
     """Expected."""
     message: Any = None
     """Made of it."""
@@ -87,13 +88,13 @@ class _Reply(msgspec.Struct, kw_only=True):
     """Of the request until it is answered, then of the answer."""
     answered: Answered | None = None
 
-    def prepare(self, response: object) -> None:
+    def prepare(self, response: Response) -> None:
         """Not in this turn, nor before what the turn has left to be sent: the loop's second round from now."""
         if weight_of(response) >= _WORTH_PREPARING:
             loop = asyncio.get_running_loop()
             loop.call_soon(loop.call_soon, self._make, response)
 
-    def _make(self, response: object) -> None:
+    def _make(self, response: Response) -> None:
         if self.kind is not None:
             self.response, self.message = response, self.kind.response_to(response)
 
@@ -118,7 +119,7 @@ class Session:
         self._rounds = large.rounds
         self._max_in_flight = max_in_flight
         self._throttled_s = throttled_s
-        self._answers: deque[tuple[_Reply, ClientAnswer]] = deque()
+        self._answers: deque[tuple[_Reply, AnyAnswer]] = deque()
         self._in_flight = 0
         self._held = 0
         """The weight of the calls that are in flight."""
@@ -172,7 +173,7 @@ class Session:
             TooManyWaitError: too many bytes wait for rounds.
             DecodeError: it is no message.
         """
-        refusal: ClientAnswer | None = None
+        refusal: Rejection | None = None
         for index, (begins_at, ends_at) in enumerate(await self._calls_in(message)):
             raw, held = message[begins_at:ends_at], len(message) - begins_at
             if len(raw) <= AT_ONCE_BYTES or index >= MAX_CALLS_A_MESSAGE:
@@ -214,7 +215,7 @@ class Session:
         await self._take_in_turn(call)
         return True
 
-    async def _take_large(self, raw: bytes, held: int) -> ClientAnswer | None:
+    async def _take_large(self, raw: bytes, held: int) -> Rejection | None:
         """Take a call in its turn; returns the refusal if there is no room for those that wait."""
         try:
             call, done = await parsed_in_turn(
@@ -223,7 +224,7 @@ class Session:
         except TooManyElementsError as refused:
             self._refuse(raw, ClientAnswer(error=Error.INVALID_REQUEST, message=str(refused)))
         except TooManyWaitError as refused:
-            refusal = ClientAnswer(error=Error.THROTTLING_QUOTA_EXCEEDED, message=str(refused))
+            refusal: Rejection = ClientAnswer(error=Error.THROTTLING_QUOTA_EXCEEDED, message=str(refused))
             self._refuse(raw, refusal)
             return refusal
         else:
@@ -239,7 +240,7 @@ class Session:
             answered = await self._large.long_answers.turn(self._caller.host, cast("str", name))
         self._take(call, done=done, answered=answered)
 
-    def _refuse(self, raw: bytes, refusal: ClientAnswer) -> None:
+    def _refuse(self, raw: bytes, refusal: Rejection) -> None:
         """Refuse a call of which no more is parsed than its id and its kind."""
         self._take(controller_pb2.Call.FromString(emptied(raw, _MOST_FIELDS)), refusal)
 
@@ -251,7 +252,7 @@ class Session:
     def _take(
         self,
         call: controller_pb2.Call,
-        refusal: ClientAnswer | None = None,
+        refusal: Rejection | None = None,
         done: Done | None = None,
         answered: Answered | None = None,
     ) -> None:
@@ -273,7 +274,7 @@ class Session:
             return
         context = self._caller.context(self._node.now_ms(), timeout_of(request, call.timeout_ms))
 
-        def respond(answer: ClientAnswer) -> None:
+        def respond(answer: AnyAnswer) -> None:
             self._answer(reply, answer)
             if done is not None:
                 done()
@@ -288,7 +289,7 @@ class Session:
             )
         )
 
-    def _answer(self, reply: _Reply, answer: ClientAnswer) -> None:
+    def _answer(self, reply: _Reply, answer: AnyAnswer) -> None:
         weight = weight_of(answer.response)
         self._held += weight - reply.weight
         reply.weight = weight
@@ -307,7 +308,7 @@ class Session:
 
     async def _write_some(self) -> None:
         """One message of what has been answered by now, or all the parts of one large answer."""
-        some: list[tuple[_Reply, ClientAnswer]] = []
+        some: list[tuple[_Reply, AnyAnswer]] = []
         weight = 0
         while self._answers and weight < PART_WEIGHT and len(some) < _MOST_ANSWERS:
             adds = self._answers[0][0].weight
@@ -325,7 +326,7 @@ class Session:
         self._held -= weight
         self._has_changed.set()
 
-    async def _write_parts(self, reply: _Reply, answer: ClientAnswer) -> None:
+    async def _write_parts(self, reply: _Reply, answer: AnyAnswer) -> None:
         for part, has_more in parts_of(answer):
             message = _message_of(reply, part)
             message.has_more = has_more
@@ -337,12 +338,12 @@ def _elements_of(call: controller_pb2.Call) -> int:
     return elements_in(getattr(call, name)) if name is not None else 0
 
 
-def _too_many() -> ClientAnswer:
+def _too_many() -> Rejection:
     why = f"a message may hold {MAX_CALLS_A_MESSAGE} calls"
     return ClientAnswer(error=Error.THROTTLING_QUOTA_EXCEEDED, message=why)
 
 
-def _message_of(reply: _Reply, answer: ClientAnswer) -> controller_pb2.Answer:
+def _message_of(reply: _Reply, answer: AnyAnswer) -> controller_pb2.Answer:
     if reply.kind is None:
         return unknown_answer_to(reply.request_id, answer)
     prepared = reply.message if answer.response is reply.response else None

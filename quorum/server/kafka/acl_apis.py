@@ -8,7 +8,15 @@ from __future__ import annotations
 from typing import Any
 
 from metadata_log.image import AclEntry
-from quorum import api as r
+from quorum.api.acls import (
+    AclDeletionResult,
+    AclFilter,
+    CreateAcls,
+    CreateAclsResponse,
+    DeleteAcls,
+    DeleteAclsResponse,
+    DescribeAcls,
+)
 from quorum.api.error_codes import Error
 from quorum.server.kafka.exchange import Exchange, ask_controller, ask_for_frame
 from quorum.server.node import Node
@@ -18,7 +26,7 @@ from quorum.transport.kafka.wire import Answers
 
 def on_create_acls(exchange: Exchange, node: Node) -> None:
     """New entries."""
-    request = r.CreateAcls(
+    request = CreateAcls(
         creations=tuple(
             AclEntry(
                 resource_type=each.resource_type,
@@ -35,18 +43,18 @@ def on_create_acls(exchange: Exchange, node: Node) -> None:
     ask_controller(exchange, node, request, _created_entity)
 
 
-def _created_entity(answers: Answers, said: r.CreateAclsResponse) -> Any:
+def _created_entity(answers: Answers, said: CreateAclsResponse) -> Any:
     return answers.response(results=answers.rows("AclCreationResult", said.results))
 
 
 def on_delete_acls(exchange: Exchange, node: Node) -> None:
     """Entries to be gone, by filters."""
     filters = tuple(_filter_from(each) for each in exchange.body.filters)
-    ask_controller(exchange, node, r.DeleteAcls(filters=filters), _deleted_entity)
+    ask_controller(exchange, node, DeleteAcls(filters=filters), _deleted_entity)
 
 
-def _filter_from(asked: Any) -> r.AclFilter:
-    return r.AclFilter(
+def _filter_from(asked: Any) -> AclFilter:
+    return AclFilter(
         resource_type=asked.resource_type_filter,
         resource_name=asked.resource_name_filter,
         pattern_type=asked.pattern_type_filter,
@@ -57,8 +65,8 @@ def _filter_from(asked: Any) -> r.AclFilter:
     )
 
 
-def _deleted_entity(answers: Answers, said: r.DeleteAclsResponse) -> Any:
-    def matching(result: r.AclDeletionResult) -> Any:
+def _deleted_entity(answers: Answers, said: DeleteAclsResponse) -> Any:
+    def matching(result: AclDeletionResult) -> Any:
         sound = {"error_code": lambda entry: Error.NONE, "error_message": lambda entry: None}
         return answers.rows("DeleteAclsMatchingAcl", result.matching, **sound)
 
@@ -68,5 +76,5 @@ def _deleted_entity(answers: Answers, said: r.DeleteAclsResponse) -> Any:
 def on_describe_acls(exchange: Exchange, node: Node) -> None:
     """Entries that a filter means."""
     correlation_id, version = exchange.header.correlation_id, exchange.header.version
-    request = r.DescribeAcls(asked=_filter_from(exchange.body))
+    request = DescribeAcls(asked=_filter_from(exchange.body))
     ask_for_frame(exchange, node, request, lambda said: describe_acls_frame(correlation_id, version, said))

@@ -10,7 +10,24 @@ from typing import Any
 from uuid import UUID
 
 from metadata_log.ids import DirectoryId, TopicId, Uuid
-from quorum import api as r
+from quorum.api.brokers import BrokerHeartbeat, BrokerHeartbeatResponse, RegisterBroker
+from quorum.api.directories import (
+    AssignedDirectory,
+    AssignedTopic,
+    AssignReplicasToDirs,
+    AssignReplicasToDirsResponse,
+    DirectoryAssignment,
+    TopicInDirectory,
+)
+from quorum.api.partitions import (
+    AlteredTopic,
+    AlterPartition,
+    AlterPartitionResponse,
+    BrokerState,
+    PartitionAlteration,
+    TopicAlteration,
+)
+from quorum.api.producer_ids import AllocateProducerIds
 from quorum.server.kafka.exchange import Exchange, ask_controller, ask_for_frame
 from quorum.server.node import Node
 from quorum.transport.kafka.producer_ids_frame import producer_ids_frame
@@ -21,7 +38,7 @@ from quorum.transport.kafka.wire import Answers, bytes_of, uuid_to
 def on_broker_registration(exchange: Exchange, node: Node) -> None:
     """A broker's process introduces itself."""
     body = exchange.body
-    request = r.RegisterBroker(
+    request = RegisterBroker(
         broker_id=body.broker_id,
         cluster_id=body.cluster_id,
         incarnation_id=Uuid(bytes_of(body.incarnation_id)),
@@ -43,7 +60,7 @@ def on_broker_heartbeat(exchange: Exchange, node: Node) -> None:
     """A broker lives, and wants something."""
     body = exchange.body
     cordoned = getattr(body, "cordoned_log_dirs", None)
-    request = r.BrokerHeartbeat(
+    request = BrokerHeartbeat(
         broker_id=body.broker_id,
         broker_epoch=body.broker_epoch,
         current_metadata_offset=body.current_metadata_offset,
@@ -55,7 +72,7 @@ def on_broker_heartbeat(exchange: Exchange, node: Node) -> None:
     ask_controller(exchange, node, request, _heartbeat_entity)
 
 
-def _heartbeat_entity(answers: Answers, said: r.BrokerHeartbeatResponse) -> Any:
+def _heartbeat_entity(answers: Answers, said: BrokerHeartbeatResponse) -> Any:
     return answers.response(
         error_code=said.error,
         is_caught_up=said.is_caught_up,
@@ -67,14 +84,14 @@ def _heartbeat_entity(answers: Answers, said: r.BrokerHeartbeatResponse) -> Any:
 def on_alter_partition(exchange: Exchange, node: Node) -> None:
     """A leader proposes ISRs."""
     body = exchange.body
-    request = r.AlterPartition(
+    request = AlterPartition(
         broker_id=body.broker_id,
         broker_epoch=body.broker_epoch,
         topics=tuple(
-            r.TopicAlteration(
+            TopicAlteration(
                 topic_id=TopicId(bytes_of(topic.topic_id)),
                 partitions=tuple(
-                    r.PartitionAlteration(
+                    PartitionAlteration(
                         partition_index=part.partition_index,
                         leader_epoch=part.leader_epoch,
                         new_isr=_isr(part),
@@ -90,15 +107,15 @@ def on_alter_partition(exchange: Exchange, node: Node) -> None:
     ask_controller(exchange, node, request, _altered_entity)
 
 
-def _isr(partition: Any) -> tuple[r.BrokerState, ...]:
+def _isr(partition: Any) -> tuple[BrokerState, ...]:
     with_epochs = getattr(partition, "new_isr_with_epochs", None)
     if with_epochs is None:
-        return tuple(r.BrokerState(broker_id=broker_id) for broker_id in partition.new_isr)
-    return tuple(r.BrokerState(broker_id=each.broker_id, broker_epoch=each.broker_epoch) for each in with_epochs)
+        return tuple(BrokerState(broker_id=broker_id) for broker_id in partition.new_isr)
+    return tuple(BrokerState(broker_id=each.broker_id, broker_epoch=each.broker_epoch) for each in with_epochs)
 
 
-def _altered_entity(answers: Answers, said: r.AlterPartitionResponse) -> Any:
-    def partitions(topic: r.AlteredTopic) -> Any:
+def _altered_entity(answers: Answers, said: AlterPartitionResponse) -> Any:
+    def partitions(topic: AlteredTopic) -> Any:
         return answers.rows("PartitionData", topic.partitions)
 
     topics = answers.rows("TopicData", said.topics, topic_id=_topic_id, partitions=partitions)
@@ -112,22 +129,22 @@ def _topic_id(topic: Any) -> UUID:
 def on_allocate_producer_ids(exchange: Exchange, node: Node) -> None:
     """A block of producer ids."""
     correlation_id, request = exchange.header.correlation_id, exchange.body
-    if not isinstance(request, r.AllocateProducerIds):
-        request = r.AllocateProducerIds(broker_id=request.broker_id, broker_epoch=request.broker_epoch)
+    if not isinstance(request, AllocateProducerIds):
+        request = AllocateProducerIds(broker_id=request.broker_id, broker_epoch=request.broker_epoch)
     ask_for_frame(exchange, node, request, lambda said: producer_ids_frame(correlation_id, said))
 
 
 def on_assign_replicas_to_dirs(exchange: Exchange, node: Node) -> None:
     """In which directories a broker's replicas are."""
     body = exchange.body
-    request = r.AssignReplicasToDirs(
+    request = AssignReplicasToDirs(
         broker_id=body.broker_id,
         broker_epoch=body.broker_epoch,
         directories=tuple(
-            r.DirectoryAssignment(
+            DirectoryAssignment(
                 directory_id=DirectoryId(bytes_of(directory.id_)),
                 topics=tuple(
-                    r.TopicInDirectory(
+                    TopicInDirectory(
                         topic_id=TopicId(bytes_of(topic.topic_id)),
                         partitions=tuple(part.partition_index for part in topic.partitions),
                     )
@@ -140,13 +157,13 @@ def on_assign_replicas_to_dirs(exchange: Exchange, node: Node) -> None:
     ask_controller(exchange, node, request, _assigned_entity)
 
 
-def _assigned_entity(answers: Answers, said: r.AssignReplicasToDirsResponse) -> Any:
-    def partitions(topic: r.AssignedTopic) -> Any:
+def _assigned_entity(answers: Answers, said: AssignReplicasToDirsResponse) -> Any:
+    def partitions(topic: AssignedTopic) -> Any:
         return tuple(
             answers.make("PartitionData", partition_index=index, error_code=error) for index, error in topic.partitions
         )
 
-    def topics(directory: r.AssignedDirectory) -> Any:
+    def topics(directory: AssignedDirectory) -> Any:
         return answers.rows("TopicData", directory.topics, topic_id=_topic_id, partitions=partitions)
 
     directories = answers.rows(

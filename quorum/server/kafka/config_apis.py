@@ -10,7 +10,15 @@ from operator import attrgetter
 from typing import Any
 
 from metadata_log.offsets import Offset
-from quorum import api as r
+from quorum.api.configs import (
+    AlterableConfig,
+    AlterableResource,
+    AlterConfigs,
+    IncrementalAlterConfigs,
+    IncrementalAlterConfigsResponse,
+    ReplacedResource,
+)
+from quorum.api.described_configs import DescribeConfigs, ResourceToDescribe
 from quorum.server.kafka.exchange import Exchange, ask_controller, ask_for_frame
 from quorum.server.node import Node
 from quorum.transport.kafka.describe_configs_frame import describe_configs_frame
@@ -20,13 +28,13 @@ from quorum.transport.kafka.wire import Answers
 def on_incremental_alter_configs(exchange: Exchange, node: Node) -> None:
     """Single configs, of any resource that has some."""
     body = exchange.body
-    request = r.IncrementalAlterConfigs(
+    request = IncrementalAlterConfigs(
         resources=tuple(
-            r.AlterableResource(
+            AlterableResource(
                 resource_type=resource.resource_type,
                 name=resource.resource_name,
                 configs=tuple(
-                    r.AlterableConfig(name=each.name, operation=each.config_operation, value=each.value)
+                    AlterableConfig(name=each.name, operation=each.config_operation, value=each.value)
                     for each in resource.configs
                 ),
             )
@@ -40,9 +48,9 @@ def on_incremental_alter_configs(exchange: Exchange, node: Node) -> None:
 def on_describe_configs(exchange: Exchange, node: Node) -> None:
     """All configs of a resource, as this controller knows them; nobody's words of documentation."""
     body = exchange.body
-    request = r.DescribeConfigs(
+    request = DescribeConfigs(
         resources=tuple(
-            r.ResourceToDescribe(
+            ResourceToDescribe(
                 resource_type=resource.resource_type,
                 name=resource.resource_name,
                 names=None if resource.configuration_keys is None else tuple(resource.configuration_keys),
@@ -60,9 +68,9 @@ def on_describe_configs(exchange: Exchange, node: Node) -> None:
 def on_alter_configs(exchange: Exchange, node: Node) -> None:
     """All configs of a resource."""
     body = exchange.body
-    request = r.AlterConfigs(
+    request = AlterConfigs(
         resources=tuple(
-            r.ReplacedResource(
+            ReplacedResource(
                 resource_type=resource.resource_type,
                 name=resource.resource_name,
                 configs=tuple((each.name, each.value) for each in resource.configs),
@@ -74,6 +82,6 @@ def on_alter_configs(exchange: Exchange, node: Node) -> None:
     ask_controller(exchange, node, request, _altered_entity)
 
 
-def _altered_entity(answers: Answers, said: r.IncrementalAlterConfigsResponse) -> Any:
+def _altered_entity(answers: Answers, said: IncrementalAlterConfigsResponse) -> Any:
     responses = answers.rows("AlterConfigsResourceResponse", said.resources, resource_name=attrgetter("name"))
     return answers.response(responses=responses)

@@ -8,18 +8,22 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import msgspec
 
 from metadata_log.offsets import Offset
 from quorum.api.calls import NO_OFFSET, ClientAnswer, ClientCall
 from quorum.api.error_codes import Error
+from quorum.api.request import Request, Response
 from quorum.server.kafka.offered_versions import OFFERED
 from quorum.server.node import Caller, Node, timeout_of
 
 if TYPE_CHECKING:  # `wire` loads kio, which no process pays for that has no listener CONTROLLER
     from quorum.transport.kafka.wire import Answers, Header
+
+R = TypeVar("R", bound=Response)
 
 _SPELT = {Error.OFFSET_NOT_AVAILABLE: Error.REQUEST_TIMED_OUT}
 """Refusals of ours alone, and what a client of Kafka's knows instead."""
@@ -34,13 +38,6 @@ class Sink(Protocol):
 
     def fail(self, why: str) -> None:
         """There will be none."""
-
-
-class Request(Protocol):
-    """A request of `quorum.api`."""
-
-    def refused(self, error: Error, message: str | None = None) -> Any:
-        """The answer that refuses the whole of it."""
 
 
 Soon = Callable[[Callable[[], None]], object]
@@ -87,8 +84,8 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 def ask_controller(
     exchange: Exchange,
     node: Node,
-    request: Request,
-    to_entity: Callable[[Answers, Any], Any],
+    request: Request[R],
+    to_entity: Callable[[Answers, R], Any],
     *,
     is_local: bool = False,
 ) -> None:
@@ -106,19 +103,18 @@ def ask_controller(
 def ask_for_frame(
     exchange: Exchange,
     node: Node,
-    request: Request,
-    to_frame: Callable[[Any], bytes],
+    request: Request[R],
+    to_frame: Callable[[R], bytes],
     at_least_offset: Offset = NO_OFFSET,
 ) -> None:
     """Hand a request to the controller; `to_frame` makes the answer's bytes, with its header, of its response. For
     `at_least_offset` see `ClientCall`."""
 
-    def respond(answer: ClientAnswer) -> None:
+    def respond(answer: ClientAnswer[R]) -> None:
         response = answer.response
-        if answer.error is not Error.NONE:
-            response = request.refused(_SPELT.get(answer.error, answer.error), answer.message)
-        error, throttle_ms = getattr(response, "error", Error.NONE), getattr(response, "throttle_time_ms", 0)
-        exchange.send_frame(lambda: to_frame(response), error, throttle_ms)
+        if response is None:
+            response = request.rejected(_SPELT.get(answer.error, answer.error), answer.message)
+        exchange.send_frame(partial(to_frame, response), response.error, getattr(response, "throttle_time_ms", 0))
 
     header = exchange.header
     context = msgspec.structs.replace(

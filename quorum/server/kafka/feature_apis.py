@@ -7,14 +7,17 @@ it. Sources: KIP-584, KIP-778, KIP-853, KIP-1022; KIP-631; KIP-1312.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any, Final
 
 import msgspec
 
 from metadata_log.image.features import KRAFT_VERSION
-from quorum import api as r
+from quorum.api.brokers import UnregisterBroker
 from quorum.api.calls import ClientAnswer, ClientCall, PeerCall, PeerResponse
+from quorum.api.controllers import UnregisterController
 from quorum.api.error_codes import Error
+from quorum.api.features import FeatureUpdate, UpdateFeatures, UpdateFeaturesResponse, UpgradeType
 from quorum.api.voter_messages import UpgradeKRaftVersionRequest, UpgradeKRaftVersionResponse
 from quorum.server.kafka.exchange import Exchange, ask_controller
 from quorum.server.node import Node, timeout_of
@@ -26,9 +29,9 @@ _LAST_WITH_RESULTS: Final = 1
 def on_update_features(exchange: Exchange, node: Node) -> None:
     """Levels of features are to be other ones."""
     body = exchange.body
-    request = r.UpdateFeatures(
+    request = UpdateFeatures(
         updates=tuple(
-            r.FeatureUpdate(name=each.feature, level=each.max_version_level, upgrade_type=_upgrade_type(each))
+            FeatureUpdate(name=each.feature, level=each.max_version_level, upgrade_type=_upgrade_type(each))
             for each in body.feature_updates
         ),
         validate_only=getattr(body, "validate_only", False),
@@ -44,10 +47,10 @@ def _upgrade_type(update: Any) -> int:
     """Version 0 has a flag instead."""
     if hasattr(update, "upgrade_type"):
         return int(update.upgrade_type)
-    return r.UpgradeType.SAFE_DOWNGRADE if update.allow_downgrade else r.UpgradeType.UPGRADE
+    return UpgradeType.SAFE_DOWNGRADE if update.allow_downgrade else UpgradeType.UPGRADE
 
 
-def _updated_entity(answers: Answers, exchange: Exchange, said: r.UpdateFeaturesResponse) -> Any:
+def _updated_entity(answers: Answers, exchange: Exchange, said: UpdateFeaturesResponse) -> Any:
     results: tuple[Any, ...] = ()
     if exchange.header.version <= _LAST_WITH_RESULTS and said.error is Error.NONE:
         results = tuple(
@@ -60,7 +63,7 @@ def _updated_entity(answers: Answers, exchange: Exchange, said: r.UpdateFeatures
 class _WithKRaftVersion:
     """One request that names kraft.version too, in three steps; each begins in a turn of its own."""
 
-    def __init__(self, exchange: Exchange, node: Node, request: r.UpdateFeatures) -> None:
+    def __init__(self, exchange: Exchange, node: Node, request: UpdateFeatures) -> None:
         self._exchange = exchange
         self._node = node
         self._request = request
@@ -95,22 +98,22 @@ class _WithKRaftVersion:
     def _done(self) -> None:
         self._answer(Error.NONE, None)
 
-    def _ask(self, request: r.UpdateFeatures, proceed: Any) -> None:
-        def respond(answer: ClientAnswer) -> None:
-            said: Any = answer if answer.error is not Error.NONE else answer.response
-            if said.error is Error.NONE:
+    def _ask(self, request: UpdateFeatures, proceed: Callable[[], None]) -> None:
+        def respond(answer: ClientAnswer[UpdateFeaturesResponse]) -> None:
+            response = answer.response or request.rejected(answer.error, answer.message)
+            if response.error is Error.NONE:
                 self._soon(proceed)
             else:
-                self._answer(said.error, said.message if said is answer else said.error_message)
+                self._answer(response.error, response.error_message)
 
         context = self._exchange.caller.context(self._node.now_ms(), timeout_of(request, 0))
         self._node.client_request(ClientCall(request=request, context=context, respond=respond))
 
-    def _soon(self, proceed: Any) -> None:
+    def _soon(self, proceed: Callable[[], None]) -> None:
         asyncio.get_running_loop().call_soon(proceed)
 
     def _answer(self, error: Error, message: str | None) -> None:
-        said = self._request.refused(error, message)
+        said = self._request.rejected(error, message)
         self._exchange.send(lambda: _updated_entity(self._exchange.answers, self._exchange, said), error)
 
 
@@ -119,7 +122,7 @@ def on_unregister_broker(exchange: Exchange, node: Node) -> None:
     ask_controller(
         exchange,
         node,
-        r.UnregisterBroker(broker_id=exchange.body.broker_id),
+        UnregisterBroker(broker_id=exchange.body.broker_id),
         lambda answers, said: answers.response(error_code=said.error, error_message=said.error_message),
     )
 
@@ -129,6 +132,6 @@ def on_unregister_controller(exchange: Exchange, node: Node) -> None:
     ask_controller(
         exchange,
         node,
-        r.UnregisterController(controller_id=exchange.body.controller_id),
+        UnregisterController(controller_id=exchange.body.controller_id),
         lambda answers, said: answers.response(error_code=said.error, error_message=said.error_message),
     )

@@ -9,7 +9,17 @@ from __future__ import annotations
 from operator import attrgetter
 from typing import Any
 
-from quorum import api as r
+from quorum.api.elections import ElectedTopic, ElectionType, ElectLeaders, ElectLeadersResponse
+from quorum.api.reassignments import (
+    AlterPartitionReassignments,
+    AlterPartitionReassignmentsResponse,
+    ListPartitionReassignments,
+    ListPartitionReassignmentsResponse,
+    OngoingTopic,
+    ReassignablePartition,
+    ReassignableTopic,
+    TopicPartitions,
+)
 from quorum.server.kafka.exchange import Exchange, ask_controller
 from quorum.server.node import Node
 from quorum.transport.kafka.wire import Answers, milliseconds
@@ -18,12 +28,12 @@ from quorum.transport.kafka.wire import Answers, milliseconds
 def on_alter_partition_reassignments(exchange: Exchange, node: Node) -> None:
     """Partitions are to be moved, or to stay after all."""
     body = exchange.body
-    request = r.AlterPartitionReassignments(
+    request = AlterPartitionReassignments(
         topics=tuple(
-            r.ReassignableTopic(
+            ReassignableTopic(
                 name=topic.name,
                 partitions=tuple(
-                    r.ReassignablePartition(
+                    ReassignablePartition(
                         partition_index=part.partition_index,
                         replicas=None if part.replicas is None else tuple(part.replicas),
                     )
@@ -38,7 +48,7 @@ def on_alter_partition_reassignments(exchange: Exchange, node: Node) -> None:
     ask_controller(exchange, node, request, _reassigned_entity)
 
 
-def _reassigned_entity(answers: Answers, said: r.AlterPartitionReassignmentsResponse) -> Any:
+def _reassigned_entity(answers: Answers, said: AlterPartitionReassignmentsResponse) -> Any:
     return answers.response(
         allow_replication_factor_change=said.allow_replication_factor_change,
         error_code=said.error,
@@ -57,14 +67,14 @@ def on_list_partition_reassignments(exchange: Exchange, node: Node) -> None:
     named = None
     if body.topics is not None:
         named = tuple(
-            r.TopicPartitions(topic=topic.name, partitions=tuple(topic.partition_indexes)) for topic in body.topics
+            TopicPartitions(topic=topic.name, partitions=tuple(topic.partition_indexes)) for topic in body.topics
         )
-    request = r.ListPartitionReassignments(topics=named, timeout_ms=milliseconds(body.timeout))
+    request = ListPartitionReassignments(topics=named, timeout_ms=milliseconds(body.timeout))
     ask_controller(exchange, node, request, _ongoing_entity)
 
 
-def _ongoing_entity(answers: Answers, said: r.ListPartitionReassignmentsResponse) -> Any:
-    def partitions(topic: r.OngoingTopic) -> Any:
+def _ongoing_entity(answers: Answers, said: ListPartitionReassignmentsResponse) -> Any:
+    def partitions(topic: OngoingTopic) -> Any:
         adding, removing = attrgetter("adding"), attrgetter("removing")
         return answers.rows(
             "OngoingPartitionReassignment", topic.partitions, adding_replicas=adding, removing_replicas=removing
@@ -83,18 +93,18 @@ def on_elect_leaders(exchange: Exchange, node: Node) -> None:
     named = None
     if body.topic_partitions is not None:
         named = tuple(
-            r.TopicPartitions(topic=each.topic, partitions=tuple(each.partitions)) for each in body.topic_partitions
+            TopicPartitions(topic=each.topic, partitions=tuple(each.partitions)) for each in body.topic_partitions
         )
-    request = r.ElectLeaders(
-        election_type=getattr(body, "election_type", r.ElectionType.PREFERRED),
+    request = ElectLeaders(
+        election_type=getattr(body, "election_type", ElectionType.PREFERRED),
         partitions=named,
         timeout_ms=milliseconds(body.timeout),
     )
     ask_controller(exchange, node, request, _elected_entity)
 
 
-def _elected_entity(answers: Answers, said: r.ElectLeadersResponse) -> Any:
-    def partitions(topic: r.ElectedTopic) -> Any:
+def _elected_entity(answers: Answers, said: ElectLeadersResponse) -> Any:
+    def partitions(topic: ElectedTopic) -> Any:
         return answers.rows("PartitionResult", topic.partitions, partition_id=attrgetter("partition_index"))
 
     return answers.response(

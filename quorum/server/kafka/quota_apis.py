@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from quorum import api as r
+from quorum.api.quotas import AlterClientQuotas, AlterClientQuotasResponse, AlteredQuota, QuotaAlteration
+from quorum.api.scram import AlterUserScramCredentials, AlterUserScramCredentialsResponse, ScramDeletion, ScramUpsertion
 from quorum.server.kafka.exchange import Exchange, ask_controller
 from quorum.server.node import Node
 from quorum.transport.kafka.wire import Answers
@@ -16,9 +17,9 @@ from quorum.transport.kafka.wire import Answers
 def on_alter_client_quotas(exchange: Exchange, node: Node) -> None:
     """Quotas of users, client ids and addresses."""
     body = exchange.body
-    request = r.AlterClientQuotas(
+    request = AlterClientQuotas(
         entries=tuple(
-            r.QuotaAlteration(
+            QuotaAlteration(
                 entity=tuple((part.entity_type, part.entity_name) for part in entry.entity),
                 ops=tuple((op.key, None if op.remove else op.value) for op in entry.ops),
             )
@@ -29,8 +30,8 @@ def on_alter_client_quotas(exchange: Exchange, node: Node) -> None:
     ask_controller(exchange, node, request, _altered_quotas)
 
 
-def _altered_quotas(answers: Answers, said: r.AlterClientQuotasResponse) -> Any:
-    def entity(entry: r.AlteredQuota) -> Any:
+def _altered_quotas(answers: Answers, said: AlterClientQuotasResponse) -> Any:
+    def entity(entry: AlteredQuota) -> Any:
         return tuple(answers.make("EntityData", entity_type=kind, entity_name=name) for kind, name in entry.entity)
 
     return answers.response(entries=answers.rows("EntryData", said.entries, entity=entity))
@@ -39,10 +40,10 @@ def _altered_quotas(answers: Answers, said: r.AlterClientQuotasResponse) -> Any:
 def on_alter_user_scram_credentials(exchange: Exchange, node: Node) -> None:
     """Credentials of users."""
     body = exchange.body
-    request = r.AlterUserScramCredentials(
-        deletions=tuple(r.ScramDeletion(name=each.name, mechanism=each.mechanism) for each in body.deletions),
+    request = AlterUserScramCredentials(
+        deletions=tuple(ScramDeletion(name=each.name, mechanism=each.mechanism) for each in body.deletions),
         upsertions=tuple(
-            r.ScramUpsertion(
+            ScramUpsertion(
                 name=each.name,
                 mechanism=each.mechanism,
                 iterations=each.iterations,
@@ -55,5 +56,5 @@ def on_alter_user_scram_credentials(exchange: Exchange, node: Node) -> None:
     ask_controller(exchange, node, request, _altered_users)
 
 
-def _altered_users(answers: Answers, said: r.AlterUserScramCredentialsResponse) -> Any:
+def _altered_users(answers: Answers, said: AlterUserScramCredentialsResponse) -> Any:
     return answers.response(results=answers.rows("AlterUserScramCredentialsResult", said.results))

@@ -7,7 +7,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from quorum import api as r
+from quorum.api.tokens import (
+    CreateDelegationToken,
+    CreateDelegationTokenResponse,
+    ExpireDelegationToken,
+    RenewDelegationToken,
+    RenewDelegationTokenResponse,
+)
 from quorum.server.kafka.exchange import Exchange, ask_controller
 from quorum.server.node import Node
 from quorum.transport.kafka.wire import Answers, milliseconds, timestamp_to
@@ -17,7 +23,7 @@ def on_create_delegation_token(exchange: Exchange, node: Node) -> None:
     """A new token; before version 3 its owner is who asks."""
     body = exchange.body
     name = getattr(body, "owner_principal_name", None)
-    request = r.CreateDelegationToken(
+    request = CreateDelegationToken(
         owner=f"{body.owner_principal_type}:{name}" if name else None,
         renewers=tuple(f"{each.principal_type}:{each.principal_name}" for each in body.renewers),
         max_lifetime_ms=milliseconds(body.max_lifetime),
@@ -25,7 +31,7 @@ def on_create_delegation_token(exchange: Exchange, node: Node) -> None:
     ask_controller(exchange, node, request, _created)
 
 
-def _created(answers: Answers, said: r.CreateDelegationTokenResponse) -> Any:
+def _created(answers: Answers, said: CreateDelegationTokenResponse) -> Any:
     owner_type, _, owner = said.owner.partition(":")
     requester_type, _, requester = said.requester.partition(":")
     return answers.response(
@@ -45,16 +51,16 @@ def _created(answers: Answers, said: r.CreateDelegationTokenResponse) -> Any:
 def on_renew_delegation_token(exchange: Exchange, node: Node) -> None:
     """A token to be valid for longer."""
     body = exchange.body
-    request = r.RenewDelegationToken(hmac=body.hmac, renew_period_ms=milliseconds(body.renew_period))
+    request = RenewDelegationToken(hmac=body.hmac, renew_period_ms=milliseconds(body.renew_period))
     ask_controller(exchange, node, request, _ends)
 
 
 def on_expire_delegation_token(exchange: Exchange, node: Node) -> None:
     """A token to be valid for shorter, or no more."""
     body = exchange.body
-    request = r.ExpireDelegationToken(hmac=body.hmac, expiry_period_ms=milliseconds(body.expiry_time_period))
+    request = ExpireDelegationToken(hmac=body.hmac, expiry_period_ms=milliseconds(body.expiry_time_period))
     ask_controller(exchange, node, request, _ends)
 
 
-def _ends(answers: Answers, said: r.RenewDelegationTokenResponse) -> Any:
+def _ends(answers: Answers, said: RenewDelegationTokenResponse) -> Any:
     return answers.response(error_code=said.error, expiry_timestamp=timestamp_to(said.expiry_timestamp))

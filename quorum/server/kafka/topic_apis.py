@@ -8,8 +8,18 @@ from __future__ import annotations
 from typing import Any, Final
 
 from metadata_log.ids import TopicId
-from quorum import api as r
 from quorum.api.error_codes import Error
+from quorum.api.partition_counts import CreatePartitions, CreatePartitionsResponse, GrowingTopic
+from quorum.api.topics import (
+    CreatableConfig,
+    CreatableReplicaAssignment,
+    CreatableTopic,
+    CreateTopics,
+    CreateTopicsResponse,
+    DeleteTopics,
+    DeleteTopicsResponse,
+    DeleteTopicState,
+)
 from quorum.server.kafka.exchange import Exchange, ask_controller, ask_for_frame
 from quorum.server.node import Node
 from quorum.transport.kafka.create_topics_frame import FIRST_WITH_CONFIGS, create_topics_frame
@@ -21,7 +31,7 @@ _KNOWS_DELETION_DISABLED: Final = 3
 def on_create_topics(exchange: Exchange, node: Node) -> None:
     """New topics."""
     body, header = exchange.body, exchange.header
-    request = body if isinstance(body, r.CreateTopics) else create_topics_from(body, header.version)
+    request = body if isinstance(body, CreateTopics) else create_topics_from(body, header.version)
     if header.version < FIRST_WITH_CONFIGS:
         ask_controller(exchange, node, request, _created_entity)
     else:
@@ -29,21 +39,19 @@ def on_create_topics(exchange: Exchange, node: Node) -> None:
         ask_for_frame(exchange, node, request, lambda said: create_topics_frame(correlation_id, version, said))
 
 
-def create_topics_from(body: Any, version: int) -> r.CreateTopics:
+def create_topics_from(body: Any, version: int) -> CreateTopics:
     """What kio's entity asks."""
-    return r.CreateTopics(
+    return CreateTopics(
         topics=tuple(
-            r.CreatableTopic(
+            CreatableTopic(
                 name=topic.name,
                 num_partitions=topic.num_partitions,
                 replication_factor=topic.replication_factor,
                 assignments=tuple(
-                    r.CreatableReplicaAssignment(
-                        partition_index=each.partition_index, broker_ids=tuple(each.broker_ids)
-                    )
+                    CreatableReplicaAssignment(partition_index=each.partition_index, broker_ids=tuple(each.broker_ids))
                     for each in topic.assignments
                 ),
-                configs=tuple(r.CreatableConfig(name=each.name, value=each.value) for each in topic.configs),
+                configs=tuple(CreatableConfig(name=each.name, value=each.value) for each in topic.configs),
             )
             for topic in body.topics
         ),
@@ -53,7 +61,7 @@ def create_topics_from(body: Any, version: int) -> r.CreateTopics:
     )
 
 
-def _created_entity(answers: Answers, said: r.CreateTopicsResponse) -> Any:
+def _created_entity(answers: Answers, said: CreateTopicsResponse) -> Any:
     topics = answers.rows("CreatableTopicResult", said.topics)
     return answers.response(throttle_time=duration_to(said.throttle_time_ms), topics=topics)
 
@@ -63,16 +71,16 @@ def on_delete_topics(exchange: Exchange, node: Node) -> None:
     body = exchange.body
     version = exchange.header.version
     if version < 6:
-        states = tuple(r.DeleteTopicState(name=name) for name in body.topic_names)
+        states = tuple(DeleteTopicState(name=name) for name in body.topic_names)
     else:
         states = tuple(
-            r.DeleteTopicState(name=topic.name, topic_id=TopicId(bytes_of(topic.topic_id))) for topic in body.topics
+            DeleteTopicState(name=topic.name, topic_id=TopicId(bytes_of(topic.topic_id))) for topic in body.topics
         )
-    request = r.DeleteTopics(topics=states, timeout_ms=milliseconds(body.timeout))
+    request = DeleteTopics(topics=states, timeout_ms=milliseconds(body.timeout))
     ask_controller(exchange, node, request, lambda answers, said: _deleted_entity(answers, said, version))
 
 
-def _deleted_entity(answers: Answers, said: r.DeleteTopicsResponse, version: int) -> Any:
+def _deleted_entity(answers: Answers, said: DeleteTopicsResponse, version: int) -> Any:
     responses = answers.rows(
         "DeletableTopicResult",
         said.topics,
@@ -91,9 +99,9 @@ def _as_old_clients_know_it(error: Error, version: int) -> Error:
 def on_create_partitions(exchange: Exchange, node: Node) -> None:
     """More partitions."""
     body = exchange.body
-    request = r.CreatePartitions(
+    request = CreatePartitions(
         topics=tuple(
-            r.GrowingTopic(
+            GrowingTopic(
                 name=topic.name,
                 count=topic.count,
                 assignments=None
@@ -108,6 +116,6 @@ def on_create_partitions(exchange: Exchange, node: Node) -> None:
     ask_controller(exchange, node, request, _grown_entity)
 
 
-def _grown_entity(answers: Answers, said: r.CreatePartitionsResponse) -> Any:
+def _grown_entity(answers: Answers, said: CreatePartitionsResponse) -> Any:
     results = answers.rows("CreatePartitionsTopicResult", said.topics)
     return answers.response(throttle_time=duration_to(said.throttle_time_ms), results=results)

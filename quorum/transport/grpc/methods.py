@@ -16,11 +16,11 @@ class SingleCall(Protocol):
         """Call it; `timeout` in seconds."""
 
 
-def method_name(kind: Kind) -> str:
-    """The method's name in the Controller service: create_topics is CreateTopics."""
-    return "".join(word.capitalize() for word in kind.name.split("_"))
+def method_name(kind: Kind[Any]) -> str:
+    """Return the method's name in the Controller service, which is the request's."""
+    return kind.request.__name__
 
 
-def controller_method(stub: controller_pb2_grpc.ControllerAsyncStub, kind: Kind) -> SingleCall:
+def controller_method(stub: controller_pb2_grpc.ControllerAsyncStub, kind: Kind[Any]) -> SingleCall:
     """The method of the Controller service that carries this kind of request."""
     return cast(SingleCall, getattr(stub, method_name(kind)))

@@ -17,8 +17,8 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
-from quorum.api import RegisterController
-from quorum.api.calls import ClientAnswer, PeerResponse
+from quorum.api.calls import PeerResponse, RegistrationAnswer
+from quorum.api.controllers import RegisterController
 from quorum.api.error_codes import Error
 from quorum.api.raft_messages import (
     BeginQuorumEpochRequest,
@@ -70,7 +70,7 @@ class Asked(Protocol):
     def frame(self, correlation_id: int, client_id: str = CLIENT_ID) -> bytes:
         """The whole frame."""
 
-    def read(self, data: bytes) -> PeerResponse | ClientAnswer:
+    def read(self, data: bytes) -> PeerResponse | RegistrationAnswer:
         """What the frame of the answer says; `data` without its length.
 
         Raises:
@@ -83,14 +83,14 @@ class _AskedByEntity(msgspec.Struct, frozen=True, kw_only=True):
 
     questions: Questions
     entity: Any
-    answer: Callable[[Any], PeerResponse | ClientAnswer]
+    answer: Callable[[Any], PeerResponse | RegistrationAnswer]
     """Reads kio's entity of the answer; raises BadFrame."""
 
     def frame(self, correlation_id: int, client_id: str = CLIENT_ID) -> bytes:
         """See `Asked`."""
         return self.questions.frame(correlation_id, client_id, self.entity)
 
-    def read(self, data: bytes) -> PeerResponse | ClientAnswer:
+    def read(self, data: bytes) -> PeerResponse | RegistrationAnswer:
         """See `Asked`."""
         return self.answer(self.questions.read(data))
 
@@ -107,7 +107,7 @@ class _AskedFetch(msgspec.Struct, frozen=True, kw_only=True):
         body = fetch_request_body(self.questions.version, self.request, self.cluster_id)
         return self.questions.frame_around(correlation_id, client_id, body)
 
-    def read(self, data: bytes) -> PeerResponse | ClientAnswer:
+    def read(self, data: bytes) -> PeerResponse | RegistrationAnswer:
         """See `Asked`."""
         return read_fetch_answer(self.questions, data)
 
@@ -127,7 +127,7 @@ class _Api(msgspec.Struct, frozen=True):
 
 
 def _by_entity(
-    fields: Callable[[Questions, Any], Fields], answer: Callable[[Any], PeerResponse | ClientAnswer]
+    fields: Callable[[Questions, Any], Fields], answer: Callable[[Any], PeerResponse | RegistrationAnswer]
 ) -> _Ask:
     """`fields`: of the request, but for cluster id and timeout."""
 

@@ -13,8 +13,8 @@ import struct
 from functools import lru_cache
 from typing import Final
 
-from quorum.api import CreatableTopicResult, CreateTopicsResponse, EffectiveConfig
 from quorum.api.error_codes import Error
+from quorum.api.topics import CreatableTopicResult, CreateTopicsResponse, EffectiveConfig
 from quorum.transport.kafka.lengths import array_length, text_bytes
 from quorum.transport.kafka.wire import said_briefly
 

@@ -15,7 +15,7 @@ from itertools import groupby
 from typing import Final
 
 from metadata_log.image import AclEntry
-from quorum.api import DescribeAclsResponse
+from quorum.api.acls import DescribeAclsResponse
 from quorum.transport.kafka.lengths import array_length, text_bytes
 from quorum.transport.kafka.wire import said_briefly
 

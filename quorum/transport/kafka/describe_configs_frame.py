@@ -13,7 +13,7 @@ from __future__ import annotations
 import struct
 from typing import Final
 
-from quorum.api import ConfigSynonym, DescribeConfigsResponse, DescribedConfig, DescribedResource
+from quorum.api.described_configs import ConfigSynonym, DescribeConfigsResponse, DescribedConfig, DescribedResource
 from quorum.transport.kafka.lengths import array_length, text_bytes
 from quorum.transport.kafka.wire import said_briefly
 

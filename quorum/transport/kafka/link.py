@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from metadata_log.voters import Endpoint
-from quorum.api.calls import ClientAnswer, PeerResponse
+from quorum.api.calls import PeerResponse, RegistrationAnswer
 from quorum.node.core.peer_failures import NOT_SENT, FailureKind, PeerFailure
 from quorum.transport.channel import MESSAGE_LIMIT_BYTES, address_of
 from quorum.transport.failures import foreign_protocol, of_system, of_timeout
@@ -57,7 +57,7 @@ class Pending:
         *,
         cluster_id: str | None,
         timeout_ms: int,
-        on_answer: Callable[[PeerResponse | ClientAnswer], None],
+        on_answer: Callable[[PeerResponse | RegistrationAnswer], None],
         on_failure: Callable[[PeerFailure], None],
     ) -> None:
         """`on_failure` is given the reason."""
@@ -69,7 +69,7 @@ class Pending:
         self.asked: Asked | None = None
         self.timer: asyncio.TimerHandle | None = None
 
-    def answered(self, response: PeerResponse | ClientAnswer) -> None:
+    def answered(self, response: PeerResponse | RegistrationAnswer) -> None:
         """It is over."""
         self._stop()
         self.on_answer(response)

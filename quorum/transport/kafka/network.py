@@ -18,7 +18,7 @@ import msgspec
 import structlog
 
 from metadata_log.voters import CONTROLLER_LISTENER, Endpoint
-from quorum.api.calls import ClientAnswer, PeerResponse
+from quorum.api.calls import ClientAnswer, PeerResponse, RegistrationAnswer
 from quorum.api.raft_messages import (
     BeginQuorumEpochRequest,
     EndQuorumEpochRequest,
@@ -90,7 +90,7 @@ class KafkaNetwork:
         replies, node_id, correlation = self._attached, outgoing.destination.node_id, outgoing.correlation
         listener = at.name or self._listener
 
-        def on_answer(response: PeerResponse | ClientAnswer) -> None:
+        def on_answer(response: PeerResponse | RegistrationAnswer) -> None:
             if isinstance(response, ClientAnswer):
                 raise TypeError("a replica answers as a controller does")
             replies.on_peer_response(node_id, correlation, _named(response, listener))
@@ -110,7 +110,7 @@ class KafkaNetwork:
         """Send to the controller at that endpoint; the answer, or None, is reported in a later turn."""
         replies, correlation = self._attached, call.correlation
 
-        def on_answer(answer: PeerResponse | ClientAnswer) -> None:
+        def on_answer(answer: PeerResponse | RegistrationAnswer) -> None:
             replies.on_controller_answer(correlation, answer if isinstance(answer, ClientAnswer) else None)
 
         def on_failure(failure: PeerFailure) -> None:
@@ -164,7 +164,7 @@ def _pending(
     request: object,
     cluster_id: str | None,
     timeout_ms: int,
-    on_answer: Callable[[PeerResponse | ClientAnswer], None],
+    on_answer: Callable[[PeerResponse | RegistrationAnswer], None],
     on_failure: Callable[[PeerFailure], None],
 ) -> Pending:
     from quorum.transport.kafka.link import Pending  # noqa: PLC0415  (kio)

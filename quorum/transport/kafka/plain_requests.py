@@ -13,7 +13,8 @@ import struct
 from collections.abc import Callable
 from typing import Any, Final
 
-from quorum.api import AllocateProducerIds, CreatableTopic, CreateTopics
+from quorum.api.producer_ids import AllocateProducerIds
+from quorum.api.topics import CreatableTopic, CreateTopics
 from quorum.transport.kafka.create_topics_frame import FIRST_WITH_CONFIGS
 from quorum.transport.kafka.fetch_request_frame import plain_fetch
 from quorum.transport.kafka.reader import BadFrame, Cursor

@@ -11,7 +11,7 @@ from __future__ import annotations
 import struct
 from typing import Final
 
-from quorum.api import AllocateProducerIdsResponse
+from quorum.api.producer_ids import AllocateProducerIdsResponse
 
 _FRAME: Final = struct.Struct(">ix4xhqix")
 """Correlation id, the header's tags (none), no throttling, error, first id, how many, no tags."""

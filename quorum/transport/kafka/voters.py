@@ -15,9 +15,10 @@ from metadata_log.ids import NodeId, Uuid
 from metadata_log.image.features import KRAFT_VERSION
 from metadata_log.offsets import NO_EPOCH, Epoch
 from metadata_log.voters import CONTROLLER_LISTENER, Endpoint, Voter
-from quorum.api import FeatureRange, Listener, RegisterController, RegisterControllerResponse
-from quorum.api.calls import ClientAnswer, PeerCall
+from quorum.api.brokers import FeatureRange, Listener
+from quorum.api.calls import ClientAnswer, PeerCall, RegistrationAnswer
 from quorum.api.context import RequestContext
+from quorum.api.controllers import RegisterController, RegisterControllerResponse
 from quorum.api.error_codes import Error
 from quorum.api.raft_messages import NO_LEADER
 from quorum.api.voter_messages import (
@@ -200,7 +201,7 @@ def updated_from(body: Any) -> UpdateRaftVoterResponse:
     )
 
 
-def registered_from(body: Any) -> ClientAnswer:
+def registered_from(body: Any) -> RegistrationAnswer:
     """What is answered to ControllerRegistration."""
     error = error_from(body.error_code)
     if error is not Error.NONE:

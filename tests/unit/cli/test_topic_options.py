@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from metadata_log.ids import ZERO_TOPIC_ID
-from quorum.api import CreatableTopicResult
 from quorum.api.error_codes import Error
+from quorum.api.topics import CreatableTopicResult
 from quorum.cli.errors import WRONG_USE, CliError
 from quorum.cli.topic_options import existing_text, parse_assignments, parse_configs, topic_pattern
 

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from metadata_log.ids import TopicId, id_text
-from quorum.api import ConfigSource, DescribedConfig, DescribedPartition, DescribedTopic
+from quorum.api.described_configs import DescribedConfig
 from quorum.api.error_codes import Error
+from quorum.api.topics import ConfigSource, DescribedPartition, DescribedTopic
 from quorum.cli.errors import CliError
 from quorum.cli.topic_reports import Entries, Report, kafka_lines, report_of, reported
 

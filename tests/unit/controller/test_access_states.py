@@ -11,23 +11,13 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from metadata_log.acl_codes import ALLOW, ANY, DENY, LITERAL, PREFIXED, WILDCARD, Operation, ResourceType
 from metadata_log.image import AclEntry
-from quorum.api import (
-    AclFilter,
-    AlterClientQuotas,
-    AlterConfigs,
-    AlterUserScramCredentials,
-    CreateAcls,
-    CreateDelegationToken,
-    DeleteAcls,
-    ExpireDelegationToken,
-    QuotaAlteration,
-    RenewDelegationToken,
-    ReplacedResource,
-    ScramDeletion,
-    ScramUpsertion,
-)
+from quorum.api.acls import AclFilter, CreateAcls, DeleteAcls
+from quorum.api.configs import AlterConfigs, ReplacedResource
 from quorum.api.context import RequestContext
 from quorum.api.error_codes import Error
+from quorum.api.quotas import AlterClientQuotas, QuotaAlteration
+from quorum.api.scram import AlterUserScramCredentials, ScramDeletion, ScramUpsertion
+from quorum.api.tokens import CreateDelegationToken, ExpireDelegationToken, RenewDelegationToken
 from quorum.controller.acl_filters import is_meant
 from quorum.controller.authorizer import Authorizer
 from quorum.controller.config import ControllerConfig

@@ -11,28 +11,30 @@ from hypothesis.stateful import initialize, invariant, precondition, rule
 
 from metadata_log.ids import RESERVED_TOPIC_IDS, TopicId
 from metadata_log.image import NO_LEADER
-from quorum.api import (
+from quorum.api.elections import ElectionType, ElectLeaders, ElectLeadersResponse
+from quorum.api.error_codes import Error
+from quorum.api.partitions import (
     AlterPartition,
-    AlterPartitionReassignments,
-    AlterPartitionReassignmentsResponse,
     AlterPartitionResponse,
     BrokerState,
+    PartitionAlteration,
+    TopicAlteration,
+)
+from quorum.api.reassignments import (
+    AlterPartitionReassignments,
+    AlterPartitionReassignmentsResponse,
+    ReassignablePartition,
+    ReassignableTopic,
+    TopicPartitions,
+)
+from quorum.api.topics import (
     CreatableTopic,
     CreateTopics,
     CreateTopicsResponse,
     DeleteTopics,
     DeleteTopicsResponse,
     DeleteTopicState,
-    ElectionType,
-    ElectLeaders,
-    ElectLeadersResponse,
-    PartitionAlteration,
-    ReassignablePartition,
-    ReassignableTopic,
-    TopicAlteration,
-    TopicPartitions,
 )
-from quorum.api.error_codes import Error
 from quorum.controller.config import ControllerConfig
 from quorum.controller.partitions.brokers import has_online_directory, is_active
 from tests.support.admin_rules import AdminRules

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from metadata_log.records import BrokerRegistrationChangeRecord, PartitionChangeRecord
-from quorum.api import AlterPartition, BrokerState, CreatePartitions, GrowingTopic, PartitionAlteration, TopicAlteration
 from quorum.api.error_codes import Error
+from quorum.api.partition_counts import CreatePartitions, GrowingTopic
+from quorum.api.partitions import AlterPartition, BrokerState, PartitionAlteration, TopicAlteration
 from quorum.controller.config import ControllerConfig
 from tests.support.controller import CLUSTER_ID, ControlledCluster
 

@@ -16,9 +16,10 @@ from metadata_log.errors import MalformedRecordError
 from metadata_log.ids import METADATA_TOPIC_NAME
 from metadata_log.records import encode_record
 from metadata_log.records.levels import write_version
-from quorum.api import CreatableTopic, CreateTopics, Request
 from quorum.api.context import RequestContext
-from quorum.controller import machine
+from quorum.api.request import Request
+from quorum.api.topics import CreatableTopic, CreateTopics
+from quorum.controller.request_table import HANDLERS
 from tests.support.controller import ELR, LEVEL, ControlledCluster, uuid
 
 HOSTILE_TEXTS = (
@@ -115,10 +116,10 @@ def started() -> ControlledCluster:
 CONTEXTS = st.sampled_from((RequestContext(), RequestContext(client_id="9" * 5_000), RequestContext(forwarded_by=11)))
 
 
-@pytest.mark.parametrize("kind", list(machine._HANDLERS), ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", list(HANDLERS), ids=lambda kind: kind.__name__)
 @settings(max_examples=60)
 @given(data=st.data())
-def test_every_request_is_answered(kind: type[Request], data: st.DataObject) -> None:
+def test_every_request_is_answered(kind: type[Request[Any]], data: st.DataObject) -> None:
     cluster = started()
     request, context = data.draw(values(kind)), data.draw(CONTEXTS)
     result = cluster.machine.on_request(

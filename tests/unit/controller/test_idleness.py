@@ -8,7 +8,7 @@ import pytest
 from metadata_log.image import MetadataImage
 from metadata_log.image.features import FeaturesImage
 from metadata_log.records import MetadataRecord, NoOpRecord
-from quorum.api import CreateTopics
+from quorum.api.topics import CreateTopics
 from quorum.controller.config import ControllerConfig
 from tests.support.controller import CLUSTER_ID, ControlledCluster
 

@@ -33,21 +33,18 @@ from metadata_log.records import (
     TopicRecord,
     decode_record,
 )
-from quorum.api import (
-    BrokerHeartbeat,
+from quorum.api.brokers import BrokerHeartbeat, FeatureRange, Listener, RegisterBroker
+from quorum.api.context import RequestContext
+from quorum.api.controllers import RegisterController
+from quorum.api.request import Request
+from quorum.api.topics import (
     CreatableConfig,
     CreatableReplicaAssignment,
     CreatableTopic,
     CreateTopics,
     DeleteTopics,
     DeleteTopicState,
-    FeatureRange,
-    Listener,
-    RegisterBroker,
-    RegisterController,
-    Request,
 )
-from quorum.api.context import RequestContext
 from quorum.controller.config import ControllerConfig
 from quorum.controller.machine import ControllerMachine
 from tests.support.controller import Time, uuid

@@ -10,22 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metadata_log.image import QuotaEntity
-from quorum.api import (
-    AlterClientQuotas,
+from quorum.api.context import ANONYMOUS, RequestContext
+from quorum.api.error_codes import Error
+from quorum.api.partition_counts import CreatePartitions, CreatePartitionsResponse, GrowingTopic
+from quorum.api.quotas import AlterClientQuotas, QuotaAlteration, QuotaParts
+from quorum.api.topics import (
     CreatableTopic,
-    CreatePartitions,
-    CreatePartitionsResponse,
     CreateTopics,
     CreateTopicsResponse,
     DeleteTopics,
     DeleteTopicsResponse,
     DeleteTopicState,
-    GrowingTopic,
-    QuotaAlteration,
-    QuotaParts,
 )
-from quorum.api.context import ANONYMOUS, RequestContext
-from quorum.api.error_codes import Error
 from quorum.controller.mutation_quota import MOST_BUCKETS, MutationQuotas
 from tests.support.controller import ControlledCluster
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from metadata_log.ids import NodeId
-from quorum.api import BrokerHeartbeat, DeleteTopics, DescribeTopics
+from quorum.api.brokers import BrokerHeartbeat
 from quorum.api.calls import ClientAnswer
 from quorum.api.error_codes import Error
-from quorum.api.topics import DeleteTopicState
+from quorum.api.topics import DeleteTopics, DeleteTopicState, DescribeTopics
 from tests.support.node_cluster import Cluster
 from tests.support.node_requests import BROKER, create_request
 from tests.support.simulated_node import Node

@@ -5,35 +5,69 @@ DescribeCluster is in `controller.proto`, beside the listeners and features that
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Final
+from typing import Any, Final, TypeVar
 
 from kraft.v1 import access_pb2, admin_pb2, controller_pb2
-from quorum import api as r
-from quorum.transport.grpc.convert.kind import kind_by_fields
+from quorum.api.acls import (
+    CreateAcls,
+    DeleteAcls,
+    DescribeAcls,
+)
+from quorum.api.brokers import UnregisterBroker
+from quorum.api.cluster import DescribeCluster
+from quorum.api.configs import IncrementalAlterConfigs
+from quorum.api.controllers import UnregisterController
+from quorum.api.described_configs import DescribeConfigs
+from quorum.api.directories import AssignReplicasToDirs
+from quorum.api.elections import ElectLeaders
+from quorum.api.features import UpdateFeatures
+from quorum.api.partition_counts import CreatePartitions
+from quorum.api.producer_ids import AllocateProducerIds
+from quorum.api.quotas import (
+    AlterClientQuotas,
+    DescribeClientQuotas,
+)
+from quorum.api.reassignments import (
+    AlterPartitionReassignments,
+    ListPartitionReassignments,
+)
+from quorum.api.request import Request, Response
+from quorum.api.scram import (
+    AlterUserScramCredentials,
+    DescribeUserScramCredentials,
+)
+from quorum.transport.grpc.convert.kind import Kind, kind_by_fields
 
-_access = partial(kind_by_fields, access_pb2)
-_admin = partial(kind_by_fields, admin_pb2)
+R = TypeVar("R", bound=Response)
 
-ADMIN_KINDS: Final = (
-    _admin("create_partitions", r.CreatePartitions, is_repeatable=False),
-    _admin("incremental_alter_configs", r.IncrementalAlterConfigs, is_repeatable=False),
-    _admin("alter_partition_reassignments", r.AlterPartitionReassignments, is_repeatable=False),
-    _admin("list_partition_reassignments", r.ListPartitionReassignments, is_repeatable=True),
-    _admin("elect_leaders", r.ElectLeaders, is_repeatable=False),
-    _admin("allocate_producer_ids", r.AllocateProducerIds, is_repeatable=True),
-    _admin("assign_replicas_to_dirs", r.AssignReplicasToDirs, is_repeatable=True),
-    _admin("unregister_broker", r.UnregisterBroker, is_repeatable=False),
-    _admin("update_features", r.UpdateFeatures, is_repeatable=False),
-    _admin("describe_configs", r.DescribeConfigs, is_repeatable=True),
-    _access("create_acls", r.CreateAcls, is_repeatable=False),
-    _access("delete_acls", r.DeleteAcls, is_repeatable=False),
-    _access("describe_acls", r.DescribeAcls, is_repeatable=True),
-    _access("alter_client_quotas", r.AlterClientQuotas, is_repeatable=False),
-    _access("describe_client_quotas", r.DescribeClientQuotas, is_repeatable=True),
-    _access("alter_user_scram_credentials", r.AlterUserScramCredentials, is_repeatable=False),
-    _access("describe_user_scram_credentials", r.DescribeUserScramCredentials, is_repeatable=True),
-    _admin("unregister_controller", r.UnregisterController, is_repeatable=False),
-    kind_by_fields(controller_pb2, "describe_cluster", r.DescribeCluster, is_repeatable=True),
+
+def _access(request: type[Request[R]]) -> Kind[R]:
+    return kind_by_fields(access_pb2, request)
+
+
+def _admin(request: type[Request[R]], *, is_repeatable: bool = False) -> Kind[R]:
+    return kind_by_fields(admin_pb2, request, is_repeatable=is_repeatable)
+
+
+ADMIN_KINDS: Final[tuple[Kind[Any], ...]] = (
+    _admin(CreatePartitions),
+    _admin(IncrementalAlterConfigs),
+    _admin(AlterPartitionReassignments),
+    _admin(ListPartitionReassignments),
+    _admin(ElectLeaders),
+    _admin(AllocateProducerIds, is_repeatable=True),
+    _admin(AssignReplicasToDirs, is_repeatable=True),
+    _admin(UnregisterBroker),
+    _admin(UpdateFeatures),
+    _admin(DescribeConfigs),
+    _access(CreateAcls),
+    _access(DeleteAcls),
+    _access(DescribeAcls),
+    _access(AlterClientQuotas),
+    _access(DescribeClientQuotas),
+    _access(AlterUserScramCredentials),
+    _access(DescribeUserScramCredentials),
+    _admin(UnregisterController),
+    kind_by_fields(controller_pb2, DescribeCluster),
 )
 """In the order of `Call`. A repeated AllocateProducerIds only loses the first block of ids, which does no harm."""

@@ -7,24 +7,27 @@ about topics, whose answers are large, are translated by functions of their own,
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from google.protobuf.message import Message
 
 from kraft.v1 import common_pb2
 from kraft.v1 import controller_pb2 as pb
 from metadata_log.offsets import Epoch, Offset
-from quorum.api import (
-    AlterPartition,
-    BrokerHeartbeat,
-    CreateTopics,
-    DeleteTopics,
-    DescribeTopics,
-    RegisterBroker,
-    RegisterController,
-)
-from quorum.api.calls import NO_OFFSET, ClientAnswer
+from quorum.api.brokers import BrokerHeartbeat, RegisterBroker
+from quorum.api.calls import NO_OFFSET, AnyAnswer, ClientAnswer, Rejection
+from quorum.api.controllers import RegisterController
 from quorum.api.error_codes import Error
+from quorum.api.partitions import AlterPartition
+from quorum.api.request import AnyRequest, Request, Response
+from quorum.api.topics import (
+    CreateTopics,
+    CreateTopicsResponse,
+    DeleteTopics,
+    DeleteTopicsResponse,
+    DescribeTopics,
+    DescribeTopicsResponse,
+)
 from quorum.transport.grpc.convert import topics
 from quorum.transport.grpc.convert.admin import ADMIN_KINDS
 from quorum.transport.grpc.convert.common import BadMessage, endpoint_from, endpoints_to, error_from
@@ -32,10 +35,13 @@ from quorum.transport.grpc.convert.consistency import set_consistency
 from quorum.transport.grpc.convert.kind import Kind, kind_by_fields
 from quorum.transport.grpc.convert.unsendable import FAILURES, Unsendable, why_unsendable
 
-KINDS: Final[tuple[Kind, ...]] = (
+R = TypeVar("R", bound=Response)
+
+KINDS: Final[tuple[Kind[Any], ...]] = (
     Kind(
         name="create_topics",
         request=CreateTopics,
+        response=CreateTopicsResponse,
         response_message=pb.CreateTopicsResponse,
         request_to=topics.create_topics_to,
         request_from=topics.create_topics_from,
@@ -46,6 +52,7 @@ KINDS: Final[tuple[Kind, ...]] = (
     Kind(
         name="delete_topics",
         request=DeleteTopics,
+        response=DeleteTopicsResponse,
         response_message=pb.DeleteTopicsResponse,
         request_to=topics.delete_topics_to,
         request_from=topics.delete_topics_from,
@@ -56,6 +63,7 @@ KINDS: Final[tuple[Kind, ...]] = (
     Kind(
         name="describe_topics",
         request=DescribeTopics,
+        response=DescribeTopicsResponse,
         response_message=pb.DescribeTopicsResponse,
         request_to=topics.describe_topics_to,
         request_from=topics.describe_topics_from,
@@ -63,18 +71,18 @@ KINDS: Final[tuple[Kind, ...]] = (
         response_from=topics.describe_topics_response_from,
         is_repeatable=True,
     ),
-    kind_by_fields(pb, "register_broker", RegisterBroker, is_repeatable=True),
-    kind_by_fields(pb, "broker_heartbeat", BrokerHeartbeat, is_repeatable=True),
-    kind_by_fields(pb, "alter_partition", AlterPartition, is_repeatable=False),
-    kind_by_fields(pb, "register_controller", RegisterController, is_repeatable=True),
+    kind_by_fields(pb, RegisterBroker, is_repeatable=True),
+    kind_by_fields(pb, BrokerHeartbeat, is_repeatable=True),
+    kind_by_fields(pb, AlterPartition),
+    kind_by_fields(pb, RegisterController, is_repeatable=True),
     *ADMIN_KINDS,
 )
 
-KIND_BY_NAME: Final[Mapping[str, Kind]] = {kind.name: kind for kind in KINDS}
-_KIND_BY_REQUEST: Final[Mapping[type, Kind]] = {kind.request: kind for kind in KINDS}
+KIND_BY_NAME: Final[Mapping[str, Kind[Any]]] = {kind.name: kind for kind in KINDS}
+_KIND_BY_REQUEST: Final[Mapping[type, Kind[Any]]] = {kind.request: kind for kind in KINDS}
 
 
-def kind_of(request: object) -> Kind:
+def kind_of(request: Request[R]) -> Kind[R]:
     """The row of a request.
 
     Raises:
@@ -86,7 +94,7 @@ def kind_of(request: object) -> Kind:
     return kind
 
 
-def request_to(request: object, at_least_offset: Offset = NO_OFFSET) -> Message:
+def request_to(request: AnyRequest, at_least_offset: Offset = NO_OFFSET) -> Message:
     """The request on the wire, as a single call takes it; a read without an offset asks to be linearizable.
 
     Raises:
@@ -108,13 +116,15 @@ def request_to(request: object, at_least_offset: Offset = NO_OFFSET) -> Message:
     return message
 
 
-def call_to(request_id: int, request: object, *, timeout_ms: int = 0, at_least_offset: Offset = NO_OFFSET) -> pb.Call:
+def call_to(
+    request_id: int, request: AnyRequest, *, timeout_ms: int = 0, at_least_offset: Offset = NO_OFFSET
+) -> pb.Call:
     """The request as a call of a Session; raises what `request_to` does."""
     fields: dict[str, Any] = {kind_of(request).name: request_to(request, at_least_offset)}
     return pb.Call(request_id=request_id, timeout_ms=timeout_ms, **fields)
 
 
-def kind_in(call: pb.Call) -> Kind:
+def kind_in(call: pb.Call) -> Kind[Any]:
     """The row of the request in a call.
 
     Raises:
@@ -126,7 +136,7 @@ def kind_in(call: pb.Call) -> Kind:
     return KIND_BY_NAME[name]
 
 
-def response_to(kind: Kind, answer: ClientAnswer, prepared: Any = None) -> Any:
+def response_to(kind: Kind[R], answer: ClientAnswer[R], prepared: Any = None) -> Any:
     """The answer on the wire, with its outcome; `prepared`: what `kind` made of its response already."""
     message = prepared
     if message is None:
@@ -135,7 +145,7 @@ def response_to(kind: Kind, answer: ClientAnswer, prepared: Any = None) -> Any:
     return message
 
 
-def set_outcome(outcome: common_pb2.Outcome, answer: ClientAnswer) -> None:
+def set_outcome(outcome: common_pb2.Outcome, answer: AnyAnswer) -> None:
     """Tell how the node dealt with a request; the leader's listeners only where the answer is an error."""
     outcome.image_offset = answer.image_offset
     outcome.image_epoch = answer.image_epoch
@@ -148,20 +158,20 @@ def set_outcome(outcome: common_pb2.Outcome, answer: ClientAnswer) -> None:
             outcome.error_message = answer.message
 
 
-def answer_to(request_id: int, kind: Kind, answer: ClientAnswer, prepared: Any = None) -> pb.Answer:
+def answer_to(request_id: int, kind: Kind[R], answer: ClientAnswer[R], prepared: Any = None) -> pb.Answer:
     """The answer as one of a Session; for `prepared` see `response_to`."""
     fields: dict[str, Any] = {kind.name: response_to(kind, answer, prepared)}
     return pb.Answer(request_id=request_id, **fields)
 
 
-def unknown_answer_to(request_id: int, refusal: ClientAnswer) -> pb.Answer:
+def unknown_answer_to(request_id: int, refusal: AnyAnswer) -> pb.Answer:
     """The answer to a call whose kind is not known."""
     answer = pb.Answer(request_id=request_id)
     set_outcome(answer.unknown, refusal)
     return answer
 
 
-def answer_from(message: pb.Answer) -> ClientAnswer:
+def answer_from(message: pb.Answer) -> AnyAnswer:
     """What an answer of a Session says.
 
     Raises:
@@ -171,11 +181,12 @@ def answer_from(message: pb.Answer) -> ClientAnswer:
     if name is None:
         raise BadMessage(Error.UNSUPPORTED_VERSION, "the answer is of a kind that this client does not know")
     if name == "unknown":
-        return _answer_of(message.unknown, None)
+        unknown: Rejection = _answer_of(message.unknown, None)
+        return unknown
     return response_from(KIND_BY_NAME[name], getattr(message, name))
 
 
-def response_from(kind: Kind, message: Any) -> ClientAnswer:
+def response_from(kind: Kind[R], message: Any) -> ClientAnswer[R]:
     """What the answer to a single call says.
 
     Raises:
@@ -185,7 +196,7 @@ def response_from(kind: Kind, message: Any) -> ClientAnswer:
     return _answer_of(outcome, None if outcome.error_code else kind.response_from(message))
 
 
-def _answer_of(outcome: common_pb2.Outcome, response: object | None) -> ClientAnswer:
+def _answer_of(outcome: common_pb2.Outcome, response: R | None) -> ClientAnswer[R]:
     if not outcome.error_code:
         return ClientAnswer(
             response=response,

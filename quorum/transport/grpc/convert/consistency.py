@@ -1,6 +1,6 @@
 """How current a read has to be, on the wire (DESIGN 15): linearizable, or at least of an offset.
 
-Decides: what the fields of a read mean together, and which messages have them.
+Decides: what the fields of a read mean together. Which requests are reads, `quorum.api.request.Read` says.
 """
 
 from __future__ import annotations
@@ -9,8 +9,7 @@ from typing import Any, Final
 
 from google.protobuf.message import Message
 
-from kraft.v1 import access_pb2, admin_pb2, common_pb2
-from kraft.v1 import controller_pb2 as pb
+from kraft.v1 import common_pb2
 from metadata_log.offsets import Offset
 from quorum.api.calls import NO_OFFSET
 from quorum.api.error_codes import Error
@@ -19,32 +18,24 @@ from quorum.transport.grpc.convert.common import BadMessage
 LINEARIZABLE: Final = common_pb2.CONSISTENCY_LINEARIZABLE
 AT_LEAST: Final = common_pb2.CONSISTENCY_AT_LEAST
 _BY_THE_OFFSET: Final = common_pb2.CONSISTENCY_UNSPECIFIED
-_READS: Final = (
-    pb.DescribeTopicsRequest,
-    pb.DescribeClusterRequest,
-    admin_pb2.DescribeConfigsRequest,
-    access_pb2.DescribeAclsRequest,
-    access_pb2.DescribeClientQuotasRequest,
-    access_pb2.DescribeUserScramCredentialsRequest,
-)
 
 
 def set_consistency(message: Any, at_least_offset: Offset) -> None:
     """Have a read be of at least that offset, or, by -1, linearizable; of what is no read, say nothing."""
-    if not isinstance(message, _READS):
+    if not _is_read(message):
         return
     message.consistency = LINEARIZABLE if at_least_offset == NO_OFFSET else AT_LEAST
     if at_least_offset != NO_OFFSET:
         message.at_least_offset = at_least_offset
 
 
-def at_least_offset_in(message: Message) -> Offset:
+def at_least_offset_in(message: Any) -> Offset:
     """The offset that a read has to be of at the least; -1: that it be linearizable, and for what is no read.
 
     Raises:
         BadMessage: the offset is negative, does not go with the consistency, or that is none that this version knows.
     """
-    if not isinstance(message, _READS):
+    if not _is_read(message):
         return NO_OFFSET
     has_offset, offset = message.HasField("at_least_offset"), message.at_least_offset
     if message.consistency not in (_BY_THE_OFFSET, LINEARIZABLE, AT_LEAST):
@@ -54,3 +45,8 @@ def at_least_offset_in(message: Message) -> Offset:
     if has_offset and message.consistency == LINEARIZABLE:
         raise BadMessage(Error.INVALID_REQUEST, "a linearizable read takes no at_least_offset: leave one of them out")
     return Offset(offset) if has_offset or message.consistency == AT_LEAST else NO_OFFSET
+
+
+def _is_read(message: Message) -> bool:
+    """Return True if the message has the two fields; a test compares this with the requests' classes."""
+    return "at_least_offset" in message.DESCRIPTOR.fields_by_name

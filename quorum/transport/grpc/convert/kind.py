@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from types import ModuleType
-from typing import Any
+from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 from google.protobuf.message import Message
 
-from quorum import api as requests
-from quorum.api import Request
+from quorum.api.request import Read, Request, Response, response_of
 from quorum.transport.grpc.convert.by_fields import by_fields
 
+R = TypeVar("R", bound=Response)
+_WORD_BEGINS: Final = re.compile(r"(?<!^)(?=[A-Z])")
 
-class Kind(msgspec.Struct, frozen=True, kw_only=True):
+
+class Kind(msgspec.Struct, Generic[R], frozen=True, kw_only=True):
     """One kind of request: `name` is its field in `Call` and `Answer`, and the functions are its conversions.
 
     `is_repeatable`: asking it twice does no harm that asking it once does not, so that it may be sent again when it is
@@ -22,32 +25,41 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     name: str
-    request: type[Request]
+    request: type[Request[R]]
+    response: type[R]
     response_message: type[Any]
     request_to: Callable[[Any], Message]
-    request_from: Callable[[Any], Request]
-    response_to: Callable[[Any], Any]
-    response_from: Callable[[Any], object]
+    request_from: Callable[[Any], Request[R]]
+    response_to: Callable[[R], Any]
+    response_from: Callable[[Any], R]
     is_repeatable: bool
 
 
-def kind_by_fields(module: ModuleType, name: str, request: type[Request], *, is_repeatable: bool) -> Kind:
-    """The row of a request that is translated by its fields' names, as its answer is; `module` has their messages.
+def name_of(request: type[Request[Response]]) -> str:
+    """Return a request's field in `Call` and `Answer`: `create_topics` of CreateTopics."""
+    return _WORD_BEGINS.sub("_", request.__name__).lower()
+
+
+def kind_by_fields(module: ModuleType, request: type[Request[R]], *, is_repeatable: bool = False) -> Kind[R]:
+    """Return the row of a request that is translated by its fields' names, as its response is.
+
+    `module` has their messages. A `Read` may always be repeated.
 
     Raises:
         TypeError: as `by_fields`.
     """
-    spelt = request.__name__
-    response_message = getattr(module, f"{spelt}Response")
-    asked = by_fields(request, getattr(module, f"{spelt}Request"))
-    said = by_fields(getattr(requests, f"{spelt}Response"), response_message)
+    response = response_of(request)
+    response_message = getattr(module, response.__name__)
+    asked = by_fields(request, getattr(module, f"{request.__name__}Request"))
+    said = by_fields(response, response_message)
     return Kind(
-        name=name,
+        name=name_of(request),
         request=request,
+        response=response,
         response_message=response_message,
         request_to=asked.to_message,
         request_from=asked.to_struct,
         response_to=said.to_message,
         response_from=said.to_struct,
-        is_repeatable=is_repeatable,
+        is_repeatable=is_repeatable or issubclass(request, Read),
     )

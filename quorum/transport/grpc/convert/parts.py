@@ -8,25 +8,20 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 
-from quorum.api import (
-    AclDeletionResult,
-    DeleteAclsResponse,
-    DescribeAclsResponse,
-    DescribeClientQuotasResponse,
-    DescribeClusterResponse,
-    DescribeConfigsResponse,
-    DescribedBroker,
-    DescribedQuota,
-    DescribedResource,
-    DescribedTopic,
-    DescribeTopicsResponse,
-    DescribeUserScramCredentialsResponse,
-)
+from quorum.api.acls import AclDeletionResult, DeleteAclsResponse, DescribeAclsResponse
 from quorum.api.calls import ClientAnswer
+from quorum.api.cluster import DescribeClusterResponse, DescribedBroker
+from quorum.api.described_configs import DescribeConfigsResponse, DescribedResource
+from quorum.api.quotas import DescribeClientQuotasResponse, DescribedQuota
+from quorum.api.request import Response
+from quorum.api.scram import DescribeUserScramCredentialsResponse
+from quorum.api.topics import DescribedTopic, DescribeTopicsResponse
+
+R = TypeVar("R", bound=Response)
 
 PART_WEIGHT: Final = 10_000
 """Topics and partitions, or what is as large, in one message: some hundred bytes each, so that they stay far below the
@@ -110,7 +105,7 @@ ANSWERED_LONG: Final = frozenset(kind.__name__.removesuffix("Response") for kind
 """The names of the requests whose answers may be far longer than they are."""
 
 
-def weight_of(response: object) -> int:
+def weight_of(response: Response | None) -> int:
     """How large the answer is, by the number of what stands in it."""
     divided = _DIVIDED.get(type(response))
     if divided is None:
@@ -118,7 +113,7 @@ def weight_of(response: object) -> int:
     return 1 + sum(map(divided.weight_of, getattr(response, divided.name)))
 
 
-def parts_of(answer: ClientAnswer) -> Iterator[tuple[ClientAnswer, bool]]:
+def parts_of(answer: ClientAnswer[R]) -> Iterator[tuple[ClientAnswer[R], bool]]:
     """The parts in order, each with whether another follows. What cannot be divided is one part."""
     divided = _DIVIDED.get(type(answer.response))
     if divided is None:
@@ -136,12 +131,12 @@ def parts_of(answer: ClientAnswer) -> Iterator[tuple[ClientAnswer, bool]]:
     yield _with(answer, divided.name, part), False
 
 
-def _with(answer: ClientAnswer, name: str, elements: list[Any]) -> ClientAnswer:
+def _with(answer: ClientAnswer[R], name: str, elements: list[Any]) -> ClientAnswer[R]:
     response: Any = msgspec.structs.replace(answer.response, **{name: tuple(elements)})  # type: ignore[type-var]
     return msgspec.structs.replace(answer, response=response)
 
 
-def joined(parts: list[ClientAnswer]) -> ClientAnswer:
+def joined(parts: list[ClientAnswer[R]]) -> ClientAnswer[R]:
     """One answer of its parts, which are in order."""
     last = parts[-1]
     divided = _DIVIDED.get(type(last.response))

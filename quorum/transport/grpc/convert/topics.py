@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from kraft.v1 import controller_pb2 as pb
-from quorum.api import (
+from quorum.api.topics import (
     CreatableConfig,
     CreatableReplicaAssignment,
     CreatableTopic,

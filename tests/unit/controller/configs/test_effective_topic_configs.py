@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from metadata_log.records import AccessControlEntryRecord
-from quorum.api import (
+from quorum.api.context import RequestContext
+from quorum.api.error_codes import Error
+from quorum.api.topics import (
     ConfigSource,
     CreatableConfig,
     CreatableTopic,
@@ -13,8 +15,6 @@ from quorum.api import (
     CreateTopics,
     CreateTopicsResponse,
 )
-from quorum.api.context import RequestContext
-from quorum.api.error_codes import Error
 from quorum.controller.configs.effective_topics import EffectiveTopicConfigs, effective_topic_configs
 from quorum.controller.configs.topics import why_invalid_values
 from tests.support.controller import EVE, ControlledCluster, uuid

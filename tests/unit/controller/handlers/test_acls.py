@@ -10,21 +10,19 @@ import pytest
 from metadata_log.acl_codes import ALLOW, ANY, DENY, LITERAL, MATCH, PREFIXED, Operation, ResourceType
 from metadata_log.image import AclEntry
 from metadata_log.records import AccessControlEntryRecord, RemoveAccessControlEntryRecord
-from quorum.api import (
+from quorum.api.acls import (
     AclFilter,
-    CreatableTopic,
     CreateAcls,
     CreateAclsResponse,
-    CreateTopics,
-    CreateTopicsResponse,
     DeleteAcls,
     DeleteAclsResponse,
     DescribeAcls,
     DescribeAclsResponse,
-    Request,
 )
 from quorum.api.context import RequestContext
 from quorum.api.error_codes import Error
+from quorum.api.request import Request
+from quorum.api.topics import CreatableTopic, CreateTopics, CreateTopicsResponse
 from quorum.controller.authorizer import Authorizer
 from quorum.controller.config import ControllerConfig
 from tests.support.acl_hosts import stored_cases

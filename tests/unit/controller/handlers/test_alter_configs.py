@@ -8,7 +8,7 @@ import pytest
 
 from metadata_log.image import ResourceType
 from metadata_log.records import ClearElrRecord, ConfigRecord, MetadataRecord
-from quorum.api import AlterConfigs, AlterConfigsResponse, AlteredResource, ReplacedResource
+from quorum.api.configs import AlterConfigs, AlterConfigsResponse, AlteredResource, ReplacedResource
 from quorum.api.context import RequestContext
 from quorum.api.error_codes import Error
 from quorum.controller.config import ControllerConfig

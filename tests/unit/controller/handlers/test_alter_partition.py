@@ -7,7 +7,8 @@ import pytest
 
 from metadata_log.ids import TopicId
 from metadata_log.records import PartitionChangeRecord
-from quorum.api import (
+from quorum.api.error_codes import Error
+from quorum.api.partitions import (
     AlteredPartition,
     AlterPartition,
     AlterPartitionResponse,
@@ -15,7 +16,6 @@ from quorum.api import (
     PartitionAlteration,
     TopicAlteration,
 )
-from quorum.api.error_codes import Error
 from tests.support.controller import EVE, ControlledCluster, uuid
 
 

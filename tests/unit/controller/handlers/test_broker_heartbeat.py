@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from metadata_log.records import BrokerRegistrationChangeRecord, PartitionChangeRecord
-from quorum.api import BrokerHeartbeat, BrokerHeartbeatResponse
+from quorum.api.brokers import BrokerHeartbeat, BrokerHeartbeatResponse
 from quorum.api.context import RequestContext
 from quorum.api.error_codes import Error
 from quorum.controller.config import ControllerConfig

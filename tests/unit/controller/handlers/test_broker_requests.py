@@ -6,15 +6,14 @@ import pytest
 
 from metadata_log.ids import DirectoryId, TopicId
 from metadata_log.records import PartitionChangeRecord, ProducerIdsRecord
-from quorum.api import (
-    AllocateProducerIds,
-    AllocateProducerIdsResponse,
+from quorum.api.directories import (
     AssignReplicasToDirs,
     AssignReplicasToDirsResponse,
     DirectoryAssignment,
     TopicInDirectory,
 )
 from quorum.api.error_codes import Error
+from quorum.api.producer_ids import AllocateProducerIds, AllocateProducerIdsResponse
 from tests.support.controller import EVE, ControlledCluster, directory, uuid
 
 NOBODYS = TopicId(uuid(0xABC))

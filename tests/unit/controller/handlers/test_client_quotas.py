@@ -8,9 +8,9 @@ import pytest
 
 from metadata_log.image import QuotaEntity
 from metadata_log.records import ClientQuotaRecord, EntityData, MetadataRecord
-from quorum.api import AlterClientQuotas, AlterClientQuotasResponse, AlteredQuota, QuotaAlteration, QuotaParts
 from quorum.api.context import RequestContext
 from quorum.api.error_codes import Error
+from quorum.api.quotas import AlterClientQuotas, AlterClientQuotasResponse, AlteredQuota, QuotaAlteration, QuotaParts
 from quorum.controller.config import ControllerConfig
 from tests.support.controller import CLUSTER_ID, EVE, ControlledCluster
 

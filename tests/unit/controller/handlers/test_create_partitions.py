@@ -6,8 +6,8 @@ import pytest
 
 from metadata_log.ids import METADATA_TOPIC_NAME
 from metadata_log.records import PartitionRecord
-from quorum.api import CreatePartitions, CreatePartitionsResponse, GrowingTopic, GrownTopic
 from quorum.api.error_codes import Error
+from quorum.api.partition_counts import CreatePartitions, CreatePartitionsResponse, GrowingTopic, GrownTopic
 from quorum.controller.config import ControllerConfig
 from tests.support.controller import CLUSTER_ID, EVE, ControlledCluster, directory
 

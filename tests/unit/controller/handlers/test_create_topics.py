@@ -6,7 +6,9 @@ import pytest
 
 from metadata_log.ids import METADATA_TOPIC_ID, UNASSIGNED_DIRECTORY_ID, ZERO_TOPIC_ID, TopicId
 from metadata_log.records import ClearElrRecord, ConfigRecord, PartitionRecord, TopicRecord
-from quorum.api import (
+from quorum.api.context import RequestContext
+from quorum.api.error_codes import Error
+from quorum.api.topics import (
     CreatableConfig,
     CreatableReplicaAssignment,
     CreatableTopic,
@@ -16,8 +18,6 @@ from quorum.api import (
     DeleteTopics,
     DeleteTopicState,
 )
-from quorum.api.context import RequestContext
-from quorum.api.error_codes import Error
 from quorum.controller.config import ControllerConfig
 from tests.support.controller import CLUSTER_ID, EVE, ControlledCluster, directory, uuid
 

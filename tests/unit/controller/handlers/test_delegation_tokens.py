@@ -12,9 +12,14 @@ import pytest
 from metadata_log.acl_codes import ALLOW, LITERAL, Operation, ResourceType
 from metadata_log.image import DelegationToken
 from metadata_log.records import AccessControlEntryRecord, DelegationTokenRecord, RemoveDelegationTokenRecord
-from quorum.api import CreateDelegationToken, CreateDelegationTokenResponse, ExpireDelegationToken, RenewDelegationToken
 from quorum.api.context import RequestContext
 from quorum.api.error_codes import Error
+from quorum.api.tokens import (
+    CreateDelegationToken,
+    CreateDelegationTokenResponse,
+    ExpireDelegationToken,
+    RenewDelegationToken,
+)
 from quorum.controller.config import ControllerConfig
 from quorum.controller.tokens import TokenSettings
 from tests.support.controller import CLUSTER_ID, EVE, ControlledCluster, uuid

@@ -7,9 +7,9 @@ import pytest
 from metadata_log.acl_codes import ALLOW, LITERAL, Operation, ResourceType
 from metadata_log.ids import METADATA_TOPIC_ID, ZERO_TOPIC_ID, TopicId
 from metadata_log.records import AccessControlEntryRecord, RemoveTopicRecord
-from quorum.api import DeletableTopicResult, DeleteTopics, DeleteTopicsResponse, DeleteTopicState
 from quorum.api.context import RequestContext
 from quorum.api.error_codes import Error
+from quorum.api.topics import DeletableTopicResult, DeleteTopics, DeleteTopicsResponse, DeleteTopicState
 from quorum.controller.config import ControllerConfig
 from tests.support.controller import CLUSTER_ID, EVE, ControlledCluster, uuid
 

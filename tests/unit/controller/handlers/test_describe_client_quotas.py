@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from quorum.api import (
+from quorum.api.error_codes import Error
+from quorum.api.quotas import (
     AlterClientQuotas,
     DescribeClientQuotas,
     DescribeClientQuotasResponse,
@@ -13,7 +14,6 @@ from quorum.api import (
     QuotaMatch,
     QuotaParts,
 )
-from quorum.api.error_codes import Error
 from tests.support.controller import EVE, ControlledCluster
 
 ALICE: QuotaParts = (("user", "alice"),)

@@ -5,18 +5,17 @@ from __future__ import annotations
 import pytest
 
 from metadata_log.image import ResourceType
-from quorum.api import (
-    AlterConfigs,
-    ConfigSource,
+from quorum.api.configs import AlterConfigs, ReplacedResource
+from quorum.api.context import RequestContext
+from quorum.api.described_configs import (
     DescribeConfigs,
     DescribeConfigsResponse,
     DescribedConfig,
     DescribedResource,
-    ReplacedResource,
     ResourceToDescribe,
 )
-from quorum.api.context import RequestContext
 from quorum.api.error_codes import Error
+from quorum.api.topics import ConfigSource
 from quorum.controller.config import ControllerConfig, Setting
 from quorum.controller.configs.defaults import BOOLEAN, INT, LIST, LONG, PASSWORD, STRING
 from quorum.transport.kafka.describe_configs_frame import describe_configs_frame

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from metadata_log.ids import ZERO_TOPIC_ID, TopicId
-from quorum.api import DescribeTopics, DescribeTopicsResponse
 from quorum.api.context import RequestContext
 from quorum.api.error_codes import Error
+from quorum.api.topics import DescribeTopics, DescribeTopicsResponse
 from tests.support.controller import EVE, ControlledCluster, uuid
 
 

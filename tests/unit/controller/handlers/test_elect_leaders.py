@@ -7,16 +7,11 @@ import pytest
 from metadata_log.ids import NodeId
 from metadata_log.image import NO_LEADER, PartitionImage
 from metadata_log.records import PartitionChangeRecord
-from quorum.api import (
-    ElectedPartition,
-    ElectionType,
-    ElectLeaders,
-    ElectLeadersResponse,
-    TopicPartitions,
-    UnregisterBroker,
-)
+from quorum.api.brokers import UnregisterBroker
 from quorum.api.context import RequestContext
+from quorum.api.elections import ElectedPartition, ElectionType, ElectLeaders, ElectLeadersResponse
 from quorum.api.error_codes import Error
+from quorum.api.reassignments import TopicPartitions
 from quorum.controller.config import ControllerConfig
 from tests.support.controller import CLUSTER_ID, EVE, ControlledCluster
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from metadata_log.ids import METADATA_TOPIC_NAME
 from metadata_log.image import ResourceType
 from metadata_log.records import ClearElrRecord, ConfigRecord, MetadataRecord
-from quorum.api import (
+from quorum.api.configs import (
     AlterableConfig,
     AlterableResource,
     AlteredResource,

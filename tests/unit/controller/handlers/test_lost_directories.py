@@ -7,7 +7,12 @@ import pytest
 
 from metadata_log.ids import NodeId, TopicId
 from metadata_log.records import BrokerRegistrationChangeRecord, PartitionChangeRecord
-from quorum.api import AssignReplicasToDirs, AssignReplicasToDirsResponse, DirectoryAssignment, TopicInDirectory
+from quorum.api.directories import (
+    AssignReplicasToDirs,
+    AssignReplicasToDirsResponse,
+    DirectoryAssignment,
+    TopicInDirectory,
+)
 from quorum.api.error_codes import Error
 from quorum.controller.config import ControllerConfig
 from tests.support.controller import CLUSTER_ID, ControlledCluster, directory

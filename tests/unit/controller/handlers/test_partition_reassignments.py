@@ -6,25 +6,27 @@ import pytest
 
 from metadata_log.image import PartitionImage
 from metadata_log.records import PartitionChangeRecord
-from quorum.api import (
+from quorum.api.context import RequestContext
+from quorum.api.error_codes import Error
+from quorum.api.partitions import (
     AlterPartition,
-    AlterPartitionReassignments,
-    AlterPartitionReassignmentsResponse,
     AlterPartitionResponse,
     BrokerState,
+    PartitionAlteration,
+    TopicAlteration,
+)
+from quorum.api.reassignments import (
+    AlterPartitionReassignments,
+    AlterPartitionReassignmentsResponse,
     ListPartitionReassignments,
     ListPartitionReassignmentsResponse,
     OngoingReassignment,
     OngoingTopic,
-    PartitionAlteration,
     ReassignablePartition,
     ReassignableTopic,
     ReassignedPartition,
-    TopicAlteration,
     TopicPartitions,
 )
-from quorum.api.context import RequestContext
-from quorum.api.error_codes import Error
 from quorum.controller.config import ControllerConfig
 from tests.support.controller import CLUSTER_ID, EVE, ControlledCluster, directory
 

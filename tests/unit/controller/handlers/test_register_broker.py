@@ -10,15 +10,9 @@ import pytest
 
 from metadata_log.ids import DirectoryId, id_text
 from metadata_log.records import PartitionChangeRecord, RegisterBrokerRecord, RegisterControllerRecord
-from quorum.api import (
-    FeatureRange,
-    Listener,
-    RegisterBroker,
-    RegisterBrokerResponse,
-    RegisterController,
-    RegisterControllerResponse,
-)
+from quorum.api.brokers import FeatureRange, Listener, RegisterBroker, RegisterBrokerResponse
 from quorum.api.context import RequestContext
+from quorum.api.controllers import RegisterController, RegisterControllerResponse
 from quorum.api.error_codes import Error
 from quorum.controller.config import ControllerConfig
 from quorum.controller.handlers.register_broker import MOST_DIRECTORIES

@@ -10,9 +10,9 @@ from msgspec.structs import replace
 
 from metadata_log.image import ScramUser
 from metadata_log.records import MetadataRecord, RemoveUserScramCredentialRecord, UserScramCredentialRecord
-from quorum.api import AlterUserScramCredentials, AlterUserScramCredentialsResponse, ScramDeletion, ScramUpsertion
 from quorum.api.context import RequestContext
 from quorum.api.error_codes import Error
+from quorum.api.scram import AlterUserScramCredentials, AlterUserScramCredentialsResponse, ScramDeletion, ScramUpsertion
 from quorum.controller.config import ControllerConfig
 from tests.support.controller import CLUSTER_ID, EVE, ControlledCluster
 

@@ -5,19 +5,16 @@ from __future__ import annotations
 import pytest
 
 from metadata_log.records import BrokerRegistrationChangeRecord, PartitionChangeRecord, UnregisterBrokerRecord
-from quorum.api import (
+from quorum.api.brokers import BrokerHeartbeat, BrokerHeartbeatResponse, UnregisterBroker, UnregisterBrokerResponse
+from quorum.api.context import RequestContext
+from quorum.api.error_codes import Error
+from quorum.api.partitions import (
     AlterPartition,
     AlterPartitionResponse,
-    BrokerHeartbeat,
-    BrokerHeartbeatResponse,
     BrokerState,
     PartitionAlteration,
     TopicAlteration,
-    UnregisterBroker,
-    UnregisterBrokerResponse,
 )
-from quorum.api.context import RequestContext
-from quorum.api.error_codes import Error
 from quorum.controller.config import ControllerConfig
 from quorum.controller.result import ControllerResult
 from tests.support.controller import CLUSTER_ID, EVE, ControlledCluster

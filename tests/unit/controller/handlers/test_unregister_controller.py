@@ -7,8 +7,8 @@ import pytest
 from metadata_log.ids import NodeId
 from metadata_log.records import UnregisterControllerRecord
 from metadata_log.records.levels import UNREGISTER_CONTROLLER_LEVEL
-from quorum.api import RegisterController, UnregisterController, UnregisterControllerResponse
 from quorum.api.context import RequestContext
+from quorum.api.controllers import RegisterController, UnregisterController, UnregisterControllerResponse
 from quorum.api.error_codes import Error
 from tests.support.controller import EVE, ControlledCluster, uuid
 

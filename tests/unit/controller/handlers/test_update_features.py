@@ -7,16 +7,11 @@ import pytest
 from metadata_log.ids import NodeId
 from metadata_log.records import ClearElrRecord, ConfigRecord, FeatureLevelRecord, PartitionChangeRecord
 from metadata_log.records.levels import level_name
-from quorum.api import (
-    FeatureRange,
-    FeatureUpdate,
-    RegisterController,
-    UpdateFeatures,
-    UpdateFeaturesResponse,
-    UpgradeType,
-)
+from quorum.api.brokers import FeatureRange
 from quorum.api.context import RequestContext
+from quorum.api.controllers import RegisterController
 from quorum.api.error_codes import Error
+from quorum.api.features import FeatureUpdate, UpdateFeatures, UpdateFeaturesResponse, UpgradeType
 from quorum.controller.config import ControllerConfig
 from quorum.controller.features import SUPPORTED_FEATURES
 from quorum.controller.result import ControllerResult

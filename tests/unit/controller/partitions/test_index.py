@@ -11,7 +11,7 @@ import pytest
 from metadata_log.ids import NodeId
 from metadata_log.image import MetadataImage
 from metadata_log.records import PartitionChangeRecord, RemoveTopicRecord, TopicRecord
-from quorum.api import AlterPartitionReassignments, ReassignablePartition, ReassignableTopic
+from quorum.api.reassignments import AlterPartitionReassignments, ReassignablePartition, ReassignableTopic
 from quorum.controller.partitions import topic_index as index_module
 from quorum.controller.partitions.topic_index import TopicIndex
 from tests.support.controller import ControlledCluster, directory, topic_ids

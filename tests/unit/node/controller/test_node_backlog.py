@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from quorum.api import CreateTopics, DescribeTopics
 from quorum.api.calls import ClientAnswer, ClientCall
 from quorum.api.context import RequestContext
 from quorum.api.error_codes import Error
+from quorum.api.topics import CreateTopics, DescribeTopics
 from quorum.controller.machine import ControllerMachine
 from quorum.node.controller.backlog import TURN_MS, Backlog
 from quorum.node.controller.reads import ImageReader

@@ -7,12 +7,14 @@ from collections.abc import Iterable
 from metadata_log.ids import DirectoryId, NodeId, ReplicaKey, TopicId
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.records import RemoveTopicRecord
-from quorum.api import CreateTopics, RegisterBroker
+from quorum.api.brokers import RegisterBroker
 from quorum.api.calls import NO_CALLER, ClientAnswer, ClientCall, PeerCall, PeerResponse
 from quorum.api.error_codes import Error
+from quorum.api.topics import CreateTopics
 from quorum.api.voter_messages import AddRaftVoterRequest, AddRaftVoterResponse
 from quorum.node.core.changes import MOST_PENDING, Changes
-from quorum.node.core.ports import Change, MetadataChanged, NodeEvent, PeerRequested
+from quorum.node.core.metadata_changes import Change, MetadataChanged
+from quorum.node.core.ports import NodeEvent, PeerRequested
 from tests.support.node_cluster import Cluster
 from tests.support.node_requests import create_request
 from tests.support.simulated_node import Node

@@ -5,9 +5,11 @@ from __future__ import annotations
 from metadata_log.ids import NodeId, Uuid
 from metadata_log.image.features import METADATA_VERSION
 from metadata_log.records.levels import CONTROLLER_REGISTRATION_LEVEL, level_name
-from quorum.api import FeatureRange, FeatureUpdate, RegisterController, UpdateFeatures, UpdateFeaturesResponse
+from quorum.api.brokers import FeatureRange
 from quorum.api.calls import ClientAnswer
+from quorum.api.controllers import RegisterController
 from quorum.api.error_codes import Error
+from quorum.api.features import FeatureUpdate, UpdateFeatures, UpdateFeaturesResponse
 from tests.support.node_cluster import Cluster
 from tests.support.simulated_node import Node
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from metadata_log.ids import NodeId, Uuid, id_text
 from metadata_log.records.levels import UNREGISTER_CONTROLLER_LEVEL
 from metadata_log.voters import Endpoint
-from quorum.api import UnregisterController, UnregisterControllerResponse
 from quorum.api.calls import ClientAnswer
+from quorum.api.controllers import UnregisterController, UnregisterControllerResponse
 from quorum.node.controller.registration import registration_of
 from quorum.node.core.ports import Refused
 from tests.support.node_cluster import Cluster

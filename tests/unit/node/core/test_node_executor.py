@@ -9,11 +9,11 @@ from metadata_log.ids import METADATA_TOPIC_ID, METADATA_TOPIC_NAME, NodeId, Top
 from metadata_log.offsets import Offset
 from metadata_log.records import RemoveTopicRecord
 from metadata_log.storage.file_log import LogConfig
-from quorum.api import DescribeTopics
 from quorum.api.calls import ClientAnswer, ClientCall, PeerCall
 from quorum.api.context import RequestContext
 from quorum.api.error_codes import Error
 from quorum.api.raft_messages import FetchRequest
+from quorum.api.topics import DescribeTopics
 from quorum.node.core.peer_failures import PeersReached, VotersUnreached
 from quorum.node.core.ports import ControllerDeactivated, PeerRequested, Refused
 from tests.support.durable_files import read_directory

@@ -39,7 +39,7 @@ from metadata_log.records import (
     encode_record,
 )
 from metadata_log.storage.checkpoint import CheckpointTimes, build_checkpoint, checkpoint_name, write_checkpoint
-from quorum.api import FeatureRange
+from quorum.api.brokers import FeatureRange
 from quorum.api.error_codes import Error
 from quorum.node.config.node_config import config_of
 from quorum.node.core.ports import ControllerActivated, Refused, StopAsked

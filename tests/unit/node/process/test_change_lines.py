@@ -14,9 +14,36 @@ from metadata_log.ids import DirectoryId, NodeId, ReplicaKey, id_text
 from metadata_log.image import AclEntry
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.voters import Endpoint, Voter
-from quorum import api
+from quorum.api.acls import AclCreationResult, AclFilter, CreateAcls, CreateAclsResponse, DeleteAcls
+from quorum.api.brokers import BrokerHeartbeat, FeatureRange, Listener, RegisterBroker, UnregisterBroker
 from quorum.api.calls import ClientCall
+from quorum.api.configs import (
+    AlterableConfig,
+    AlterableResource,
+    AlterConfigs,
+    IncrementalAlterConfigs,
+    ReplacedResource,
+)
 from quorum.api.context import RequestContext
+from quorum.api.controllers import RegisterController
+from quorum.api.elections import ElectionType, ElectLeaders
+from quorum.api.features import FeatureUpdate, UpdateFeatures, UpgradeType
+from quorum.api.partition_counts import CreatePartitions, GrowingTopic
+from quorum.api.partitions import AlterPartition, BrokerState, PartitionAlteration, TopicAlteration
+from quorum.api.quotas import AlterClientQuotas, QuotaAlteration
+from quorum.api.reassignments import AlterPartitionReassignments, ReassignablePartition, ReassignableTopic
+from quorum.api.request import Request
+from quorum.api.scram import AlterUserScramCredentials, ScramDeletion, ScramUpsertion
+from quorum.api.tokens import CreateDelegationToken, ExpireDelegationToken, RenewDelegationToken
+from quorum.api.topics import (
+    CreatableTopic,
+    CreatableTopicResult,
+    CreateTopics,
+    CreateTopicsResponse,
+    DeleteTopics,
+    DeleteTopicState,
+    DescribeTopics,
+)
 from quorum.api.voter_messages import (
     AddRaftVoterRequest,
     AddRaftVoterResponse,
@@ -28,7 +55,7 @@ from quorum.controller.authorizer import Authorizer
 from quorum.controller.config import ControllerConfig
 from quorum.controller.tokens import TokenSettings
 from quorum.node.core.changes import Changes
-from quorum.node.core.ports import Change, MetadataChanged
+from quorum.node.core.metadata_changes import Change, MetadataChanged
 from quorum.node.process.change_lines import LINES_A_SECOND
 from quorum.node.process.change_words import LONGEST
 from quorum.node.process.log_lines import LogWatcher
@@ -75,7 +102,7 @@ class Session:
         """Report changes whose outcome is known."""
         self.watcher.on_event(MetadataChanged(changes))
 
-    def ask(self, request: api.Request, context: RequestContext = ALICE) -> Any:
+    def ask(self, request: Request, context: RequestContext = ALICE) -> Any:
         """The response, once its records are committed."""
         result = self.cluster.ask(request, context)
         call = ClientCall(request=request, context=context, respond=lambda answer: None)
@@ -104,12 +131,12 @@ def session(stream: io.StringIO) -> Session:
     return session
 
 
-def topic(name: str) -> api.CreatableTopic:
-    return api.CreatableTopic(name=name, num_partitions=1, replication_factor=1)
+def topic(name: str) -> CreatableTopic:
+    return CreatableTopic(name=name, num_partitions=1, replication_factor=1)
 
 
 def test_who_created_what_by_which_request_and_where_it_stands(session: Session) -> None:
-    created = session.ask(api.CreateTopics(topics=(topic("orders"), topic("bad name"), topic("users"))))
+    created = session.ask(CreateTopics(topics=(topic("orders"), topic("bad name"), topic("users"))))
     (line,) = session.lines
     assert list(line) == [
         "node_id", "principal", "client", "forwarded_by", "request", "resource", "offset",
@@ -123,24 +150,24 @@ def test_who_created_what_by_which_request_and_where_it_stands(session: Session)
 
 
 def test_what_changes_nothing_leaves_no_line(session: Session) -> None:
-    session.ask(api.CreateTopics(topics=(topic("orders"),), validate_only=True))
-    session.ask(api.CreateTopics(topics=(topic("no such name!"),)))
-    session.ask(api.DeleteTopics(topics=(api.DeleteTopicState(name="nope"),)))
-    session.ask(api.CreateTopics(topics=(topic("x"),)), RequestContext(principal="User:eve", authorizer=Authorizer()))
-    session.ask(api.DescribeTopics(all_topics=True))
+    session.ask(CreateTopics(topics=(topic("orders"),), validate_only=True))
+    session.ask(CreateTopics(topics=(topic("no such name!"),)))
+    session.ask(DeleteTopics(topics=(DeleteTopicState(name="nope"),)))
+    session.ask(CreateTopics(topics=(topic("x"),)), RequestContext(principal="User:eve", authorizer=Authorizer()))
+    session.ask(DescribeTopics(all_topics=True))
     assert session.lines == []
 
 
 def test_topics_partitions_and_moves(session: Session) -> None:
     created = session.cluster.create("orders", partitions=1, factor=1)
-    session.ask(api.CreatePartitions(topics=(api.GrowingTopic(name="orders", count=3),)))
+    session.ask(CreatePartitions(topics=(GrowingTopic(name="orders", count=3),)))
     moves = (
-        api.ReassignablePartition(partition_index=0, replicas=(11, 12)),
-        api.ReassignablePartition(partition_index=9, replicas=(11,)),
+        ReassignablePartition(partition_index=0, replicas=(11, 12)),
+        ReassignablePartition(partition_index=9, replicas=(11,)),
     )
-    topics = (api.ReassignableTopic(name="orders", partitions=moves),)
-    session.ask(api.AlterPartitionReassignments(topics=topics))
-    session.ask(api.DeleteTopics(topics=(api.DeleteTopicState(topic_id=created), api.DeleteTopicState(name="nope"))))
+    topics = (ReassignableTopic(name="orders", partitions=moves),)
+    session.ask(AlterPartitionReassignments(topics=topics))
+    session.ask(DeleteTopics(topics=(DeleteTopicState(topic_id=created), DeleteTopicState(name="nope"))))
     assert session.named() == [
         ("CreatePartitions", "topic orders (3 partitions)"),
         ("AlterPartitionReassignments", "partition orders-0 (to 11, 12)"),
@@ -153,48 +180,46 @@ def test_elections(session: Session) -> None:
     session.cluster.heartbeat(11, want_fence=True)
     session.cluster.beat(11)
     partition = session.cluster.image.topics.by_name["orders"]
-    alteration = api.PartitionAlteration(
+    alteration = PartitionAlteration(
         partition_index=0,
         leader_epoch=session.cluster.partition(partition).leader_epoch,
         new_isr=tuple(
-            api.BrokerState(broker_id=each, broker_epoch=session.cluster.image.cluster.brokers[NodeId(each)].epoch)
+            BrokerState(broker_id=each, broker_epoch=session.cluster.image.cluster.brokers[NodeId(each)].epoch)
             for each in (12, 11)
         ),
         partition_epoch=session.cluster.partition(partition).partition_epoch,
     )
     session.ask(
-        api.AlterPartition(
+        AlterPartition(
             broker_id=12,
             broker_epoch=session.cluster.image.cluster.brokers[NodeId(12)].epoch,
-            topics=(api.TopicAlteration(topic_id=partition, partitions=(alteration,)),),
+            topics=(TopicAlteration(topic_id=partition, partitions=(alteration,)),),
         )
     )
     assert session.lines == []
-    session.ask(api.ElectLeaders(election_type=api.ElectionType.PREFERRED))
+    session.ask(ElectLeaders(election_type=ElectionType.PREFERRED))
     assert session.named() == [("ElectLeaders", "partition orders-0 (preferred)")]
 
 
 def test_configs_are_named_and_their_values_are_not(session: Session) -> None:
     session.cluster.create("orders")
-    password = api.AlterableConfig(name="listener.name.x.ssl.keystore.password", operation=0, value=SECRET)
-    removed = api.AlterableConfig(name="retention.ms", operation=1)
-    kept = api.AlterableConfig(name="retention.ms", operation=0, value="77777")
+    password = AlterableConfig(name="listener.name.x.ssl.keystore.password", operation=0, value=SECRET)
+    removed = AlterableConfig(name="retention.ms", operation=1)
+    kept = AlterableConfig(name="retention.ms", operation=0, value="77777")
     session.ask(
-        api.IncrementalAlterConfigs(
+        IncrementalAlterConfigs(
             resources=(
-                api.AlterableResource(resource_type=2, name="orders", configs=(kept,)),
-                api.AlterableResource(resource_type=4, name="11", configs=(password,)),
-                api.AlterableResource(resource_type=2, name="nope", configs=(kept,)),
+                AlterableResource(resource_type=2, name="orders", configs=(kept,)),
+                AlterableResource(resource_type=4, name="11", configs=(password,)),
+                AlterableResource(resource_type=2, name="nope", configs=(kept,)),
             )
         )
     )
     session.ask(
-        api.IncrementalAlterConfigs(
-            resources=(api.AlterableResource(resource_type=2, name="orders", configs=(removed,)),)
-        )
+        IncrementalAlterConfigs(resources=(AlterableResource(resource_type=2, name="orders", configs=(removed,)),))
     )
-    replaced = api.ReplacedResource(resource_type=2, name="orders", configs=(("flush.ms", "88888"),))
-    session.ask(api.AlterConfigs(resources=(replaced,)))
+    replaced = ReplacedResource(resource_type=2, name="orders", configs=(("flush.ms", "88888"),))
+    session.ask(AlterConfigs(resources=(replaced,)))
     assert session.named() == [
         (
             "IncrementalAlterConfigs",
@@ -208,28 +233,28 @@ def test_configs_are_named_and_their_values_are_not(session: Session) -> None:
 
 
 def test_access_quotas_and_features(session: Session) -> None:
-    session.ask(api.CreateAcls(creations=(READ, msgspec.structs.replace(READ, resource_name=""))))
+    session.ask(CreateAcls(creations=(READ, msgspec.structs.replace(READ, resource_name=""))))
     session.ask(
-        api.DeleteAcls(
+        DeleteAcls(
             filters=2
             * (
-                api.AclFilter(
+                AclFilter(
                     resource_type=1, resource_name=None, pattern_type=1, principal=None, host=None,
                     operation=1, permission_type=1,
                 ),
             )
         )
     )  # fmt: skip
-    quota = api.QuotaAlteration(
+    quota = QuotaAlteration(
         entity=(("user", "bob"), ("client-id", None)),
         ops=(("producer_byte_rate", 1000.0), ("request_percentage", None)),
     )
-    session.ask(api.AlterClientQuotas(entries=(quota,)))
+    session.ask(AlterClientQuotas(entries=(quota,)))
     session.ask(
-        api.UpdateFeatures(
+        UpdateFeatures(
             updates=(
-                api.FeatureUpdate(
-                    name="eligible.leader.replicas.version", level=0, upgrade_type=api.UpgradeType.SAFE_DOWNGRADE
+                FeatureUpdate(
+                    name="eligible.leader.replicas.version", level=0, upgrade_type=UpgradeType.SAFE_DOWNGRADE
                 ),
             )
         )
@@ -244,12 +269,12 @@ def test_access_quotas_and_features(session: Session) -> None:
 
 
 def test_credentials_and_tokens_show_no_secret(session: Session, stream: io.StringIO) -> None:
-    made = api.ScramUpsertion(name="bob", mechanism=1, iterations=4096, salt=SALT, salted_password=SALTED)
-    session.ask(api.AlterUserScramCredentials(upsertions=(made,)))
-    session.ask(api.AlterUserScramCredentials(deletions=(api.ScramDeletion(name="bob", mechanism=1),)))
-    token = session.ask(api.CreateDelegationToken())
-    session.ask(api.RenewDelegationToken(hmac=token.hmac))
-    session.ask(api.ExpireDelegationToken(hmac=token.hmac))
+    made = ScramUpsertion(name="bob", mechanism=1, iterations=4096, salt=SALT, salted_password=SALTED)
+    session.ask(AlterUserScramCredentials(upsertions=(made,)))
+    session.ask(AlterUserScramCredentials(deletions=(ScramDeletion(name="bob", mechanism=1),)))
+    token = session.ask(CreateDelegationToken())
+    session.ask(RenewDelegationToken(hmac=token.hmac))
+    session.ask(ExpireDelegationToken(hmac=token.hmac))
     assert session.named() == [
         ("AlterUserScramCredentials", "user bob (set SCRAM-SHA-256)"),
         ("AlterUserScramCredentials", "user bob (delete SCRAM-SHA-256)"),
@@ -267,12 +292,12 @@ def test_credentials_and_tokens_show_no_secret(session: Session, stream: io.Stri
 
 def test_brokers_come_and_go(session: Session) -> None:
     cluster = session.cluster
-    listeners = (api.Listener(name="PLAINTEXT", host="b13", port=9092),)
+    listeners = (Listener(name="PLAINTEXT", host="b13", port=9092),)
     session.ask(
-        api.RegisterBroker(
+        RegisterBroker(
             broker_id=13, cluster_id=CLUSTER_ID, incarnation_id=uuid(13), listeners=listeners,
             features=tuple(
-                api.FeatureRange(name=name, min_supported_version=0, max_supported_version=most)
+                FeatureRange(name=name, min_supported_version=0, max_supported_version=most)
                 for name, most in (
                     ("metadata.version", 30), ("kraft.version", 1), ("eligible.leader.replicas.version", 1)
                 )
@@ -282,7 +307,7 @@ def test_brokers_come_and_go(session: Session) -> None:
     )  # fmt: skip
     for _ in range(3):
         session.ask(
-            api.BrokerHeartbeat(
+            BrokerHeartbeat(
                 broker_id=13,
                 broker_epoch=cluster.image.cluster.broker_epoch(NodeId(13)),
                 current_metadata_offset=1 << 40,
@@ -291,7 +316,7 @@ def test_brokers_come_and_go(session: Session) -> None:
     cluster.elapse(9_001)
     session.changes.add_own(cluster.look(), Offset(cluster.last_offset))
     session.changes.on_committed(cluster.next_offset)
-    session.ask(api.UnregisterBroker(broker_id=13))
+    session.ask(UnregisterBroker(broker_id=13))
     assert session.named()[:2] == [
         ("RegisterBroker", f"broker 13 (incarnation {id_text(uuid(13))}, PLAINTEXT://b13:9092)"),
         ("BrokerHeartbeat", "broker 13 (unfenced)"),
@@ -304,8 +329,8 @@ def test_brokers_come_and_go(session: Session) -> None:
 
 
 def test_controllers_and_voters(session: Session) -> None:
-    listener = api.Listener(name="CONTROLLER", host="c4", port=9093)
-    session.ask(api.RegisterController(controller_id=4, incarnation_id=uuid(4), listeners=(listener,), features=()))
+    listener = Listener(name="CONTROLLER", host="c4", port=9093)
+    session.ask(RegisterController(controller_id=4, incarnation_id=uuid(4), listeners=(listener,), features=()))
     for request in (
         AddRaftVoterRequest(voter=KEY, endpoints=AT),
         RemoveRaftVoterRequest(voter=KEY),
@@ -326,7 +351,7 @@ def test_controllers_and_voters(session: Session) -> None:
 
 def test_a_request_of_thousands_of_topics_is_one_line_of_bounded_length(session: Session, stream: io.StringIO) -> None:
     topics = tuple(topic(f"{number:04}{'x' * 200}") for number in range(3_000))
-    session.ask(api.CreateTopics(topics=topics))
+    session.ask(CreateTopics(topics=topics))
     (line,) = session.lines
     assert line["resource"].endswith(" and 2996 more")
     assert len(stream.getvalue()) < LONGEST + 500
@@ -335,8 +360,8 @@ def test_a_request_of_thousands_of_topics_is_one_line_of_bounded_length(session:
 def test_a_name_from_outside_is_cut_and_cannot_be_taken_for_two(session: Session, stream: io.StringIO) -> None:
     eve = RequestContext(principal="User:" + "e" * 5_000, client_host="10.0.0.9")
     name = "bob (set SCRAM-SHA-256), user root\nforged"
-    made = api.ScramUpsertion(name=name, mechanism=1, iterations=4096, salt=SALT, salted_password=SALTED)
-    session.ask(api.AlterUserScramCredentials(upsertions=(made,)), eve)
+    made = ScramUpsertion(name=name, mechanism=1, iterations=4096, salt=SALT, salted_password=SALTED)
+    session.ask(AlterUserScramCredentials(upsertions=(made,)), eve)
     (line,) = session.lines
     assert line["resource"] == f"user {name!r} (set SCRAM-SHA-256)"
     assert line["principal"].endswith("… (5005 characters)")
@@ -344,10 +369,10 @@ def test_a_name_from_outside_is_cut_and_cannot_be_taken_for_two(session: Session
 
 
 def _created(number: int) -> Change:
-    created = api.CreatableTopicResult(name=f"t-{number}", error=api.CreateTopicsResponse().error, topic_id=uuid(1))  # type: ignore[arg-type]
+    created = CreatableTopicResult(name=f"t-{number}", error=CreateTopicsResponse().error, topic_id=uuid(1))  # type: ignore[arg-type]
     return Change(
-        request=api.CreateTopics(topics=()),
-        response=api.CreateTopicsResponse(topics=(created,)),
+        request=CreateTopics(topics=()),
+        response=CreateTopicsResponse(topics=(created,)),
         context=ALICE,
         offset=Offset(number),
     )
@@ -391,8 +416,8 @@ def test_codes_that_are_not_known_are_numbers(session: Session, pattern: int) ->
     entry = msgspec.structs.replace(READ, resource_type=99, operation=98, pattern_type=pattern)
     session.on_changes(
         Change(
-            request=api.CreateAcls(creations=(entry,)),
-            response=api.CreateAclsResponse(results=(api.AclCreationResult(),)),
+            request=CreateAcls(creations=(entry,)),
+            response=CreateAclsResponse(results=(AclCreationResult(),)),
             context=ALICE,
             offset=Offset(1),
         )

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from metadata_log.ids import ZERO_TOPIC_ID, TopicId
-from quorum.api import ConfigSource, CreatableTopicResult, CreateTopicsResponse, EffectiveConfig
 from quorum.api.error_codes import Error
+from quorum.api.topics import ConfigSource, CreatableTopicResult, CreateTopicsResponse, EffectiveConfig
 from quorum.transport.kafka.create_topics_frame import create_topics_frame
 from quorum.transport.kafka.wire import answers_of, uuid_to
 from tests.support.controller import uuid

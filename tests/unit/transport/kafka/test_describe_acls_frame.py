@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from metadata_log.image import AclEntry
-from quorum.api import DescribeAclsResponse
+from quorum.api.acls import DescribeAclsResponse
 from quorum.api.error_codes import Error
 from quorum.transport.kafka.describe_acls_frame import describe_acls_frame
 from quorum.transport.kafka.wire import Answers, answers_of

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from quorum.api import ConfigSource, ConfigSynonym, DescribeConfigsResponse, DescribedConfig, DescribedResource
+from quorum.api.described_configs import ConfigSynonym, DescribeConfigsResponse, DescribedConfig, DescribedResource
 from quorum.api.error_codes import Error
+from quorum.api.topics import ConfigSource
 from quorum.transport.kafka.describe_configs_frame import describe_configs_frame
 from quorum.transport.kafka.wire import answers_of
 

@@ -18,8 +18,8 @@ from kio.serial import entity_reader
 from metadata_log.ids import DirectoryId, NodeId, ReplicaKey
 from metadata_log.offsets import NO_EPOCH, Epoch, Offset
 from metadata_log.voters import Endpoint, Voter
-from quorum.api import RegisterController
 from quorum.api.context import RequestContext
+from quorum.api.controllers import RegisterController
 from quorum.api.error_codes import Error
 from quorum.api.raft_messages import FetchRequest, FetchResponse, VoteRequest, VoteResponse
 from quorum.api.voter_messages import (

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from metadata_log.ids import METADATA_TOPIC_ID, DirectoryId, NodeId, ReplicaKey
 from metadata_log.offsets import Epoch, Offset
-from quorum import api as r
 from quorum.api.context import RequestContext
+from quorum.api.producer_ids import AllocateProducerIds
 from quorum.api.raft_messages import UNKNOWN_OFFSET, FetchRequest
 from quorum.server.kafka.topic_apis import create_topics_from
 from quorum.transport.kafka.fetch import TELLS_NONE, fetch_call_from
@@ -41,7 +41,7 @@ def _by_kio(header: Header, frame: bytes) -> Any:
         return fetch_call_from(body, RequestContext())
     if header.key == 19:
         return create_topics_from(body, header.version)
-    return r.AllocateProducerIds(broker_id=body.broker_id, broker_epoch=body.broker_epoch)
+    return AllocateProducerIds(broker_id=body.broker_id, broker_epoch=body.broker_epoch)
 
 
 def _read(frame: bytes) -> tuple[Any, Any]:
@@ -97,7 +97,7 @@ def test_a_long_name_is_left_to_kio() -> None:
 def test_a_block_of_producer_ids_is_asked_as_kio_reads_it(broker_id: int, broker_epoch: int) -> None:
     asked = requests_of(67, 0).AllocateProducerIdsRequest(broker_id=broker_id, broker_epoch=broker_epoch)
     by_hand, by_kio = _read(_frame(asked))
-    assert by_hand == by_kio == r.AllocateProducerIds(broker_id=broker_id, broker_epoch=broker_epoch)
+    assert by_hand == by_kio == AllocateProducerIds(broker_id=broker_id, broker_epoch=broker_epoch)
 
 
 @pytest.mark.parametrize("version", [15, 16, 17, 18])

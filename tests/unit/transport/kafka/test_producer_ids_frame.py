@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from quorum.api import AllocateProducerIdsResponse
 from quorum.api.error_codes import Error
+from quorum.api.producer_ids import AllocateProducerIdsResponse
 from quorum.transport.kafka.producer_ids_frame import producer_ids_frame
 from quorum.transport.kafka.wire import answers_of
 

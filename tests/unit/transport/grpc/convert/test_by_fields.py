@@ -15,8 +15,16 @@ from hypothesis import strategies as st
 from kraft.v1 import admin_pb2 as pb
 from kraft.v1 import controller_pb2
 from metadata_log.ids import DirectoryId, TopicId, Uuid
-from quorum import api as r
+from quorum.api.brokers import Listener
+from quorum.api.directories import AssignReplicasToDirs
+from quorum.api.elections import ElectLeaders
 from quorum.api.error_codes import Error
+from quorum.api.features import FeatureUpdate, UpdateFeatures, UpgradeType
+from quorum.api.partition_counts import CreatePartitions
+from quorum.api.partitions import BrokerState
+from quorum.api.producer_ids import AllocateProducerIds
+from quorum.api.reassignments import AlterPartitionReassignments, ReassignablePartition, ReassignableTopic
+from quorum.api.topics import ConfigSource
 from quorum.transport.grpc.convert.by_fields import by_fields
 from quorum.transport.grpc.convert.calls import KINDS
 from quorum.transport.grpc.convert.common import BadMessage
@@ -33,8 +41,8 @@ _SCALARS: dict[Any, st.SearchStrategy[Any]] = {
     TopicId: wire.topic_ids,
     DirectoryId: wire.ids.map(DirectoryId),
     Uuid: wire.ids.map(Uuid),
-    r.ConfigSource: st.sampled_from(r.ConfigSource),
-    r.Listener: wire.listeners,
+    ConfigSource: st.sampled_from(ConfigSource),
+    Listener: wire.listeners,
 }
 _BY_FUNCTIONS = ("create_topics", "delete_topics", "describe_topics")
 _BY_FIELDS = {kind.name: kind for kind in KINDS if kind.name not in _BY_FUNCTIONS}
@@ -57,7 +65,7 @@ def _any(kind: Any) -> st.SearchStrategy[Any]:
 
 
 def _responses(kind: Kind) -> type[Any]:
-    return typing.cast("type[Any]", getattr(r, f"{kind.request.__name__}Response"))
+    return kind.response
 
 
 @pytest.mark.parametrize("kind", _BY_FIELDS.values(), ids=_BY_FIELDS)
@@ -74,33 +82,33 @@ def test_there_and_back(kind: Kind, data: st.DataObject) -> None:
 
 def test_what_is_left_out_has_its_default() -> None:
     kinds = _BY_FIELDS
-    assert kinds["create_partitions"].request_from(pb.CreatePartitionsRequest()) == r.CreatePartitions(topics=())
+    assert kinds["create_partitions"].request_from(pb.CreatePartitionsRequest()) == CreatePartitions(topics=())
     asked = pb.AlterPartitionReassignmentsRequest(topics=[pb.ReassignableTopic(name="t", partitions=[{}])])
-    assert kinds["alter_partition_reassignments"].request_from(asked) == r.AlterPartitionReassignments(
-        topics=(r.ReassignableTopic(name="t", partitions=(r.ReassignablePartition(partition_index=0),)),)
+    assert kinds["alter_partition_reassignments"].request_from(asked) == AlterPartitionReassignments(
+        topics=(ReassignableTopic(name="t", partitions=(ReassignablePartition(partition_index=0),)),)
     )
     update = pb.UpdateFeaturesRequest(updates=[pb.FeatureUpdate(name="group.version", level=1)])
-    assert kinds["update_features"].request_from(update) == r.UpdateFeatures(
-        updates=(r.FeatureUpdate(name="group.version", level=1, upgrade_type=r.UpgradeType.UPGRADE),)
+    assert kinds["update_features"].request_from(update) == UpdateFeatures(
+        updates=(FeatureUpdate(name="group.version", level=1, upgrade_type=UpgradeType.UPGRADE),)
     )
-    assert kinds["elect_leaders"].request_from(pb.ElectLeadersRequest()) == r.ElectLeaders(election_type=0)
+    assert kinds["elect_leaders"].request_from(pb.ElectLeadersRequest()) == ElectLeaders(election_type=0)
     isr = controller_pb2.AlterPartitionRequest.BrokerState(broker_id=1)
     topic = controller_pb2.AlterPartitionRequest.Topic(partitions=[{"new_isr": [isr]}])
     (altered,) = kinds["alter_partition"].request_from(controller_pb2.AlterPartitionRequest(topics=[topic])).topics
-    assert altered.partitions[0].new_isr == (r.BrokerState(broker_id=1, broker_epoch=-1),)
+    assert altered.partitions[0].new_isr == (BrokerState(broker_id=1, broker_epoch=-1),)
     registered = kinds["register_broker"].request_from(controller_pb2.RegisterBrokerRequest(incarnation_id=bytes(16)))
     assert (registered.previous_broker_epoch, registered.rack) == (-1, None)
 
 
 def test_none_and_nothing_are_not_the_same() -> None:
-    ways = by_fields(r.ElectLeaders, pb.ElectLeadersRequest)
+    ways = by_fields(ElectLeaders, pb.ElectLeadersRequest)
     for partitions in (None, ()):
-        request = r.ElectLeaders(election_type=0, partitions=partitions)
+        request = ElectLeaders(election_type=0, partitions=partitions)
         assert ways.to_struct(ways.to_message(request)).partitions == partitions
 
 
 def test_an_id_of_another_length() -> None:
-    ways = by_fields(r.AssignReplicasToDirs, pb.AssignReplicasToDirsRequest)
+    ways = by_fields(AssignReplicasToDirs, pb.AssignReplicasToDirsRequest)
     with pytest.raises(BadMessage, match="directory id has 3 bytes"):
         ways.to_struct(pb.AssignReplicasToDirsRequest(directories=[pb.DirectoryAssignment(directory_id=b"abc")]))
     heartbeat = _BY_FIELDS["broker_heartbeat"]
@@ -120,4 +128,4 @@ def test_a_number_that_an_enumeration_does_not_have() -> None:
 
 def test_a_message_without_such_a_field() -> None:
     with pytest.raises(TypeError, match=r"UnregisterBrokerRequest has no field broker_epoch for AllocateProducerIds"):
-        by_fields(r.AllocateProducerIds, pb.UnregisterBrokerRequest)
+        by_fields(AllocateProducerIds, pb.UnregisterBrokerRequest)

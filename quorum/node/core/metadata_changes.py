@@ -1,0 +1,45 @@
+"""A change of the metadata, as a watcher of the node sees it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from metadata_log.offsets import Offset
+from quorum.api.request import AnyRequest, Response
+from quorum.api.voter_messages import VoterRequest, VoterResponse
+
+if TYPE_CHECKING:
+    from metadata_log.records import MetadataRecord
+    from quorum.api.context import RequestContext
+
+
+class SessionTimeout(msgspec.Struct, frozen=True):
+    """A request that the controller makes of itself: it fences a silent broker."""
+
+
+SESSION_TIMEOUT: Final = SessionTimeout()
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A request has changed the metadata: its records are committed, or a leader was lost with them appended.
+
+    It holds secrets, such as passwords in configs: a watcher shows names only.
+    """
+
+    request: AnyRequest | VoterRequest | SessionTimeout
+    response: Response | VoterResponse | None
+    context: RequestContext
+    offset: Offset
+    """Of the last record."""
+    records: tuple[MetadataRecord, ...] = ()
+    """Those that say what neither request nor response does."""
+    is_committed: bool = True
+    """False: another leader decides whether the change holds."""
+
+
+class MetadataChanged(msgspec.Struct, frozen=True, gc=False):
+    """Changes whose outcome is known now, in the order of their offsets."""
+
+    changes: tuple[Change, ...]

@@ -1,0 +1,186 @@
+"""A request that the controller serves is in every place that it needs: each test names a place that was forgotten.
+
+`PLACES` has a row for each request. It says by which of Kafka's APIs the request comes, which method of the client
+sends it, and which command. None is a decision.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+import quorum.api
+from kraft.v1 import controller_pb2
+from quorum.api.acls import CreateAcls, DeleteAcls, DescribeAcls
+from quorum.api.brokers import BrokerHeartbeat, RegisterBroker, UnregisterBroker
+from quorum.api.cluster import DescribeCluster
+from quorum.api.configs import AlterConfigs, IncrementalAlterConfigs
+from quorum.api.controllers import RegisterController, UnregisterController
+from quorum.api.described_configs import DescribeConfigs
+from quorum.api.directories import AssignReplicasToDirs
+from quorum.api.elections import ElectLeaders
+from quorum.api.features import UpdateFeatures
+from quorum.api.partition_counts import CreatePartitions
+from quorum.api.partitions import AlterPartition
+from quorum.api.producer_ids import AllocateProducerIds
+from quorum.api.quotas import AlterClientQuotas, DescribeClientQuotas
+from quorum.api.reassignments import AlterPartitionReassignments, ListPartitionReassignments
+from quorum.api.request import AnyRequest, Read, Request, response_of
+from quorum.api.scram import AlterUserScramCredentials, DescribeUserScramCredentials
+from quorum.api.tokens import CreateDelegationToken, ExpireDelegationToken, RenewDelegationToken
+from quorum.api.topics import CreateTopics, DeleteTopics, DescribeTopics
+from quorum.cli.main import run
+from quorum.client import Admin, Client
+from quorum.controller.request_table import HANDLERS
+from quorum.node.process import change_words
+from quorum.server.grpc.controller_service import ControllerDoor
+from quorum.server.kafka import apis
+from quorum.server.kafka.offered_versions import OFFERED
+from quorum.transport.grpc.convert.calls import KINDS
+from quorum.transport.grpc.convert.parts import ANSWERED_LONG
+
+DOCS = Path(__file__).parents[3] / "docs"
+
+
+class Places(msgspec.Struct, frozen=True, kw_only=True):
+    """The places of one request besides the controller and gRPC."""
+
+    kafka: str | None
+    """Its API, as `OFFERED` names it."""
+    method: str | None
+    """Of `Client` or `Admin`."""
+    command: str | None
+    grpc: bool = True
+
+
+PLACES: dict[type[AnyRequest], Places] = {
+    CreateTopics: Places(kafka="create_topics", method="create_topics", command="topics create"),
+    DeleteTopics: Places(kafka="delete_topics", method="delete_topics", command="topics delete"),
+    DescribeTopics: Places(kafka=None, method="describe_topics", command="topics describe"),
+    CreatePartitions: Places(kafka="create_partitions", method="create_partitions", command="topics alter"),
+    IncrementalAlterConfigs: Places(
+        kafka="incremental_alter_configs", method="incremental_alter_configs", command="configs alter"
+    ),
+    AlterConfigs: Places(kafka="alter_configs", method=None, command=None, grpc=False),
+    DescribeConfigs: Places(kafka="describe_configs", method="describe_configs", command="configs describe"),
+    DescribeCluster: Places(kafka="describe_cluster", method="describe_cluster", command="brokers describe"),
+    UpdateFeatures: Places(kafka="update_features", method="update_features", command="features upgrade"),
+    CreateAcls: Places(kafka="create_acls", method="create_acls", command=None),
+    DeleteAcls: Places(kafka="delete_acls", method="delete_acls", command=None),
+    DescribeAcls: Places(kafka="describe_acls", method="describe_acls", command=None),
+    AlterClientQuotas: Places(kafka="alter_client_quotas", method="alter_client_quotas", command=None),
+    DescribeClientQuotas: Places(kafka=None, method="describe_client_quotas", command=None),
+    AlterUserScramCredentials: Places(
+        kafka="alter_user_scram_credentials", method="alter_user_scram_credentials", command=None
+    ),
+    DescribeUserScramCredentials: Places(kafka=None, method="describe_user_scram_credentials", command=None),
+    AlterPartitionReassignments: Places(kafka="alter_partition_reassignments", method=None, command=None),
+    ListPartitionReassignments: Places(kafka="list_partition_reassignments", method=None, command=None),
+    ElectLeaders: Places(kafka="elect_leaders", method=None, command=None),
+    UnregisterBroker: Places(kafka="unregister_broker", method=None, command=None),
+    UnregisterController: Places(
+        kafka="unregister_controller", method="unregister_controller", command="quorum unregister-controller"
+    ),
+    RegisterBroker: Places(kafka="broker_registration", method="register_broker", command=None),
+    BrokerHeartbeat: Places(kafka="broker_heartbeat", method="broker_heartbeat", command=None),
+    AlterPartition: Places(kafka="alter_partition", method="alter_partition", command=None),
+    RegisterController: Places(kafka="controller_registration", method="register_controller", command=None),
+    AllocateProducerIds: Places(kafka="allocate_producer_ids", method=None, command=None),
+    AssignReplicasToDirs: Places(kafka="assign_replicas_to_dirs", method=None, command=None),
+    CreateDelegationToken: Places(kafka="create_delegation_token", method=None, command=None, grpc=False),
+    RenewDelegationToken: Places(kafka="renew_delegation_token", method=None, command=None, grpc=False),
+    ExpireDelegationToken: Places(kafka="expire_delegation_token", method=None, command=None, grpc=False),
+}
+ALWAYS_LINEARIZABLE = {ListPartitionReassignments}
+"""Reads whose messages cannot say how current the response has to be."""
+ALWAYS_SHORT = {ListPartitionReassignments}
+"""Reads whose responses are not divided: they are hardly longer than their requests."""
+NEVER_LOGGED = {AllocateProducerIds, AlterPartition, AssignReplicasToDirs}
+"""Changes that brokers make all the time: the log of accepted changes has no line for them."""
+
+
+def _requests() -> set[type[AnyRequest]]:
+    """Return every request that a module of `quorum.api` declares."""
+    modules = [
+        importlib.import_module(f"quorum.api.{found.name}") for found in pkgutil.iter_modules(quorum.api.__path__)
+    ]
+    declared = {each for module in modules for each in vars(module).values() if inspect.isclass(each)}
+    return {each for each in declared if issubclass(each, Request)} - {Request, Read}
+
+
+def _of_oneof(message: Any, oneof: str) -> dict[str, str]:
+    fields = message.DESCRIPTOR.oneofs_by_name[oneof].fields
+    return {field.name: field.message_type.name for field in fields if field.name != "unknown"}
+
+
+def test_every_request_has_its_row_of_places() -> None:
+    assert set(PLACES) == _requests()
+
+
+def test_every_request_has_a_handler() -> None:
+    assert set(HANDLERS) == _requests()
+
+
+def test_every_request_over_grpc_has_its_row_of_conversions() -> None:
+    assert {kind.request for kind in KINDS} == {request for request, places in PLACES.items() if places.grpc}
+
+
+def test_every_row_of_conversions_has_its_messages_and_its_rpc() -> None:
+    requests = {kind.name: f"{kind.request.__name__}Request" for kind in KINDS}
+    responses = {kind.name: kind.response.__name__ for kind in KINDS}
+    assert _of_oneof(controller_pb2.Call, "request") == requests
+    assert _of_oneof(controller_pb2.Answer, "response") == responses
+    rpcs = controller_pb2.DESCRIPTOR.services_by_name["Controller"].methods_by_name
+    assert set(rpcs) == {kind.request.__name__ for kind in KINDS} | {"Session"}
+    for kind in KINDS:
+        rpc = rpcs[kind.request.__name__]
+        assert (rpc.input_type.name, rpc.output_type.name) == (requests[kind.name], responses[kind.name])
+        assert kind.response is response_of(kind.request)
+
+
+def test_every_rpc_is_served() -> None:
+    for name in controller_pb2.DESCRIPTOR.services_by_name["Controller"].methods_by_name:
+        assert callable(getattr(ControllerDoor, name))
+
+
+def test_a_message_says_how_current_its_response_has_to_be_if_and_only_if_it_is_a_read() -> None:
+    rpcs = controller_pb2.DESCRIPTOR.services_by_name["Controller"].methods_by_name
+    for kind in KINDS:
+        fields = set(rpcs[kind.request.__name__].input_type.fields_by_name)
+        is_read = issubclass(kind.request, Read) and kind.request not in ALWAYS_LINEARIZABLE
+        assert ({"at_least_offset", "consistency"} & fields == {"at_least_offset", "consistency"}) is is_read, kind.name
+        assert not issubclass(kind.request, Read) or kind.is_repeatable, kind.name
+
+
+def test_a_long_response_to_a_read_is_divided() -> None:
+    reads = {kind.request for kind in KINDS if issubclass(kind.request, Read)}
+    assert {read.__name__ for read in reads - ALWAYS_SHORT} <= ANSWERED_LONG
+
+
+def test_every_accepted_change_has_its_words_in_the_log() -> None:
+    changing = {request for request in PLACES if not issubclass(request, Read)}
+    assert changing - NEVER_LOGGED == changing & set(change_words._WORDS)
+
+
+@pytest.mark.parametrize(("request_", "places"), PLACES.items(), ids=lambda each: getattr(each, "__name__", ""))
+def test_every_other_place_that_is_named_is_there(
+    request_: type[AnyRequest], places: Places, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert places.grpc or places.kafka, "no client can send it"
+    pages = "\n".join(page.read_text() for page in DOCS.glob("*.md"))
+    if places.kafka is not None:
+        keys = {offered.name: key for key, offered in OFFERED.items()}
+        assert keys[places.kafka] in apis._HANDLERS
+    if places.method is not None:
+        assert any(inspect.iscoroutinefunction(getattr(of, places.method, None)) for of in (Admin, Client))
+        assert places.method in pages or request_.__name__ in pages, "docs name neither the request nor the method"
+    if places.command is not None:
+        assert run([*places.command.split(), "--help"]) == 0
+        assert f"kraft {places.command}" in pages, "no page of docs names the command"
+    capsys.readouterr()
