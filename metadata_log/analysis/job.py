@@ -24,6 +24,7 @@ from metadata_log.analysis.errors import AnalysisError
 from metadata_log.analysis.report.verdict import Verdict
 from metadata_log.analysis.tasks import LogRead, LogTask, Refused, judge_logs, read_log, tasks_of
 from metadata_log.tools.check.plan import Plan, holding_now, until_settled
+from metadata_log.tools.findings.finding import printed
 from metadata_log.tools.read.sources import SourceError
 from metadata_log.tools.words import count_of
 
@@ -65,7 +66,7 @@ def _judged(plan: Plan, tell: Told) -> Verdict:
         raise full from error
     if isinstance(found, Refused):
         raise AnalysisError(found.why)
-    return msgspec.structs.replace(found, findings=holding_now(plan, found.findings))
+    return msgspec.structs.replace(found, findings=tuple(map(printed, holding_now(plan, found.findings))))
 
 
 def _run(spark: SparkContext, plan: Plan, tasks: Sequence[LogTask]) -> Verdict | Refused:

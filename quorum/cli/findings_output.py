@@ -74,13 +74,20 @@ def show_findings(
 ) -> None:
     """Print them. `looked_at` says in the table what was checked; `more` is in the JSON's object beside them."""
     if output is FindingFormat.JSON:
-        show_json({"findings": [msgspec.to_builtins(found) for found in findings], **(more or {})})
+        show_json({"findings": finding_rows(findings), **(more or {})})
     elif output is FindingFormat.JSONL:
-        for found in findings:
-            show_json_line(msgspec.to_builtins(found))
+        for row in finding_rows(findings):
+            show_json_line(row)
     else:
         print_findings(finding_lines(findings))
         print_wrapped(f"{summary(findings)} {looked_at}")
+
+
+def finding_rows(findings: Iterable[Finding]) -> list[dict[str, object]]:
+    """Return what JSON has of findings."""
+    from metadata_log.tools.findings.finding import printed  # noqa: PLC0415  (not needed for help)
+
+    return [msgspec.to_builtins(printed(found)) for found in findings]
 
 
 def print_findings(lines: Iterable[str]) -> None:

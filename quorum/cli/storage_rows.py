@@ -196,13 +196,13 @@ def _lost_end(files: OsFiles, metadata: str) -> dict[str, object]:
     if producer_state_end(names) <= last and COMMITTED_STATE_FILE not in names:
         return {}
     from metadata_log.tools.findings.finding import Severity  # noqa: PLC0415  (only when it is asked for)
-    from metadata_log.tools.verify.lost_end import lost_end, without_unproven  # noqa: PLC0415  (only when it is asked for)
+    from metadata_log.tools.verify.lost_end import lost_end, proof_of_more  # noqa: PLC0415  (only when it is asked for)
 
     cut = (one for one in lost_end(Path(metadata)).findings if one.kind == "log_cut")
     found = next((one for one in cut if one.severity is not Severity.WARNING), None)
     if found is None:
         return {}
-    return {"problem" if found.counts else "note": f"{without_unproven(found.meaning)}: {found.advice}"}
+    return {"problem" if found.counts else "note": f"{proof_of_more(found)}: {found.advice}"}
 
 
 def _near_last_epoch(epoch: object, *, is_controller: bool | None) -> str | None:

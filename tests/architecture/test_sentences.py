@@ -15,12 +15,8 @@ _ALLOWED: Final = frozenset(
         "metadata_log/analysis/report/terminal.py:_lines",
         "metadata_log/tools/check/check.py:with_places",
         "metadata_log/tools/findings/consequences.py:_follows",
-        "metadata_log/tools/partitions/committed_proof.py:judged_ends",
         "metadata_log/tools/verify/broker_advice.py:_replaced",
         "metadata_log/tools/verify/broker_advice.py:advised",
-        "metadata_log/tools/verify/lost_end.py:_says_so",
-        "metadata_log/tools/verify/lost_end.py:is_unproven_end",
-        "metadata_log/tools/verify/lost_end.py:without_unproven",
         "quorum/cli/findings_output.py:finding_lines",
         "quorum/recovery/advice/discarded_records.py:not_whole",
     }

@@ -12,9 +12,21 @@ from typing import Final
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from metadata_log.tools.findings.facts import Facts
 from metadata_log.tools.findings.kinds import FILE_CHANGED, KINDS, Cause, FindingKind, Severity
 
-__all__ = ["KINDS", "Cause", "Finding", "FindingKind", "Severity", "by_cause", "finding", "is_well", "sort_findings"]
+__all__ = [
+    "KINDS",
+    "Cause",
+    "Finding",
+    "FindingKind",
+    "Severity",
+    "by_cause",
+    "finding",
+    "is_well",
+    "printed",
+    "sort_findings",
+]
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,6 +43,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
         meaning: what was found, in a sentence.
         advice: what to do.
         consequences: what else is wrong because of it, a sentence each; unset where nothing is.
+        facts: the values that its sentence words; unset where no program reads them. No output has them: see `printed`.
     """
 
     kind: str
@@ -44,6 +57,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     meaning: str
     advice: str
     consequences: tuple[str, ...] | UnsetType = UNSET
+    facts: Facts | UnsetType = UNSET
 
     @property
     def counts(self) -> bool:
@@ -61,9 +75,19 @@ def why_unreadable(error: OSError) -> str:
     return f"it cannot be read: {error.strerror or error}"
 
 
+def printed(found: Finding) -> Finding:
+    """Return the finding with the fields that JSON output has."""
+    return msgspec.structs.replace(found, facts=UNSET)
+
+
+def with_facts(found: Finding, facts: Facts) -> Finding:
+    """Return the finding with other facts, and their sentence."""
+    return msgspec.structs.replace(found, facts=facts, meaning=facts.meaning())
+
+
 def finding(
-    kind: str,
-    meaning: str,
+    what: Facts | str,
+    meaning: str = "",
     *,
     severity: Severity | None = None,
     node_id: int | None = None,
@@ -74,14 +98,18 @@ def finding(
     topic_id: str | None = None,
     advice: str | None = None,
 ) -> Finding:
-    """A finding of a known kind, whose severity and advice are the kind's unless given.
+    """Return a finding of facts, or of a kind and a sentence. Severity and advice are the kind's unless given.
 
     Raises:
         KeyError: there is no such kind.
     """
-    known = KINDS[kind]
+    facts: Facts | UnsetType = UNSET
+    if isinstance(what, Facts):
+        facts = what
+        what, meaning = facts.kind, facts.meaning()
+    known = KINDS[what]
     return Finding(
-        kind=kind,
+        kind=known.name,
         severity=known.severity if severity is None else severity,
         node_id=node_id,
         file=file,
@@ -91,6 +119,7 @@ def finding(
         topic_id=topic_id,
         meaning=meaning,
         advice=known.advice if advice is None else advice,
+        facts=facts,
     )
 
 

@@ -11,6 +11,7 @@ from typing import Final
 import msgspec
 
 from metadata_log.records.newer import NOTHING_NEWER, NewerPart
+from metadata_log.tools.findings.facts import Facts
 from metadata_log.tools.findings.finding import Finding, Severity, finding, why_unreadable
 from metadata_log.tools.findings.kinds import KINDS, NEWER_RELEASE
 
@@ -76,8 +77,8 @@ class FindingSink:
 
     def add(
         self,
-        kind: str,
-        meaning: str,
+        what: Facts | str,
+        meaning: str = "",
         *,
         group: Hashable | None = None,
         severity: Severity | None = None,
@@ -88,7 +89,11 @@ class FindingSink:
         topic_id: str | None = None,
         advice: str | None = None,
     ) -> None:
-        """Take one. Of findings of one kind and `group` the first speaks for all; without a group each is its own."""
+        """Take facts, or a kind and its sentence.
+
+        Of findings of one kind and `group` the first speaks for all; without a group each is its own.
+        """
+        kind = what if isinstance(what, str) else what.kind
         self.errors += (severity or KINDS[kind].severity) is Severity.ERROR
         number = self._kinds.get(kind, 0)
         beyond = number >= _BOUND_A_KIND
@@ -101,7 +106,7 @@ class FindingSink:
             return
         self._kinds[kind] = number + 1
         first = finding(
-            kind,
+            what,
             meaning,
             severity=severity,
             node_id=self.node_id,

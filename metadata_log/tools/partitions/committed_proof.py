@@ -27,7 +27,8 @@ from metadata_log.ids import NodeId, TopicId, id_text, is_reserved_topic_id
 from metadata_log.image import MetadataImage, TopicImage
 from metadata_log.reconcile import DirectoryFacts
 from metadata_log.tools.findings.advice import BROUGHT, BROUGHT_AND_GONE, KEEP_PROOF, STRAY_BEYOND
-from metadata_log.tools.findings.finding import Finding, Severity, finding
+from metadata_log.tools.findings.facts import LogCut
+from metadata_log.tools.findings.finding import Finding, Severity, finding, with_facts
 from metadata_log.tools.partitions.copied_directories import Brought, BroughtDirectories
 from metadata_log.tools.partitions.directories import HeldPartitions, PartitionDirectory
 from metadata_log.tools.read.sources import LogDirectory, NodeSource
@@ -97,12 +98,11 @@ def judged_ends(found: Iterable[Finding], nodes: Sequence[NodeSource], view: Quo
         if end > lower:
             lower, because = end, f"{node.label} was stopped in an orderly way, registered at offset {end - 1}"
     for one in found:
-        if not is_unproven_end(one) or (one.offset or 0) >= lower:
+        if not isinstance(one.facts, LogCut) or not is_unproven_end(one) or (one.offset or 0) >= lower:
             yield one
             continue
-        what = one.meaning.rpartition(";")[0]
-        meaning = f"{what}; all before offset {lower} was committed ({because})"
-        yield msgspec.structs.replace(one, severity=Severity.ERROR, meaning=meaning, advice=KEEP_PROOF)
+        facts = msgspec.structs.replace(one.facts, is_unproven=False, committed_before=lower, because=because)
+        yield msgspec.structs.replace(with_facts(one, facts), severity=Severity.ERROR, advice=KEEP_PROOF)
 
 
 def is_beyond(

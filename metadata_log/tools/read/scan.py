@@ -46,13 +46,17 @@ class Fault(enum.StrEnum):
 
 
 class Damage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Bytes `position` to `position + size` of a file; `base_offset` as their header has it, None where it has none."""
+    """Bytes `position` to `position + size` of a file; `base_offset` as their header has it, None where it has none.
+
+    `is_destroyed`: they are at a file's end, and no write that a crash interrupted leaves them.
+    """
 
     position: int
     size: int
     fault: Fault
     what: str
     base_offset: int | None = None
+    is_destroyed: bool = False
 
     @property
     def end(self) -> int:
@@ -167,7 +171,7 @@ def _claim(handle: FileHandle, position: int) -> tuple[int, int | None]:
     return header.size_in_bytes, header.base_offset if header.base_offset >= 0 else None
 
 
-DESTROYED: Final = "this is no write that a crash interrupted: what stood there is lost"
+_DESTROYED: Final = "this is no write that a crash interrupted: what stood there is lost"
 
 
 def judged_tail(handle: FileHandle, damage: Damage, offset: int, epoch: int, *, may_be_torn: bool) -> Damage:
@@ -177,4 +181,4 @@ def judged_tail(handle: FileHandle, damage: Damage, offset: int, epoch: int, *, 
     size = handle.size() - damage.position
     if may_be_torn and may_be_one_write(handle, damage.position, size, offset=offset, epoch=epoch):
         return damage
-    return msgspec.structs.replace(damage, fault=Fault.CORRUPT, what=f"{damage.what}; {DESTROYED}")
+    return msgspec.structs.replace(damage, fault=Fault.CORRUPT, what=f"{damage.what}; {_DESTROYED}", is_destroyed=True)

@@ -24,6 +24,7 @@ from metadata_log.records import (
 from metadata_log.records.newer import NewerPart, newer_control, newer_levels
 from metadata_log.storage.epoch_starts import unled_epoch
 from metadata_log.storage.segment import LocatedBatch
+from metadata_log.tools.findings.facts import CompressedBatch, CorruptBatch, Facts, TornTail
 from metadata_log.tools.findings.sink import FindingSink
 from metadata_log.tools.read.contents import EpochSpan, voter_keys
 from metadata_log.tools.read.control_facts import Election, QuorumChange, Voting
@@ -39,13 +40,6 @@ from metadata_log.tools.verify.voter_steps import (
     votes_faults,
 )
 from metadata_log.tools.words import missing_records
-
-_KIND_OF: Final = {
-    Fault.CORRUPT: "corrupt_batch",
-    Fault.TORN: "torn_tail",
-    Fault.UNSUPPORTED: "unsupported_batch",
-}
-
 
 _NO_SPAN: Final = (EpochSpan(epoch=-1, start_offset=0, end_offset=0),)
 
@@ -178,18 +172,15 @@ class ChainCheck:
         self.last_data_epoch = max(self.last_data_epoch, epoch)
 
     def _on_damage(self, damage: Damage) -> bool:
-        kind = _KIND_OF[damage.fault]
-        if kind == "torn_tail" and not self._is_last:
-            kind = "corrupt_batch"
-        if kind == "torn_tail":
-            meaning = f"the last {damage.size} bytes are an unfinished write"
-        elif kind == "unsupported_batch":
-            meaning = f"a batch of {damage.size} bytes is compressed"
-        else:
-            meaning = f"{damage.size} bytes are no sound batch: {damage.what}"
-        self._sink.add(kind, meaning, file=self._file, position=damage.position, offset=self.expected, epoch=self.epoch)
+        is_torn = damage.fault is Fault.TORN and self._is_last
+        what: Facts = CorruptBatch(size=damage.size, fault=damage.what, is_destroyed=damage.is_destroyed)
+        if is_torn:
+            what = TornTail(size=damage.size)
+        elif damage.fault is Fault.UNSUPPORTED:
+            what = CompressedBatch(size=damage.size)
+        self._sink.add(what, file=self._file, position=damage.position, offset=self.expected, epoch=self.epoch)
         self._after_damage = True
-        return kind == "torn_tail"
+        return is_torn
 
     def _on_batch(self, batch: LocatedBatch) -> bool:
         header = batch.header

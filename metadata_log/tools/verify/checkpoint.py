@@ -29,6 +29,7 @@ from metadata_log.records.newer import NewerPart, newer_control, newer_levels
 from metadata_log.storage.checkpoint import parse_checkpoint_name
 from metadata_log.storage.segment import LocatedBatch
 from metadata_log.tools.findings.advice import DROP_CHECKPOINT, RESTORE_FILE
+from metadata_log.tools.findings.facts import CorruptBatch
 from metadata_log.tools.findings.finding import Severity
 from metadata_log.tools.findings.sink import FindingSink
 from metadata_log.tools.read.contents import voter_keys
@@ -137,8 +138,9 @@ class _Check:
                 if seen.fault is Fault.TORN:
                     self._check_behind_footer(seen.position, seen.size)
                 else:
-                    kind = "unsupported_batch" if seen.fault is Fault.UNSUPPORTED else "corrupt_batch"
-                    self._found(kind, f"{seen.size} bytes are no sound batch: {seen.what}", seen.position)
+                    facts = CorruptBatch(size=seen.size, fault=seen.what)
+                    kind = "unsupported_batch" if seen.fault is Fault.UNSUPPORTED else facts.kind
+                    self._found(kind, facts.meaning(), seen.position)
                 self._is_sound = False
                 self._after_damage = True
             else:

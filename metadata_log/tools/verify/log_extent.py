@@ -38,6 +38,7 @@ from metadata_log.files.port import Files, read_small_file
 from metadata_log.format.epoch_file import EPOCH_FILE, parse_epochs
 from metadata_log.format.epochs import EpochStart
 from metadata_log.tools.findings.advice import UNPROVEN_END
+from metadata_log.tools.findings.facts import LogCut, LogMissing
 from metadata_log.tools.findings.finding import Severity
 from metadata_log.tools.findings.sink import FindingSink
 from metadata_log.tools.read.manifest import MANIFEST_FILE, read_manifest
@@ -47,8 +48,6 @@ from metadata_log.tools.words import missing_records
 
 _INDEX_NAME: Final = re.compile(r"(\d{20})\.(?:index|timeindex)", re.ASCII)
 _SHOWN: Final = 4
-UNPROVEN: Final = "; nothing here proves that the missing records were committed"
-"""The last words on an end that nothing beside the log proves."""
 
 
 class Proof(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -159,20 +158,14 @@ def check_reach(
     if not beyond:
         return end.offset
     best = beyond[0]
-    others = ", ".join(dict.fromkeys(f"{proof.name} to {proof.reach}" for proof in beyond[1 : 1 + _SHOWN]))
-    also = f" (so do others: {others})" if others else ""
+    others = tuple(dict.fromkeys((proof.name, proof.reach) for proof in beyond[1 : 1 + _SHOWN]))
     if end.file is None:
-        reached = f"the log reached offset {best.reach}" if best.reach else "there was a log"
-        what = f"there is no segment, but {best.name} proves that {reached}{also}"
-        sink.add("log_missing", what, file=directory, offset=0)
+        sink.add(LogMissing(reached=best.reach, proof=best.name, others=others), file=directory, offset=0)
     else:
-        what = f"the log ends at offset {end.offset}, but {best.name} proves that it reached {best.reach}{also}"
         is_note = committed <= end.offset and all(proof.file.endswith(PRODUCERS_SUFFIX) for proof in beyond)
-        if is_note:
-            what += UNPROVEN
+        facts = LogCut(ends_at=end.offset, reached=best.reach, proof=best.name, others=others, is_unproven=is_note)
         sink.add(
-            "log_cut",
-            what,
+            facts,
             severity=Severity.NOTE if is_note else None,
             file=end.file,
             position=end.position,

@@ -14,14 +14,12 @@ from metadata_log.errors import CorruptFileError, DirectoryError
 from metadata_log.files.port import Files
 from metadata_log.storage.checkpoint import parse_checkpoint_name
 from metadata_log.storage.segment import segment_bases
-from metadata_log.tools.findings.advice import UNPROVEN_END
+from metadata_log.tools.findings.facts import CorruptBatch, LogCut
 from metadata_log.tools.findings.finding import Finding, Severity
 from metadata_log.tools.read.contents import read_identity
 from metadata_log.tools.read.gaps import Gap
-from metadata_log.tools.read.scan import DESTROYED
 from metadata_log.tools.read.sources import NodeSource
 from metadata_log.tools.verify.depth import Depth
-from metadata_log.tools.verify.log_extent import UNPROVEN
 from metadata_log.tools.verify.verify_log import verify_file, verify_log
 
 SHORT_LOG: Final = ("log_cut", "log_missing")
@@ -77,9 +75,9 @@ def missing_segments(directory: Path) -> str | None:
     return f"{proof}. Checkpoints are left, the newest up to offset {end}: what was written from there on is missing"
 
 
-def without_unproven(meaning: str) -> str:
-    """Return the meaning of an unproven end without its last words: other copies may prove what this log does not."""
-    return meaning.removesuffix(UNPROVEN)
+def proof_of_more(found: Finding) -> str:
+    """Return the sentence without what is known of commits: other copies may prove what this log does not."""
+    return found.facts.proof_of_more() if isinstance(found.facts, LogCut) else found.meaning
 
 
 def of_one_log(found: Finding) -> str:
@@ -87,18 +85,18 @@ def of_one_log(found: Finding) -> str:
     if not is_unproven_end(found):
         return found.meaning
     check = "`kraft check` of all voters' and brokers' directories at once says whether they were committed"
-    return f"{without_unproven(found.meaning)}: records are missing, and {check}"
+    return f"{proof_of_more(found)}: records are missing, and {check}"
 
 
 def is_unproven_end(found: Finding) -> bool:
     """Return whether the finding is the note of a lost end that nothing beside the log proves to be committed."""
-    return found.severity is Severity.NOTE and found.advice == UNPROVEN_END
+    return isinstance(found.facts, LogCut) and found.facts.is_unproven
 
 
 def _says_so(found: Finding) -> bool:
     """Of a file that is all rubbish, every reader says so itself."""
     if found.kind == "corrupt_batch":
-        return DESTROYED in found.meaning and bool(found.position)
+        return isinstance(found.facts, CorruptBatch) and found.facts.is_destroyed and bool(found.position)
     return found.kind in SHORT_LOG
 
 

@@ -45,9 +45,11 @@ def run(
     Exit status 0: they agree, or differ harmlessly. 1: they contradict each other, or one is damaged. 2: fewer than two
     logs were found.
     """
-    from metadata_log.tools.replicas.diff_paths import diff_paths  # noqa: PLC0415  (not needed for help)
+    from metadata_log.tools.findings.finding import printed  # noqa: PLC0415  (not needed for help)
+    from metadata_log.tools.replicas.diff_paths import diff_paths  # noqa: PLC0415
 
     report = diff_paths(paths)
+    report = msgspec.structs.replace(report, findings=tuple(map(printed, report.findings)))
     if output is RowFormat.JSON:
         show_json(msgspec.to_builtins(report))
     elif output is RowFormat.JSONL:

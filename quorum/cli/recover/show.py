@@ -17,6 +17,7 @@ from metadata_log.image.older_release import STARTED_BY
 from metadata_log.tools.findings.finding import Finding
 from metadata_log.tools.times import time_text
 from metadata_log.voters import VoterSet
+from quorum.cli.findings_output import finding_rows
 from quorum.cli.output import OF_A_LOG, OutputFormat, print_table, show_json, with_times
 from quorum.cli.tables import counted, print_wrapped, wrapped
 from quorum.recovery.advice.discarded_records import gone
@@ -255,7 +256,7 @@ def show_verification(output: OutputFormat, found: Verification, checked: Sequen
     if checked:
         found = msgspec.structs.replace(found, steps=())
     if output is OutputFormat.JSON:
-        show_json({**msgspec.to_builtins(found), "findings": [msgspec.to_builtins(one) for one in checked]})
+        show_json({**msgspec.to_builtins(found), "findings": finding_rows(checked)})
         return
     columns = ("node_id", "end_offset", "epoch", "voters", "hash", "path")
     rows = [{**msgspec.to_builtins(one), "hash": (one.hash or "-")[:16]} for one in found.directories]

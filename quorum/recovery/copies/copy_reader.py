@@ -390,6 +390,7 @@ class _Reader:
             kept_id=reach.kept_id,
             proved_end=max(reach.proved_end, self._end),
             short=reach.short if is_short else None,
+            proof_of_more=reach.proof_of_more if is_short else None,
             is_end_unproven=is_short and reach.is_unproven,
             repair=self._repair,
             behind=self._behind,

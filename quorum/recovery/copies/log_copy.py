@@ -19,7 +19,6 @@ from metadata_log.tools.read.contents import EpochSpan
 from metadata_log.tools.read.control_facts import Election
 from metadata_log.tools.read.history import State
 from metadata_log.tools.replicas.committed_bounds import ReplicaExtent
-from metadata_log.tools.verify.lost_end import without_unproven
 from metadata_log.voters import VoterSet
 from quorum.recovery.copies.copy_parts import CheckpointFile, PassedOver, SegmentPart, Stop
 from quorum.recovery.copies.named_nodes import NamedNodes
@@ -83,6 +82,8 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
     behind: NamedNodes = NamedNodes()
     used_by: int | None
     confirmed: frozenset[EpochStart] = frozenset()
+    proof_of_more: str | None = None
+    """`short` without what is known of commits: other copies may prove more."""
     is_end_unproven: bool = False
 
     @property
@@ -104,11 +105,6 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
     def is_damaged(self) -> bool:
         """Whether its log is damaged: the safe part ends before more than an unfinished write."""
         return self.stop is not None and not self.stop.is_torn
-
-    @property
-    def proof_of_more(self) -> str | None:
-        """Return `short` without the words on what nothing beside the log proves: other copies may prove it."""
-        return None if self.short is None else without_unproven(self.short)
 
     @property
     def held_more(self) -> bool:

@@ -18,7 +18,7 @@ from metadata_log.tools.read.sources import NodeSource
 from metadata_log.tools.replicas.first_vote import has_only_voted
 from metadata_log.tools.verify.depth import Depth
 from metadata_log.tools.verify.log_verification import Verification
-from metadata_log.tools.verify.lost_end import SHORT_LOG, is_unproven_end
+from metadata_log.tools.verify.lost_end import SHORT_LOG, is_unproven_end, proof_of_more
 from quorum.recovery.copies.copy_parts import Stop
 from quorum.recovery.journal.log_directories import Place
 
@@ -37,6 +37,8 @@ class Reach(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     kept_id: TopicId | None = None
     """The metadata topic's own id, by the same file."""
     short: str | None = None
+    proof_of_more: str | None = None
+    """`short` without what is known of commits: other copies may prove more."""
     is_unproven: bool = False
     destroyed: tuple[tuple[str | None, int | None, str], ...] = ()
     """File, position and meaning of bytes that no interrupted write leaves."""
@@ -76,6 +78,7 @@ def reach_of(files: Files, place: Place) -> Reach:
         kept_committed=report.kept_committed,
         kept_id=_kept_id(files, place) if report.kept_committed else None,
         short=said,
+        proof_of_more=said if shown is None else proof_of_more(shown),
         is_unproven=shown is not None and is_unproven_end(shown),
         destroyed=destroyed,
         suspects=frozenset(found.file for found in report.findings if found.file is not None),

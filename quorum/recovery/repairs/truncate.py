@@ -61,8 +61,13 @@ def propose_truncate(files: Files, target: str, copies: Sequence[str], to: int, 
             "the node fetch the log anew; where none is left that it could fetch it from, see kraft recover inspect of "
             "all copies"
         )
-    beside = {"short": own.short, "kept_committed": own.kept_committed, "kept_id": own.kept_id}
-    kept = msgspec.structs.replace(read_copy(files, own.place, until=to, confirmed=own.confirmed), **beside)
+    kept = msgspec.structs.replace(
+        read_copy(files, own.place, until=to, confirmed=own.confirmed),
+        short=own.short,
+        proof_of_more=own.proof_of_more,
+        kept_committed=own.kept_committed,
+        kept_id=own.kept_id,
+    )
     if kept.state is None:
         raise RefusedError(
             f"{own.label} cannot be cut at {to}: {kept.problem or 'no checkpoint nor the beginning of the log is left'}"

@@ -1,0 +1,117 @@
+"""Facts: the values behind a finding, for programs, and the one place that words them.
+
+Decides: which values a kind has, and its sentence. Must not know: how any is detected, and what to do about it.
+
+A kind has a class here where a program reads more of it than the kind, or where two places word it. Any other kind is
+found with a sentence.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import msgspec
+
+
+class Facts(msgspec.Struct, frozen=True, kw_only=True):
+    """The values of one finding."""
+
+    kind: ClassVar[str]
+
+    def meaning(self) -> str:
+        """Return the sentence. No other function words these values."""
+        raise NotImplementedError
+
+
+class CorruptBatch(Facts, frozen=True, kw_only=True):
+    """Bytes that are no sound batch.
+
+    Attributes:
+        fault: what is wrong with them, in words.
+        is_destroyed: a batch was whole once: no interrupted write leaves these bytes.
+    """
+
+    kind: ClassVar[str] = "corrupt_batch"
+    size: int
+    fault: str
+    is_destroyed: bool = False
+
+    def meaning(self) -> str:
+        """Return the sentence."""
+        return f"{self.size} bytes are no sound batch: {self.fault}"
+
+
+class TornTail(Facts, frozen=True, kw_only=True):
+    """An unfinished write at a log's end."""
+
+    kind: ClassVar[str] = "torn_tail"
+    size: int
+
+    def meaning(self) -> str:
+        """Return the sentence."""
+        return f"the last {self.size} bytes are an unfinished write"
+
+
+class CompressedBatch(Facts, frozen=True, kw_only=True):
+    """A batch that is compressed."""
+
+    kind: ClassVar[str] = "unsupported_batch"
+    size: int
+
+    def meaning(self) -> str:
+        """Return the sentence."""
+        return f"a batch of {self.size} bytes is compressed"
+
+
+class LogMissing(Facts, frozen=True, kw_only=True):
+    """A log without a segment, beside a file that proves that there was one: see `LogCut`."""
+
+    kind: ClassVar[str] = "log_missing"
+    reached: int
+    proof: str
+    others: tuple[tuple[str, int], ...] = ()
+
+    def meaning(self) -> str:
+        """Return the sentence."""
+        reached = f"the log reached offset {self.reached}" if self.reached else "there was a log"
+        return f"there is no segment, but {self.proof} proves that {reached}{_so_do(self.others)}"
+
+
+class LogCut(Facts, frozen=True, kw_only=True):
+    """A log that ends before what a file beside it proves.
+
+    Attributes:
+        proof: the name of the file that proves most.
+        others: more of them, each with the end that it proves.
+        is_unproven: nothing in the same directories proves that the missing records were committed.
+        committed_before: other replicas prove that all before this offset was committed.
+        because: how they prove it.
+    """
+
+    kind: ClassVar[str] = "log_cut"
+    ends_at: int
+    reached: int
+    proof: str
+    others: tuple[tuple[str, int], ...] = ()
+    is_unproven: bool = False
+    committed_before: int | None = None
+    because: str = ""
+
+    def proof_of_more(self) -> str:
+        """Return the sentence without what is known of commits."""
+        proved = f"{self.proof} proves that it reached {self.reached}{_so_do(self.others)}"
+        return f"the log ends at offset {self.ends_at}, but {proved}"
+
+    def meaning(self) -> str:
+        """Return the sentence."""
+        said = self.proof_of_more()
+        if self.is_unproven:
+            said += "; nothing here proves that the missing records were committed"
+        if self.committed_before is not None:
+            said += f"; all before offset {self.committed_before} was committed ({self.because})"
+        return said
+
+
+def _so_do(others: tuple[tuple[str, int], ...]) -> str:
+    """Return the files that prove it as well, each with the end that it proves, in brackets."""
+    return f" (so do others: {', '.join(f'{name} to {end}' for name, end in others)})" if others else ""
