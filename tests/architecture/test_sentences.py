@@ -14,7 +14,6 @@ _ALLOWED: Final = frozenset(
     {
         "metadata_log/analysis/report/terminal.py:_lines",
         "metadata_log/tools/check/check.py:with_places",
-        "metadata_log/tools/findings/consequences.py:_follows",
         "metadata_log/tools/verify/broker_advice.py:_replaced",
         "metadata_log/tools/verify/broker_advice.py:advised",
         "quorum/cli/findings_output.py:finding_lines",

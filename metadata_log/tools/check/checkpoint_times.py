@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from metadata_log.tools.findings.facts import Misnamed
 from metadata_log.tools.findings.finding import Finding, finding
 from metadata_log.tools.replicas.replica import Replica
 from metadata_log.tools.replicas.replica_set import QuorumView
@@ -33,13 +34,9 @@ def check_times(view: QuorumView) -> Iterator[Finding]:
             if not told or any(time is not None and time <= said <= time + lag for _, time in told):
                 continue
             names = join_names([other.label for other, _ in told])
-            what = (
-                f"by its name it ends at offset {end.offset} in epoch {end.epoch}, and by its header with what was "
-                f"written at {time_text(said)}; {_there(told[0][1])} in the log of {names}"
-            )
+            there = f"{_there(told[0][1])} in the log of {names}"
             yield finding(
-                "checkpoint_misnamed",
-                what,
+                Misnamed(end=int(end.offset), epoch=int(end.epoch), time_ms=said, there=there),
                 node_id=replica.source.node_id,
                 file=checkpoint.path,
                 offset=int(end.offset),

@@ -16,6 +16,7 @@ from typing import Final
 import msgspec
 
 from metadata_log.storage.checkpoint import parse_checkpoint_name
+from metadata_log.tools.findings.facts import CheckpointFrame
 from metadata_log.tools.findings.finding import Cause, Finding, Severity
 
 _REFUSED: Final = ("topic_name_reused", "topic_id_reused", "topic_id_null", "topic_id_sentinel")
@@ -34,10 +35,6 @@ _OF_ITS_TOPIC: Final = (
 )
 _OF_THE_IMAGE: Final = ("checkpoint_disagrees", "metadata_differs")
 _OF_FILES: Final = ("missing_checkpoint", *_OF_THE_IMAGE)
-OF_THE_QUORUM: Final = "of the quorum that "
-OF_THE_QUORUM_AT_END: Final = "of the quorum at its end, "
-_OF_NO_IMAGE: Final = (OF_THE_QUORUM, OF_THE_QUORUM_AT_END, "by its name ", "its name says ", "it ends at offset ")
-"""How the sentence of a checkpoint begins whose fault is not in its metadata."""
 _SHOWN: Final = 20
 
 
@@ -94,7 +91,7 @@ def _follows(one: Finding, root: Finding) -> bool:
         return end > 0 and end >= (one.offset or 0) and root.kind not in _OF_THE_IMAGE
     is_left_out = root.cause is Cause.RECORDS and (root.file or "").endswith(".log")
     is_after = root.offset is None or one.offset is None or root.offset < one.offset
-    return is_left_out and is_after and not one.meaning.startswith(_OF_NO_IMAGE)
+    return is_left_out and is_after and not isinstance(one.facts, CheckpointFrame)
 
 
 def _end_by_name(file: str) -> int:

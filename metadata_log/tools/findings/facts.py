@@ -12,6 +12,8 @@ from typing import ClassVar
 
 import msgspec
 
+from metadata_log.tools.times import time_text
+
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
     """The values of one finding."""
@@ -110,6 +112,75 @@ class LogCut(Facts, frozen=True, kw_only=True):
         if self.committed_before is not None:
             said += f"; all before offset {self.committed_before} was committed ({self.because})"
         return said
+
+
+class CheckpointFrame(Facts, frozen=True, kw_only=True):
+    """A checkpoint whose quorum, name or end is wrong. No metadata record changes these."""
+
+
+class QuorumDiffers(CheckpointFrame, frozen=True, kw_only=True):
+    """A quorum at the end of a checkpoint that is not the log's. `at` is that end; 0 is where the log begins."""
+
+    kind: ClassVar[str] = "checkpoint_disagrees"
+    at: int
+    faults: tuple[str, ...]
+
+    def meaning(self) -> str:
+        """Return the sentence."""
+        which = f"at its end, offset {self.at}" if self.at else "that the log begins with"
+        return f"of the quorum {which}, it says otherwise: {'; '.join(self.faults)}"
+
+
+class EndsWithinBatch(CheckpointFrame, frozen=True, kw_only=True):
+    """A checkpoint that ends where no batch of the log does."""
+
+    kind: ClassVar[str] = "checkpoint_disagrees"
+    end: int
+
+    def meaning(self) -> str:
+        """Return the sentence."""
+        return f"it ends at offset {self.end}, within a batch of the log"
+
+
+class EpochDiffers(CheckpointFrame, frozen=True, kw_only=True):
+    """A checkpoint whose name has another epoch than the log has before its end."""
+
+    kind: ClassVar[str] = "checkpoint_disagrees"
+    named: int
+    in_log: int
+
+    def meaning(self) -> str:
+        """Return the sentence."""
+        return f"its name says epoch {self.named}, but the log has epoch {self.in_log} before it"
+
+
+class Misnamed(CheckpointFrame, frozen=True, kw_only=True):
+    """A checkpoint whose name and header speak of two ends.
+
+    Attributes:
+        time_ms: when the last record in it was written, by its header.
+        there: what a log has at the end in its name, in words.
+        by_time: the names that fit its time.
+    """
+
+    kind: ClassVar[str] = "checkpoint_misnamed"
+    end: int
+    epoch: int
+    time_ms: int
+    there: str
+    by_time: tuple[str, ...] = ()
+
+    def meaning(self) -> str:
+        """Return the sentence."""
+        named = f"by its name it ends at offset {self.end} in epoch {self.epoch}"
+        said = f"{named}, and by its header with what was written at {time_text(self.time_ms)}; {self.there}"
+        return f"{said}: by its time it is {' or '.join(self.by_time)}" if self.by_time else said
+
+
+class MisnamedOrNot(Misnamed, frozen=True, kw_only=True):
+    """The same of a checkpoint, where nothing proves which of the two is right."""
+
+    kind: ClassVar[str] = "checkpoint_disagrees"
 
 
 def _so_do(others: tuple[tuple[str, int], ...]) -> str:

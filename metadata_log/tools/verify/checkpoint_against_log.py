@@ -24,6 +24,7 @@ from metadata_log.offsets import Offset, OffsetAndEpoch
 from metadata_log.storage.checkpoint import checkpoint_name, parse_checkpoint_name
 from metadata_log.storage.segment import LocatedBatch, segment_bases, segment_file
 from metadata_log.tools.findings.advice import OLD_LEFT_CONFIGS, OTHER_TIME, WRONG_FIRST
+from metadata_log.tools.findings.facts import EndsWithinBatch, EpochDiffers, Facts, Misnamed, MisnamedOrNot
 from metadata_log.tools.findings.finding import Severity
 from metadata_log.tools.findings.sink import FindingSink
 from metadata_log.tools.read.fast_scan import Marks
@@ -118,7 +119,7 @@ class PassedCheckpoints:
                 elif end in (until, self._chain.end):
                     self._compare(report)
                 elif is_within and report.is_whole:
-                    self._add("checkpoint_disagrees", report, f"it ends at offset {end}, within a batch of the log")
+                    self._add(EndsWithinBatch(end=end), report)
         if until in self._probes and not self._rules.in_transaction:
             image = self._rules.image
             if image is not None:
@@ -211,11 +212,7 @@ class PassedCheckpoints:
         if end is None or not report.is_whole or end.offset == 0:
             return
         if chain.spans and chain.end == end.offset and chain.epoch != end.epoch:
-            self._add(
-                "checkpoint_disagrees",
-                report,
-                f"its name says epoch {end.epoch}, but the log has epoch {chain.epoch} before it",
-            )
+            self._add(EpochDiffers(named=int(end.epoch), in_log=chain.epoch), report)
         chain.begin_voters(report.voters)
         if report.image is None:
             return
@@ -260,9 +257,9 @@ class PassedCheckpoints:
 
     def _add(
         self,
-        kind: str,
+        kind: Facts | str,
         report: CheckpointReport,
-        meaning: str,
+        meaning: str = "",
         topic_id: bytes | None = None,
         *,
         severity: Severity | None = None,
@@ -319,18 +316,13 @@ class PassedCheckpoints:
         ends = list(self._ends_of(said, int(end.epoch))) if said > 0 else []
         if end.offset in ends or not (ends or is_proof or is_within):
             return False
-        what = (
-            f"by its name it ends at offset {end.offset} in epoch {end.epoch}, and by its header with what was written "
-            f"at {time_text(said)}; {fact}"
-        )
-        if ends:
-            names = (checkpoint_name(OffsetAndEpoch(offset=Offset(one), epoch=end.epoch)) for one in ends)
-            what += f": by its time it is {' or '.join(names)}"
-        elif not is_proof:
-            severity, advice = Severity.WARNING, OTHER_TIME
-            self._add("checkpoint_disagrees", report, what, severity=severity, advice=advice)
+        of = Misnamed if ends or is_proof else MisnamedOrNot
+        names = tuple(checkpoint_name(OffsetAndEpoch(offset=Offset(one), epoch=end.epoch)) for one in ends)
+        facts = of(end=int(end.offset), epoch=int(end.epoch), time_ms=said, there=fact, by_time=names)
+        if of is MisnamedOrNot:
+            self._add(facts, report, severity=Severity.WARNING, advice=OTHER_TIME)
             return False
-        self._add("checkpoint_misnamed", report, what)
+        self._add(facts, report)
         return True
 
     def _ends_of(self, time_ms: int, epoch: int) -> Iterator[int]:

@@ -18,7 +18,7 @@ import msgspec
 from metadata_log.ids import id_text
 from metadata_log.records import VotersRecord
 from metadata_log.records.control import VotersRecordVoter
-from metadata_log.tools.findings.consequences import OF_THE_QUORUM, OF_THE_QUORUM_AT_END
+from metadata_log.tools.findings.facts import QuorumDiffers
 from metadata_log.tools.findings.finding import Finding, finding
 from metadata_log.tools.read.control_facts import QuorumChange
 from metadata_log.tools.verify.checkpoint import CheckpointReport
@@ -71,11 +71,9 @@ def _by_others(checkpoint: CheckpointReport, own: VotersLog, logs: Sequence[Vote
 def _finding(log: VotersLog, checkpoint: CheckpointReport, faults: Sequence[str]) -> Finding:
     end = checkpoint.end
     at = 0 if end is None else int(end.offset)
-    meaning = f"{OF_THE_QUORUM_AT_END}offset {at}, it says otherwise: {'; '.join(faults)}"
-    if not at:
-        meaning = f"{OF_THE_QUORUM}the log begins with, it says otherwise: {'; '.join(faults)}"
+    facts = QuorumDiffers(at=at, faults=tuple(faults))
     epoch = None if end is None else int(end.epoch)
-    return finding(_KIND, meaning, node_id=log.node_id, file=checkpoint.path, offset=at, epoch=epoch)
+    return finding(facts, node_id=log.node_id, file=checkpoint.path, offset=at, epoch=epoch)
 
 
 def _by_logs(checkpoint: CheckpointReport, logs: Sequence[VotersLog], name: str | None) -> list[str]:
