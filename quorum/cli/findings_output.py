@@ -115,7 +115,7 @@ def finding_lines(findings: Sequence[Finding]) -> Iterator[str]:
             yield f"  {found.severity.value.upper():<8}{found.kind}{_where(found)}"
             yield f"{_INDENT}{shown(found.meaning)}"
             yield from (f"{_INDENT}So also: {shown(each)}" for each in found.consequences or ())
-            if following is None or (following.kind, following.advice) != (found.kind, found.advice):
+            if following is None or (following.kind, following.remedy) != (found.kind, found.remedy):
                 yield f"{_INDENT}→ {found.advice}"
         yield ""
 

@@ -13,10 +13,6 @@ _ROOT: Final = Path(__file__).resolve().parents[2]
 _ALLOWED: Final = frozenset(
     {
         "metadata_log/analysis/report/terminal.py:_lines",
-        "metadata_log/tools/check/check.py:with_places",
-        "metadata_log/tools/verify/broker_advice.py:_replaced",
-        "metadata_log/tools/verify/broker_advice.py:advised",
-        "quorum/cli/findings_output.py:finding_lines",
         "quorum/recovery/advice/discarded_records.py:not_whole",
     }
 )

@@ -5,10 +5,8 @@ Decides: what becomes of the findings, and the verdict. Must not know: how each 
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Final
 
 import msgspec
 
@@ -17,9 +15,9 @@ from metadata_log.tools.check.checks import CHECKS
 from metadata_log.tools.check.evidence import Evidence
 from metadata_log.tools.check.plan import Plan, holding_now, until_settled
 from metadata_log.tools.check.scope import NotJudged, kinds_not_judged
-from metadata_log.tools.findings.advice import AUDIT
+from metadata_log.tools.findings.advice import DIRS, Advice
 from metadata_log.tools.findings.consequences import folded
-from metadata_log.tools.findings.finding import Finding, finding, sort_findings
+from metadata_log.tools.findings.finding import Finding, finding, sort_findings, with_advice
 from metadata_log.tools.findings.kinds import FILE_CHANGED, NEWER_RELEASE, OLDER_RELEASE_NOTE
 from metadata_log.tools.partitions.committed_proof import judged_ends
 from metadata_log.tools.partitions.directories import HeldPartitions
@@ -164,15 +162,13 @@ def _checked(node: NodeSource, held: HeldPartitions, replica: Replica | None, *,
     )
 
 
-_PLACE: Final = "DIR..."
-
-
 def with_places(findings: Iterable[Finding], nodes: Sequence[NodeSource]) -> Iterator[Finding]:
     """The findings, each audit that is advised with all log directories of the broker that it is about."""
     for found in findings:
-        disks = _disks_of(found, nodes) if AUDIT in found.advice else ()
-        named = AUDIT.replace(_PLACE, shlex.join(map(str, disks))) if disks else AUDIT
-        yield msgspec.structs.replace(found, advice=found.advice.replace(AUDIT, named))
+        remedy = found.remedy
+        disks = _disks_of(found, nodes) if isinstance(remedy, Advice) and DIRS in remedy.command else ()
+        named = remedy.in_directories([str(disk) for disk in disks]) if isinstance(remedy, Advice) and disks else None
+        yield found if named is None else with_advice(found, named)
 
 
 def _disks_of(found: Finding, nodes: Sequence[NodeSource]) -> tuple[Path, ...]:

@@ -18,7 +18,7 @@ import msgspec
 
 from metadata_log.directory import META_PROPERTIES_FILE, MetaProperties
 from metadata_log.ids import DirectoryId, id_text
-from metadata_log.tools.findings.advice import AUDIT
+from metadata_log.tools.findings.advice import AUDIT, Advice
 from metadata_log.tools.findings.finding import Finding, finding
 from metadata_log.tools.read.sources import LogDirectory, NodeSource
 
@@ -70,7 +70,7 @@ def check_duplicates(holders: Sequence[Holder], owners: Mapping[DirectoryId, int
 
 def _judged(
     holder: Holder, others: Sequence[Holder], owner: int | None, lost: Sequence[DirectoryId]
-) -> tuple[str, str]:
+) -> tuple[str, Advice | str]:
     """Who keeps the id, in half a sentence, and what to do with this directory.
 
     `lost`: ids that the log has for this node, and no directory here.
@@ -90,11 +90,11 @@ def _judged(
     return _of_copies(holder, rivals, mine)
 
 
-def _of_two_disks(holder: Holder, rivals: Sequence[Holder]) -> str:
+def _of_two_disks(holder: Holder, rivals: Sequence[Holder]) -> Advice | str:
     if holder.progress is not None and all(rival.progress is None for rival in rivals):
         return f"{_KEEPS}. It holds the metadata log, and its id may be a voter's"
-    which = f"the one whose partitions the log places there keeps the id ({AUDIT} says which these are)"
-    return f"{which}. Of the other: {_NEW_ID}"
+    which = "the one whose partitions the log places there keeps the id ("
+    return Advice(which, AUDIT, f" says which these are). Of the other: {_NEW_ID}")
 
 
 def _of_copies(holder: Holder, rivals: Sequence[Holder], mine: int) -> tuple[str, str]:

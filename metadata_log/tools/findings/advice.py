@@ -1,30 +1,72 @@
 """What to do about findings, where it takes more than a few words.
 
-Decides: the texts. Must not know: which kind of finding has which (`kinds` does).
+Decides: the texts. Must not know: which kind of finding has which (`kinds` does). An `Advice` is one that a program
+reads or completes: it has a command with places in it, or other advice as its end.
 """
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Mapping, Sequence
 from typing import Final
 
-AUDIT: Final = "kraft storage audit DIR..."
-"""`DIR...` stands for a broker's log directories, all of them: where these are known, they are put in its place."""
-AUDIT_SAYS: Final = f"{AUDIT} --image CONTROLLER says what to do, and with --quarantine moves it, which --undo undoes"
-SET_ASIDE: Final = (
-    f"do not start the broker with it: set it aside ({AUDIT} --image CONTROLLER --quarantine, while the broker is "
-    "stopped; --undo moves it back)"
+import msgspec
+
+DIRS: Final = "DIR..."
+"""The word of a command that stands for a broker's log directories, all of them."""
+AUDIT: Final = ("kraft", "storage", "audit", DIRS)
+
+
+class Advice(msgspec.Struct, frozen=True):
+    """Words, a command, the words after it, and other advice for where that does not help."""
+
+    text: str
+    command: tuple[str, ...] = ()
+    after: str = ""
+    otherwise: Advice | None = None
+
+    def __str__(self) -> str:
+        """Return all of it as one text."""
+        return f"{self.text}{shlex.join(self.command)}{self.after}{self.otherwise or ''}"
+
+    def in_directories(self, paths: Sequence[str]) -> Advice:
+        """Return the advice with these log directories in its command, in place of `DIRS`."""
+        words = [each for word in self.command for each in (paths if word == DIRS else (word,))]
+        return msgspec.structs.replace(self, command=tuple(words))
+
+    def with_other(self, others: Mapping[Advice, Advice]) -> Advice:
+        """Return the advice with another in place of itself, or of its end, where `others` has one."""
+        if self in others or self.otherwise is None:
+            return others.get(self, self)
+        return msgspec.structs.replace(self, otherwise=self.otherwise.with_other(others))
+
+
+def as_advice(said: Advice | str) -> Advice:
+    """Return advice, also of mere words."""
+    return Advice(said) if isinstance(said, str) else said
+
+
+AUDIT_SAYS: Final = Advice(
+    "", (*AUDIT, "--image", "CONTROLLER"), " says what to do, and with --quarantine moves it, which --undo undoes"
 )
-MOVE_OUT: Final = (
-    f"move it out of the log directory while the broker is stopped ({AUDIT} --quarantine --to ELSEWHERE does, and can "
-    "undo it); a disk's own lost+found comes back: give log.dirs a directory below the mount"
+SET_ASIDE: Final = Advice(
+    "do not start the broker with it: set it aside (",
+    (*AUDIT, "--image", "CONTROLLER", "--quarantine"),
+    ", while the broker is stopped; --undo moves it back)",
 )
-RESTORE: Final = (
+MOVE_OUT: Final = Advice(
+    "move it out of the log directory while the broker is stopped (",
+    (*AUDIT, "--quarantine", "--to", "ELSEWHERE"),
+    " does, and can undo it); a disk's own lost+found comes back: give log.dirs a directory below the mount",
+)
+RESTORE: Final = Advice(
     "keep the directory as evidence, stop this replica, and let it fetch the log anew into an empty directory from a "
     "quorum whose other replicas are sound; where there is none, kraft recover inspect says what of this can be kept"
 )
-DROP_CHECKPOINT: Final = (
+DROP_CHECKPOINT: Final = Advice(
     "kraft recover drop-snapshot takes it away while the node is stopped, where an older whole checkpoint and the log "
-    "say the same, or the log alone. Where it refuses: " + RESTORE
+    "say the same, or the log alone. Where it refuses: ",
+    otherwise=RESTORE,
 )
 ASIDE_ID: Final = (
     "do not start the broker with it: it reads this file though the directory was set aside, and takes the whole disk "
@@ -76,7 +118,7 @@ EPOCHS_IN_LOG: Final = (
     "`kraft docs runbooks/epochs-ended` says what is left"
 )
 """For a log that has records of one of the last epochs itself."""
-KEEP_PROOF: Final = (
+KEEP_PROOF: Final = Advice(
     "do not start this node, and remove nothing beside the log, no index either: these files are the proof. Look at "
     "the other replicas first (kraft log diff, kraft recover inspect). Where a majority of them has what is missing "
     "here, move the directory aside, whole, and let the replica fetch the log anew into an empty one. A copy that was "
@@ -98,9 +140,10 @@ WRITER: Final = (
     "repaired"
 )
 OPEN: Final = "let the active controller end it: one that takes over aborts it; judge no topic by this log until then"
-COMPRESSED: Final = (
+COMPRESSED: Final = Advice(
     "find out what wrote it: no controller compresses this log, and nothing here reads what is in it. Look whether the "
-    "other replicas have it so (kraft log diff). Where they have not: " + RESTORE
+    "other replicas have it so (kraft log diff). Where they have not: ",
+    otherwise=RESTORE,
 )
 NEWER: Final = (
     "nothing, if the cluster runs that release. For a verdict on the whole log use a version of this software that "
@@ -115,9 +158,10 @@ LEVEL: Final = (
     "software that knows that level alone stops there, newer goes on"
 )
 NOTHING: Final = "nothing"
-FOREIGN: Final = (
+FOREIGN: Final = Advice(
     "find out what wrote it (a controller leaves these fields unset), and look whether the other replicas have it so "
-    "(kraft log diff). Where they have not: " + RESTORE
+    "(kraft log diff). Where they have not: ",
+    otherwise=RESTORE,
 )
 BAD_NAME: Final = (
     "find out what wrote it: no controller lets such a name pass. Delete the topic by its id before another broker "
@@ -164,11 +208,13 @@ CLOCK: Final = (
     "nothing for the log: nothing in it goes by the time. Look at the controllers' clocks (NTP), and ask for offsets "
     "rather than times here (--from, --at)"
 )
-KEEP_DIRECTORY: Final = (
+KEEP_DIRECTORY: Final = Advice(
     "move and delete nothing of it, and start no controller: it may be all that is left of what was committed. Look "
     "for more copies of the log, the other controllers' and brokers' (kraft recover inspect says which reaches "
     "furthest); only when the cluster is sound without it, or it is known to be another cluster's, move it out of the "
-    f"log directory by hand while the broker is stopped: {AUDIT} --quarantine leaves it"
+    "log directory by hand while the broker is stopped: ",
+    (*AUDIT, "--quarantine"),
+    " leaves it",
 )
 STRAY_BEYOND: Final = (
     "keep it until nobody wants its data any more: a broker that started, or somebody, set it aside. What a repair let "
@@ -191,10 +237,11 @@ GONE_DIRECTORY: Final = (
     "backup) and put it back; if it is lost, and other replicas are in sync, let the partition be led by one of these "
     "before the broker starts"
 )
-QUARANTINED: Final = (
+QUARANTINED: Final = Advice(
     "nothing is lost: where other replicas are in sync, start the broker, which makes the directory anew and fetches "
-    "what is in it. Where none is, or what was moved is wanted again, move it back first, while the broker is stopped: "
-    f"{AUDIT} --undo"
+    "what is in it. Where none is, or what was moved is wanted again, move it back first, while the broker is "
+    "stopped: ",
+    (*AUDIT, "--undo"),
 )
 JOURNAL: Final = (
     "nothing for the broker, which does not read it, and may start. But kraft storage audit --undo cannot go by it: "
@@ -240,7 +287,7 @@ VOTERS_AT_ONCE: Final = (
     "who has it (kraft log diff); compare with kraft quorum describe. kraft recover, which replaces several at once on "
     "purpose, writes them with an epoch of its own that nobody voted for, and is not meant here"
 )
-RESTORE_VOTES: Final = (
+RESTORE_VOTES: Final = Advice(
     "do not start this replica without this file: its vote and epoch are in it, and it may vote twice. Restore the "
     "file from a backup of this directory; if a newer version wrote it, use software of that version. Where neither is "
     "to be had, look at the other replicas first (kraft log diff, kraft recover inspect); if a majority of them is "
@@ -248,7 +295,7 @@ RESTORE_VOTES: Final = (
     "remove-controller, then add-controller), or with static voters let it start with an empty log only while all of "
     "the others run"
 )
-MAY_VOTE_TWICE: Final = "do not start this replica: it may vote twice"
+MAY_VOTE_TWICE: Final = Advice("do not start this replica: it may vote twice")
 ACL: Final = (
     "find out what wrote it: a controller gives each entry an id of its own, once. The authorizers of brokers and "
     "controllers that run stop at it and may keep the entry that they had, while those that start anew take the later "

@@ -12,6 +12,7 @@ from typing import Final
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from metadata_log.tools.findings.advice import Advice, as_advice
 from metadata_log.tools.findings.facts import Facts
 from metadata_log.tools.findings.kinds import FILE_CHANGED, KINDS, Cause, FindingKind, Severity
 
@@ -43,7 +44,8 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
         meaning: what was found, in a sentence.
         advice: what to do.
         consequences: what else is wrong because of it, a sentence each; unset where nothing is.
-        facts: the values that its sentence words; unset where no program reads them. No output has them: see `printed`.
+        facts: the values that its sentence words; unset where no program reads them.
+        remedy: the advice, as programs read and complete it. No output has it, nor the facts: see `printed`.
     """
 
     kind: str
@@ -58,6 +60,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     advice: str
     consequences: tuple[str, ...] | UnsetType = UNSET
     facts: Facts | UnsetType = UNSET
+    remedy: Advice | UnsetType = UNSET
 
     @property
     def counts(self) -> bool:
@@ -77,12 +80,17 @@ def why_unreadable(error: OSError) -> str:
 
 def printed(found: Finding) -> Finding:
     """Return the finding with the fields that JSON output has."""
-    return msgspec.structs.replace(found, facts=UNSET)
+    return msgspec.structs.replace(found, facts=UNSET, remedy=UNSET)
 
 
 def with_facts(found: Finding, facts: Facts) -> Finding:
     """Return the finding with other facts, and their sentence."""
     return msgspec.structs.replace(found, facts=facts, meaning=facts.meaning())
+
+
+def with_advice(found: Finding, advice: Advice | str) -> Finding:
+    """Return the finding with other advice."""
+    return msgspec.structs.replace(found, advice=str(advice), remedy=as_advice(advice))
 
 
 def finding(
@@ -96,7 +104,7 @@ def finding(
     offset: int | None = None,
     epoch: int | None = None,
     topic_id: str | None = None,
-    advice: str | None = None,
+    advice: Advice | str | None = None,
 ) -> Finding:
     """Return a finding of facts, or of a kind and a sentence. Severity and advice are the kind's unless given.
 
@@ -108,6 +116,7 @@ def finding(
         facts = what
         what, meaning = facts.kind, facts.meaning()
     known = KINDS[what]
+    remedy = known.remedy if advice is None else as_advice(advice)
     return Finding(
         kind=known.name,
         severity=known.severity if severity is None else severity,
@@ -118,7 +127,8 @@ def finding(
         epoch=epoch,
         topic_id=topic_id,
         meaning=meaning,
-        advice=known.advice if advice is None else advice,
+        advice=str(remedy),
+        remedy=remedy,
         facts=facts,
     )
 

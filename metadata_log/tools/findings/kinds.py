@@ -13,6 +13,7 @@ from typing import Final
 import msgspec
 
 from metadata_log.tools.findings import advice
+from metadata_log.tools.findings.advice import Advice, as_advice
 
 
 class Severity(enum.StrEnum):
@@ -50,7 +51,12 @@ class FindingKind(msgspec.Struct, frozen=True, kw_only=True):
     cause: Cause
     severity: Severity
     title: str
-    advice: str
+    remedy: Advice
+
+    @property
+    def advice(self) -> str:
+        """Return what to do, unless its finder knows better."""
+        return str(self.remedy)
 
 
 NEWER_RELEASE: Final = "newer_release"
@@ -65,9 +71,9 @@ FILE_CHANGED: Final = "file_changed"
 _E, _W, _N = Severity.ERROR, Severity.WARNING, Severity.NOTE
 
 
-def _kinds(cause: Cause, *rows: tuple[str, Severity, str, str]) -> list[FindingKind]:
+def _kinds(cause: Cause, *rows: tuple[str, Severity, str, Advice | str]) -> list[FindingKind]:
     return [
-        FindingKind(name=name, cause=cause, severity=severity, title=title, advice=what_to_do)
+        FindingKind(name=name, cause=cause, severity=severity, title=title, remedy=as_advice(what_to_do))
         for name, severity, title, what_to_do in rows
     ]
 
@@ -100,7 +106,7 @@ _ALL: Final = [
             "missing_segment",
             _E,
             "a segment is missing",
-            "copy the segment back from where it went; else " + advice.RESTORE,
+            Advice("copy the segment back from where it went; else ", otherwise=advice.RESTORE),
         ),
         (
             "segment_misnamed",

@@ -11,6 +11,7 @@ from typing import Final
 import msgspec
 
 from metadata_log.records.newer import NOTHING_NEWER, NewerPart
+from metadata_log.tools.findings.advice import Advice
 from metadata_log.tools.findings.facts import Facts
 from metadata_log.tools.findings.finding import Finding, Severity, finding, why_unreadable
 from metadata_log.tools.findings.kinds import KINDS, NEWER_RELEASE
@@ -87,7 +88,7 @@ class FindingSink:
         offset: int | None = None,
         epoch: int | None = None,
         topic_id: str | None = None,
-        advice: str | None = None,
+        advice: Advice | str | None = None,
     ) -> None:
         """Take facts, or a kind and its sentence.
 

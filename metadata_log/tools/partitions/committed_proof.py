@@ -28,7 +28,7 @@ from metadata_log.image import MetadataImage, TopicImage
 from metadata_log.reconcile import DirectoryFacts
 from metadata_log.tools.findings.advice import BROUGHT, BROUGHT_AND_GONE, KEEP_PROOF, STRAY_BEYOND
 from metadata_log.tools.findings.facts import LogCut
-from metadata_log.tools.findings.finding import Finding, Severity, finding, with_facts
+from metadata_log.tools.findings.finding import Finding, Severity, finding, with_advice, with_facts
 from metadata_log.tools.partitions.copied_directories import Brought, BroughtDirectories
 from metadata_log.tools.partitions.directories import HeldPartitions, PartitionDirectory
 from metadata_log.tools.read.sources import LogDirectory, NodeSource
@@ -102,7 +102,7 @@ def judged_ends(found: Iterable[Finding], nodes: Sequence[NodeSource], view: Quo
             yield one
             continue
         facts = msgspec.structs.replace(one.facts, is_unproven=False, committed_before=lower, because=because)
-        yield msgspec.structs.replace(with_facts(one, facts), severity=Severity.ERROR, advice=KEEP_PROOF)
+        yield msgspec.structs.replace(with_advice(with_facts(one, facts), KEEP_PROOF), severity=Severity.ERROR)
 
 
 def is_beyond(

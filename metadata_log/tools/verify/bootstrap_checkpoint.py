@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import msgspec
-
 from metadata_log.files.port import Files
 from metadata_log.storage.checkpoint import BOOTSTRAP_CHECKPOINT
 from metadata_log.tools.findings.advice import RESTORE_FILE, UNREAD_BOOTSTRAP
-from metadata_log.tools.findings.finding import Finding
+from metadata_log.tools.findings.finding import Finding, with_advice
 from metadata_log.tools.findings.sink import FindingSink
 from metadata_log.tools.read.sources import NodeSource
 from metadata_log.tools.verify.checkpoint import CheckpointReport, verify_checkpoint
@@ -53,4 +51,4 @@ def check_unread_bootstraps(files: Files, source: NodeSource, depth: Depth = Dep
         if disk.path not in (read, source.metadata):
             check_bootstrap(files, str(disk.path), sink, depth)
     for found in sink.findings:
-        yield msgspec.structs.replace(found, advice=UNREAD_BOOTSTRAP)
+        yield with_advice(found, UNREAD_BOOTSTRAP)

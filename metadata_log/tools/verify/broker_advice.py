@@ -13,33 +13,31 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-import msgspec
-
 from metadata_log.errors import CorruptFileError
 from metadata_log.files.os_files import OsFiles
 from metadata_log.ids import ReplicaKey
-from metadata_log.tools.findings.advice import KEEP_PROOF, MAY_VOTE_TWICE, RESTORE, RESTORE_VOTES
-from metadata_log.tools.findings.finding import Finding
+from metadata_log.tools.findings.advice import KEEP_PROOF, MAY_VOTE_TWICE, RESTORE, RESTORE_VOTES, Advice
+from metadata_log.tools.findings.finding import Finding, with_advice
 from metadata_log.tools.read.disks import is_brokers_disk
 from metadata_log.tools.read.exported_partitions import read_exported_partitions
 from metadata_log.tools.read.sources import NodeSource
 from metadata_log.tools.verify.log_facts import LogFacts
 
-REFETCH: Final = (
+REFETCH: Final = Advice(
     "look whether the controllers' logs are sound (kraft check on them): where none is, this copy may be the best that "
     "is left. Where they are, stop this broker, move its metadata log's directory (__cluster_metadata-0), whole, out "
     "of the log directory, and start the broker: it fetches the log anew. Partitions that this log lacks are renamed "
     "to -stray, and stay"
 )
-KEEP_COPY: Final = (
+KEEP_COPY: Final = Advice(
     f"remove nothing beside the log, no index either: these files are the proof of what it held; {REFETCH}. A copy "
     "that was made while the node ran may only hold its files as of different moments: copy again, the *.log files last"
 )
-EITHER: Final = (
+EITHER: Final = Advice(
     f"{KEEP_PROOF}. That is a controller's, and nothing here says whether this broker is one, too. If it is none "
     f"(process.roles=broker): {REFETCH}"
 )
-_OF_BROKERS: Final[Mapping[str, str]] = {
+_OF_BROKERS: Final[Mapping[Advice, Advice]] = {
     EITHER: KEEP_COPY,
     KEEP_PROOF: KEEP_COPY,
     RESTORE: REFETCH,
@@ -58,25 +56,18 @@ def advised(
         OSError: one of its disks cannot be listed.
     """
     listed = list(found)
-    if not any(text in one.advice for one in listed for text in _OF_BROKERS) or not _is_broker(source):
+    if all(_replaced(one, _OF_BROKERS) == one for one in listed) or not _is_broker(source):
         return listed
     voting = _voting(report, voters)
     if not voting:
-        return [_replaced(one, {EITHER: EITHER, KEEP_PROOF: EITHER}) for one in listed]
-    if source.node_id in voting:
-        return [_replaced(one, {EITHER: KEEP_PROOF}) for one in listed]
-    return [_for_broker(one) for one in listed]
+        others: Mapping[Advice, Advice] = {KEEP_PROOF: EITHER}
+    else:
+        others = {EITHER: KEEP_PROOF} if source.node_id in voting else _OF_BROKERS
+    return [_replaced(one, others) for one in listed]
 
 
-def _for_broker(found: Finding) -> Finding:
-    return _replaced(found, _OF_BROKERS)
-
-
-def _replaced(found: Finding, texts: Mapping[str, str]) -> Finding:
-    for text, other in texts.items():
-        if text in found.advice:
-            return msgspec.structs.replace(found, advice=found.advice.replace(text, other))
-    return found
+def _replaced(found: Finding, others: Mapping[Advice, Advice]) -> Finding:
+    return with_advice(found, found.remedy.with_other(others)) if isinstance(found.remedy, Advice) else found
 
 
 def _voting(report: LogFacts, others: Sequence[ReplicaKey]) -> set[int]:

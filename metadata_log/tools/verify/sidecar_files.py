@@ -30,7 +30,7 @@ from metadata_log.offsets import Epoch, Offset
 from metadata_log.records.newer import NewerPart
 from metadata_log.storage.checkpoint import checkpoint_ends, is_all_in_checkpoint
 from metadata_log.storage.recovered_epochs import was_being_cut
-from metadata_log.tools.findings.advice import RESTORE_VOTES, STATIC_VOTERS
+from metadata_log.tools.findings.advice import RESTORE_VOTES, STATIC_VOTERS, Advice
 from metadata_log.tools.findings.finding import Severity
 from metadata_log.tools.findings.sink import FindingSink
 from metadata_log.tools.read.contents import EpochSpan
@@ -60,7 +60,7 @@ _REWRITTEN: Final = (
     "nothing for this file: a node writes it anew as it starts. Find out what removed it, and what else is gone there"
 )
 _FETCH_AGAIN: Final = "do that with the agent stopped: it has no vote, and fetches the log again"
-_ADVICE: Final = {
+_ADVICE: Final[Mapping[str, Advice | str]] = {
     QUORUM_STATE_FILE: RESTORE_VOTES,
     EPOCH_FILE: _REBUILD_EPOCHS,
     COMMITTED_STATE_FILE: _FETCH_AGAIN,

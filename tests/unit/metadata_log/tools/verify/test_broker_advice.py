@@ -138,4 +138,4 @@ def test_an_export_of_a_broker_gets_a_brokers_advice(cluster: Cluster, tmp_path:
 
     (found,) = [one for one in check_paths([export]).findings if one.kind == "offset_gap"]
 
-    assert found.advice == REFETCH
+    assert found.advice == str(REFETCH)
