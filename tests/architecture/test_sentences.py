@@ -12,7 +12,6 @@ from tests.architecture.sentences import places, places_below
 _ROOT: Final = Path(__file__).resolve().parents[2]
 _ALLOWED: Final = frozenset(
     {
-        "metadata_log/analysis/report/terminal.py:_lines",
         "quorum/recovery/advice/discarded_records.py:not_whole",
     }
 )

@@ -104,6 +104,6 @@ def _lines(finding: Finding) -> Iterator[str]:
     file = None if finding.file is None else Path(finding.file).name
     if finding.offset is not None and file is not None and file.endswith(".log"):
         file = None
-    yield finding.meaning if file is None or file in finding.meaning else f"{file}: {finding.meaning}"
+    yield finding.meaning if file is None else f"{file}: {finding.meaning}"
     for consequence in finding.consequences or ():
         yield f"So also: {consequence}"
