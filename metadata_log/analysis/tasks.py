@@ -125,7 +125,7 @@ def _verdict(evidence: Evidence, course: Mapping[str, LogCourse]) -> Verdict:
         cluster_id=_cluster_id(plan.nodes),
         paths=tuple(dict.fromkeys(map(str, _paths(plan)))),
         replicas=tuple(summaries),
-        voters=tuple(sorted({int(voter.node_id) for voter in view.voters})),
+        voters=tuple(sorted({int(voter.node_id) for voter in view.voters.keys})),
         lower=report.bounds.lower,
         upper=report.bounds.upper,
         because=report.bounds.because,

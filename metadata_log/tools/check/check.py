@@ -90,7 +90,7 @@ def judge(evidence: Evidence) -> CheckReport:
         nodes=tuple(_nodes_checked(evidence)),
         unread=len({one.node_id for one in plan.unread} - {None, *(node.node_id for node in plan.nodes)}),
         files=tuple(map(str, plan.files)),
-        voters=tuple(map(str, evidence.proved.voters)),
+        voters=tuple(map(str, evidence.proved.voters.keys)),
         bounds=evidence.bounds,
         findings=sort_findings(with_places(_findings(evidence), plan.nodes)),
         not_judged=kinds_not_judged(plan.nodes, evidence.brokers),

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from metadata_log.tools.findings.facts import Misnamed
 from metadata_log.tools.findings.finding import Finding, finding
 from metadata_log.tools.replicas.replica import Replica
-from metadata_log.tools.replicas.replica_set import QuorumView
+from metadata_log.tools.replicas.replica_set import ReplicaSet
 from metadata_log.tools.times import time_text
 from metadata_log.tools.verify.checkpoint import CheckpointReport
 from metadata_log.tools.verify.checkpoint_against_log import APPEND_LAG_MS
@@ -22,7 +22,7 @@ from metadata_log.tools.verify.log_facts import LogFacts
 from metadata_log.tools.words import join_names
 
 
-def check_times(view: QuorumView) -> Iterator[Finding]:
+def check_times(view: ReplicaSet) -> Iterator[Finding]:
     """The checkpoints of replicas whose own logs do not reach to their ends; all logs must have been probed there."""
     for replica in view.replicas:
         for checkpoint in replica.facts.checkpoints:

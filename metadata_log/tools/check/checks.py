@@ -84,7 +84,7 @@ def proof(evidence: Evidence) -> Iterator[Finding]:
 
 def identity(evidence: Evidence) -> Iterator[Finding]:
     """Yield the faults of meta.properties."""
-    yield from check_identity(evidence.plan.nodes, evidence.proved.voters, evidence.image, evidence.progress)
+    yield from check_identity(evidence.plan.nodes, evidence.proved.voters.keys, evidence.image, evidence.progress)
 
 
 def placement(evidence: Evidence) -> Iterator[Finding]:

@@ -22,7 +22,7 @@ from metadata_log.tools.replicas.diff import DiffReport, diff_and_odd
 from metadata_log.tools.replicas.foreign_checkpoints import without_alien_checkpoints
 from metadata_log.tools.replicas.foreign_logs import without_aliens
 from metadata_log.tools.replicas.replica import Replica, read_replica
-from metadata_log.tools.replicas.replica_set import QuorumView, view_quorum
+from metadata_log.tools.replicas.replica_set import ReplicaSet
 from metadata_log.tools.replicas.reread_lagging import with_second_look
 from metadata_log.tools.replicas.side_by_side import older_of_two, progress_of
 from metadata_log.tools.verify.log_facts import LogFacts
@@ -65,12 +65,12 @@ class Evidence:
         return {metadata: progress_of(log.facts) for metadata, log in logs if metadata is not None}
 
     @cached_property
-    def replicas(self) -> QuorumView:
+    def replicas(self) -> ReplicaSet:
         """The replicas of one log, without what is foreign or set aside."""
         older = {id(replica) for replica in self.set_aside}
         replicas = [replica for replica in self._own[0] if id(replica) not in older]
         bare = [node for node in self.plan.nodes if node.metadata is None]
-        return with_second_look(view_quorum(replicas, bare), partial(read_replica, probes=self.plan.probes))
+        return with_second_look(ReplicaSet(replicas, bare), partial(read_replica, probes=self.plan.probes))
 
     @property
     def differences(self) -> DiffReport:
@@ -83,7 +83,7 @@ class Evidence:
         return self._compared[1]
 
     @property
-    def proved(self) -> QuorumView:
+    def proved(self) -> ReplicaSet:
         """The replicas, with the bounds that partition directories raised; later checks ask this one."""
         return self._proof[0]
 
@@ -106,7 +106,7 @@ class Evidence:
     @cached_property
     def brokers(self) -> tuple[NodeSource, ...]:
         """The nodes whose partition directories are judged."""
-        voters = {int(voter.node_id) for voter in self.proved.voters}
+        voters = {int(voter.node_id) for voter in self.proved.voters.keys}
         return tuple(brokers_among(self.plan.nodes, self.plan.held, self.image, voters))
 
     @cached_property
@@ -122,7 +122,7 @@ class Evidence:
         return diff_and_odd(self.replicas)
 
     @cached_property
-    def _proof(self) -> tuple[QuorumView, list[Finding]]:
+    def _proof(self) -> tuple[ReplicaSet, list[Finding]]:
         image = newest_image(self.replicas, self.odd)
         return check_proof(self.plan.nodes, self.plan.held, self.replicas, image)
 

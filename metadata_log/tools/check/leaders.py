@@ -18,12 +18,12 @@ from metadata_log.directory import QUORUM_STATE_FILE, QuorumState
 from metadata_log.tools.check.votes import FAR_AHEAD
 from metadata_log.tools.findings.finding import Finding, finding, is_well
 from metadata_log.tools.replicas.replica import Replica
-from metadata_log.tools.replicas.replica_set import QuorumView
+from metadata_log.tools.replicas.replica_set import ReplicaSet
 from metadata_log.tools.verify.log_facts import LogFacts
 from metadata_log.tools.words import join_names
 
 
-def check_leaders(view: QuorumView) -> Iterator[Finding]:
+def check_leaders(view: ReplicaSet) -> Iterator[Finding]:
     """A finding for each quorum-state whose leader, one of these replicas, lacks the epoch that it is said to lead.
 
     Epochs that are far ahead of all logs, and those of which another log has the LeaderChange, are `check.votes`'s.
@@ -71,7 +71,7 @@ LEADER_BEHIND: Final = "leader_behind_followers"
 """The kind of a note that says nothing of logs that are being written."""
 
 
-def check_lacking_leaders(view: QuorumView, odd: Collection[int]) -> Iterator[Finding]:
+def check_lacking_leaders(view: ReplicaSet, odd: Collection[int]) -> Iterator[Finding]:
     """Yield a note for each leader whose log ends before another's does in the last epoch that it led.
 
     A leader has each record before its followers. But one that was copied before them looks the same, and one that runs

@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from metadata_log.tools.findings.finding import Finding, finding
 from metadata_log.tools.read.control_facts import Election
 from metadata_log.tools.replicas.replica import Replica
-from metadata_log.tools.replicas.replica_set import QuorumView
+from metadata_log.tools.replicas.replica_set import ReplicaSet
 from metadata_log.tools.replicas.witnesses import Witnesses
 from metadata_log.tools.words import join_names
 
 
-def check_lone_elections(view: QuorumView, witnesses: Witnesses) -> Iterator[Finding]:
+def check_lone_elections(view: ReplicaSet, witnesses: Witnesses) -> Iterator[Finding]:
     """Yield a finding for each such record, on the replica that has it."""
     for index, election in witnesses.lone():
         holder = view.replicas[index]

@@ -21,7 +21,7 @@ from metadata_log.tools.findings.finding import Finding, Severity, finding, is_w
 from metadata_log.tools.read.sources import NodeSource
 from metadata_log.tools.replicas.judge import Judge
 from metadata_log.tools.replicas.replica import Replica
-from metadata_log.tools.replicas.replica_set import QuorumView
+from metadata_log.tools.replicas.replica_set import ReplicaSet
 from metadata_log.tools.rules.orphaned_configs import LeftConfigs, left_text, taken_up, without
 from metadata_log.tools.verify.log_facts import metadata_hash
 
@@ -39,13 +39,13 @@ def probes_of(nodes: Sequence[NodeSource]) -> frozenset[int]:
     return frozenset(int(end.offset) for end in ends if end.offset > 0)
 
 
-def check_hashes(view: QuorumView, parted: frozenset[int], common_end: int) -> Iterator[Finding]:
+def check_hashes(view: ReplicaSet, parted: frozenset[int], common_end: int) -> Iterator[Finding]:
     """Checkpoints, and logs, that say something else than other replicas do there; of one replica's log the first.
 
     `parted`: the replicas, by their number, whose logs go another way than others' from `common_end` on, which was
     found harmless: past it they are not asked.
     """
-    judge = Judge(view.views, len(view.voters), view.bounds)
+    judge = Judge(view.views, len(view.voters.keys), view.bounds)
     blamed: set[int] = set()
     for offset in sorted({offset for replica in view.replicas for offset in replica.facts.probed} | _ends(view)):
         hashes = _hashes_at(view, offset, parted if offset > common_end else frozenset())
@@ -68,7 +68,7 @@ def check_hashes(view: QuorumView, parted: frozenset[int], common_end: int) -> I
 
 
 def _blame(
-    view: QuorumView, index: int, offset: int, file: str | None, others: str, rivals: Sequence[int]
+    view: ReplicaSet, index: int, offset: int, file: str | None, others: str, rivals: Sequence[int]
 ) -> Iterator[Finding]:
     left = _left_behind(view, index, rivals, offset)
     if left is None:
@@ -77,12 +77,12 @@ def _blame(
         yield _left_finding(view, index, offset, file, left)
 
 
-def _ends(view: QuorumView) -> set[int]:
+def _ends(view: ReplicaSet) -> set[int]:
     checkpoints = [found for replica in view.replicas for found in replica.facts.checkpoints]
     return {int(found.end.offset) for found in checkpoints if found.end is not None and found.end.offset > 0}
 
 
-def _hashes_at(view: QuorumView, offset: int, left_out: frozenset[int]) -> dict[int, tuple[str, str | None]]:
+def _hashes_at(view: ReplicaSet, offset: int, left_out: frozenset[int]) -> dict[int, tuple[str, str | None]]:
     """Each sound replica's hash at an offset: its checkpoint's with the file, else its log's."""
     found: dict[int, tuple[str, str | None]] = {}
     for index, replica in enumerate(view.replicas):
@@ -102,7 +102,7 @@ def _hashes_at(view: QuorumView, offset: int, left_out: frozenset[int]) -> dict[
     return found
 
 
-def _left_behind(view: QuorumView, index: int, rivals: Sequence[int], offset: int) -> list[LeftConfigs] | None:
+def _left_behind(view: ReplicaSet, index: int, rivals: Sequence[int], offset: int) -> list[LeftConfigs] | None:
     """The configs of topics that were made again which Kafka left behind on this replica, where its metadata differs
     from the others' in nothing else; none where it is the others that have such. None: it differs otherwise."""
     found: dict[str, LeftConfigs] = {}
@@ -128,7 +128,7 @@ def _image_at(replica: Replica, offset: int) -> MetadataImage | None:
     return replica.facts.probed.get(offset)
 
 
-def _left_finding(view: QuorumView, index: int, offset: int, file: str | None, left: Sequence[LeftConfigs]) -> Finding:
+def _left_finding(view: ReplicaSet, index: int, offset: int, file: str | None, left: Sequence[LeftConfigs]) -> Finding:
     """Return the finding of `checkpoint_against_log`, for a log that begins after the topic's removal."""
     replica = view.replicas[index]
     whole = replica.facts.checkpoints
@@ -146,7 +146,7 @@ def _left_finding(view: QuorumView, index: int, offset: int, file: str | None, l
     )
 
 
-def _in_what(view: QuorumView, index: int, rivals: Sequence[int], offset: int) -> str:
+def _in_what(view: ReplicaSet, index: int, rivals: Sequence[int], offset: int) -> str:
     """The first things that it and another say differently."""
     own = _image_at(view.replicas[index], offset)
     for rival in rivals:
@@ -158,7 +158,7 @@ def _in_what(view: QuorumView, index: int, rivals: Sequence[int], offset: int) -
     return ""
 
 
-def _finding(view: QuorumView, index: int, offset: int, file: str | None, others: str, in_what: str) -> Finding:
+def _finding(view: ReplicaSet, index: int, offset: int, file: str | None, others: str, in_what: str) -> Finding:
     replica = view.replicas[index]
     if file is not None:
         meaning = f"at its end, offset {offset}, {others} have other metadata than it says{in_what}"

@@ -21,7 +21,7 @@ from metadata_log.tools.read.control_facts import Election
 from metadata_log.tools.replicas.committed_bounds import is_voter_key
 from metadata_log.tools.replicas.last_epochs import near_last_epoch
 from metadata_log.tools.replicas.replica import Replica
-from metadata_log.tools.replicas.replica_set import QuorumView, witnesses_of
+from metadata_log.tools.replicas.replica_set import ReplicaSet, witnesses_of
 from metadata_log.tools.replicas.witnesses import Witnesses
 from metadata_log.tools.verify.log_facts import voter_sets
 from metadata_log.tools.words import join_names
@@ -34,7 +34,7 @@ REPAIR_GAP: Final = 1000
 """Epochs. A voter that reaches nobody asks again and again: before pre-votes (KIP-996) each time in a new one."""
 
 
-def check_votes(view: QuorumView) -> Iterator[Finding]:
+def check_votes(view: ReplicaSet) -> Iterator[Finding]:
     """Two votes of one voter, and leaders that a quorum-state has otherwise than other nodes do."""
     witnesses = witnesses_of(view.replicas)
     elections = _elections(view, witnesses)
@@ -54,12 +54,14 @@ def check_votes(view: QuorumView) -> Iterator[Finding]:
     yield from _far_ahead(view)
 
 
-def _far_ahead(view: QuorumView) -> Iterator[Finding]:
+def _far_ahead(view: ReplicaSet) -> Iterator[Finding]:
     """Quorum-states of epochs that no log is anywhere near. Elections that fail use up epochs, one each."""
     yield from near_last_epoch(view)
     newest = max((replica.facts.last_epoch for replica in view.replicas), default=-1)
-    present = {voter for voter in view.voters if any(replica.key.node_id == voter.node_id for replica in view.replicas)}
-    is_majority = 2 * len(present) > len(view.voters)
+    present = {
+        voter for voter in view.voters.keys if any(replica.key.node_id == voter.node_id for replica in view.replicas)
+    }
+    is_majority = 2 * len(present) > len(view.voters.keys)
     for replica in view.replicas:
         state = replica.facts.quorum_state
         if state is None or newest < 0 or state.leader_epoch - newest < FAR_AHEAD:
@@ -89,7 +91,7 @@ def _is_reset(state: QuorumState, *last_epochs: int) -> bool:
     return is_above and state.voted_key is None and state.leader_id < 0
 
 
-def _elections(view: QuorumView, witnesses: Witnesses) -> dict[int, list[tuple[Replica, Election]]]:
+def _elections(view: ReplicaSet, witnesses: Witnesses) -> dict[int, list[tuple[Replica, Election]]]:
     """Return the LeaderChanges that are believed: what one log has alone, and others deny, accuses no voter."""
     return {
         epoch: [(view.replicas[index], election) for index, election in held]
@@ -147,7 +149,7 @@ def _two_leaders(
 
 
 def _for_stranger(
-    view: QuorumView, replica: Replica, state: QuorumState, elected: Collection[int]
+    view: ReplicaSet, replica: Replica, state: QuorumState, elected: Collection[int]
 ) -> Iterator[Finding]:
     """A vote for a node, or a directory of a node, that no voter set here names. Votes of static voters name none."""
     voted = state.voted_key
@@ -158,7 +160,7 @@ def _for_stranger(
     if fault is None:
         return
     present = {one.source.node_id for one in view.replicas}
-    is_certain = all(voter.node_id in present for voter in view.voters)
+    is_certain = all(voter.node_id in present for voter in view.voters.keys)
     who = f"node {replica.source.node_id} voted for node {voted.node_id} in epoch {state.leader_epoch}"
     yield finding(
         "vote_for_stranger",
@@ -170,7 +172,7 @@ def _for_stranger(
     )
 
 
-def _is_before_logs(view: QuorumView, epoch: int) -> bool:
+def _is_before_logs(view: ReplicaSet, epoch: int) -> bool:
     """Whether no log reaches back to where that epoch begins: who voted then may be removed by what was trimmed."""
     first = [(one.facts.epochs[0], one.facts.start_offset) for one in view.replicas if one.facts.epochs]
     if not first:
@@ -179,24 +181,24 @@ def _is_before_logs(view: QuorumView, epoch: int) -> bool:
 
 
 def _by_stranger(
-    view: QuorumView, replica: Replica, state: QuorumState, elections: dict[int, list[tuple[Replica, Election]]]
+    view: ReplicaSet, replica: Replica, state: QuorumState, elections: dict[int, list[tuple[Replica, Election]]]
 ) -> Iterator[Finding]:
     """A vote by a node that no voter set here names. One may be asked that does not know yet that it is a voter: its
     candidate's log then says so."""
     node_id, voted = replica.source.node_id, state.voted_key
-    if node_id is None or voted is None or not view.voters or _is_before_logs(view, state.leader_epoch):
+    if node_id is None or voted is None or not view.voters.keys or _is_before_logs(view, state.leader_epoch):
         return
     named = {int(voter) for one in view.replicas for election in one.facts.elections for voter in election.voters}
     for one in view.replicas:
         named |= {int(voter.node_id) for voter in (*one.facts.known_voters, *one.facts.static_voters)}
-    if node_id in named or any(voter.node_id == node_id for voter in view.voters):
+    if node_id in named or any(voter.node_id == node_id for voter in view.voters.keys):
         return
     present = {one.source.node_id for one in view.replicas}
     yield finding(
         "vote_of_stranger",
         f"it says that node {node_id} voted for node {voted.node_id} in epoch {state.leader_epoch}, and node {node_id} "
         "is no voter in any of these logs",
-        severity=None if all(voter.node_id in present for voter in view.voters) else Severity.WARNING,
+        severity=None if all(voter.node_id in present for voter in view.voters.keys) else Severity.WARNING,
         node_id=node_id,
         file=_file(replica),
         epoch=state.leader_epoch,
@@ -258,7 +260,7 @@ def _votes_with_directories(replica: Replica, holder: Replica, election: Electio
 
 
 def _set_back(
-    view: QuorumView, replica: Replica, state: QuorumState, elections: dict[int, list[tuple[Replica, Election]]]
+    view: ReplicaSet, replica: Replica, state: QuorumState, elections: dict[int, list[tuple[Replica, Election]]]
 ) -> Iterator[Finding]:
     """A voter that knows of no epoch as late as one that it led, or voted in, by another's log: nothing in its own
     directory contradicts that."""
@@ -291,7 +293,7 @@ def _knows_of(replica: Replica, epoch: int) -> bool:
     return state is None or state.leader_epoch >= epoch
 
 
-def _static_voters(view: QuorumView, elections: dict[int, list[tuple[Replica, Election]]]) -> Iterator[Finding]:
+def _static_voters(view: ReplicaSet, elections: dict[int, list[tuple[Replica, Election]]]) -> Iterator[Finding]:
     """Static voters of quorum-states that are others than who the epoch's LeaderChange, or else most peers, have."""
     told = {
         index: frozenset(state.current_voters)
@@ -320,12 +322,12 @@ def _ids(ids: Iterable[int]) -> str:
     return ", ".join(map(str, sorted(ids)))
 
 
-def _stranger(view: QuorumView, voted: ReplicaKey, known: frozenset[ReplicaKey], *, was_elected: bool) -> str | None:
+def _stranger(view: ReplicaSet, voted: ReplicaKey, known: frozenset[ReplicaKey], *, was_elected: bool) -> str | None:
     """Why the one that was voted for is no voter, to be put behind its node id; None where it may be one.
 
     A candidate may be a voter by a set that its log alone had; where it was elected, the logs here have that set.
     """
-    ids = {int(voter.node_id) for voter in known or view.voters}
+    ids = {int(voter.node_id) for voter in known or view.voters.keys}
     if ids and voted.node_id not in ids:
         return f", which is no voter: the voters are {', '.join(map(str, sorted(ids)))}"
     candidates = known if was_elected else known | {one.key for one in view.replicas}
@@ -338,7 +340,7 @@ def _stranger(view: QuorumView, voted: ReplicaKey, known: frozenset[ReplicaKey],
     return f"{named}, which is no voter's"
 
 
-def _among_states(view: QuorumView, elections: dict[int, list[tuple[Replica, Election]]]) -> Iterator[Finding]:
+def _among_states(view: ReplicaSet, elections: dict[int, list[tuple[Replica, Election]]]) -> Iterator[Finding]:
     """Quorum-states that name different leaders of an epoch of which no log has the LeaderChange."""
     by_epoch: dict[int, dict[int, list[Replica]]] = {}
     for replica in view.replicas:

@@ -181,7 +181,7 @@ def _state(nodes: Sequence[NodeSource], named: Sequence[NodeSource]) -> list[obj
 def _audit_once(nodes: Sequence[NodeSource], named: Sequence[NodeSource], listed: Sequence[_Listed]) -> Audit:
     broker_id = NodeId(nodes[0].node_id or 0)
     judges = find_judges(nodes, named)
-    voter_ids = {int(voter.node_id) for voter in judges.view.voters}
+    voter_ids = {int(voter.node_id) for voter in judges.view.voters.keys}
     is_controller = all(is_only_controller(node, judges.image, voter_ids) for node in nodes)
     return Audit(
         broker_id=broker_id,

@@ -27,7 +27,7 @@ from metadata_log.tools.partitions.required_replicas import OwnLog, own_log
 from metadata_log.tools.read.sources import LogDirectory, NodeSource
 from metadata_log.tools.replicas.diff import diff_and_odd
 from metadata_log.tools.replicas.replica import Replica, read_replica
-from metadata_log.tools.replicas.replica_set import QuorumView, view_quorum
+from metadata_log.tools.replicas.replica_set import ReplicaSet
 from metadata_log.tools.replicas.reread_lagging import with_second_look
 from metadata_log.tools.rules.records import RecordRules
 from metadata_log.tools.verify.log_extent import epochs_beside
@@ -63,7 +63,7 @@ class Judges(msgspec.Struct, frozen=True, kw_only=True):
     holder: Replica
     own: Replica | None
     sound: Replica | None
-    view: QuorumView
+    view: ReplicaSet
     covers_broker: bool
     newer: str | None
     doubts: tuple[str, ...]
@@ -107,14 +107,14 @@ def find_judges(broker: Sequence[NodeSource], named: Sequence[NodeSource]) -> Ju
     read = [read_replica(node) for node in (*named, *own) if node.metadata is not None]
     if not read:
         raise NoBrokerError("no metadata log is there to judge by: name a node that has one with --image")
-    everyone = view_quorum(read)
+    everyone = ReplicaSet(read)
     mine = {node.metadata.resolve() for node in broker if node.metadata is not None}
     own_copies = [replica for replica in everyone.replicas if _path(replica) in mine]
     broken = [replica for replica in own_copies if _damage(replica) is not None]
     left = [replica for replica in everyone.replicas if not named or replica not in broken]
     if not left:
         raise AuditError(_no_image([replica.source for replica in own_copies]))
-    view = with_second_look(view_quorum(left), read_replica)
+    view = with_second_look(ReplicaSet(left), read_replica)
     holder, image = _chosen(view)
     sound = next((replica for replica in own_copies if replica not in broken), None)
     ahead = sound is not None and _extent(sound) > _extent(holder)
@@ -131,7 +131,7 @@ def find_judges(broker: Sequence[NodeSource], named: Sequence[NodeSource]) -> Ju
     )
 
 
-def _chosen(view: QuorumView) -> tuple[Replica, MetadataImage]:
+def _chosen(view: ReplicaSet) -> tuple[Replica, MetadataImage]:
     diff, odd = diff_and_odd(view)
     parted = next((found for found in diff.findings if found.counts), None)
     if parted is not None:

@@ -29,7 +29,7 @@ from metadata_log.tools.findings.finding import Finding, finding, why_unreadable
 from metadata_log.tools.read.disks import OFFSET_FILES
 from metadata_log.tools.read.manifest import is_export
 from metadata_log.tools.read.sources import NodeSource
-from metadata_log.tools.replicas.replica_set import QuorumView
+from metadata_log.tools.replicas.replica_set import ReplicaSet
 
 _VERSION: Final = "0"
 _COUNT: Final = re.compile(r"0|[1-9][0-9]{0,9}")
@@ -92,7 +92,7 @@ def _shown(line: str) -> str:
 _NEVER_REGISTERED: Final = -1
 
 
-def check_clean_shutdowns(nodes: Sequence[NodeSource], view: QuorumView) -> Iterator[Finding]:
+def check_clean_shutdowns(nodes: Sequence[NodeSource], view: ReplicaSet) -> Iterator[Finding]:
     """A finding for each of these files that cannot be right, or cannot be read."""
     ends = {id(replica.source): replica.facts.end_offset for replica in view.replicas}
 

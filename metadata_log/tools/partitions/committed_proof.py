@@ -33,7 +33,7 @@ from metadata_log.tools.partitions.copied_directories import Brought, BroughtDir
 from metadata_log.tools.partitions.directories import HeldPartitions, PartitionDirectory
 from metadata_log.tools.read.sources import LogDirectory, NodeSource
 from metadata_log.tools.replicas.committed_bounds import CommittedBounds
-from metadata_log.tools.replicas.replica_set import QuorumView, lost_commits
+from metadata_log.tools.replicas.replica_set import ReplicaSet, lost_commits
 from metadata_log.tools.verify.lost_end import is_unproven_end
 
 
@@ -54,8 +54,8 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def check_proof(
-    nodes: Sequence[NodeSource], held: HeldPartitions, view: QuorumView, image: MetadataImage | None
-) -> tuple[QuorumView, list[Finding]]:
+    nodes: Sequence[NodeSource], held: HeldPartitions, view: ReplicaSet, image: MetadataImage | None
+) -> tuple[ReplicaSet, list[Finding]]:
     """What a majority has lost by what brokers hold: findings on the voters, and on the directories that prove it.
 
     Returned with the quorum as it is to be seen then: what is proven to be committed is.
@@ -73,24 +73,24 @@ def check_proof(
         )
         upper = None if view.bounds.upper is None else max(view.bounds.upper, best.end)
         bounds = CommittedBounds(lower=best.end, upper=upper, because=because)
-        view = msgspec.structs.replace(view, bounds=bounds)
+        view = view.with_bounds(bounds)
         lost = list(lost_commits(view))
     return view, [*lost, *(_beyond(proof, view, is_lost=bool(lost)) for proof in proofs if proof.is_beyond)]
 
 
-def proven_end(nodes: Sequence[NodeSource], held: HeldPartitions, view: QuorumView, image: MetadataImage | None) -> int:
+def proven_end(nodes: Sequence[NodeSource], held: HeldPartitions, view: ReplicaSet, image: MetadataImage | None) -> int:
     """Return the offset before which all is certainly committed, by the logs and by what brokers hold."""
     best = _best(list(_proofs(nodes, held, view, image)), view)
     return view.bounds.lower if best is None else max(view.bounds.lower, best.end)
 
 
-def _best(proofs: Sequence[Proof], view: QuorumView) -> Proof | None:
+def _best(proofs: Sequence[Proof], view: ReplicaSet) -> Proof | None:
     certain = [proof for proof in proofs if not proof.is_beyond or _is_certain(proof.directory.facts, view)]
     certain = [proof for proof in certain if not proof.is_set_aside and proof.brought is None]
     return max(certain, key=lambda proof: proof.end, default=None)
 
 
-def judged_ends(found: Iterable[Finding], nodes: Sequence[NodeSource], view: QuorumView) -> Iterator[Finding]:
+def judged_ends(found: Iterable[Finding], nodes: Sequence[NodeSource], view: ReplicaSet) -> Iterator[Finding]:
     """Yield the findings, with an error for each lost end of which records are proven to have been committed."""
     lower, because = view.bounds.lower, view.bounds.because
     for node in nodes:
@@ -106,7 +106,7 @@ def judged_ends(found: Iterable[Finding], nodes: Sequence[NodeSource], view: Quo
 
 
 def is_beyond(
-    directory: PartitionDirectory, disk: LogDirectory, node: NodeSource, view: QuorumView, image: MetadataImage | None
+    directory: PartitionDirectory, disk: LogDirectory, node: NodeSource, view: ReplicaSet, image: MetadataImage | None
 ) -> bool:
     """Whether the directory is of what no log here ever gave, and what was given after them all."""
     topic_id = directory.facts.topic_id
@@ -123,7 +123,7 @@ def is_beyond(
     )
 
 
-def _is_certain(facts: DirectoryFacts, view: QuorumView) -> bool:
+def _is_certain(facts: DirectoryFacts, view: ReplicaSet) -> bool:
     """Whether it is certain of what no log here gave that it was given after their end."""
     if is_whole(view):
         return True
@@ -131,13 +131,13 @@ def _is_certain(facts: DirectoryFacts, view: QuorumView) -> bool:
     return topic is not None and facts.partition is not None and topic.partition(facts.partition) is None
 
 
-def _newest_topic(topic_id: TopicId, view: QuorumView) -> TopicImage | None:
+def _newest_topic(topic_id: TopicId, view: ReplicaSet) -> TopicImage | None:
     newest = max(view.replicas, key=lambda replica: (replica.facts.last_epoch, replica.reach))
     image = newest.facts.image
     return None if image is None or newest.facts.end_offset < newest.reach else image.topics.topic(topic_id)
 
 
-def is_whole(view: QuorumView) -> bool:
+def is_whole(view: ReplicaSet) -> bool:
     """Whether the logs here leave no offset out, from the first record on."""
     reports = sorted((replica.facts for replica in view.replicas), key=lambda report: report.start_offset)
     covered = 0
@@ -147,7 +147,7 @@ def is_whole(view: QuorumView) -> bool:
     return covered > 0 and covered >= max(replica.reach for replica in view.replicas)
 
 
-def _is_newer(directory: PartitionDirectory, disk: LogDirectory, node: NodeSource, view: QuorumView) -> bool:
+def _is_newer(directory: PartitionDirectory, disk: LogDirectory, node: NodeSource, view: ReplicaSet) -> bool:
     """Where the logs begin later: whether the broker, at work with this disk when they end, would have set aside what
     is older than they are."""
     newest = max(view.replicas, key=lambda replica: (replica.facts.last_epoch, replica.reach))
@@ -160,7 +160,7 @@ def _is_newer(directory: PartitionDirectory, disk: LogDirectory, node: NodeSourc
 
 
 def _proofs(
-    nodes: Sequence[NodeSource], held: HeldPartitions, view: QuorumView, image: MetadataImage | None
+    nodes: Sequence[NodeSource], held: HeldPartitions, view: ReplicaSet, image: MetadataImage | None
 ) -> Iterator[Proof]:
     clusters = {replica.source.identity.cluster_id for replica in view.replicas if replica.source.identity is not None}
     end = max((replica.reach for replica in view.replicas), default=0)
@@ -198,7 +198,7 @@ def is_in_place(directory: PartitionDirectory, node: NodeSource, image: Metadata
     return directory.is_in_use and partition is not None and NodeId(node.node_id) in partition.replicas
 
 
-def owner_of(disk: LogDirectory, node: NodeSource, view: QuorumView) -> NodeId | None:
+def owner_of(disk: LogDirectory, node: NodeSource, view: ReplicaSet) -> NodeId | None:
     """The broker whose replicas lie there, if a log here has it registered with that disk."""
     if disk.identity is None or disk.identity.node_id != node.node_id:
         return None
@@ -211,7 +211,7 @@ def owner_of(disk: LogDirectory, node: NodeSource, view: QuorumView) -> NodeId |
     return None
 
 
-def _given_at(facts: DirectoryFacts, owner: NodeId | None, view: QuorumView) -> int | None:
+def _given_at(facts: DirectoryFacts, owner: NodeId | None, view: ReplicaSet) -> int | None:
     """The first offset at which a log here gave what the directory is of; -1 where a checkpoint did; None where none
     did. That is a replica of its owner's; where nobody knows that one, a partition; else a topic."""
     if facts.topic_id is None:
@@ -225,20 +225,20 @@ def _given_at(facts: DirectoryFacts, owner: NodeId | None, view: QuorumView) -> 
     return min((offset for offset in given if offset >= 0), default=-1) if given else None
 
 
-def _name_of(topic_id: TopicId, view: QuorumView) -> str | None:
+def _name_of(topic_id: TopicId, view: ReplicaSet) -> str | None:
     """The name of the topic that a log here gave the id."""
     names = (replica.facts.rules.name_of(topic_id) for replica in view.replicas)
     return next((name for name in names if name is not None), None)
 
 
-def _is_in_an_image(topic_id: TopicId, partition: int | None, view: QuorumView) -> bool:
+def _is_in_an_image(topic_id: TopicId, partition: int | None, view: ReplicaSet) -> bool:
     images = (replica.facts.image for replica in view.replicas)
     return partition is not None and any(
         image is not None and image.topics.partition(topic_id, partition) is not None for image in images
     )
 
 
-def never_given(facts: DirectoryFacts, topic_id: TopicId, label: str, view: QuorumView) -> str:
+def never_given(facts: DirectoryFacts, topic_id: TopicId, label: str, view: ReplicaSet) -> str:
     """What no log here ever did, of a directory of the broker `label` that is beyond all logs."""
     name = _name_of(topic_id, view)
     if name is None:
@@ -248,7 +248,7 @@ def never_given(facts: DirectoryFacts, topic_id: TopicId, label: str, view: Quor
     return f"gave topic {name!r} its partition {facts.partition}"
 
 
-def _beyond(proof: Proof, view: QuorumView, *, is_lost: bool) -> Finding:
+def _beyond(proof: Proof, view: ReplicaSet, *, is_lost: bool) -> Finding:
     facts, severity, advice = proof.directory.facts, None, None
     what = (
         f"{facts.name}: no log or checkpoint here, up to offset {proof.end - 1}, ever "

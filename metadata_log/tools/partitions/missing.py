@@ -32,11 +32,11 @@ from metadata_log.tools.read.disks import is_brokers_disk
 from metadata_log.tools.read.manifest import is_export
 from metadata_log.tools.read.sources import LogDirectory, NodeSource
 from metadata_log.tools.replicas.replica import Replica
-from metadata_log.tools.replicas.replica_set import QuorumView
+from metadata_log.tools.replicas.replica_set import ReplicaSet
 from metadata_log.tools.times import time_text
 
 
-def check_missing(held: HeldPartitions, view: QuorumView, odd: frozenset[int]) -> Iterator[Finding]:
+def check_missing(held: HeldPartitions, view: ReplicaSet, odd: frozenset[int]) -> Iterator[Finding]:
     """A finding for each directory that is gone; `odd` replicas' logs go another way, and tell nothing."""
     absent: list[tuple[TopicAndPartition, Absent]] = []
     for index, replica in enumerate(view.replicas):

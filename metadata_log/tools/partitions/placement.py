@@ -31,12 +31,12 @@ from metadata_log.tools.partitions.directories import HeldPartitions, PartitionD
 from metadata_log.tools.partitions.id_mismatch import with_wrong_id
 from metadata_log.tools.partitions.required_replicas import OwnLog, own_log
 from metadata_log.tools.read.sources import LogDirectory, NodeSource
-from metadata_log.tools.replicas.replica_set import QuorumView
+from metadata_log.tools.replicas.replica_set import ReplicaSet
 from metadata_log.tools.rules.records import RecordRules
 
 
 def check_partitions(
-    nodes: Sequence[NodeSource], held: HeldPartitions, view: QuorumView, odd: frozenset[int] = frozenset()
+    nodes: Sequence[NodeSource], held: HeldPartitions, view: ReplicaSet, odd: frozenset[int] = frozenset()
 ) -> Iterator[Finding]:
     """What is wrong with the partition directories of these nodes, by the image of `newest_image`."""
     image = newest_image(view, odd)
@@ -66,7 +66,7 @@ def check_partitions(
             yield from _of_node(node, NodeId(node.node_id), held, view, image, knowing, odd)
 
 
-def _reach(view: QuorumView) -> tuple[int, int]:
+def _reach(view: ReplicaSet) -> tuple[int, int]:
     """One past the last record here, and how far a log once reached by what stands beside it."""
     reach = max((replica.reach for replica in view.replicas), default=0)
     return reach, max((replica.facts.proved_end for replica in view.replicas), default=0)
@@ -76,7 +76,7 @@ def _of_node(
     node: NodeSource,
     broker_id: NodeId,
     held: HeldPartitions,
-    view: QuorumView,
+    view: ReplicaSet,
     image: MetadataImage,
     knowing: Sequence[RecordRules],
     odd: frozenset[int],
@@ -102,7 +102,7 @@ def _of_node(
     yield from moved.findings
 
 
-def _own(node: NodeSource, view: QuorumView, odd: frozenset[int]) -> OwnLog | None:
+def _own(node: NodeSource, view: ReplicaSet, odd: frozenset[int]) -> OwnLog | None:
     """Return the broker's own copy, if that is sound; faults of the disks' files are left to `partitions.missing`."""
     for index, replica in enumerate(view.replicas):
         if replica.source is node and index not in odd and replica.facts.is_sound:
@@ -168,7 +168,7 @@ def _check_disk(
     )
 
 
-def newest_image(view: QuorumView, odd: frozenset[int] = frozenset()) -> MetadataImage | None:
+def newest_image(view: ReplicaSet, odd: frozenset[int] = frozenset()) -> MetadataImage | None:
     """The image of the most advanced log that can be replayed to its end: of those that a majority of voters reaches.
 
     None is by a replica that is `odd`: one that holds other records than others do. Where a tie leaves only logs that
@@ -186,7 +186,7 @@ def newest_image(view: QuorumView, odd: frozenset[int] = frozenset()) -> Metadat
     return None if best is None else best.facts.image
 
 
-def lacked_records(view: QuorumView, image: MetadataImage | None) -> str | None:
+def lacked_records(view: ReplicaSet, image: MetadataImage | None) -> str | None:
     """Return the sentence that names records of a later release which an image lacks; None: it has all that are here.
 
     A log with such records has no image, and an image of a log that ends before them is too old.

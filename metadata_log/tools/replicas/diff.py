@@ -27,7 +27,7 @@ from metadata_log.tools.replicas.judge import Judge, leaders_of
 from metadata_log.tools.replicas.record_differences import differences
 from metadata_log.tools.replicas.replica import Replica
 from metadata_log.tools.replicas.replica_set import (
-    QuorumView,
+    ReplicaSet,
     lost_commits,
     nothing_in_common,
     short_logs,
@@ -92,7 +92,7 @@ class DiffReport(msgspec.Struct, frozen=True, kw_only=True):
     findings: tuple[Finding, ...]
 
 
-def diff_logs(view: QuorumView, files: Files | None = None) -> DiffReport:
+def diff_logs(view: ReplicaSet, files: Files | None = None) -> DiffReport:
     """Compare the replicas of a quorum, and say of which nothing can be compared.
 
     Raises:
@@ -102,7 +102,7 @@ def diff_logs(view: QuorumView, files: Files | None = None) -> DiffReport:
     return msgspec.structs.replace(report, findings=sort_findings([*report.findings, *nothing_in_common(view)]))
 
 
-def diff_and_odd(view: QuorumView, files: Files | None = None) -> tuple[DiffReport, frozenset[int]]:
+def diff_and_odd(view: ReplicaSet, files: Files | None = None) -> tuple[DiffReport, frozenset[int]]:
     """`diff_logs`, with the replicas, by their number, whose logs go another way than others': nothing is to be judged
     by them. In a tie these are all that part.
 
@@ -110,7 +110,7 @@ def diff_and_odd(view: QuorumView, files: Files | None = None) -> tuple[DiffRepo
         OSError: a segment cannot be read.
     """
     port = OsFiles() if files is None else files
-    judge = Judge(view.views, len(view.voters), view.bounds)
+    judge = Judge(view.views, len(view.voters.keys), view.bounds)
     conflicts = compare([replica.facts.sums for replica in view.replicas])
     judge.weigh(conflicts)
     judged = [one for conflict in conflicts for one in judge.judged(conflict)]
@@ -134,7 +134,7 @@ def diff_and_odd(view: QuorumView, files: Files | None = None) -> tuple[DiffRepo
     ends = [conflict.offset for conflict in conflicts] or read
     report = DiffReport(
         replicas=tuple(_line(view, replica) for replica in view.replicas),
-        voters=tuple(map(str, view.voters)),
+        voters=tuple(map(str, view.voters.keys)),
         common_end=min(ends, default=0),
         bounds=_certain(view.bounds, judge, conflicts),
         partings=tuple(
@@ -150,15 +150,15 @@ def _advised(replica: Replica, found: Finding) -> list[Finding]:
     return advised([found], replica.source, replica.facts)
 
 
-def with_own_findings(report: DiffReport, view: QuorumView) -> DiffReport:
+def with_own_findings(report: DiffReport, view: ReplicaSet) -> DiffReport:
     """The report with what is wrong with each replica by itself: it was compared as far as it can be read."""
     own = (found for replica in view.replicas for found in own_findings(replica, view) if found.counts)
     return msgspec.structs.replace(report, findings=sort_findings(dict.fromkeys((*report.findings, *own))))
 
 
-def own_findings(replica: Replica, view: QuorumView) -> list[Finding]:
+def own_findings(replica: Replica, view: ReplicaSet) -> list[Finding]:
     """What is wrong with its log by itself; the voters that other logs name tell whether it is a broker's."""
-    return advised(replica.facts.findings, replica.source, replica.facts, view.voters)
+    return advised(replica.facts.findings, replica.source, replica.facts, view.voters.keys)
 
 
 def _certain(bounds: CommittedBounds, judge: Judge, conflicts: Sequence[Conflict]) -> CommittedBounds:
@@ -173,7 +173,7 @@ def _certain(bounds: CommittedBounds, judge: Judge, conflicts: Sequence[Conflict
     return msgspec.structs.replace(bounds, lower=tie, because=because)
 
 
-def _line(view: QuorumView, replica: Replica) -> ReplicaLine:
+def _line(view: ReplicaSet, replica: Replica) -> ReplicaLine:
     return ReplicaLine(
         replica=replica.label,
         node_id=replica.source.node_id,
@@ -186,7 +186,7 @@ def _line(view: QuorumView, replica: Replica) -> ReplicaLine:
     )
 
 
-def _two_leaders(view: QuorumView, judge: Judge) -> Iterator[Finding]:
+def _two_leaders(view: ReplicaSet, judge: Judge) -> Iterator[Finding]:
     """Epochs of which two logs name different leaders; the side in the minority is at fault."""
     elections = {
         index: [(change.epoch, change.leader_id, change.offset) for change in replica.facts.elections]
@@ -214,7 +214,7 @@ def _two_leaders(view: QuorumView, judge: Judge) -> Iterator[Finding]:
                 )
 
 
-def _differences(files: Files, view: QuorumView, judge: Judge, conflict: Conflict) -> tuple[str, ...]:
+def _differences(files: Files, view: ReplicaSet, judge: Judge, conflict: Conflict) -> tuple[str, ...]:
     sides = [(judge.names(side.holders), *conflict.places[min(side.holders)]) for side in conflict.sides]
     return differences(files, sides)
 
@@ -226,7 +226,7 @@ def _with_fields(found: Finding, fields: tuple[str, ...]) -> Finding:
     return msgspec.structs.replace(found, meaning=f"{found.meaning}: {fields[0]}")
 
 
-def _parting(files: Files, view: QuorumView, judge: Judge, conflict: Conflict) -> Parting:
+def _parting(files: Files, view: ReplicaSet, judge: Judge, conflict: Conflict) -> Parting:
     majority = judge.majority_of([side.holders for side in conflict.sides])
     is_fork = len({side.epoch for side in conflict.sides}) > 1
     sides = []

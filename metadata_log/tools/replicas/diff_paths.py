@@ -12,7 +12,7 @@ from metadata_log.tools.read.readable import finding_of, readable_sources
 from metadata_log.tools.read.sources import SourceError, require_one_cluster
 from metadata_log.tools.replicas.diff import DiffReport, diff_logs, with_own_findings
 from metadata_log.tools.replicas.replica import read_replica
-from metadata_log.tools.replicas.replica_set import view_quorum
+from metadata_log.tools.replicas.replica_set import ReplicaSet
 from metadata_log.tools.replicas.reread_lagging import with_second_look
 from metadata_log.tools.verify.depth import Depth
 
@@ -35,7 +35,7 @@ def diff_paths(paths: Sequence[Path]) -> DiffReport:
             "named twice is one)"
         )
     read = partial(read_replica, depth=Depth.BYTES)
-    view = with_second_look(view_quorum([read(node) for node in nodes]), read)
+    view = with_second_look(ReplicaSet([read(node) for node in nodes]), read)
     report = with_own_findings(diff_logs(view), view)
     closed = tuple(map(finding_of, sources.unread))
     return msgspec.structs.replace(report, findings=(*closed, *report.findings))

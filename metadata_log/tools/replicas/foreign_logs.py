@@ -25,7 +25,7 @@ from metadata_log.image import MetadataImage
 from metadata_log.tools.findings.finding import Finding, finding
 from metadata_log.tools.read.log_reader import LogReader
 from metadata_log.tools.replicas.replica import Replica
-from metadata_log.tools.replicas.replica_set import view_quorum
+from metadata_log.tools.replicas.replica_set import ReplicaSet
 from metadata_log.tools.replicas.same_log import are_kindred
 from metadata_log.tools.verify.log_facts import LogFacts
 from metadata_log.tools.words import join_names
@@ -157,9 +157,9 @@ def _head(files: Files, path: str) -> _Head:
 
 def are_majority(logs: Sequence[Replica], others: Sequence[int]) -> bool:
     """Whether these logs are a majority of the voters that they name."""
-    view = view_quorum([logs[index] for index in others])
+    view = ReplicaSet([logs[index] for index in others])
     voting = {replica.source.node_id for replica in view.replicas if view.is_voter(replica)}
-    return bool(view.voters) and len(voting) >= majority_of(len(view.voters))
+    return bool(view.voters.keys) and len(voting) >= majority_of(len(view.voters.keys))
 
 
 def _finding(logs: Sequence[Replica], index: int, others: Sequence[int], heads: Mapping[int, _Head]) -> Finding:

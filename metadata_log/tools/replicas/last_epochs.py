@@ -12,10 +12,10 @@ from metadata_log.offsets import epochs_left, is_near_last_epoch
 from metadata_log.tools.findings.finding import Finding, Severity, finding
 from metadata_log.tools.findings.last_epochs import meaning_of, what_to_do
 from metadata_log.tools.replicas.replica import Replica
-from metadata_log.tools.replicas.replica_set import QuorumView
+from metadata_log.tools.replicas.replica_set import ReplicaSet
 
 
-def near_last_epoch(view: QuorumView) -> Iterator[Finding]:
+def near_last_epoch(view: ReplicaSet) -> Iterator[Finding]:
     """Yield the quorum-states after whose epoch few elections are possible, or none."""
     for replica in view.replicas:
         state = replica.facts.quorum_state
@@ -23,8 +23,8 @@ def near_last_epoch(view: QuorumView) -> Iterator[Finding]:
             yield _finding(view, replica, int(state.leader_epoch))
 
 
-def _finding(view: QuorumView, replica: Replica, epoch: int) -> Finding:
-    in_log, is_observer = int(replica.last_epoch), not view.is_voter(replica) and len(view.voters) > 0
+def _finding(view: ReplicaSet, replica: Replica, epoch: int) -> Finding:
+    in_log, is_observer = int(replica.last_epoch), not view.is_voter(replica) and len(view.voters.keys) > 0
     is_grave = epochs_left(epoch) == 0 or (is_observer and epoch > in_log)
     is_lasting = is_near_last_epoch(in_log) and epoch <= in_log + 1
     return finding(

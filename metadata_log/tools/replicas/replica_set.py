@@ -6,20 +6,21 @@ where replicas differ.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
-from metadata_log.ids import ReplicaKey
+from metadata_log.ids import NodeId, ReplicaKey
 from metadata_log.tools.findings.finding import Finding, Severity, finding
 from metadata_log.tools.read.sources import NodeSource
 from metadata_log.tools.replicas.committed_bounds import CommittedBounds, committed_bounds, is_voter_key
 from metadata_log.tools.replicas.first_vote import is_first_vote
 from metadata_log.tools.replicas.judge import ReplicaView
 from metadata_log.tools.replicas.replica import Replica
+from metadata_log.tools.replicas.voters_in_force import NamedVoters, VotersInForce, latest_set, with_before
 from metadata_log.tools.replicas.witnesses import Witnesses
 from metadata_log.tools.verify.log_facts import LogFacts, voter_sets
 from metadata_log.tools.verify.voters import VotersLog
@@ -27,25 +28,62 @@ from metadata_log.tools.words import join_names
 from metadata_log.voters import majority_of
 
 
-class QuorumView(msgspec.Struct, frozen=True, kw_only=True):
-    """The replicas, the voters in force (none when unknown), and the bounds of what is committed."""
+class ReplicaSet:
+    """Replicas of one log, and what they prove together.
 
-    replicas: tuple[Replica, ...]
-    voters: tuple[ReplicaKey, ...]
-    bounds: CommittedBounds
-    bare: tuple[NodeSource, ...] = ()
-    """Nodes whose directories hold no metadata log."""
-    voters_before: tuple[ReplicaKey, ...] = ()
-    """The set that `voters` replaced, while nothing proves that its record is committed: then these may have committed
-    all before it."""
+    `bare` are nodes whose directories hold no metadata log. `voters` and `bounds` are given if more is known of them
+    than these replicas prove.
+    """
+
+    def __init__(
+        self,
+        replicas: Sequence[Replica],
+        bare: Sequence[NodeSource] = (),
+        *,
+        voters: VotersInForce | None = None,
+        bounds: CommittedBounds | None = None,
+    ) -> None:
+        self.replicas = _labelled(replicas)
+        self.bare = tuple(bare)
+        self._known_voters = voters
+        self._known_bounds = bounds
+
+    @cached_property
+    def voters(self) -> VotersInForce:
+        """The voters in force."""
+        if self._known_voters is not None:
+            return self._known_voters
+        return with_before(self._latest, self._named, self.bounds.lower)
+
+    @cached_property
+    def bounds(self) -> CommittedBounds:
+        """How far all is committed, certainly and possibly."""
+        if self._known_bounds is not None:
+            return self._known_bounds
+        return committed_bounds([replica.extent for replica in self.replicas], self._latest.keys)
+
+    def with_bounds(self, bounds: CommittedBounds) -> ReplicaSet:
+        """Return the same replicas and voters; what is committed is known by other means."""
+        return ReplicaSet(self.replicas, self.bare, voters=self.voters, bounds=bounds)
 
     def is_voter(self, replica: Replica) -> bool:
-        """Whether it votes; a static voter is known by its node id alone."""
-        return any(is_voter_key(replica.key, voter) for voter in self.voters)
+        """Return True if it is one of the voters in force; a static voter is known by its node id alone."""
+        return any(is_voter_key(replica.key, voter) for voter in self.voters.keys)
+
+    @cached_property
+    def _latest(self) -> VotersInForce:
+        return latest_set(self._named) if self._known_voters is None else self._known_voters
+
+    @cached_property
+    def _named(self) -> list[NamedVoters]:
+        """The voters that each replica names, the most advanced first."""
+        ranked = _ranked(self.replicas)
+        witnesses = witnesses_of(ranked)
+        return [_named(replica, witnesses.voters_of(index)) for index, replica in enumerate(ranked)]
 
     @property
     def views(self) -> list[ReplicaView]:
-        """For the judge of differences."""
+        """The replicas for the judge of differences."""
         return [
             ReplicaView(
                 label=replica.label,
@@ -60,6 +98,20 @@ class QuorumView(msgspec.Struct, frozen=True, kw_only=True):
             )
             for replica in self.replicas
         ]
+
+
+def _named(replica: Replica, recorded: tuple[ReplicaKey, ...] | None) -> NamedVoters:
+    """Return the voters that a replica names; `recorded`: those of its log, unless other logs deny them."""
+    facts = replica.facts
+    at = -1 if facts.voters is None else facts.voters.offset
+    earlier = [each for each in voter_sets(facts) if each.offset < at]
+    return NamedVoters(
+        recorded=recorded,
+        recorded_at=at,
+        before=earlier[-1].voters if earlier else (),
+        static=facts.static_voters,
+        electors=tuple(map(NodeId, facts.elections[-1].voters)) if facts.elections else (),
+    )
 
 
 _OF_EPOCHS: Final = (
@@ -84,15 +136,6 @@ def _denied_batches(report: LogFacts) -> frozenset[tuple[str, int]]:
     return frozenset((one.file, one.position) for one in errors if one.file is not None and one.position is not None)
 
 
-def view_quorum(replicas: Sequence[Replica], bare: Sequence[NodeSource] = ()) -> QuorumView:
-    """The quorum that these replicas are, or are a part of; `bare` are nodes that were named and have no log."""
-    labelled = _labelled(replicas)
-    voters = _voters_in_force(labelled)
-    bounds = committed_bounds([replica.extent for replica in labelled], voters)
-    before = _voters_before(labelled, bounds.lower)
-    return QuorumView(replicas=labelled, voters=voters, bounds=bounds, bare=tuple(bare), voters_before=before)
-
-
 def _labelled(replicas: Sequence[Replica]) -> tuple[Replica, ...]:
     """Return the replicas, two of one node with their paths."""
     ids = [replica.source.node_id for replica in replicas]
@@ -110,56 +153,27 @@ def _ranked(replicas: Sequence[Replica]) -> list[Replica]:
     return sorted(replicas, key=lambda replica: (replica.facts.last_epoch, replica.reach), reverse=True)
 
 
-def _voters_before(replicas: Sequence[Replica], committed: int) -> tuple[ReplicaKey, ...]:
-    """See `QuorumView.voters_before`; `committed`: up to where all is proven to be."""
-    ranked = _ranked(replicas)
-    witnesses = witnesses_of(ranked)
-    for index, replica in enumerate(ranked):
-        latest = replica.facts.voters
-        if latest is not None and witnesses.voters_of(index) is not None:
-            earlier = [each for each in voter_sets(replica.facts) if each.offset < latest.offset]
-            return earlier[-1].voters if earlier and committed <= latest.offset else ()
-    return ()
-
-
-def _voters_in_force(replicas: Sequence[Replica]) -> tuple[ReplicaKey, ...]:
-    """Return the voters that the most advanced believed log names; else the static ones, or those who elected last."""
-    ranked = _ranked(replicas)
-    witnesses = witnesses_of(ranked)
-    for index in range(len(ranked)):
-        voters = witnesses.voters_of(index)
-        if voters is not None:
-            return voters
-    static = Counter(replica.facts.static_voters for replica in ranked if replica.facts.static_voters)
-    if static:
-        return static.most_common(1)[0][0]
-    for replica in ranked:
-        if replica.facts.elections:
-            return tuple(ReplicaKey(node_id=voter) for voter in replica.facts.elections[-1].voters)
-    return ()
-
-
 def witnesses_of(replicas: Sequence[Replica]) -> Witnesses:
     """Return these replicas as witnesses, known by their number."""
     return Witnesses([VotersLog(label=one.label, node_id=one.source.node_id, facts=one.facts) for one in replicas])
 
 
-def lacking_copies(view: QuorumView) -> list[Replica]:
+def lacking_copies(view: ReplicaSet) -> list[Replica]:
     """The voters' copies that end before what is committed, if so many voters lack it that no majority can have it."""
-    lacking, _ = _lacking(view, view.voters)
+    lacking, _ = _lacking(view, view.voters.keys)
     return [copy for one in lacking for copy in one] if _is_lost(view) else []
 
 
-def _is_lost(view: QuorumView) -> bool:
+def _is_lost(view: ReplicaSet) -> bool:
     """Whether no majority can have all that was committed, whichever of the two sets did that."""
-    for voters in filter(None, (view.voters, view.voters_before)):
+    for voters in filter(None, (view.voters.keys, view.voters.before)):
         lacking, bare = _lacking(view, voters)
         if len(voters) - len(lacking) - len(bare) >= majority_of(len(voters)):
             return False
     return True
 
 
-def _lacking(view: QuorumView, voters: Sequence[ReplicaKey]) -> tuple[list[list[Replica]], list[NodeSource]]:
+def _lacking(view: ReplicaSet, voters: Sequence[ReplicaKey]) -> tuple[list[list[Replica]], list[NodeSource]]:
     """For each voter of whose copies all end before what is committed, these; and the voters that have no log."""
     lacking: list[list[Replica]] = []
     bare: list[NodeSource] = []
@@ -172,9 +186,9 @@ def _lacking(view: QuorumView, voters: Sequence[ReplicaKey]) -> tuple[list[list[
     return lacking, bare
 
 
-def lost_commits(view: QuorumView) -> Iterator[Finding]:
+def lost_commits(view: ReplicaSet) -> Iterator[Finding]:
     """What was committed and can be on no majority any more: a finding for each voter that lacks it."""
-    lower, voters = view.bounds.lower, view.voters
+    lower, voters = view.bounds.lower, view.voters.keys
     if not voters or not lower:
         return
     copies, bare = _lacking(view, voters)
@@ -201,7 +215,7 @@ def lost_commits(view: QuorumView) -> Iterator[Finding]:
         )
 
 
-def _who_lost(lacking: Sequence[Replica], bare: Sequence[NodeSource], view: QuorumView) -> Sequence[Replica]:
+def _who_lost(lacking: Sequence[Replica], bare: Sequence[NodeSource], view: ReplicaSet) -> Sequence[Replica]:
     """Return those that are shown to have had what they lack, if the loss on them explains it all; else every one.
 
     A voter may lag behind the others for good reason.
@@ -209,15 +223,17 @@ def _who_lost(lacking: Sequence[Replica], bare: Sequence[NodeSource], view: Quor
     shown = [one for one in lacking if one.facts.proved_end > one.reach]
     never_had = len(lacking) - len(shown)
     is_explained = bool(shown) or bool(bare)
-    return shown if is_explained and len(view.voters) - never_had >= majority_of(len(view.voters)) else lacking
+    return (
+        shown if is_explained and len(view.voters.keys) - never_had >= majority_of(len(view.voters.keys)) else lacking
+    )
 
 
-def voters_without_log(view: QuorumView) -> Iterator[Finding]:
+def voters_without_log(view: ReplicaSet) -> Iterator[Finding]:
     """Voters whose directories have nothing of a log of which others have something, and may have had it."""
     if not any(replica.reach for replica in view.replicas):
         return
     for node in view.bare:
-        if any(voter.node_id == node.node_id for voter in view.voters):
+        if any(voter.node_id == node.node_id for voter in view.voters.keys):
             meaning = f"node {node.node_id} is a voter, and {node.path} holds no metadata log"
             yield finding("voter_without_log", meaning, node_id=node.node_id, file=str(node.path))
     for replica in view.replicas:
@@ -241,19 +257,19 @@ def voters_without_log(view: QuorumView) -> Iterator[Finding]:
         )
 
 
-def absent_voters(view: QuorumView, parents: Sequence[Path], unread: Iterable[int | None]) -> Iterator[Finding]:
+def absent_voters(view: ReplicaSet, parents: Sequence[Path], unread: Iterable[int | None]) -> Iterator[Finding]:
     """Voters that none of the nodes below a directory is, which was named to be looked through. Copies of one node
     there are no cluster."""
     here = {replica.source.node_id for replica in view.replicas} | {node.node_id for node in view.bare} | {*unread}
     for parent in parents[:1] if len(here) > 1 else ():
-        for voter in view.voters:
+        for voter in view.voters.keys:
             if voter.node_id not in here:
                 names = join_names([str(path) for path in parents])
                 meaning = f"node {voter.node_id} is a voter, and nothing below {names} is of it"
                 yield finding("voter_absent", meaning, node_id=int(voter.node_id), file=str(parent))
 
 
-def short_logs(view: QuorumView) -> Iterator[Finding]:
+def short_logs(view: ReplicaSet) -> Iterator[Finding]:
     """Replicas that end below the high watermark that they gave themselves when they were exported."""
     for replica in view.replicas:
         mark = replica.source.high_watermark
@@ -268,7 +284,7 @@ def short_logs(view: QuorumView) -> Iterator[Finding]:
             )
 
 
-def nothing_in_common(view: QuorumView, *, with_any: bool = False) -> Iterator[Finding]:
+def nothing_in_common(view: ReplicaSet, *, with_any: bool = False) -> Iterator[Finding]:
     """Replicas whose log ends before another's begins: of these two nothing can be compared, so nothing differs.
 
     `with_any`: only those that share an offset with no other at all.

@@ -15,10 +15,10 @@ import msgspec
 
 from metadata_log.tools.read.sources import NodeSource
 from metadata_log.tools.replicas.replica import Replica
-from metadata_log.tools.replicas.replica_set import QuorumView, lacking_copies, view_quorum
+from metadata_log.tools.replicas.replica_set import ReplicaSet, lacking_copies
 
 
-def with_second_look(view: QuorumView, read: Callable[[NodeSource], Replica]) -> QuorumView:
+def with_second_look(view: ReplicaSet, read: Callable[[NodeSource], Replica]) -> ReplicaSet:
     """The quorum with the logs of those voters read anew; the same where none seems to lack anything.
 
     Raises:
@@ -28,6 +28,7 @@ def with_second_look(view: QuorumView, read: Callable[[NodeSource], Replica]) ->
     if not behind:
         return view
     replicas = [read(one.source) if id(one.source) in behind else one for one in view.replicas]
-    again = view_quorum(replicas, view.bare)
+    again = ReplicaSet(replicas, view.bare)
     bounds = msgspec.structs.replace(again.bounds, lower=view.bounds.lower, because=view.bounds.because)
-    return msgspec.structs.replace(again, voters=view.voters, bounds=bounds)
+    voters = msgspec.structs.replace(again.voters, keys=view.voters.keys, source=view.voters.source)
+    return ReplicaSet(again.replicas, again.bare, voters=voters, bounds=bounds)

@@ -14,7 +14,7 @@ from metadata_log.ids import ZERO_DIRECTORY_ID, ReplicaKey
 from metadata_log.tools.read.manifest import is_export
 from metadata_log.tools.read.sources import NodeSource
 from metadata_log.tools.replicas.replica import Replica
-from metadata_log.tools.replicas.replica_set import view_quorum
+from metadata_log.tools.replicas.replica_set import ReplicaSet
 from metadata_log.tools.verify.log_facts import LogFacts
 
 
@@ -33,7 +33,7 @@ def older_of_two(logs: Sequence[Replica]) -> list[int]:
     The voter's directory goes first, by its id. One that reaches further, or proves more, is not set aside for it.
     """
     beside = side_by_side([log.source for log in logs])
-    voters = view_quorum(logs).voters if beside else ()
+    voters = ReplicaSet(logs).voters.keys if beside else ()
     numbers = {id(log.source): number for number, log in enumerate(logs)}
     older = []
     for several in beside:

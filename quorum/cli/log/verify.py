@@ -89,7 +89,7 @@ def _judged_together(replicas: Sequence[Replica], every: Sequence[NodeSource]) -
     from metadata_log.files.os_files import OsFiles  # noqa: PLC0415  (not needed for help)
     from metadata_log.tools.partitions.committed_proof import judged_ends  # noqa: PLC0415
     from metadata_log.tools.replicas.last_epochs import near_last_epoch  # noqa: PLC0415
-    from metadata_log.tools.replicas.replica_set import view_quorum  # noqa: PLC0415
+    from metadata_log.tools.replicas.replica_set import ReplicaSet  # noqa: PLC0415
     from metadata_log.tools.replicas.same_log import kindred_groups  # noqa: PLC0415
     from metadata_log.tools.verify.lost_end import is_unproven_end  # noqa: PLC0415
     from metadata_log.tools.verify.voters import VotersLog, among_replicas  # noqa: PLC0415
@@ -100,7 +100,7 @@ def _judged_together(replicas: Sequence[Replica], every: Sequence[NodeSource]) -
     for cluster, members in clusters.items():
         logs = [VotersLog(label=one.label, node_id=one.source.node_id, facts=one.facts) for one in members]
         own = [one for log in logs for one in log.facts.findings]
-        yield from near_last_epoch(view_quorum(members))
+        yield from near_last_epoch(ReplicaSet(members))
         if next(among_replicas(logs), None) is None and not any(map(is_unproven_end, own)):
             yield from own
             continue  # nothing to tell apart: no log is read again
@@ -108,7 +108,7 @@ def _judged_together(replicas: Sequence[Replica], every: Sequence[NodeSource]) -
         for group in kindred_groups(OsFiles(), [log.facts for log in logs]):
             theirs = [members[one] for one in group]
             findings = [found for one in theirs for found in one.facts.findings]
-            yield from judged_ends(findings, [*(one.source for one in theirs), *others], view_quorum(theirs))
+            yield from judged_ends(findings, [*(one.source for one in theirs), *others], ReplicaSet(theirs))
             yield from among_replicas([logs[one] for one in group])
 
 

@@ -12,7 +12,7 @@ from metadata_log.tools.findings.finding import Severity
 from metadata_log.tools.read.sources import find_sources
 from metadata_log.tools.replicas.diff import DiffReport, diff_logs
 from metadata_log.tools.replicas.replica import read_replica
-from metadata_log.tools.replicas.replica_set import view_quorum
+from metadata_log.tools.replicas.replica_set import ReplicaSet
 from metadata_log.tools.verify.depth import Depth
 from quorum.cli.main import run
 from tests.support.clusters import SCENARIOS
@@ -21,7 +21,7 @@ from tests.support.damage import copy_cluster, number_at, other_bytes, quiet_bat
 
 def _diff(*paths: Path) -> DiffReport:
     nodes = find_sources(paths).nodes
-    return diff_logs(view_quorum([read_replica(node, depth=Depth.BYTES) for node in nodes]))
+    return diff_logs(ReplicaSet([read_replica(node, depth=Depth.BYTES) for node in nodes]))
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)

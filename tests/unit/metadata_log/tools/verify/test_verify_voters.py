@@ -11,7 +11,7 @@ from metadata_log.tools.findings.finding import Finding
 from metadata_log.tools.read.sources import find_sources
 from metadata_log.tools.replicas.diff import diff_logs
 from metadata_log.tools.replicas.replica import read_replica
-from metadata_log.tools.replicas.replica_set import view_quorum
+from metadata_log.tools.replicas.replica_set import ReplicaSet
 from metadata_log.tools.verify.verify_log import Depth, verify_log
 from tests.support.damage import Cluster, copy_cluster, split, write
 from tests.support.damage_quorum import only_voter_1, with_two_more, with_voters
@@ -46,7 +46,7 @@ def test_a_checkpoint_of_a_controller_that_joined_names_no_voters(depth: Depth, 
 
 def _diff(paths: list[Path]) -> tuple[Finding, ...]:
     replicas = [read_replica(node, depth=Depth.BYTES) for node in find_sources(paths).nodes]
-    return diff_logs(view_quorum(replicas)).findings
+    return diff_logs(ReplicaSet(replicas)).findings
 
 
 def _with_own(cluster: Cluster, node_id: int, depth: Depth) -> tuple[Finding, ...]:

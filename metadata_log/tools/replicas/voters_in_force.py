@@ -1,0 +1,76 @@
+"""The voters in force, by the replicas that are here: the latest set, and the one that it replaced.
+
+Decides: which sets may be in force. Must not know: how a log is read.
+
+A VotersRecord counts from its append on, and a majority of the set that it names commits it (KIP-853). Until that is
+proven, it may also have been dropped: then the set before it elected a leader, and committed without it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from metadata_log.ids import NodeId, ReplicaKey
+
+VotersSource: TypeAlias = Literal["record", "static", "election", "none"]
+
+
+class NamedVoters(msgspec.Struct, frozen=True, kw_only=True):
+    """The voters that one replica names.
+
+    Attributes:
+        recorded: the latest set in its log, or in its newest checkpoint; None if it has none, or other logs deny it.
+        recorded_at: the offset from which that set counts; -1 if it is a checkpoint's.
+        before: the set that it replaced; empty if none is known.
+        static: the voters of its configuration, by files beside the log; empty if none says.
+        electors: the node ids of those who could vote in its last election.
+    """
+
+    recorded: tuple[ReplicaKey, ...] | None = None
+    recorded_at: int = -1
+    before: tuple[ReplicaKey, ...] = ()
+    static: tuple[ReplicaKey, ...] = ()
+    electors: tuple[NodeId, ...] = ()
+
+
+class VotersInForce(msgspec.Struct, frozen=True, kw_only=True):
+    """The voters in force.
+
+    Attributes:
+        keys: the latest set; without directory ids if it is static. Empty if it is not known.
+        before: the set that it replaced, while nothing proves that the change is committed: it may still be in force.
+        source: what names `keys`.
+    """
+
+    keys: tuple[ReplicaKey, ...] = ()
+    before: tuple[ReplicaKey, ...] = ()
+    source: VotersSource = "none"
+
+
+def latest_set(ranked: Sequence[NamedVoters]) -> VotersInForce:
+    """Return the latest voters by these replicas, the most advanced first; `before` is left empty.
+
+    A record goes before static voters, and these before the last electors.
+    """
+    for named in ranked:
+        if named.recorded is not None:
+            return VotersInForce(keys=named.recorded, source="record")
+    static = Counter(named.static for named in ranked if named.static)
+    if static:
+        return VotersInForce(keys=static.most_common(1)[0][0], source="static")
+    for named in ranked:
+        if named.electors:
+            return VotersInForce(keys=tuple(ReplicaKey(node_id=one) for one in named.electors), source="election")
+    return VotersInForce()
+
+
+def with_before(latest: VotersInForce, ranked: Sequence[NamedVoters], committed: int) -> VotersInForce:
+    """Return the voters with the set before them, unless the change is committed; `committed`: up to where all is."""
+    named = next((one for one in ranked if one.recorded is not None), None)
+    if named is None or committed > named.recorded_at:
+        return latest
+    return msgspec.structs.replace(latest, before=named.before)
