@@ -1,11 +1,11 @@
-"""What a follower asks of its leader about its own vote (KIP-853), and what any replica says of itself.
+"""A follower's requests about its own vote (KIP-853), and the response to ApiVersions.
 
-Decides: when a voter tells where it listens (its own entry in the log differs; at kraft.version 0 each new leader is
-told), and when an observer with `auto_join` asks to be added, its former directory removed first. Must not know: what
-the leader does with it. One such request is under way at a time, at least a fetch timeout apart.
+Decides: when a voter sends its endpoints (its entry in the log differs; at kraft.version 0, to each new leader). Also
+when an observer with `auto_join` asks to be added, after the removal of its former directory. Must not know: how the
+leader handles the requests. One request is in flight at a time; two are at least a fetch timeout apart.
 
-An observer whose vote was taken from it does not ask again, also when its log shows that no more (`membership`):
-whoever removed it meant it. Kafka 4.3 adds it anew, unless it was stopped first.
+A removed voter does not ask again, even if its log no longer shows the removal (`membership`): an operator removed it
+on purpose. Kafka 4.3 adds it again, unless the process was stopped first.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _TRY_LATER = (Error.NONE, Error.REQUEST_TIMED_OUT, Error.NOT_LEADER_OR_FOLLOWER)
 
 
 def ask_due_ms(core: Core, state: Follower) -> int | None:
-    """When the next request about the own vote leaves; None when none is wanted, or one is under way."""
+    """Return when the next request is due (monotonic ms), or None if no request is wanted or one is in flight."""
     is_wanted = state.voter_ask is None and not core.is_shutting_down and _wants(core, state)
     return state.voter_ask_due_ms if is_wanted else None
 
@@ -48,7 +48,7 @@ def _wants(core: Core, state: Follower) -> bool:
 
 
 def maybe_ask(core: Core, state: Follower) -> None:
-    """Ask if it is time."""
+    """Send the next request if it is due and the leader has served a Fetch."""
     due_ms, leader_id = ask_due_ms(core, state), core.leader_id
     if due_ms is None or due_ms > core.now_ms or leader_id is None or not state.has_fetched:
         if due_ms is not None and due_ms <= core.now_ms:
@@ -74,19 +74,19 @@ def _request(core: Core) -> UpdateRaftVoterRequest | RemoveRaftVoterRequest | Ad
 
 
 def on_ask_answered(core: Core, state: Follower, node_id: int, response: Response) -> None:
-    """The leader has done it, or says why not; what it did comes with the log."""
+    """Handle the leader's response. An accepted change arrives as a record of the log."""
     state.voter_ask = None
     if not isinstance(response, _ANSWERS):
         core.refuse(node_id, f"it answers with {type(response).__name__}, which was not asked for")
         return
-    # By Kafka's protocol, AddRaftVoter and RemoveRaftVoter are answered without leader and epoch.
+    # In Kafka's protocol, responses to AddRaftVoter and RemoveRaftVoter have no leader and no epoch.
     tells_epoch = response.leader_epoch != NO_EPOCH
     if (
         tells_epoch and apply_leader_hint(core, node_id, response) is not EpochUpdate.CURRENT
     ) or core.state is not state:
         return
     if isinstance(response, UpdateRaftVoterResponse) and response.error in (Error.NONE, Error.UNSUPPORTED_VERSION):
-        # A leader that does not know the request will not learn it in this epoch: it is not asked again, as by Kafka's.
+        # A leader that does not support the request never will in this epoch: like Kafka, do not send it again.
         state.has_updated_leader = True
     elif response.error not in _TRY_LATER:
         why = f": {response.error_message}" if response.error_message else ""
@@ -94,7 +94,7 @@ def on_ask_answered(core: Core, state: Follower, node_id: int, response: Respons
 
 
 def handle_api_versions(core: Core, request_id: int) -> None:
-    """Say who this is and what it supports."""
+    """Respond with this replica's key and its supported kraft.version range."""
     leader_id, endpoints = known_leader(core)
     own = core.members.own
     core.outbox.respond(

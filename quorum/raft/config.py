@@ -1,6 +1,6 @@
-"""The numbers that the core goes by, and what it is loaded from.
+"""The settings of the core, and the durable state that it starts from.
 
-Decides: defaults (Kafka's `controller.quorum.*`, and ours) and what is a wrong value. Must not know: files, properties.
+Decides: defaults (Kafka's `controller.quorum.*` and further ones) and valid ranges. Must not know: files, properties.
 """
 
 from __future__ import annotations
@@ -14,47 +14,47 @@ from quorum.raft.ready import QuorumStateData
 
 
 class RaftConfig(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """All times in ms, all sizes in bytes.
+    """The settings. All times are in ms, all sizes in bytes.
 
     Raises:
-        ValueError: naming the field that is out of range.
+        ValueError: a field is out of range.
     """
 
     election_timeout_ms: int = 1000
-    """A replica without a leader waits this long, and up to as long again at random, before it asks for pre-votes."""
+    """A replica without a leader waits from one to two of these, at random, before it asks for pre-votes."""
     fetch_timeout_ms: int = 2000
-    """A follower that got no answer to its Fetches for so long asks for pre-votes."""
+    """A voter whose Fetches get no response for this long asks for pre-votes."""
     election_backoff_max_ms: int = 1000
     """The longest wait after a lost election, and of a preferred successor further down the list."""
     request_timeout_ms: int = 2000
     retry_backoff_ms: int = 20
     """The wait before a failed request is sent again."""
     retry_backoff_max_ms: int = 500
-    """The longest wait of a replica whose Fetches nobody answers with records, once the short ones have not helped."""
+    """The longest wait between Fetches that fail, after the short ones."""
     id_taken_backoff_max_ms: int = 30_000
-    """The longest wait of a replica whose node id the leader has: an operator has to act first."""
+    """The longest wait of a replica whose node id the leader also has: an operator has to act first."""
     suspicion_backoff_min_ms: int = 5
-    """While the leader is suspected to be dead, a refused prospective asks again after so long, at random up to ..."""
+    """The shortest wait of a rejected prospective before it asks again, while it suspects the leader."""
     suspicion_backoff_max_ms: int = 20
+    """The longest such wait; the wait is drawn between the two."""
     fetch_max_wait_ms: int = 500
     fetch_max_bytes: int = 8 * 1024 * 1024
     fetch_snapshot_max_bytes: int = 1024 * 1024
-    """The largest piece of a snapshot that is asked for at once."""
+    """The largest chunk of a snapshot in one request."""
     high_watermark_wait_ms: int = 10
-    """Records that come within this time take a new high watermark along to the followers; otherwise it goes alone.
-    Told at once (0), it would cost as many messages as the records, and meet the next ones halfway."""
+    """The longest delay of a new high watermark to followers: records that come meanwhile take it along.
+    With 0 it leaves at once, and costs as many messages as the records."""
     spare_fetch_wait_ms: int = 5
-    """A batch goes at once to as many voters as it takes to commit it, and to all others after so long at the latest
-    (0: at once, too)."""
+    """The longest delay of a batch to voters that are not needed to commit it; 0 sends it to all at once."""
     max_batch_bytes: int = 8 * 1024 * 1024
     max_parked_fetches: int = 10_000
-    """One more is answered at once, empty."""
+    """If so many Fetches are parked, the leader answers a further one at once, without records."""
     max_observers: int = 10_000
-    """Observers that the leader keeps progress of; those not heard of for five minutes make room."""
+    """The observers whose progress the leader keeps. If there are more, silent ones are dropped after five minutes."""
 
     @property
     def longest_wait_ms(self) -> int:
-        """How long a Fetch may be parked: an idle leader's answer has to come before its request is given up."""
+        """The longest time to park a Fetch: the response must come before the request's own timeout."""
         return min(self.fetch_max_wait_ms, self.request_timeout_ms // 2)
 
     def __post_init__(self) -> None:
@@ -70,23 +70,23 @@ class RaftConfig(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         if self.fetch_max_wait_ms >= self.fetch_timeout_ms:
             raise ValueError(
                 f"fetch_max_wait_ms is {self.fetch_max_wait_ms}: it must be below fetch_timeout_ms, which is "
-                f"{self.fetch_timeout_ms}, or a quiet leader would be taken for a dead one"
+                f"{self.fetch_timeout_ms}, or followers would suspect a quiet leader"
             )
 
 
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A snapshot that is whole and durable: the log's end that it stands for, and its size in bytes."""
+    """A complete and durable snapshot: the end of the log prefix that it replaces, and its size in bytes."""
 
     id: OffsetAndEpoch
     size: int
 
 
 class StorageState(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What a replica finds on its disk when it starts: all of it durable.
+    """The durable state with which a replica starts.
 
-    `quorum_state` is None where there is no such file yet. `end` is the log's end and last epoch; both 0 and -1 in an
-    empty log. `snapshots` rise; where the log does not begin at 0, the first of them ends where it begins. All before
-    `high_watermark` is committed, as far as the log reaches; 0 where that is not known.
+    `quorum_state` is missing before the first start. `end` is the log's end and last epoch; 0 and -1 in an empty log.
+    `snapshots` rise; if the log does not begin at 0, it begins at the end of the first one. `high_watermark` is a
+    committed end from before the restart, or 0 if unknown.
     """
 
     quorum_state: QuorumStateData | None = None

@@ -1,6 +1,7 @@
-"""The control records that Raft itself writes, and those it reads.
+"""The control batches that Raft writes, and the check of fetched batches.
 
-Decides: what opens an epoch (KIP-595, KIP-853), and which fetched bytes may be appended. Must not know: roles.
+Decides: the records that open an epoch (KIP-595, KIP-853), and which fetched bytes may be appended. Must not know:
+roles.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ VOTERS_IN_THE_LOG = 1
 
 
 class OpeningBatch(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The batch that opens an epoch. `voters_offset` is where it carries `voters`, if it does."""
+    """The batch that opens an epoch. `voters_offset`: the offset of its VotersRecord, or None."""
 
     data: bytes
     end_offset: Offset
@@ -45,7 +46,7 @@ class OpeningBatch(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class VotersBatch(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The batch by which a leader changes the voters."""
+    """The batch with which a leader changes the voters."""
 
     data: bytes
     end_offset: Offset
@@ -53,7 +54,7 @@ class VotersBatch(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Fetched(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Batches that may be appended: they continue the log, are whole and sound, and of no future epoch."""
+    """Fetched batches that may be appended: they continue the log, are whole and sound, and of no future epoch."""
 
     data: bytes
     end_offset: Offset
@@ -71,8 +72,11 @@ def opening_batch(
     granting: Iterable[NodeId],
     updated: VoterSet | None = None,
 ) -> OpeningBatch:
-    """LeaderChange; and kraft.version and the voters, where they are dynamic and no record carried them yet, or where
-    they are `updated`: the leader listens elsewhere than they say."""
+    """Return the batch with which a leader opens its epoch: a LeaderChange and possibly the voters.
+
+    KRaftVersion and Voters follow if the voters are dynamic and in no record yet, or if `updated` has new endpoints of
+    the leader.
+    """
     voters = history.latest
     change = LeaderChangeMessage(
         leader_id=leader_id,
@@ -95,7 +99,7 @@ def opening_batch(
 def voters_batch(
     *, base_offset: Offset, epoch: Epoch, timestamp_ms: int, voters: VoterSet, kraft_version: int | None
 ) -> VotersBatch:
-    """A VotersRecord, behind a KRaftVersionRecord where kraft.version changes with it."""
+    """Return a batch with a VotersRecord, preceded by a KRaftVersionRecord if `kraft_version` is given."""
     records = [] if kraft_version is None else [encode_control(KRaftVersionRecord(kraft_version=kraft_version))]
     voters_offset = Offset(base_offset + len(records))
     records.append(encode_control(voters.to_record()))
@@ -104,10 +108,10 @@ def voters_batch(
 
 
 def check_fetched(records: bytes, *, base_offset: Offset, last_epoch: Epoch, leader_epoch: Epoch) -> Fetched:
-    """The whole batches of `records`, checked; a last one that was cut off is left out, as Kafka may send it.
+    """Check fetched records and return the whole batches; Kafka may send a last batch that is cut off.
 
     Raises:
-        MetadataLogError, InvalidVoterError: naming what is wrong with them; nothing of them may be appended.
+        MetadataLogError, InvalidVoterError: a batch is not valid here. The caller appends none of them.
     """
     position, expected, epoch = 0, base_offset, last_epoch
     starts: list[EpochStartsAt] = []

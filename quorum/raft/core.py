@@ -1,7 +1,7 @@
-"""What all handlers of one replica share.
+"""The state of one replica that all handlers share.
 
-Decides: the present epoch state, and what of it is persisted when. Must not know: what any message means. Handlers
-change the state through `roles` only, the log through `LogState`, the world through `Outbox`.
+Decides: the present epoch state, and what of it is persisted when. Must not know: the meaning of messages. Handlers
+change the epoch state only through `roles`, the log through `LogState`, and cause effects through `Outbox`.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from quorum.raft.states import ElectionState, EpochState, FetchLoop, Receiving, 
 from quorum.raft.transitions import Role, check_transition
 
 FAR_ABOVE: Final = 1 << 24
-"""A request whose epoch is further above ours is worth a warning."""
+"""A peer that raises the epoch by more than this causes a warning."""
 MAX_EPOCH: Final = LAST_EPOCH
-"""The last epoch that can be left again: epochs are int32 in every file and message."""
+"""The last epoch in which an election can follow: epochs are int32 in every file and message."""
 QUICK_ATTEMPTS: Final = 20
-"""So many elections are asked for, and Fetches tried, at the short pace before each wait doubles."""
+"""The number of elections, and of failed Fetches, at the short interval before each wait doubles."""
 PATIENCE_FACTOR: Final = 10
-"""An answer that decides an election is awaited so many times the longest suspicion backoff."""
+"""The timeout of a vote's response, in longest suspicion backoffs."""
 STAGGER_FACTOR: Final = 5
-"""Each place further down the list of successors waits so many times the longest suspicion backoff."""
+"""The delay between two successors on the list, in longest suspicion backoffs."""
 
 
 class Core:
-    """One replica's position. Times are taken from the input under way."""
+    """The state of one replica. Times are those of the current input."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class Core:
         self.wall_ms = 0
         self.draws: Draws = NO_DRAWS
         self.about: type[object] | None = None
-        """The type of the request or response that is being handled."""
+        """The type of the request or response of the current input, or None."""
         self.is_shutting_down = False
         self.is_shut = False
         self.is_started = False
@@ -81,33 +81,33 @@ class Core:
 
     @property
     def role(self) -> Role:
-        """Of the present state."""
+        """The role of the present state."""
         return self.state.role
 
     @property
     def epoch(self) -> Epoch:
-        """The present one; it never goes back."""
+        """The present epoch; it never decreases."""
         return self.standing.epoch
 
     @property
     def current_receiving(self) -> Receiving | None:
-        """The snapshot that is being fetched, if it is this epoch's leader's."""
+        """The snapshot that is being fetched from this epoch's leader, or None."""
         receiving = self.receiving
         return receiving if receiving is not None and receiving.leader_epoch == self.epoch else None
 
     @property
     def leader_id(self) -> NodeId | None:
-        """The leader to tell others of: not this replica once it has resigned."""
+        """The leader for responses, or None; never this replica after it has resigned."""
         leader_id = self.standing.leader_id
         return None if leader_id == self.me.node_id and self.state.role is not Role.LEADER else leader_id
 
     @property
     def can_campaign(self) -> bool:
-        """Whether this replica asks for elections: a voter, or one whose removal is not known to be committed.
+        """True for a voter, and for a removed voter whose removal is not known to be committed.
 
-        Where a leader that removed itself dies before anybody has the record, the others may need it: its log is the
-        longest. Its own vote counts for nothing (Ongaro's thesis, 4.2.2). After a restart the high watermark is not
-        known: quorum-state remembers a committed removal.
+        If a leader removes itself and stops before another replica has the record, only it can win: its log is the
+        longest. Its own vote does not count (Ongaro's thesis, 4.2.2). The high watermark is unknown after a restart,
+        so quorum-state remembers a committed removal.
         """
         members = self.members
         if members.is_voter:
@@ -117,18 +117,22 @@ class Core:
         return members.was_voter_before and members.history.latest_offset >= self.log.high_watermark
 
     def forget_loss(self) -> None:
-        """A majority responds: report it, if its loss was reported."""
+        """Note that a majority responds, and report it if its loss was reported."""
         if self.suspicion.is_majority_loss_reported:
             self.outbox.add(MajorityFound())
         self.suspicion.forget_alone()
 
     def trust_leader(self) -> None:
-        """A leader of a majority lives: end the suspicion, and any loss of a majority."""
+        """End the suspicion, and any loss of a majority, because a leader with a majority lives."""
         self.forget_loss()
         self.suspicion.clear()
 
     def enter(self, state: EpochState, standing: ElectionState, leader_endpoints: tuple[Endpoint, ...]) -> None:
-        """Change the state; whatever was asked in the old one no longer matters."""
+        """Change the epoch state and drop the requests in flight.
+
+        Raises:
+            InvariantViolation: the transition is not in the table, or a vote of this epoch would be forgotten.
+        """
         check_transition(self.state.role, self.epoch, state.role, standing.epoch, can_campaign=self.can_campaign)
         if standing.epoch == self.epoch and self.standing.voted not in (None, standing.voted):
             raise InvariantViolation(f"the vote for {self.standing.voted} in epoch {self.epoch} would be forgotten")
@@ -138,7 +142,7 @@ class Core:
         self.outbox.in_flight.clear()
 
     def finish(self) -> Ready:
-        """The input is done: persist what of the standing is new, then all that the input caused."""
+        """Persist a changed election state or removal, and return everything that the input caused."""
         if self.standing is not self._written:
             self._persist(self.standing)
         if self.members.history.latest_offset < self.log.high_watermark:
@@ -147,25 +151,25 @@ class Core:
         return self.outbox.take()
 
     def remember_removal(self) -> None:
-        """Persist that this replica's vote was taken from it, before a checkpoint stands for the log that shows it."""
+        """Persist that this replica was removed, before a checkpoint replaces the log records that show it."""
         if self.members.was_removed and not self._persisted.was_removed:
             self._persisted = msgspec.structs.replace(self._persisted, was_removed=True)
             self._removal_token = self.outbox.persist(self._persisted, gates=False)
 
     def _forget_removal(self) -> None:
-        """Persist that this replica is a voter again, by a committed set: a later removal may not be committed."""
+        """Persist that this replica is a voter again by a committed set: a later removal may stay uncommitted."""
         if self.members.is_voter and self._persisted.was_removed:
             self._persisted = msgspec.structs.replace(self._persisted, was_removed=False)
             self.outbox.persist(self._persisted, gates=False)
 
     @property
     def is_remembering_removal(self) -> bool:
-        """Whether that is on its way to the disk: until it is there, the log alone shows it."""
+        """True while the removal is not durable in quorum-state: until then only the log shows it."""
         return self.outbox.is_persisting(self._removal_token)
 
     def _persist(self, standing: ElectionState) -> None:
         leads = standing.leader_id == self.me.node_id
-        # A leader's own file names no vote (Kafka's do not either): that it led says for whom it voted.
+        # As in Kafka, a leader's file names no vote: having led the epoch, it voted for itself.
         wanted = QuorumStateData(
             leader_id=standing.leader_id,
             leader_epoch=standing.epoch,
@@ -179,7 +183,7 @@ class Core:
             self.outbox.persist(wanted, gates=is_new)
 
     def warn_of_leap(self, node_id: int, epoch: Epoch) -> None:
-        """Warn of a peer that raises the epoch by more than elections do: epochs end, and with them elections."""
+        """Warn if a peer raises the epoch further than elections do: after the last epoch no election is possible."""
         if epoch - self.epoch > FAR_ABOVE:
             self.refuse(
                 node_id,
@@ -188,23 +192,23 @@ class Core:
             )
 
     def refuse(self, node_id: int, what: str) -> None:
-        """Tell that a peer's message makes no sense."""
+        """Report that a peer's message is invalid."""
         request = "" if self.about is None else self.about.__name__.replace("Response", "Request")
         self.outbox.add(PeerRefused(node_id=node_id, what=what, request=request))
 
     def random_election_timeout_ms(self) -> int:
-        """From one election timeout to two."""
+        """Return a random time of one to two election timeouts."""
         timeout = self.config.election_timeout_ms
         return self.draws.between(timeout, 2 * timeout - 1)
 
     def election_backoff_ms(self) -> int:
-        """The wait before an election is asked for again: short at first, doubling once that has not helped."""
+        """Return the wait before the next round of votes: short for `QUICK_ATTEMPTS` rounds, then doubling."""
         config = self.config
         backoff = self.draws.between(config.suspicion_backoff_min_ms, config.suspicion_backoff_max_ms)
         return min(backoff << self._doublings, max(config.election_backoff_max_ms, config.suspicion_backoff_max_ms))
 
     def response_timeout_ms(self) -> int:
-        """How long one answer is awaited while the leader is suspected: a silent peer holds up nobody."""
+        """Return how long to await one response while the leader is suspected: no silent peer may block a round."""
         config = self.config
         patience = PATIENCE_FACTOR * config.suspicion_backoff_max_ms + self.draws.between(
             0, config.suspicion_backoff_max_ms
@@ -212,7 +216,7 @@ class Core:
         return min(patience << self._doublings, config.election_timeout_ms)
 
     def successor_delay_ms(self, place: int) -> int:
-        """How long after a resignation the successor at `place` of the list stands: the first, 0, at once."""
+        """Return the delay of the successor at `place` of a resigned leader's list; the first, 0, starts at once."""
         config = self.config
         return min(place * STAGGER_FACTOR * config.suspicion_backoff_max_ms, config.election_backoff_max_ms)
 

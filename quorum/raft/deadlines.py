@@ -1,6 +1,6 @@
-"""When a replica next has to be woken.
+"""The next deadline of a replica.
 
-Decides: which deadline of the present state comes first. Must not know: what is done then.
+Decides: which deadline of the present state comes first. Must not know: what follows from it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from quorum.raft.states import Candidate, Follower, Leader, Prospective, Resigne
 
 
 def next_deadline_ms(core: Core) -> int | None:
-    """In monotonic ms; None when nothing is due, ever, without another input."""
+    """Return the next deadline in monotonic ms, or None if nothing is due without another input."""
     if not core.is_started or core.is_shut:
         return None
     own = _of_the_state(core)
@@ -43,7 +43,7 @@ def _of_the_state(core: Core) -> int | None:
 
 
 def earliest(*deadlines: int | None) -> int | None:
-    """The first of them; None is no deadline. Asked for several times a turn."""
+    """Return the earliest deadline, ignoring None, or None. A loop, as it runs several times an input."""
     first = None
     for deadline in deadlines:
         if deadline is not None and (first is None or deadline < first):

@@ -1,7 +1,4 @@
-"""A replica's position as stable text, and as DescribeQuorum tells it.
-
-Decides: the words. Must not know: anything that is not there to be read; it changes nothing.
-"""
+"""A replica's state as stable text for transcripts and logs, and as the data of DescribeQuorum. It only reads."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ from quorum.raft.states import Candidate, Follower, Leader, Progress, Prospectiv
 
 
 def describe(core: Core) -> str:
-    """One line: role, standing, log, then what the state holds."""
+    """Return one line: role, election state, log, then the data of the epoch state."""
     log, standing = core.log, core.standing
     voted = "-" if standing.voted is None else str(standing.voted.node_id)
     leader = "-" if standing.leader_id is None else str(standing.leader_id)
@@ -66,7 +63,7 @@ def _ids(node_ids: Iterable[NodeId]) -> str:
 
 
 def describe_quorum(core: Core) -> QuorumDescription:
-    """The leader's own entry is as of now; another replica knows the voters but not how far they are."""
+    """Return the voters and observers. Only a leader knows their progress."""
     state = core.state
     if not isinstance(state, Leader):
         unknown = (_replica(core, Progress(key=key)) for key in core.members.latest.keys)

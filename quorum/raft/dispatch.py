@@ -1,7 +1,4 @@
-"""Which handler an input goes to, by its type, the message in it, and the present epoch state.
-
-Decides: nothing else. Must not know: what a handler does.
-"""
+"""Dispatch of an input to its handler, by the input's type, its message and the present epoch state."""
 
 from __future__ import annotations
 
@@ -100,7 +97,10 @@ _OF_SNAPSHOTS: Final = (ChunkStored, SnapshotChecked, SnapshotTaken, LogTrimmed)
 
 
 def dispatch(core: Core, received: Input) -> None:
-    """The most frequent first."""
+    """Call the handler of an input, then settle voter changes and a transfer of leadership.
+
+    The branches test frequent inputs first.
+    """
     core.about = None
     if not core.is_started and type(received) is not Start:
         raise InvariantViolation(f"{type(received).__name__} came before Start")
@@ -202,7 +202,7 @@ _ANSWERS: dict[type, tuple[type, ...]] = {
     Leader: (BeginQuorumEpochResponse,),
     Resigned: (EndQuorumEpochResponse,),
 }
-"""Every state asks its kind of question, and forgets the questions of the state before."""
+"""The responses that each state expects. A transition drops the requests of the state before."""
 
 
 def _on_response(core: Core, received: ResponseReceived) -> None:
@@ -235,7 +235,7 @@ def _on_failure(core: Core, received: RequestFailed) -> None:
 
 
 def _on_failure_of(core: Core, destination: int, correlation: int, *, disconnected: bool) -> None:
-    """A leader tells silent voters again at its own interval."""
+    """Handle a failed request. A leader repeats BeginQuorumEpoch at its own interval."""
     state = core.state
     if is_about_voters(core, correlation):
         on_about_voters(core, destination, None)
@@ -277,14 +277,14 @@ _MAY_APPEND: Final = (
 
 
 def may_append(received: Input) -> bool:
-    """Whether a leader may append a control batch of its own on this input: whoever keeps the log's end must know."""
+    """Return True if the core may append a control batch on this input, so that the caller's log end may move."""
     if type(received) is RequestReceived:
         return isinstance(received.request, _MAY_APPEND)
     return type(received) is ResponseReceived and isinstance(received.response, _MAY_APPEND)
 
 
 def handle_about_voters(core: Core, request_id: int, request: VoterRequest) -> None:
-    """A request about who votes."""
+    """Handle a request about the voter set."""
     if isinstance(request, AddRaftVoterRequest):
         handle_add_voter(core, request_id, request)
     elif isinstance(request, RemoveRaftVoterRequest):
@@ -298,7 +298,7 @@ def handle_about_voters(core: Core, request_id: int, request: VoterRequest) -> N
 
 
 def is_about_voters(core: Core, correlation: int) -> bool:
-    """Whether our request `correlation` was about who votes."""
+    """Return True if this replica's request `correlation` was about the voter set."""
     state = core.state
     if isinstance(state, Follower):
         return state.voter_ask == correlation
@@ -306,7 +306,7 @@ def is_about_voters(core: Core, correlation: int) -> bool:
 
 
 def on_about_voters(core: Core, node_id: int, response: Response | None) -> None:
-    """Its answer, or None where none came."""
+    """Handle the response to such a request; None if no response came."""
     state = core.state
     if isinstance(state, Follower):
         if response is None:
@@ -314,7 +314,7 @@ def on_about_voters(core: Core, node_id: int, response: Response | None) -> None
         else:
             on_ask_answered(core, state, node_id, response)
     elif isinstance(state, Leader):
-        # Who is no voter yet is not believed in matters of epochs.
+        # A replica that is not a voter yet cannot change this leader's epoch: its leader hint is not applied.
         if isinstance(response, ApiVersionsResponse):
             on_api_versions(core, state, response)
         else:

@@ -1,6 +1,6 @@
-"""Elections: the Vote RPC from both sides, and the deadlines of those who wait for one or stand in one.
+"""Elections: both sides of the Vote RPC, and the deadlines of unattached, prospective and candidate replicas.
 
-Decides: who is voted for and what a round of votes comes to. Must not know: the log beyond its end; Fetch.
+Decides: which votes are granted, and the outcome of a round of votes. Must not know: the log beyond its end; Fetch.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from quorum.raft.transitions import Role
 
 
 def handle_vote(core: Core, request_id: int, request: VoteRequest) -> None:
-    """Answer a Vote or pre-vote; a vote that is given leaves once it is durable."""
+    """Respond to a Vote or pre-vote. A granted vote leaves only after it is durable."""
     error = _validate(core, request)
     if error is not Error.NONE:
         _answer(core, request_id, error, granted=False)
@@ -46,8 +46,11 @@ def handle_vote(core: Core, request_id: int, request: VoteRequest) -> None:
 
 
 def _on_refused(core: Core, candidate_id: NodeId, candidate_end: OffsetAndEpoch) -> None:
-    """A successor of the resigned leader has a shorter log than ours, as that leader could not know: it cannot win by
-    our vote, so it is our turn. Where we have yet to hear that the leader resigns, we remember whom we refused."""
+    """Campaign at once if the rejected candidate is a preferred successor with a shorter log than this replica's.
+
+    The resigned leader did not know of the shorter log, and that successor cannot win. If EndQuorumEpoch has not
+    arrived yet, remember the rejected candidate for it.
+    """
     state = core.state
     if type(state) is not Follower or not core.can_campaign or core.is_shutting_down:
         return
@@ -72,7 +75,7 @@ def _validate(core: Core, request: VoteRequest) -> Error:
 
 
 def is_addressed(core: Core, node_id: int, directory_id: bytes) -> bool:
-    """Whether a voter key in a request means this replica; an older peer leaves the node id (-1) or directory out."""
+    """Return True if a request's voter key means this replica. Older peers leave out node id (-1) or directory id."""
     is_directory = directory_id in (core.me.directory_id, _NO_DIRECTORY)
     return node_id < 0 or (node_id == core.me.node_id and is_directory)
 
@@ -94,7 +97,7 @@ def _answer(core: Core, request_id: int, error: Error, *, granted: bool) -> None
 
 
 def on_vote_response(core: Core, node_id: int, response: VoteResponse) -> None:
-    """Count one answer, unless what it tells of the epoch and its leader ends the election."""
+    """Count one response, unless its epoch or leader ends the election."""
     news = apply_leader_hint(core, node_id, response)
     state = core.state
     if news is EpochUpdate.CHANGED or not isinstance(state, Prospective | Candidate):
@@ -109,7 +112,7 @@ def on_vote_response(core: Core, node_id: int, response: VoteResponse) -> None:
 
 
 def on_vote_failed(core: Core, node_id: int) -> None:
-    """That voter cannot be reached: this round does without it."""
+    """Count a voter that did not respond as unreachable in this round."""
     state = core.state
     if isinstance(state, Prospective | Candidate):
         state.tally.unreachable.add(NodeId(node_id))
@@ -117,7 +120,7 @@ def on_vote_failed(core: Core, node_id: int) -> None:
 
 
 def on_own_vote_durable(core: Core) -> None:
-    """A candidate's own vote counts from now on."""
+    """Count a candidate's own vote, which is durable now."""
     state = core.state
     if type(state) is Candidate:
         if core.members.is_voter:
@@ -127,7 +130,7 @@ def on_own_vote_durable(core: Core) -> None:
 
 
 def maybe_decide(core: Core) -> None:
-    """Go on if the round is won, start over soon if it is lost."""
+    """Advance if the round is won, and start over after a backoff if it is lost."""
     state = core.state
     if type(state) is Candidate:
         if state.tally.is_won:
@@ -146,7 +149,7 @@ def maybe_decide(core: Core) -> None:
 
 
 def _try_again_in(core: Core, state: Candidate, wait_ms: int) -> None:
-    """A vote was split: one that stays silent does not hold up the next round."""
+    """Schedule the next round. After a rejected vote, a silent voter must not delay it."""
     at_ms = core.now_ms + wait_ms
     state.retry_at_ms = at_ms if state.retry_at_ms is None else min(state.retry_at_ms, at_ms)
 
@@ -157,7 +160,7 @@ def _stand(core: Core) -> None:
 
 
 def on_elapsed_unattached(core: Core, state: Unattached) -> None:
-    """Nobody has won: ask for pre-votes."""
+    """Ask for pre-votes if no replica has won the election in time."""
     deadline_ms = state.election_deadline_ms
     if deadline_ms is None or core.is_shutting_down:
         state.election_deadline_ms = None
@@ -166,7 +169,7 @@ def on_elapsed_unattached(core: Core, state: Unattached) -> None:
 
 
 def on_elapsed_prospective(core: Core, state: Prospective) -> None:
-    """The one that was let go first has had its time, or the round has."""
+    """End the deferral to another prospective, or the round, if its time is over."""
     if state.defer_until_ms is not None and state.defer_until_ms <= core.now_ms:
         state.defer_until_ms = None
         maybe_decide(core)
@@ -176,7 +179,7 @@ def on_elapsed_prospective(core: Core, state: Prospective) -> None:
 
 
 def on_elapsed_candidate(core: Core, state: Candidate) -> None:
-    """The round is lost, or nobody has answered in time."""
+    """Start over if the round is lost or its time is over."""
     is_due = state.retry_at_ms is not None and state.retry_at_ms <= core.now_ms
     if is_due or state.election_deadline_ms <= core.now_ms:
         note_round(core, state)
@@ -184,7 +187,7 @@ def on_elapsed_candidate(core: Core, state: Candidate) -> None:
 
 
 def may_grant(core: Core, candidate: ReplicaKey, candidate_end: OffsetAndEpoch, *, pre_vote: bool) -> bool:
-    """Whether `candidate`, in our epoch, gets our vote or the promise of one."""
+    """Return True if this replica grants `candidate` its vote or pre-vote in the present epoch."""
     is_up_to_date = candidate_end.is_at_least(core.log.end)
     if pre_vote:
         return is_up_to_date and _has_no_live_leader(core)
@@ -194,7 +197,10 @@ def may_grant(core: Core, candidate: ReplicaKey, candidate_end: OffsetAndEpoch, 
 
 
 def _has_no_live_leader(core: Core) -> bool:
-    """A leader, and a follower that hears it, refuse pre-votes: so a replica that was cut off deposes nobody."""
+    """Return True if no leader is known to live.
+
+    A leader, and a follower that it serves, reject pre-votes: a replica behind a partition cannot depose the leader.
+    """
     state = core.state
     if type(state) is Follower:
         return not state.has_fetched or core.suspicion.is_active
@@ -208,9 +214,9 @@ def _is_same(voted: ReplicaKey, candidate: ReplicaKey) -> bool:
 
 
 def goes_first(core: Core, candidate: ReplicaKey, candidate_end: OffsetAndEpoch) -> bool:
-    """Whether, of two that ask at once, `candidate` goes before this replica: the longer log, then the lower id.
+    """Return True if `candidate` goes before this replica, which asks at the same time: longer log, then lower id.
 
-    Without it, two followers that see the leader die in the same moment split the vote.
+    Without this order, two followers that see the leader die at the same moment would split the vote.
     """
     own = core.log.end
     if candidate_end == own:

@@ -1,10 +1,10 @@
-"""The Fetches that wait at a leader: who of them hears of something new at once, and who a little later.
+"""The parked Fetches of a leader: which of them get new records at once, and which a little later.
 
-Decides: that a batch goes at once to as many voters as it takes to commit it, and to the others soon after ("thrifty"
-replication, as in Egalitarian Paxos, hedged by a short wait). Who has waited longest goes first, so that the voters
-take turns, and each gets two batches in one message instead of two messages. Must not know: whose position is good.
+Decides: a batch goes at once to the voters that are needed to commit it, and to the others soon after. This is
+"thrifty" replication, as in Egalitarian Paxos, hedged by a short wait. The longest parked Fetch is first. So the voters
+take turns, and each gets two batches in one message instead of two messages. Must not know: which positions are valid.
 
-What is committed does not depend on any of this: only on what a majority says it holds.
+Commitment does not depend on this choice, only on the offsets that a majority fetches from.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from quorum.raft.ready import SendRecords
 from quorum.raft.states import Leader, ParkedFetch
 
 NEAR_RECORDS: Final = 10_000
-"""As many as a batch of the controller may hold. Whoever is further behind is catching up, and never kept waiting."""
+"""The most records in a batch of the controller. A replica that is further behind catches up, and never waits."""
 
 
 def wanted_voters(core: Core) -> int:
-    """How many other voters it takes to commit what the leader appends."""
+    """Return how many other voters are needed to commit the leader's records."""
     return core.members.majority - core.members.is_voter
 
 
 def must_wait(core: Core, leader: Leader, request: FetchRequest) -> bool:
-    """Whether this Fetch, which is behind the log's end, waits for a moment: others are at the newest batch already."""
+    """Return True if a Fetch behind the log's end waits, because enough other voters have the newest batch."""
     if core.config.spare_fetch_wait_ms == 0 or not leader.has_committed:
         return False
     if core.log.end_offset - request.fetch_offset > NEAR_RECORDS:
@@ -35,7 +35,7 @@ def must_wait(core: Core, leader: Leader, request: FetchRequest) -> bool:
 
 
 def park(core: Core, leader: Leader, request_id: int, request: FetchRequest) -> None:
-    """Let it wait: as long as it wants to, or until what it does not know yet is due."""
+    """Park a Fetch for its own maximum wait, or shorter if records or a new high watermark are pending for it."""
     fetch = ParkedFetch(request=request, deadline_ms=core.now_ms + request.max_wait_ms)
     leader.parked[request_id] = fetch
     if request.fetch_offset < core.log.end_offset:
@@ -46,7 +46,7 @@ def park(core: Core, leader: Leader, request_id: int, request: FetchRequest) -> 
 
 
 def answer_appended(core: Core, leader: Leader) -> None:
-    """The log has grown."""
+    """Answer parked Fetches after an append: the needed voters now, all others within `spare_fetch_wait_ms`."""
     leader.serving.clear()
     if core.config.spare_fetch_wait_ms == 0 or not leader.has_committed:
         answer_parked(core, leader)
@@ -64,7 +64,7 @@ def answer_appended(core: Core, leader: Leader) -> None:
 
 
 def answer_parked(core: Core, leader: Leader) -> None:
-    """Everyone who waits hears what is new: records, or the high watermark."""
+    """Answer every parked Fetch with the records and high watermark that are new to it."""
     parked, leader.parked = leader.parked, {}
     leader.parked_deadline_ms = None
     for request_id, fetch in parked.items():
@@ -72,7 +72,7 @@ def answer_parked(core: Core, leader: Leader) -> None:
 
 
 def answer_parked_voters(core: Core, leader: Leader) -> None:
-    """Voters that wait hear how things are, and so tell, by fetching again, that they live."""
+    """Answer the parked Fetches of voters. Their next Fetch shows that they live."""
     for request_id, fetch in list(leader.parked.items()):
         if core.members.latest.is_voter(fetch.request.replica):
             del leader.parked[request_id]
@@ -81,7 +81,7 @@ def answer_parked_voters(core: Core, leader: Leader) -> None:
 
 
 def answer_fetch(core: Core, leader: Leader, request_id: int, request: FetchRequest) -> None:
-    """Answer with the log from the position that was found valid."""
+    """Answer with the log from the Fetch's position, which the caller has validated."""
     if request.fetch_offset >= core.log.end_offset:
         core.outbox.respond(request_id, leader.answer)
         return
@@ -98,7 +98,7 @@ def answer_fetch(core: Core, leader: Leader, request_id: int, request: FetchRequ
 
 
 def announce_high_watermark(core: Core, leader: Leader) -> None:
-    """Let those that wait hear of it a little later at the latest, with the next records if there are any by then."""
+    """Let parked Fetches wait for `high_watermark_wait_ms` at most; records that come meanwhile take it along."""
     if core.config.high_watermark_wait_ms == 0:
         answer_parked(core, leader)
         return
@@ -109,7 +109,7 @@ def announce_high_watermark(core: Core, leader: Leader) -> None:
 
 
 def answer_overdue(core: Core, leader: Leader) -> None:
-    """Those that have waited long enough get what there is."""
+    """Answer the parked Fetches whose wait is over."""
     if leader.parked_deadline_ms is None or leader.parked_deadline_ms > core.now_ms:
         return
     overdue = [request_id for request_id, fetch in leader.parked.items() if fetch.deadline_ms <= core.now_ms]

@@ -1,10 +1,10 @@
-"""Sending Fetch: to the leader, or, while an observer does not know or reach it, to each other replica in turn.
+"""Sending Fetch: to the leader, or, while an observer cannot find or reach it, to each other replica in turn.
 
-Decides: when the next Fetch leaves and to whom. Must not know: what an answer means.
+Decides: when the next Fetch leaves and its destination. Must not know: the meaning of a response.
 
-A Fetch states that the log up to its offset is durable here, so none leaves while a write to the log is under way.
-While a snapshot is received, FetchSnapshot takes its place, and while a received piece is stored or the whole looked
-at, a Fetch now and then tells the leader that this replica still follows.
+A Fetch states that the log up to its offset is durable, so it waits for a log write in progress. FetchSnapshot replaces
+it while a snapshot is received. While a received chunk is stored or the snapshot is checked, an occasional Fetch shows
+the leader that this replica still follows.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from quorum.raft.states import FetchLoop, Follower, Receiving, Unattached
 
 
 def fetch_loop_of(core: Core) -> FetchLoop | None:
-    """The loop of a state that fetches: a follower's, or an unattached observer's."""
+    """Return the fetch loop of a follower or an unattached observer, or None in any other state."""
     state = core.state
     if type(state) is Follower:
         return state.fetch
@@ -25,7 +25,7 @@ def fetch_loop_of(core: Core) -> FetchLoop | None:
 
 
 def maybe_send_fetch(core: Core) -> None:
-    """Send the next Fetch if it is time, none is under way and the log is durable to its end."""
+    """Send the next Fetch if it is due, no other is in flight, and the log is durable to its end."""
     loop = fetch_loop_of(core)
     if loop is None or loop.correlation is not None or core.now_ms < loop.retry_at_ms or core.is_shutting_down:
         return
@@ -60,7 +60,7 @@ def _fetch_request(core: Core) -> FetchRequest:
 
 
 def _fetch_snapshot_request(core: Core, receiving: Receiving) -> FetchSnapshotRequest:
-    """Asks for what follows the pieces that are stored."""
+    """Return a request for the bytes after the stored chunks."""
     return FetchSnapshotRequest(
         replica=core.me,
         current_leader_epoch=core.epoch,
@@ -71,19 +71,19 @@ def _fetch_snapshot_request(core: Core, receiving: Receiving) -> FetchSnapshotRe
 
 
 def next_fetch_ms(core: Core, loop: FetchLoop) -> int | None:
-    """When the next Fetch may leave; None while one is under way or the log's own write is awaited."""
+    """Return when the next Fetch may leave (monotonic ms), or None while a Fetch or a log write is in progress."""
     return loop.retry_at_ms if loop.correlation is None and core.log.is_flushed else None
 
 
 def retry_fetch(core: Core, loop: FetchLoop, wait_ms: int) -> None:
-    """The last Fetch is done with; the next leaves in `wait_ms`."""
+    """End the last Fetch; the next leaves in `wait_ms`."""
     loop.correlation = None
     loop.retry_at_ms = core.now_ms + wait_ms
     maybe_send_fetch(core)
 
 
 def retry_failed_fetch(core: Core, loop: FetchLoop) -> None:
-    """Nothing came of the last Fetch: the next waits a little, and after many ever longer, to burn nobody's time."""
+    """End a Fetch without result; the next waits a little, and after `QUICK_ATTEMPTS` failures ever longer."""
     config = core.config
     doublings = min(max(0, loop.failures - QUICK_ATTEMPTS), 16)
     loop.failures += 1

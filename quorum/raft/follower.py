@@ -1,7 +1,7 @@
-"""A follower's and an observer's side: Fetch answers and failures, BeginQuorumEpoch, EndQuorumEpoch, the fetch timeout.
+"""Followers and observers: Fetch responses and failures, BeginQuorumEpoch, EndQuorumEpoch, the fetch timeout.
 
-Decides: what of an answer is appended, truncated or refused, and when the leader is held for dead. Must not know: how
-an election goes.
+Decides: what of a response is appended, truncated or rejected, and when the leader is suspected. Must not know: how an
+election proceeds.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from quorum.raft.transitions import Role
 
 
 def on_fetch_response(core: Core, node_id: int, correlation: int, response: FetchResponse) -> None:
-    """Take what the leader sent, or go and look for it elsewhere."""
+    """Apply a Fetch response of the leader; after any other, look for the leader elsewhere."""
     found = match_response(core, node_id, correlation, response)
     if found is None:
         return
@@ -46,7 +46,7 @@ def on_fetch_response(core: Core, node_id: int, correlation: int, response: Fetc
     state = core.state
     if news is EpochUpdate.STALE or type(state) is not Follower or node_id != core.leader_id:
         if type(state) is Follower and news is EpochUpdate.CURRENT and response.leader_id == core.leader_id:
-            # No newer leader is known there; it may be the leader itself, asked as a bootstrap server.
+            # The sender knows no newer leader; it may be the leader itself, reached as a bootstrap server.
             state.is_leader_out_of_reach = False
         retry_failed_fetch(core, loop)
     elif response.error is Error.NONE:
@@ -59,7 +59,7 @@ def on_fetch_response(core: Core, node_id: int, correlation: int, response: Fetc
 
 
 def _take(core: Core, state: Follower, response: FetchResponse) -> None:
-    """One of: truncate, go for the snapshot, append; a message that makes no sense changes nothing."""
+    """Truncate, fetch a snapshot, or append. An invalid response changes nothing."""
     wait_ms = 0
     if response.diverging is not None:
         is_sound = _truncate(core, response.diverging)
@@ -78,7 +78,10 @@ def _take(core: Core, state: Follower, response: FetchResponse) -> None:
 
 
 def _note_committed(core: Core, response: FetchResponse) -> bool:
-    """Only of an answer that found our log to be the leader's: else what is below its high watermark is not ours."""
+    """Advance the high watermark; return True.
+
+    Only after a valid position: otherwise the records below the leader's high watermark may differ from this log's.
+    """
     if core.log.advance_high_watermark(min(response.high_watermark, core.log.end_offset)):
         core.outbox.add(HighWatermarkAdvanced(offset=core.log.high_watermark))
     return True
@@ -104,7 +107,10 @@ def _write(core: Core, fetched: Fetched) -> None:
 
 
 def _truncate(core: Core, leader_end: OffsetAndEpoch) -> bool:
-    """Remove what the leader does not have (KIP-595). Never what is committed: such a leader has lost its log."""
+    """Truncate the log to the leader's (KIP-595); return False if its response is invalid.
+
+    Committed records are never removed: a leader that asks for it has lost its log.
+    """
     log = core.log
     target = log.truncation_for(leader_end)
     if leader_end.offset < 0 or leader_end.epoch < 0 or target >= log.end_offset:
@@ -126,7 +132,7 @@ def _truncate(core: Core, leader_end: OffsetAndEpoch) -> bool:
 
 
 def on_fetch_failed(core: Core, node_id: int, correlation: int, *, disconnected: bool) -> None:
-    """No answer. A refused or reset connection to the leader means that it is dead, a deadline does not (DESIGN 5)."""
+    """Handle a Fetch without a response. Only a refused or reset connection means a dead leader (DESIGN 5)."""
     loop = fetch_loop_of(core)
     if loop is None or loop.correlation != correlation:
         return
@@ -143,15 +149,20 @@ def on_fetch_failed(core: Core, node_id: int, correlation: int, *, disconnected:
 
 
 def _suspect(core: Core) -> None:
-    """Grant pre-votes from here on. Also by a controller that does not vote: a voter set that it has not heard of yet
-    may count on its vote, and nobody else could tell it."""
+    """Grant pre-votes from now on.
+
+    So does a controller that is no voter: a voter set that it has not received yet may need its vote.
+    """
     if core.can_vote:
         core.suspicion.is_active = True
 
 
 def _on_leader_resigned(core: Core, state: Follower) -> None:
-    """The leader itself says that it leads no more: whom it names is told by EndQuorumEpoch, on another connection, so
-    that it may come later. It is waited for; where the leader was held for dead before, it is time for another."""
+    """Handle NOT_LEADER_OR_FOLLOWER from the leader itself: it has resigned.
+
+    Its EndQuorumEpoch names the successors and uses another connection, so it may come later: wait for it. If this
+    replica suspected the leader before, campaign at once.
+    """
     if not core.can_campaign:
         state.is_leader_out_of_reach = True
         _suspect(core)
@@ -167,7 +178,7 @@ def _on_leader_resigned(core: Core, state: Follower) -> None:
 
 
 def handle_begin(core: Core, request_id: int, request: BeginQuorumEpochRequest) -> None:
-    """A leader makes itself known. A prospective learns from it that the leader it held for dead lives."""
+    """Respond to BeginQuorumEpoch. It proves to a prospective replica that the suspected leader lives."""
     error = validate_leader_request(core, request.leader_id, request.leader_epoch)
     if error is Error.NONE and not is_addressed(core, request.voter.node_id, request.voter.directory_id):
         error = Error.INVALID_VOTER_KEY
@@ -191,7 +202,7 @@ def _on_living_leader(core: Core) -> None:
 
 
 def handle_end(core: Core, request_id: int, request: EndQuorumEpochRequest) -> None:
-    """The leader has resigned: the first of its successors asks for pre-votes at once, the others later."""
+    """Respond to EndQuorumEpoch: the first preferred successor asks for pre-votes at once, the others later."""
     error = validate_leader_request(core, request.leader_id, request.leader_epoch)
     if error is Error.NONE:
         adopt_leader(core, request.leader_id, request.leader_epoch, request.leader_endpoints)
@@ -211,10 +222,10 @@ def _succeed(core: Core, state: Follower, request: EndQuorumEpochRequest) -> Non
         return
     named = [key.node_id for key in request.preferred_candidates]
     if named and core.me.node_id not in named:
-        # Leadership is handed over: to stand would take it from who was asked for, who may be slow to begin.
+        # A transfer names one successor. If this replica campaigned, it could win before a slow successor begins.
         _leave_it_to_others(core, state, core.random_election_timeout_ms())
         return
-    # Who was refused has lost its round, which it began before this replica knew of the resignation.
+    # A rejected successor has lost its round, which it began before this replica knew of the resignation.
     successors = [node_id for node_id in named if node_id not in state.refused]
     place = successors.index(core.me.node_id) if successors else 0
     if place == 0:
@@ -224,15 +235,17 @@ def _succeed(core: Core, state: Follower, request: EndQuorumEpochRequest) -> Non
 
 
 def _leave_it_to_others(core: Core, state: Follower, wait_ms: int) -> None:
-    """The resigned leader refuses our Fetches, and soon its connections break: that says nothing of the successors.
-    Told once more, or silent, it would not be waited for any longer."""
+    """Wait for `wait_ms` while a successor campaigns, whatever becomes of the Fetches to the resigned leader.
+
+    A repeated EndQuorumEpoch never extends the wait; neither does its absence.
+    """
     latest_ms = core.now_ms + core.config.fetch_timeout_ms if state.awaits_end else state.fetch_deadline_ms
     state.leaves_it_to_others, state.awaits_end = True, False
     state.fetch_deadline_ms = min(latest_ms, core.now_ms + wait_ms)
 
 
 def on_elapsed_follower(core: Core, state: Follower) -> None:
-    """Silence: a voter asks for an election, an observer looks for the leader elsewhere."""
+    """Handle the fetch timeout: a voter asks for pre-votes, an observer looks for the leader elsewhere."""
     if state.fetch_deadline_ms > core.now_ms:
         maybe_ask(core, state)
         maybe_send_fetch(core)

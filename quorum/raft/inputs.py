@@ -1,7 +1,7 @@
-"""Everything that can happen to a replica: the inputs of `RaftMachine.on_input`.
+"""The inputs of `RaftMachine.on_input`: everything that can happen to a replica.
 
-Decides: what the core is told. Must not know: who tells it. Time and randomness are data: `Clock` comes with every
-input, and an input that may arm a random timer carries `draw`, 64 random bits.
+Time and randomness are data: `Clock` comes with every input, and an input that may arm a random timer has a `draw`, 64
+random bits.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from quorum.raft.config import Snapshot
 
 
 class Clock(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """`monotonic_ms` is for every deadline; `wall_ms` (since 1970) only for timestamps that are written or shown."""
+    """The time of an input: `monotonic_ms` for deadlines, `wall_ms` (since 1970) for timestamps."""
 
     monotonic_ms: int
     wall_ms: int
 
 
 class Start(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The first input, exactly once: storage is loaded, the network is there."""
+    """The first input, exactly once: storage is loaded, the network is ready."""
 
     draw: int
 
@@ -34,9 +34,9 @@ class Elapsed(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class RequestReceived(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A peer asks. `request_id` is the receiver's own, unique among the requests not yet answered.
+    """A peer's request. `request_id` is local and unique among open requests.
 
-    It is answered by exactly one `SendResponse` or `SendRecords`, unless `RequestDropped` comes first.
+    Exactly one `SendResponse`, `SendRecords` or `SendSnapshotChunk` answers it, unless `RequestDropped` comes first.
     """
 
     request_id: int
@@ -45,13 +45,13 @@ class RequestReceived(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class RequestDropped(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Nobody waits for the answer to `request_id` any more: the peer's stream is gone, or it has sent another."""
+    """The peer no longer awaits the response to `request_id`: its stream is closed, or it has sent another request."""
 
     request_id: int
 
 
 class ResponseReceived(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The answer to our request `correlation`, from `destination_id` (the `Destination.node_id` of that request)."""
+    """The response to this replica's request `correlation`, which went to `Destination.node_id` `destination_id`."""
 
     destination_id: int
     correlation: int
@@ -60,10 +60,10 @@ class ResponseReceived(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class RequestFailed(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Our request `correlation` got no answer.
+    """This replica's request `correlation` got no response.
 
-    `disconnected`: the connection was refused or reset, so that the process at the other end is likely gone. False for
-    a deadline or a cancelled call, which say nothing of the kind.
+    `disconnected`: the connection was refused or reset, so the process at the other end is probably gone. False after a
+    deadline or a cancelled call, which do not show that.
     """
 
     destination_id: int
@@ -75,7 +75,7 @@ class RequestFailed(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class Propose(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Append `values` (encoded metadata records) as one data batch, if still the leader of `epoch`.
 
-    Otherwise the answer is `ProposalRefused` and nothing is appended.
+    Otherwise `ProposalRefused` follows and nothing is appended.
     """
 
     epoch: Epoch
@@ -85,8 +85,8 @@ class Propose(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class AskReadBarrier(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Prove that this replica still leads `epoch`, for all reads that have come in by now.
 
-    `token` rises from one to the next. `ReadBarrierPassed` with it, or a later one, is the proof; `ReadBarrierRefused`
-    says that this replica does not lead that epoch. Neither comes any more after `LostLeadership`.
+    `token` rises from input to input. `ReadBarrierPassed` with this or a later token is the proof; `ReadBarrierRefused`
+    means that this replica does not lead the epoch. Neither comes after `LostLeadership`.
     """
 
     epoch: Epoch
@@ -94,7 +94,7 @@ class AskReadBarrier(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Flushed(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The log write `token` is durable: the log up to `end_offset`, whose last record has `epoch`, as the write said.
+    """The log write `token` is durable. `end_offset` and `epoch` (of the last record) repeat the write's values.
 
     Log writes complete in the order in which they were issued.
     """
@@ -105,15 +105,15 @@ class Flushed(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class ChunkStored(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The piece of the last `StoreChunk` of this `serial` is in its file."""
+    """The chunk of the last `StoreChunk` with this `serial` is in its file."""
 
     serial: int
 
 
 class SnapshotChecked(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A `CheckSnapshot` is done. `fault` says what is wrong with the snapshot; None: it is whole and sound.
+    """A `CheckSnapshot` is done. `fault`: why the snapshot is invalid, or None if it is whole and sound.
 
-    `voters`: the set that it names, if it names one.
+    `voters`: the voter set in it, or None.
     """
 
     serial: int
@@ -122,7 +122,7 @@ class SnapshotChecked(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class SnapshotTaken(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A snapshot of this replica's own image is durable. It ends at or below the high watermark, on a batch's bound."""
+    """A snapshot of this replica's image is durable. It ends at or below the high watermark, at a batch boundary."""
 
     snapshot: Snapshot
 
@@ -134,7 +134,7 @@ class LogTrimmed(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Persisted(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The quorum-state write `token` is durable. They complete in the order in which they were issued."""
+    """The quorum-state write `token` is durable. Such writes complete in the order in which they were issued."""
 
     token: int
 

@@ -1,7 +1,7 @@
 """Raising kraft.version: from 0 to 1 the static voters move from the configuration into the log (KIP-853, Kafka 4.1).
 
-Decides: whether that is allowed now, and which voters the record names: those of the configuration, each with the
-directory and the listeners that it has told this leader (UpdateRaftVoter). Must not know: the configuration itself.
+Decides: whether that is allowed now, and the voters in the record: the configured ones, each with its reported
+directory and listeners (UpdateRaftVoter). Must not know: the configuration itself.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from quorum.raft.voter_responses import Verdict, answer
 
 
 def handle_upgrade(core: Core, request_id: int, request: UpgradeKRaftVersionRequest) -> None:
-    """Append KRaftVersion and KRaftVoters; the answer leaves once they are committed."""
+    """Append KRaftVersion and Voters records; the response leaves once they are committed."""
     state = core.state
     if type(state) is not Leader:
         message = "this replica is not the leader"
@@ -29,7 +29,7 @@ def handle_upgrade(core: Core, request_id: int, request: UpgradeKRaftVersionRequ
     if refusal is None and current < request.kraft_version:
         refusal = _validate_voters(state.reported_voters or VoterSet(), request.kraft_version)
     elif refusal is None and current > 0:
-        # Raised, but not for good: the next leader's log may be without it.
+        # The upgrade is not committed yet: the next leader's log may lack it.
         refusal = validate_dynamic(core)
     if refusal is not None:
         answer(core, request_id, UpgradeKRaftVersionResponse, *refusal)

@@ -1,6 +1,6 @@
-"""A leader's and a resigned leader's other inputs: proposals, acknowledgements, deadlines, the clean stop.
+"""Leaders and resigned leaders: proposals, acknowledgements, deadlines, the clean stop.
 
-Decides: when a leader gives up. Must not know: Fetch, how an election goes.
+Decides: when a leader resigns. Must not know: Fetch, or how an election proceeds.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from quorum.raft.voter_responses import expire_change
 
 
 def handle_propose(core: Core, proposal: Propose) -> None:
-    """Append one data batch, or say why not."""
+    """Append one data batch, or emit `ProposalRefused`."""
     state = core.state
     if type(state) is not Leader or proposal.epoch != core.epoch:
         core.outbox.add(ProposalRefused(error=Error.NOT_LEADER_OR_FOLLOWER, proposed_epoch=proposal.epoch))
@@ -38,7 +38,7 @@ def handle_propose(core: Core, proposal: Propose) -> None:
 
 
 def on_begin_response(core: Core, node_id: int, correlation: int, response: BeginQuorumEpochResponse) -> None:
-    """An acknowledgement: it proves that the voter follows, to whom the read barrier matters."""
+    """Handle a voter's response: an acknowledgement proves that it follows, and counts for the read barrier."""
     news = apply_leader_hint(core, node_id, response)
     state = core.state
     if news is EpochUpdate.CURRENT and response.error is not Error.NONE:
@@ -49,7 +49,7 @@ def on_begin_response(core: Core, node_id: int, correlation: int, response: Begi
 
 
 def on_end_response(core: Core, node_id: int, response: EndQuorumEpochResponse) -> None:
-    """A voter knows that this replica leads no more."""
+    """Note that a voter knows of the resignation."""
     if apply_leader_hint(core, node_id, response) is EpochUpdate.CHANGED:
         return
     state = core.state
@@ -60,7 +60,7 @@ def on_end_response(core: Core, node_id: int, response: EndQuorumEpochResponse) 
 
 
 def on_end_failed(core: Core, node_id: int) -> None:
-    """Told again soon; in a clean stop the voter has to find out by itself."""
+    """Repeat EndQuorumEpoch soon; in a clean stop the voter has to notice by itself."""
     state = core.state
     if type(state) is not Resigned:
         return
@@ -72,8 +72,10 @@ def on_end_failed(core: Core, node_id: int) -> None:
 
 
 def _maybe_shut(core: Core, state: Resigned) -> None:
-    """Those who know of the resignation, a majority, may need this replica's vote now: one may have refused another its
-    own, as it had not heard of it yet. So this one stays until the next epoch, while the turns of two successors last.
+    """Complete the shutdown if every voter has acknowledged the resignation or failed to respond.
+
+    A successor may still need this replica's vote: another voter may have rejected it before it heard of the
+    resignation. If a majority has acknowledged, wait until two successors have had their turn.
     """
     if not core.is_shutting_down or state.unacknowledged:
         return
@@ -84,7 +86,7 @@ def _maybe_shut(core: Core, state: Resigned) -> None:
 
 
 def handle_shutdown(core: Core) -> None:
-    """A leader tells the others first; anyone else may stop at once."""
+    """Stop cleanly: a leader resigns and informs the other voters first; any other replica stops at once."""
     core.is_shutting_down = True
     state = core.state
     if type(state) is Leader and core.members.peers:
@@ -96,7 +98,7 @@ def handle_shutdown(core: Core) -> None:
 
 
 def on_elapsed_leader(core: Core, state: Leader) -> None:
-    """Parked Fetches, silent voters, and whether a majority is still there."""
+    """Resign without a majority; otherwise handle due Fetches, read barriers, changes and BeginQuorumEpoch."""
     deadline_ms = state.check_quorum_deadline_ms
     if deadline_ms is not None and deadline_ms <= core.now_ms:
         note_unheard(core, state)
@@ -111,7 +113,10 @@ def on_elapsed_leader(core: Core, state: Leader) -> None:
 
 
 def on_elapsed_resigned(core: Core, state: Resigned) -> None:
-    """Nobody has won yet: leave the epoch that was ours for the next, so as never to act in it again."""
+    """Move to the next epoch if no successor has won in time, and repeat EndQuorumEpoch if that is due.
+
+    A resigned leader never acts again in the epoch that it led.
+    """
     if state.election_deadline_ms <= core.now_ms:
         if core.is_shutting_down:
             shut(core)

@@ -1,7 +1,7 @@
-"""What every message tells besides its own matter: the sender's epoch and the leader that it knows (KIP-595).
+"""Leader hints: the sender's epoch and known leader in every message (KIP-595).
 
-Decides: whether such news changes this replica's state, and what of it cannot be true. Must not know: what the message
-asks for.
+Decides: whether a hint changes this replica's state, and which hints are invalid. Must not know: the rest of the
+message.
 """
 
 from __future__ import annotations
@@ -28,28 +28,28 @@ STRANGERS = frozenset(
         Error.CLUSTER_AUTHORIZATION_FAILED,
     }
 )
-"""Refusals from in front of the other's core: the epoch beside them may be that of another quorum."""
+"""Errors that a peer returns before its core sees the request: their epoch may be that of another quorum."""
 
 
 class EpochUpdate(enum.Enum):
-    """What a response's epoch and leader came to."""
+    """The effect of a response's epoch and leader on this replica."""
 
     CHANGED = enum.auto()
-    """This replica is in another state now; the response has no further meaning."""
+    """This replica is in another state now; the rest of the response no longer matters."""
     STALE = enum.auto()
-    """It is of an older epoch, or makes no sense; nothing has changed."""
+    """The response is of an older epoch, or invalid; nothing has changed."""
     CURRENT = enum.auto()
-    """It speaks of the present epoch, and nothing in it contradicts what is known."""
+    """The response is of the present epoch, and agrees with the known leader."""
 
 
 def known_leader(core: Core) -> tuple[NodeId, tuple[Endpoint, ...]]:
-    """The leader id and endpoints that an answer carries."""
+    """Return the leader id (-1 if unknown) and endpoints for a response."""
     leader_id = core.leader_id
     return (NO_LEADER, ()) if leader_id is None else (leader_id, core.leader_endpoints)
 
 
 def validate_leader_request(core: Core, leader_id: NodeId, epoch: Epoch) -> Error:
-    """NONE if a request of the leader of `epoch` can be true."""
+    """Return NONE if a request from the leader of `epoch` is valid, otherwise the error."""
     if leader_id < 0 or leader_id == core.me.node_id or not 0 <= epoch <= MAX_EPOCH:
         return Error.INVALID_REQUEST
     if epoch < core.epoch:
@@ -62,7 +62,7 @@ def validate_leader_request(core: Core, leader_id: NodeId, epoch: Epoch) -> Erro
 
 
 def adopt_leader(core: Core, leader_id: NodeId, epoch: Epoch, endpoints: tuple[Endpoint, ...]) -> bool:
-    """Take over that `leader_id` leads `epoch`, not below ours; whether that changed the state."""
+    """Follow `leader_id` in `epoch`, which is not below this replica's; return True if that changed the state."""
     where = _all_places(endpoints, core.members.endpoints_of(leader_id))
     if epoch > core.epoch:
         if where:
@@ -77,13 +77,15 @@ def adopt_leader(core: Core, leader_id: NodeId, epoch: Epoch, endpoints: tuple[E
 
 
 def _all_places(told: tuple[Endpoint, ...], known: tuple[Endpoint, ...]) -> tuple[Endpoint, ...]:
-    """Answers of Kafka's protocol tell the one listener that was asked; the voter set has the same node's others, which
-    clients of this replica may need."""
+    """Return the voter set's endpoints of the leader if they include the advertised ones, otherwise the latter.
+
+    Responses in Kafka's protocol have one listener; clients of this replica may need the leader's others.
+    """
     return known if set(told) <= set(known) else told
 
 
 def _is_news(core: Core, where: tuple[Endpoint, ...]) -> bool:
-    """Who leads was not known, or not where: quorum-state keeps a leader's id, and no endpoints of it."""
+    """Return True if the leader or its endpoints are new: quorum-state keeps a leader's id, but no endpoints."""
     if core.standing.leader_id is None:
         return True
     if core.role is Role.FOLLOWER:
@@ -92,7 +94,7 @@ def _is_news(core: Core, where: tuple[Endpoint, ...]) -> bool:
 
 
 def apply_leader_hint(core: Core, destination_id: int, response: Response) -> EpochUpdate:
-    """Take over what a response says of epoch and leader."""
+    """Apply the epoch and leader in a response, and return the effect."""
     epoch = response.leader_epoch
     if response.error in STRANGERS or not 0 <= epoch <= MAX_EPOCH:
         core.refuse(destination_id, f"it answers {response.error.name} in epoch {epoch}")
@@ -101,7 +103,7 @@ def apply_leader_hint(core: Core, destination_id: int, response: Response) -> Ep
         return EpochUpdate.STALE
     leader_id = response.leader_id
     if leader_id < 0 or (leader_id == core.me.node_id and (epoch > core.epoch or core.role is not Role.LEADER)):
-        # That this replica leads is known from before it lost or was restarted: nobody else can tell it so.
+        # A response that names this replica as leader predates its resignation or restart; ignore the hint.
         if leader_id == core.me.node_id:
             _tell_of_namesake(core, destination_id, response)
         return _adopt_epoch(core, epoch)
@@ -115,7 +117,10 @@ def apply_leader_hint(core: Core, destination_id: int, response: Response) -> Ep
 
 
 def _tell_of_namesake(core: Core, destination_id: int, response: Response) -> None:
-    """Somebody leads who has this node's id and listens elsewhere: unless this one did, and was restarted since."""
+    """Report a leader with this node's id at other endpoints: a second process has the same node.id.
+
+    The exception is this replica's own epoch from before a restart.
+    """
     where, epoch = response.leader_endpoints, response.leader_epoch
     has_led = epoch == core.epoch and core.standing.leader_id == core.me.node_id
     own = {(at.host, at.port) for at in core.endpoints}
@@ -126,7 +131,7 @@ def _tell_of_namesake(core: Core, destination_id: int, response: Response) -> No
         core.refuse(
             destination_id,
             f"it says that {core.me.node_id} leads epoch {epoch} at {', '.join(map(str, where))}, which is another "
-            "process: two processes have that node.id. Stop the wrong one, or give it a node.id of its own",
+            "process: two processes have that node.id. Stop the wrong one, or give it another node.id",
         )
 
 
@@ -138,7 +143,10 @@ def _adopt_epoch(core: Core, epoch: Epoch) -> EpochUpdate:
 
 
 def _adopt_live_leader(core: Core, destination_id: int, response: Response) -> EpochUpdate:
-    """A leader that itself refuses a pre-vote lives. One that grants it has resigned: a Java one names itself on."""
+    """Follow the leader again if it rejects this replica's pre-vote itself, which proves that it lives.
+
+    A leader that grants a pre-vote has resigned; Kafka's still names itself as leader then.
+    """
     is_granted = isinstance(response, VoteResponse) and response.vote_granted
     if core.role is not Role.PROSPECTIVE or destination_id != response.leader_id or is_granted:
         return EpochUpdate.CURRENT
@@ -149,7 +157,10 @@ def _adopt_live_leader(core: Core, destination_id: int, response: Response) -> E
 def match_response(
     core: Core, node_id: int, correlation: int, response: FetchResponse | FetchSnapshotResponse
 ) -> tuple[FetchLoop, EpochUpdate] | None:
-    """The loop whose request is answered with this, and what is new in it; None if there is nothing more to do."""
+    """Return the fetch loop that awaits this response and the hint's effect, or None if the response is void.
+
+    It is void if the loop awaits another response, or its leader hint changed this replica's state.
+    """
     loop = fetch_loop_of(core)
     if loop is None or loop.correlation != correlation:
         return None

@@ -1,6 +1,6 @@
-"""The leader's side of Fetch (KIP-595): what is answered at once, what is parked, what is refused.
+"""The leader's side of Fetch (KIP-595): which requests are answered at once, parked or rejected.
 
-Decides: whether a replica's position is good, and what its Fetch proves. Must not know: how bytes are read or sent.
+Decides: whether a replica's position is valid, and what its Fetch proves. Must not know: how bytes are read or sent.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from quorum.raft.states import Leader, Progress
 from quorum.raft.voter_responses import drop_asker
 
 OBSERVER_SESSION_MS = 300_000
-"""An observer that has not fetched for five minutes is forgotten, as Kafka does."""
+"""An observer that has not fetched for five minutes is dropped, as in Kafka."""
 
 
 def handle_fetch(core: Core, request_id: int, request: FetchRequest) -> None:
-    """Answer or park a Fetch."""
+    """Answer, park or reject a Fetch."""
     error = _validate(core, request)
     state = core.state
     if type(state) is Leader and request.replica.node_id == core.me.node_id:
@@ -44,9 +44,9 @@ def handle_fetch(core: Core, request_id: int, request: FetchRequest) -> None:
 
 
 def _was_cut_short(leader: Leader, request: FetchRequest) -> bool:
-    """Whether the last answer did not bring all that the log held when it was asked for: more than an answer may hold.
+    """Return True if the last response did not reach the log's end of that time, because its size is limited.
 
-    Who waited then would get one answer a wait, however far it is behind.
+    Such a replica is catching up: if its Fetch were parked, it would get only one response for each wait.
     """
     progress = leader.voters.get(request.replica.node_id) or leader.observers.get(request.replica)
     return progress is not None and request.fetch_offset < progress.leader_end_at_last_fetch
@@ -64,19 +64,22 @@ def _validate(core: Core, request: FetchRequest) -> Error:
 
 
 def _tell_of_namesake(core: Core, request: FetchRequest) -> None:
-    """A leader asks nobody for its own log: another process does. But what this one has asked of itself, as of one of
-    the bootstrap servers, may arrive once it leads; it is of an older epoch."""
+    """Report a Fetch with this leader's node id: another process has the same node.id.
+
+    The exception is this replica's own Fetch to itself as a bootstrap server, which may arrive after its election; it
+    has an older epoch.
+    """
     key = request.replica
     if key != core.me or request.current_leader_epoch >= core.epoch:
         core.refuse(
             key.node_id,
             f"a process with directory {id_text(key.directory_id)} asks as node {key.node_id}, which is this leader: "
-            "two processes have that node.id. Stop the wrong one, or give it a node.id of its own",
+            "two processes have that node.id. Stop the wrong one, or give it another node.id",
         )
 
 
 def _has_nothing_to_wait_for(core: Core, leader: Leader, request: FetchRequest) -> bool:
-    """It does not want to, or there is no room."""
+    """Return True if the Fetch has no maximum wait, or no more Fetches may be parked."""
     return request.max_wait_ms == 0 or len(leader.parked) >= core.config.max_parked_fetches
 
 
@@ -93,7 +96,7 @@ def _refuse(core: Core, request_id: int, error: Error) -> None:
 
 
 def _reject_position(core: Core, leader: Leader, request_id: int, fault: Diverging | BeforeStart) -> None:
-    """The replica has to truncate, or to install a snapshot, before its position means anything."""
+    """Respond with the diverging epoch or the snapshot: the replica must truncate or install before it can go on."""
     answer = leader.answer
     snapshot_id = fault.snapshot_id if isinstance(fault, BeforeStart) else None
     is_lost = isinstance(fault, BeforeStart) and snapshot_id is None
@@ -113,7 +116,7 @@ def _reject_position(core: Core, leader: Leader, request_id: int, fault: Divergi
 
 
 def redirect_to_snapshot(core: Core, leader: Leader) -> None:
-    """The log begins later now: whoever waits with a position before that has to install the snapshot."""
+    """Answer parked Fetches whose position is now before the log's start: their replicas must install a snapshot."""
     for request_id, fetch in list(leader.parked.items()):
         fault = core.log.validate_position(fetch.request.fetch_offset, fetch.request.last_fetched_epoch)
         if fault is not None:
@@ -122,7 +125,7 @@ def redirect_to_snapshot(core: Core, leader: Leader) -> None:
 
 
 def _note_progress(core: Core, leader: Leader, request: FetchRequest) -> None:
-    """A valid position proves that the replica holds, durably, all before it."""
+    """Update the replica's progress: a valid position proves that it holds the log before it durably."""
     key = request.replica
     node_id = key.node_id
     progress = leader.voters.get(node_id)
@@ -140,7 +143,7 @@ def _note_progress(core: Core, leader: Leader, request: FetchRequest) -> None:
 
 
 def note_heard(core: Core, leader: Leader, key: ReplicaKey) -> None:
-    """A replica asks for something else than the log, which proves that it lives and follows."""
+    """Note a sign of life: the replica sent a request that only a follower of this leader sends."""
     progress = leader.voters.get(key.node_id)
     if progress is not None and core.members.latest.is_voter(key):
         progress.fetched_at_ms = core.now_ms
@@ -170,7 +173,7 @@ def _note_fetch(core: Core, progress: Progress, request: FetchRequest) -> None:
 
 
 def _observer(core: Core, leader: Leader, key: ReplicaKey) -> Progress | None:
-    """Its progress; None when there are too many to keep. A replica without a node id is not one."""
+    """Return the observer's progress, or None if there are too many observers or the replica has no node id."""
     progress = leader.observers.get(key)
     if progress is not None or key.node_id < 0:
         return progress
@@ -183,7 +186,7 @@ def _observer(core: Core, leader: Leader, key: ReplicaKey) -> Progress | None:
 
 
 def forget_silent_observers(core: Core, leader: Leader) -> None:
-    """Keep those that fetched within the session."""
+    """Drop observers that have not fetched within the session."""
     since = core.now_ms - OBSERVER_SESSION_MS
     leader.observers = {
         key: progress for key, progress in leader.observers.items() if progress.has_fetched_since(since)
@@ -191,7 +194,7 @@ def forget_silent_observers(core: Core, leader: Leader) -> None:
 
 
 def on_request_dropped(core: Core, request_id: int) -> None:
-    """Nobody waits for that answer any more."""
+    """Drop a parked Fetch or a change's request whose sender no longer awaits the response."""
     if type(core.state) is Leader:
         core.state.parked.pop(request_id, None)
         drop_asker(core.state, request_id)

@@ -1,7 +1,7 @@
-"""What the core knows of its log: where it ends, how much of it is durable, how much is committed.
+"""The core's view of its log: its bounds, and how much of it is durable and committed.
 
-Decides: whether a position of another replica's log lies on this one, where to truncate, and what a completed write
-proves. Must not know: the bytes, the disk, who leads.
+Decides: whether another replica's position is valid in this log, where to truncate, and what a completed write proves.
+Must not know: the bytes, the disk, the leader.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from quorum.raft.config import Snapshot, StorageState
 
 
 class EpochStartsAt(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Batches of `epoch` begin at `start_offset`."""
+    """The start of an epoch within an append."""
 
     epoch: Epoch
     start_offset: Offset
 
 
 class _PendingWrite(msgspec.Struct, kw_only=True, gc=False):
-    """A log write whose completion is due. `is_replaced`: its bytes have since been truncated, wholly or in part."""
+    """A log write in progress. `is_replaced`: a later truncation has removed some of its bytes."""
 
     token: int
     epoch: Epoch
@@ -34,29 +34,32 @@ class _PendingWrite(msgspec.Struct, kw_only=True, gc=False):
 
 
 class Diverging(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The other log leaves this one; `end` is where the largest epoch not above the other's ends here."""
+    """The other log diverges. `end`: the end, here, of the largest epoch that is not above the other's."""
 
     end: OffsetAndEpoch
 
 
 OPENING_RECORDS: Final = 3
-"""The most that Raft itself opens an epoch with: LeaderChange, KRaftVersion, KRaftVoters."""
+"""The most records with which Raft opens an epoch: LeaderChange, KRaftVersion, Voters."""
 
 
 class BeforeStart(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """This log begins later; the snapshot holds what came before, where one is known."""
+    """This log begins after the position. `snapshot_id`: the newest snapshot, or None."""
 
     snapshot_id: OffsetAndEpoch | None
 
 
 class LogState:
-    """Grows by `append`, shrinks by `truncate` at its end and `trim` at its start, is replaced by `install`; `complete`
-    says what has become durable."""
+    """The bounds of the log.
+
+    `append` grows it, `truncate` and `trim` shrink it at end and start, `install` replaces it, and `complete` notes a
+    durable write.
+    """
 
     def __init__(self, storage: StorageState) -> None:
         self.start_offset: Offset = storage.log_start_offset
         self.snapshots: tuple[Snapshot, ...] = storage.snapshots
-        """Whole and durable, rising; the log begins at 0 or at the end of the first."""
+        """Complete and durable snapshots, rising; the log begins at 0 or at the end of the first."""
         self.end_offset: Offset = storage.end.offset
         self.last_epoch: Epoch = storage.end.epoch
         self.epochs = storage.epochs
@@ -65,23 +68,26 @@ class LogState:
         self.high_watermark: Offset = max(
             [kept, storage.log_start_offset, *(each.id.offset for each in self.snapshots)]
         )
-        """The highest offset that this replica knows to be committed; a lower bound until it hears of one."""
+        """The highest committed offset that this replica knows; after a restart a lower bound."""
         self._pending: deque[_PendingWrite] = deque()
 
     @property
     def snapshot_id(self) -> OffsetAndEpoch | None:
-        """Of the newest snapshot."""
+        """The id of the newest snapshot, or None."""
         return self.snapshots[-1].id if self.snapshots else None
 
     @property
     def end(self) -> OffsetAndEpoch:
-        """The end as elections and Fetch compare it: the epoch of an empty log is 0."""
+        """The end for comparisons in elections and Fetch; the epoch of an empty log is 0."""
         return OffsetAndEpoch(offset=self.end_offset, epoch=self.last_epoch if self.last_epoch >= 0 else Epoch(0))
 
     @property
     def proven_offset(self) -> Offset:
-        """All before it is committed: as this replica was told since its start, or as its log says. A controller writes
-        more than what opens its epoch only once that is committed."""
+        """The offset before which the log is certainly committed, by the high watermark or by the log itself.
+
+        A controller appends to its epoch only after the opening records are committed. So an epoch with more records
+        proves that its start is committed.
+        """
         end = self.end_offset
         for entry in reversed(self.epochs.entries):
             if end - entry.start_offset > OPENING_RECORDS:
@@ -91,11 +97,11 @@ class LogState:
 
     @property
     def is_flushed(self) -> bool:
-        """Whether all of it is durable and no write is under way."""
+        """True if the whole log is durable and no write is in progress."""
         return not self._pending
 
     def append(self, token: int, end_offset: Offset, starts: tuple[EpochStartsAt, ...]) -> None:
-        """Batches up to `end_offset` are being written; `starts` are the epochs among them."""
+        """Extend the log to `end_offset` with a write in progress; `starts` are the epochs in it."""
         if end_offset <= self.end_offset:
             raise InvariantViolation(
                 f"an append to offset {end_offset} does not grow a log that ends at {self.end_offset}"
@@ -108,7 +114,11 @@ class LogState:
         self._pending.append(_PendingWrite(token=token, epoch=self.last_epoch, end_offset=end_offset))
 
     def truncate(self, token: int, end_offset: Offset) -> None:
-        """Everything at and after `end_offset` is being removed."""
+        """Cut the log at `end_offset` with a truncation in progress.
+
+        Raises:
+            InvariantViolation: the cut is below the high watermark, or not below the log's end.
+        """
         if not self.high_watermark <= end_offset < self.end_offset:
             raise InvariantViolation(
                 f"a log committed to {self.high_watermark} and ending at {self.end_offset}, cut to {end_offset}"
@@ -122,10 +132,10 @@ class LogState:
         self._pending.append(_PendingWrite(token=token, epoch=self.last_epoch, end_offset=end_offset))
 
     def complete(self, token: int, epoch: Epoch, end_offset: Offset) -> bool:
-        """A write is durable; whether more of the present log is known to be so.
+        """Note that a write is durable; return True if the flushed offset has grown.
 
         Raises:
-            InvariantViolation: it is not the oldest write under way, or another one than was issued.
+            InvariantViolation: it is not the oldest write in progress, or its end differs.
         """
         if not self._pending or self._pending[0].token != token:
             expected = self._pending[0].token if self._pending else None
@@ -141,7 +151,11 @@ class LogState:
         return True
 
     def advance_high_watermark(self, offset: Offset) -> bool:
-        """Whether `offset` is news; it never goes back and never passes the log's end."""
+        """Raise the high watermark; return True if `offset` is above it.
+
+        Raises:
+            InvariantViolation: `offset` is past the log's end.
+        """
         if offset <= self.high_watermark:
             return False
         if offset > self.end_offset:
@@ -150,25 +164,25 @@ class LogState:
         return True
 
     def epoch_before(self, offset: Offset) -> Epoch:
-        """The epoch of the record before `offset`, -1 before the first."""
+        """Return the epoch of the record before `offset`, or -1 before the first."""
         if offset > self.start_offset:
             return self.epochs.epoch_at(Offset(offset - 1))
         return next((each.id.epoch for each in self.snapshots if each.id.offset == offset), NO_EPOCH)
 
     def snapshot_of(self, snapshot_id: OffsetAndEpoch) -> Snapshot | None:
-        """The snapshot of that end, if there is one."""
+        """Return the snapshot with that id, or None."""
         return next((each for each in self.snapshots if each.id == snapshot_id), None)
 
     def lacks(self, snapshot_id: OffsetAndEpoch) -> bool:
-        """Whether a committed log that ends so is no prefix of this one: it is longer, or this one has left it."""
+        """Return True if the committed log up to `snapshot_id` is not a prefix of this log: longer, or diverging."""
         is_longer = snapshot_id.offset > self.end_offset
         return is_longer or self.epoch_before(snapshot_id.offset) != snapshot_id.epoch
 
     def take_snapshot(self, snapshot: Snapshot) -> None:
-        """One of this very log, committed to its end, is durable.
+        """Add a durable snapshot of this log.
 
         Raises:
-            InvariantViolation: it is not.
+            InvariantViolation: it is not of the committed part of this log.
         """
         end = snapshot.id
         if not self.start_offset <= end.offset <= self.high_watermark or self.epoch_before(end.offset) != end.epoch:
@@ -178,10 +192,10 @@ class LogState:
         self.snapshots = tuple(sorted((*others, snapshot), key=lambda each: each.id.offset))
 
     def trim(self, start: OffsetAndEpoch) -> None:
-        """The log begins at the end of that snapshot; older ones are forgotten.
+        """Let the log begin at the end of a snapshot, and drop older snapshots.
 
         Raises:
-            InvariantViolation: there is no such snapshot, or the log begins past it.
+            InvariantViolation: there is no such snapshot, or the log begins after it.
         """
         if self.snapshot_of(start) is None or start.offset < self.start_offset:
             raise InvariantViolation(f"the log, which begins at {self.start_offset}, cannot be trimmed to {start}")
@@ -190,10 +204,10 @@ class LogState:
         self.epochs = self.epochs.trim_to(start.offset).truncate_to(self.end_offset)
 
     def install(self, token: int, snapshot: Snapshot) -> None:
-        """A snapshot is being put in place of the log.
+        """Replace the log by a snapshot, with the write in progress.
 
         Raises:
-            InvariantViolation: something is being written, or the log holds as much, or more that is committed.
+            InvariantViolation: a write is in progress, the log has the prefix already, or more of it is committed.
         """
         end = snapshot.id
         if self._pending or not self.lacks(end) or end.offset < self.high_watermark:
@@ -206,7 +220,10 @@ class LogState:
         self._pending.append(_PendingWrite(token=token, epoch=end.epoch, end_offset=end.offset))
 
     def validate_position(self, offset: Offset, epoch: Epoch) -> Diverging | BeforeStart | None:
-        """None if a log whose last record before `offset` has `epoch` is a prefix of this one (KIP-595, Fetch)."""
+        """Return None if a log with this end is a prefix of this log, otherwise the fault (KIP-595, Fetch).
+
+        `epoch` is that of the last record before `offset`.
+        """
         if (offset == self.end_offset and epoch == self.last_epoch) or offset == 0 == self.start_offset:
             return None
         start = OffsetAndEpoch(offset=self.start_offset, epoch=self.epoch_before(self.start_offset))
@@ -219,10 +236,10 @@ class LogState:
         return None if end.epoch == epoch and offset <= end.offset else Diverging(end=end)
 
     def truncation_for(self, leader_end: OffsetAndEpoch) -> Offset:
-        """Where this log has to end so as to be one with a leader whose `leader_end.epoch` ends at that offset.
+        """Return the truncation offset for a leader in whose log `leader_end.epoch` ends at `leader_end.offset`.
 
-        Only of an epoch that both hold does the leader's offset stand between two batches of this log. Where this log
-        lacks that epoch, all later ones go, and the next Fetch asks about the one before (KIP-595).
+        If both logs have that epoch, it is the smaller of the two ends of the epoch. If this log lacks it, all later
+        epochs are removed, and the next Fetch asks about the epoch before (KIP-595).
         """
         own = self.epochs.end_offset_for(leader_end.epoch, self.end_offset)
         return min(own.offset, leader_end.offset) if own.epoch == leader_end.epoch else own.offset

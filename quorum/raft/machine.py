@@ -1,7 +1,6 @@
 """The Raft replica: `on_input(input, clock) -> Ready`.
 
-Decides: nothing; it is the one door to the core and what may be read of it. Must not know: time, randomness, disks,
-networks (DESIGN 1).
+The only public interface to the core. Must not know: time, randomness, disks, networks (DESIGN 1).
 """
 
 from __future__ import annotations
@@ -25,8 +24,8 @@ class RaftMachine:
     """One replica of the metadata log; voter or observer is looked up in the log's latest voter set.
 
     Raises:
-        InvariantViolation: from `on_input`, when an input breaks its contract (a completion that is not due, a second
-            Start) or the core breaks its own. The node must stop. No message of a peer raises.
+        InvariantViolation: from `on_input`, if an input breaks its contract (a completion that is not due, a second
+            Start) or the core has a bug. The node must stop. No message of a peer raises.
     """
 
     def __init__(
@@ -40,7 +39,7 @@ class RaftMachine:
         can_vote: bool = True,
         auto_join: bool = False,
     ) -> None:
-        """`endpoints`: this replica's own. `bootstrap`: where to look for the quorum besides its voters.
+        """`endpoints`: this replica's own. `bootstrap`: servers that may know the leader, in addition to the voters.
 
         `auto_join`: as an observer that can vote, it asks the leader to make it a voter."""
         self.replica = replica
@@ -48,7 +47,7 @@ class RaftMachine:
         self._core = Core(replica, config, storage, endpoints, bootstrap, can_vote=can_vote, auto_join=auto_join)
 
     def on_input(self, received: Input, clock: Clock) -> Ready:
-        """Take one input; the answer is what to write and what to send."""
+        """Handle one input; return the resulting writes and effects."""
         core = self._core
         core.now_ms = clock.monotonic_ms
         core.wall_ms = clock.wall_ms
@@ -56,7 +55,7 @@ class RaftMachine:
         return core.finish()
 
     def next_deadline_ms(self) -> int | None:
-        """When `Elapsed` is due, in the clock's `monotonic_ms`; None when nothing is."""
+        """Return when `Elapsed` is due, in the clock's `monotonic_ms`, or None."""
         return deadlines.next_deadline_ms(self._core)
 
     @property
@@ -66,12 +65,12 @@ class RaftMachine:
 
     @property
     def leader_id(self) -> NodeId | None:
-        """Of the present epoch, where it is known; its own id only while it leads."""
+        """The leader of the present epoch, or None; this replica's id only while it leads."""
         return self._core.leader_id
 
     @property
     def leader_endpoints(self) -> tuple[Endpoint, ...]:
-        """Where that leader listens."""
+        """The leader's endpoints, as far as they are known."""
         return self._core.leader_endpoints if self._core.leader_id is not None else ()
 
     @property
@@ -81,17 +80,17 @@ class RaftMachine:
 
     @property
     def is_leader(self) -> bool:
-        """Whether it leads its epoch."""
+        """True if this replica leads its epoch."""
         return self._core.role is Role.LEADER
 
     @property
     def is_handing_over(self) -> bool:
-        """Whether it is about to end its epoch for a successor: better propose nothing until it has or gives up."""
+        """True while a transfer is about to end this leader's epoch: new proposals should wait for its outcome."""
         return is_handing_over(self._core)
 
     @property
     def is_voter(self) -> bool:
-        """Whether the latest voter set holds it."""
+        """True if this replica is in the latest voter set."""
         return self._core.members.is_voter
 
     @property
@@ -101,17 +100,17 @@ class RaftMachine:
 
     @property
     def log_end(self) -> OffsetAndEpoch:
-        """The same with the epoch of the last record, 0 in an empty log."""
+        """The log end offset with the epoch of the last record; 0 in an empty log."""
         return self._core.log.end
 
     @property
     def flushed_offset(self) -> Offset:
-        """The log is durable up to here."""
+        """The offset up to which the log is durable, exclusive."""
         return self._core.log.flushed_offset
 
     @property
     def high_watermark(self) -> Offset:
-        """The log is known to be committed up to here; it never goes back."""
+        """The offset up to which the log is known to be committed, exclusive; it never decreases."""
         return self._core.log.high_watermark
 
     @property
@@ -121,29 +120,29 @@ class RaftMachine:
 
     @property
     def voters_offset(self) -> Offset:
-        """Of the record that carried them; -1 where none did."""
+        """The offset of the latest voter set's record, or -1."""
         return self._core.members.history.latest_offset
 
     @property
     def kraft_version(self) -> int:
-        """1 where the log keeps the voters, 0 where the configuration does."""
+        """1 if the log has the voters, 0 if the configuration has."""
         return self._core.members.kraft_version
 
     def awaits(self, correlation: int) -> bool:
-        """Return True if the answer to that request still matters."""
+        """Return True if the response to that request still matters."""
         return correlation in self._core.outbox.in_flight
 
     def truncation_for(self, leader_end: OffsetAndEpoch) -> Offset:
-        """Return the end that the log would have after an answer to Fetch that diverges so."""
+        """Return the log's end after a truncation for this diverging epoch of a Fetch response."""
         return self._core.log.truncation_for(leader_end)
 
     def voters_at(self, end_offset: Offset) -> VoterSet | None:
-        """The set that a record before `end_offset` put in force; None where none did (static voters)."""
+        """Return the set in force before `end_offset` if a record holds it, or None (static voters)."""
         return self._core.members.history.carried_at(end_offset)
 
     @property
     def is_remembering_removal(self) -> bool:
-        """Whether the log shows that this replica's vote was taken from it, and `quorum-state` does not yet."""
+        """True while the log shows that this replica was removed, but `quorum-state` does not yet."""
         return self._core.is_remembering_removal
 
     def heard_since(self, monotonic_ms: int) -> frozenset[NodeId]:
@@ -154,9 +153,9 @@ class RaftMachine:
         return frozenset((*self._core.members.latest.node_ids, *heard))
 
     def describe(self) -> str:
-        """One line of stable text."""
+        """Return one line of stable text."""
         return description.describe(self._core)
 
     def describe_quorum(self) -> QuorumDescription:
-        """What DescribeQuorum answers."""
+        """Return the data of a DescribeQuorum response."""
         return description.describe_quorum(self._core)

@@ -1,8 +1,8 @@
-"""When a voter tells that no majority of the voters is there, and who is missing.
+"""Reports that no majority of the voters responds, and which voters are missing.
 
-Decides: what counts as such a loss, and that it is told once: by a leader that gives up its epoch for it, and by
-whoever asks for votes when for as long no round was answered by a majority, so that no ordinary election tells of one.
-Must not know: what is done about it.
+Decides: when that counts as a loss. A leader reports it when it resigns for that reason. A prospective or candidate
+reports it after as long a time without a majority, so that an ordinary election is no loss. Each loss is reported once.
+Must not know: the reaction to it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from quorum.raft.states import Candidate, Leader, Prospective
 
 
 def note_round(core: Core, state: Prospective | Candidate) -> None:
-    """A round of votes ends without a winner: was it answered by a majority?"""
+    """Start, end or report a loss when a round of votes ends without a winner, by the number of responses."""
     suspicion, tally = core.suspicion, state.tally
     answered = tally.voters & {*tally.granted, *tally.rejected, core.me.node_id}
     if len(answered) >= tally.majority:
@@ -26,7 +26,7 @@ def note_round(core: Core, state: Prospective | Candidate) -> None:
 
 
 def note_unheard(core: Core, leader: Leader) -> None:
-    """A leader has heard of no majority for as long as it leads without one."""
+    """Report a loss when a leader has received no Fetches of a majority within its check-quorum timeout."""
     _tell(core, frozenset(leader.voters) - leader.heard - {core.me.node_id})
 
 

@@ -1,6 +1,6 @@
-"""Who votes, as this replica knows it: the latest voter set in its log, committed or not (KIP-853).
+"""The voters that this replica knows: the latest voter set in its log, committed or not (KIP-853).
 
-Decides: whether this replica is a voter, and who the others are. Must not know: records, epochs, messages.
+Decides: whether this replica is a voter, and which other voters there are. Must not know: records, epochs, messages.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from quorum.raft.ready import Destination
 
 
 class Membership:
-    """Derived from the history whenever that changes, so that asking is free."""
+    """Values that are derived from the voter history when it changes, so that reading them costs nothing."""
 
     __slots__ = (
         "_can_vote",
@@ -44,7 +44,7 @@ class Membership:
         self.take(history)
 
     def take(self, history: VoterHistory) -> bool:
-        """Go by `history` from now on; whether the latest set has changed."""
+        """Replace the history; return True if the latest voter set has changed."""
         changed = not hasattr(self, "latest") or history.latest != self.latest
         self.history: VoterHistory = history
         self.latest: VoterSet = history.latest
@@ -55,7 +55,7 @@ class Membership:
         self.peers: tuple[Voter, ...] = tuple(
             voter for voter in self.latest if not (self.is_voter and voter.key.node_id == me.node_id)
         )
-        """The voters that are not this replica; a former self with another directory is one of them."""
+        """The voters but this replica, including this node with a former directory."""
         entry = self.latest.get(me.node_id)
         self.needs_update: bool = (
             self.is_voter
@@ -64,34 +64,37 @@ class Membership:
             and entry is not None
             and not entry.says_the_same(self._own)
         )
-        """Whether the log says something else of this voter than it says itself."""
+        """True if this voter's entry in the log differs from its configuration."""
         self.was_removed: bool = me not in self.latest.keys and (self._voted_before or history.holds_before_latest(me))
-        """Whether its vote was taken from it; by a change that may yet be truncated, where that is not committed."""
+        """True if this replica was removed from the voters, possibly by a change that is not committed yet."""
         self.was_voter_before: bool = self._can_vote and history.before_latest.is_voter(me)
         return changed
 
     def begin_with(self, history: VoterHistory, committed: Offset) -> bool:
-        """Go by a history without its beginning; that this replica voted then is not forgotten, if what said so in the
-        history before lies below `committed` or is known to be committed by itself."""
+        """Replace the history by one with a later start; return True if the latest voter set has changed.
+
+        If a set of the former history certainly took effect (`committed` bounds it) and held this replica, remember
+        that it was a voter.
+        """
         self._voted_before = self._voted_before or self.history.has_held(self._own.key, committed)
         return self.take(history)
 
     @property
     def own(self) -> Voter:
-        """This replica as its voter set entry should be."""
+        """This replica's voter entry, by its configuration."""
         return self._own
 
     @property
     def is_only_voter(self) -> bool:
-        """Whether this replica is the whole quorum."""
+        """True if this replica is the only voter."""
         return self.is_voter and len(self.latest) == 1
 
     def endpoints_of(self, node_id: NodeId) -> tuple[Endpoint, ...]:
-        """Where the voter set says that node listens; nowhere for one that it does not hold."""
+        """Return the endpoints of a voter; empty for a node that is not a voter."""
         voter = self.latest.get(node_id)
         return voter.endpoints if voter else ()
 
 
 def destination_of(voter: Voter) -> Destination:
-    """Where a request to that voter goes."""
+    """Return the destination of requests to that voter."""
     return Destination(node_id=voter.key.node_id, endpoints=voter.endpoints)

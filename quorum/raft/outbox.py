@@ -1,7 +1,7 @@
-"""Gathers what one input causes, and puts it in the order that DESIGN 2 and 3 ask for.
+"""Collects the writes and effects of one input, in the order of DESIGN 2 and 3.
 
-Decides: tokens, correlations, and that nothing leaves for another replica while the epoch or the vote of this one is
-not durable. Must not know: why anything is sent.
+Decides: tokens, correlations, and that effects for other replicas wait while this replica's epoch or vote is not
+durable. Must not know: why an effect is sent.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from quorum.raft.ready import (
 )
 
 _WAITS = (SendRequest, SendResponse, SendRecords, SendSnapshotChunk, ShutdownCompleted)
-"""What leaves this replica; and the end of it, lest an answer that still waits be lost."""
+"""The effects that wait for a durable vote: those for other replicas, and the shutdown that must not overtake them."""
 
 
 class Outbox:
-    """One for the life of a replica; emptied by `take` at the end of every input."""
+    """The writes and effects since the last `take`, which ends every input."""
 
     __slots__ = ("_effects", "_gate", "_next_correlation", "_next_token", "_persists", "_writes", "in_flight")
 
@@ -46,11 +46,11 @@ class Outbox:
         self._next_token = 1
         self._next_correlation = 1
         self.in_flight: dict[int, int] = {}
-        """Correlation → destination of the requests whose answers still matter to the present state."""
+        """Correlation → destination node id of the requests whose responses matter to the present state."""
 
     @property
     def is_gated(self) -> bool:
-        """Whether the present epoch or vote is not durable yet."""
+        """True while the present epoch or vote is not durable."""
         return self._gate is not None
 
     def _token(self) -> int:
@@ -59,7 +59,7 @@ class Outbox:
         return token
 
     def append(self, base_offset: Offset, end_offset: Offset, epoch: Epoch, data: bytes) -> int:
-        """Write batches; the token."""
+        """Add a write of batches; return its token."""
         token = self._token()
         self._writes.append(
             AppendBatches(token=token, base_offset=base_offset, end_offset=end_offset, epoch=epoch, data=data)
@@ -67,22 +67,22 @@ class Outbox:
         return token
 
     def truncate(self, end_offset: Offset, epoch: Epoch) -> int:
-        """Truncate the log; the token."""
+        """Add a truncation of the log; return its token."""
         token = self._token()
         self._writes.append(TruncateLog(token=token, end_offset=end_offset, epoch=epoch))
         return token
 
     def install(self, snapshot_id: OffsetAndEpoch) -> int:
-        """Put a snapshot in place of the log; the token."""
+        """Add the replacement of the log by a snapshot; return its token."""
         token = self._token()
         self._writes.append(InstallSnapshot(token=token, end_offset=snapshot_id.offset, epoch=snapshot_id.epoch))
         return token
 
     def persist(self, state: QuorumStateData, *, gates: bool) -> int:
-        """Replace quorum-state; the token. `gates`: the epoch or the vote is new, so that everything waits for it.
+        """Add a write of quorum-state; return its token. `gates`: the epoch or vote is new, so effects wait for it.
 
         Raises:
-            InvariantViolation: it gates, and stands behind a log write, which so could be durable without it.
+            InvariantViolation: a gating write follows a log write, which could become durable first.
         """
         if gates and self._writes:
             raise InvariantViolation("one input changed the epoch or the vote, and wrote to the log before")
@@ -94,14 +94,14 @@ class Outbox:
         return token
 
     def is_persisting(self, token: int | None) -> bool:
-        """Whether that write of quorum-state is not known to be durable yet."""
+        """Return True while that write of quorum-state is not durable."""
         return token in self._persists
 
     def complete_persist(self, token: int) -> None:
-        """A quorum-state write is durable.
+        """Note that a quorum-state write is durable, and open the gate if it was the gating one.
 
         Raises:
-            InvariantViolation: it is not the oldest one under way.
+            InvariantViolation: it is not the oldest such write in progress.
         """
         if not self._persists or self._persists[0] != token:
             expected = self._persists[0] if self._persists else None
@@ -111,7 +111,7 @@ class Outbox:
             self._gate = None
 
     def send(self, destination: Destination, request: Request, timeout_ms: int) -> int:
-        """Ask another replica; the correlation."""
+        """Send a request to another replica; return its correlation."""
         correlation = self._next_correlation
         self._next_correlation = correlation + 1
         self.in_flight[correlation] = destination.node_id
@@ -121,15 +121,15 @@ class Outbox:
         return correlation
 
     def respond(self, request_id: int, response: Response) -> None:
-        """Answer another replica."""
+        """Send the response to another replica's request."""
         self._effects.append(SendResponse(request_id=request_id, response=response))
 
     def add(self, effect: Effect) -> None:
-        """An event, or an answer with records."""
+        """Add an event, or a response with records."""
         self._effects.append(effect)
 
     def take(self) -> Ready:
-        """All that this input caused."""
+        """Return and clear the writes and effects, with outgoing effects behind the gate if it is closed."""
         if not self._effects and not self._writes:
             return NOTHING
         writes, effects = tuple(self._writes), self._effects

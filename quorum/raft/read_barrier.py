@@ -1,11 +1,11 @@
-"""Reads that are linearizable without a log write: proof, at the time of reading, that this replica still leads.
+"""The read barrier: linearizable reads without a log write, by a proof that this replica still leads.
 
-Decides: when a read may be answered, and from which offset on. Must not know: what is read.
+Decides: when a read may be answered, and from which offset on. Must not know: the data that is read.
 
-ReadIndex (Ongaro's Raft dissertation, 6.4; etcd's `ReadOnlySafe`), with BeginQuorumEpoch for the heartbeat: once a
-record of its epoch is committed, the leader notes its high watermark and asks the voters; when a majority has
-acknowledged a BeginQuorumEpoch that left after the read came in, no later leader can have committed anything before
-that. Reads that come while a round is out share the next one.
+This is ReadIndex (Ongaro's Raft dissertation, 6.4; etcd's `ReadOnlySafe`), with BeginQuorumEpoch as the heartbeat. Once
+a record of its epoch is committed, the leader notes its high watermark and sends the voters a BeginQuorumEpoch. If a
+majority acknowledges one that left after the read arrived, no later leader can have committed a record before that
+read. Reads that arrive during a round share the next one.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from quorum.raft.states import AskedVoter, Leader
 
 
 def handle_read_barrier(core: Core, asked: AskReadBarrier) -> None:
-    """Prove the leadership for all reads up to `asked.token`, or say that there is none."""
+    """Start or queue a proof for all reads up to `asked.token`, or emit `ReadBarrierRefused`."""
     state = core.state
     if type(state) is not Leader or asked.epoch != core.epoch:
         core.outbox.add(ReadBarrierRefused(token=asked.token))
@@ -30,9 +30,9 @@ def handle_read_barrier(core: Core, asked: AskReadBarrier) -> None:
 
 
 def maybe_begin_round(core: Core, leader: Leader) -> None:
-    """Begin the next round if somebody waits for one, none is out, and this epoch has a committed record.
+    """Begin the next round if reads wait, no round is in progress, and a record of this epoch is committed.
 
-    Before that, what the leaders before have committed may lie beyond the high watermark that is known here.
+    Before that commit, records of former leaders may be committed beyond the known high watermark.
     """
     barrier = leader.barrier
     if barrier.waiting is None or barrier.proving is not None or not leader.has_committed:
@@ -45,7 +45,7 @@ def maybe_begin_round(core: Core, leader: Leader) -> None:
 
 
 def send_begin_to(core: Core, leader: Leader, voter: Voter) -> None:
-    """BeginQuorumEpoch; its answer counts for the rounds that have begun by now, and for no later one."""
+    """Send BeginQuorumEpoch; its response counts for the rounds that have begun by now, and for no later one."""
     request = BeginQuorumEpochRequest(
         leader_id=core.me.node_id, leader_epoch=core.epoch, voter=voter.key, leader_endpoints=core.endpoints
     )
@@ -54,7 +54,7 @@ def send_begin_to(core: Core, leader: Leader, voter: Voter) -> None:
 
 
 def on_begin_answered(core: Core, leader: Leader, correlation: int, *, acknowledged: bool) -> None:
-    """The answer to one BeginQuorumEpoch, or that there is none: then the voter is asked again a little later."""
+    """Handle the response to a BeginQuorumEpoch, or its failure, after which a retry follows a little later."""
     barrier = leader.barrier
     asked = barrier.asked.pop(correlation, None)
     if asked is None or not acknowledged:
@@ -66,21 +66,21 @@ def on_begin_answered(core: Core, leader: Leader, correlation: int, *, acknowled
 
 
 def on_elapsed_barrier(core: Core, leader: Leader) -> None:
-    """Ask those again that have not answered."""
+    """Send BeginQuorumEpoch again to voters that have not responded, if the retry is due."""
     retry_at_ms = leader.barrier.retry_at_ms
     if retry_at_ms is not None and retry_at_ms <= core.now_ms:
         _ask_silent_voters(core, leader)
 
 
 def follow_voters(core: Core, leader: Leader) -> None:
-    """The voters are others: those who have answered may be a majority of them, or others have to be asked."""
+    """Continue the round with a changed voter set: it may be complete now, or new voters must be asked."""
     if leader.barrier.proving is not None:
         _ask_silent_voters(core, leader)
         _maybe_pass(core, leader)
 
 
 def _ask_silent_voters(core: Core, leader: Leader) -> None:
-    """One question at a time to each: a voter that stays silent collects none."""
+    """Send BeginQuorumEpoch to voters that the round needs; at most one request to each is in flight."""
     barrier = leader.barrier
     barrier.retry_at_ms = core.now_ms + core.config.retry_backoff_ms if core.members.peers else None
     busy = set(core.outbox.in_flight.values())

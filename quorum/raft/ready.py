@@ -1,6 +1,6 @@
-"""What the core wants done: the answer of `RaftMachine.on_input`.
+"""The result of `RaftMachine.on_input`: writes and effects for the executor.
 
-Decides: the order between what is written and what leaves (DESIGN 2 and 3). Must not know: how any of it is done.
+Decides: the order between writes and effects (DESIGN 2 and 3). Must not know: how they are carried out.
 
 The executor's duty, in this order:
 
@@ -25,9 +25,9 @@ from quorum.api.raft_messages import FetchResponse, FetchSnapshotResponse, Reque
 
 
 class QuorumStateData(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What a replica must remember of its epoch across a crash: Kafka's `quorum-state` file (KIP-595).
+    """A replica's epoch, leader and vote, durable in Kafka's `quorum-state` file (KIP-595).
 
-    `was_removed`: its vote was once taken from it, by a committed change; ours alone, for auto-join.
+    `was_removed`: a committed change removed this replica from the voters. Kafka has no such field; auto-join needs it.
     """
 
     leader_id: NodeId | None = None
@@ -37,14 +37,14 @@ class QuorumStateData(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Destination(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Where a request goes. A negative `node_id` is a bootstrap server, whose real id is not known (-2, -3, ...)."""
+    """The destination of a request. A negative `node_id` (-2, -3, ...) is a bootstrap server with an unknown id."""
 
     node_id: int
     endpoints: tuple[Endpoint, ...]
 
 
 class AppendBatches(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Append `data`, whole batches that begin at `base_offset` = the log's end, and end (exclusive) at `end_offset`.
+    """Append `data`: whole batches from `base_offset`, the log's end, to `end_offset` (exclusive).
 
     `epoch` is that of the last batch. Completes with `Flushed(token, epoch, end_offset)`.
     """
@@ -57,7 +57,7 @@ class AppendBatches(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class TruncateLog(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Remove everything at and after `end_offset`, a batch bound; the last record left has `epoch`.
+    """Remove everything at and after `end_offset`, a batch boundary; the last record left has `epoch`.
 
     Completes with `Flushed(token, epoch, end_offset)`.
     """
@@ -68,7 +68,7 @@ class TruncateLog(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class InstallSnapshot(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Put the received and checked snapshot in place of the whole log, which is empty then and goes on from its end.
+    """Replace the whole log by the received and checked snapshot: the log is then empty and continues at its end.
 
     `end_offset` and `epoch` are the snapshot's. Completes with `Flushed(token, epoch, end_offset)`.
     """
@@ -79,7 +79,7 @@ class InstallSnapshot(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def snapshot_id(self) -> OffsetAndEpoch:
-        """Which one."""
+        """The snapshot's id."""
         return OffsetAndEpoch(offset=self.end_offset, epoch=self.epoch)
 
 
@@ -94,7 +94,7 @@ Write = AppendBatches | TruncateLog | InstallSnapshot | PersistQuorumState
 
 
 class SendRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Ends in one `ResponseReceived` or `RequestFailed` with this `correlation`, at the latest after `timeout_ms`."""
+    """Send a request. One `ResponseReceived` or `RequestFailed` with this `correlation` follows within `timeout_ms`."""
 
     destination: Destination
     correlation: int
@@ -103,14 +103,14 @@ class SendRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class SendResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Answers `request_id`."""
+    """Send the response to `request_id`."""
 
     request_id: int
     response: Response
 
 
 class SendRecords(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Answers the Fetch `request_id` with `response` and, as its `records`, the log from `read_from` on.
+    """Send the response to the Fetch `request_id`, with the log from `read_from` on as its `records`.
 
     `max_bytes` bounds the records, but one whole batch is always sent.
     """
@@ -122,8 +122,10 @@ class SendRecords(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class SendSnapshotChunk(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Answers the FetchSnapshot `request_id` with `response` and, as its `data`, up to `max_bytes` of the snapshot's
-    file from its `position` on; with SNAPSHOT_NOT_FOUND where the file has gone meanwhile."""
+    """Send the response to the FetchSnapshot `request_id`; its `data` are up to `max_bytes` of the file.
+
+    They begin at the response's `position`. If the file was removed meanwhile, the error is SNAPSHOT_NOT_FOUND.
+    """
 
     request_id: int
     response: FetchSnapshotResponse
@@ -131,7 +133,7 @@ class SendSnapshotChunk(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class StoreChunk(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Write a piece of a snapshot that is being received. At position 0 a file of that name is begun anew.
+    """Write a chunk of a snapshot that is being received. Position 0 begins a new file.
 
     Followed by `ChunkStored(serial)`; need not be durable.
     """
@@ -143,7 +145,7 @@ class StoreChunk(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class CheckSnapshot(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Look at the whole of a received snapshot of `size` bytes. Followed by `SnapshotChecked(serial)`."""
+    """Check a received snapshot of `size` bytes. Followed by `SnapshotChecked(serial)`."""
 
     serial: int
     snapshot_id: OffsetAndEpoch
@@ -151,14 +153,14 @@ class CheckSnapshot(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class SnapshotInstalled(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The log begins with the snapshot that was checked as `serial`: go on from its image."""
+    """The log begins with the snapshot that was checked as `serial`: continue from its image."""
 
     serial: int
     snapshot_id: OffsetAndEpoch
 
 
 class LeaderChanged(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The leader that this replica knows, or its epoch, is another now."""
+    """The leader that this replica knows, its endpoints or its epoch have changed."""
 
     leader_id: NodeId | None
     epoch: Epoch
@@ -166,7 +168,7 @@ class LeaderChanged(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class BecameLeader(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """This replica leads `epoch`, whose LeaderChange stands at `epoch_start_offset`.
+    """This replica leads `epoch`, whose LeaderChange is at `epoch_start_offset`.
 
     It may act as the controller once the high watermark is past that offset.
     """
@@ -176,7 +178,7 @@ class BecameLeader(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class LostLeadership(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """This replica led `epoch` and no longer does. What it appended and did not see committed may or may not stay."""
+    """This replica no longer leads `epoch`. Its uncommitted records may be committed later or truncated."""
 
     epoch: Epoch
 
@@ -188,7 +190,7 @@ class HighWatermarkAdvanced(msgspec.Struct, frozen=True, kw_only=True, gc=False)
 
 
 class LogTruncated(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The log now ends at `end_offset`: whoever read uncommitted records past it must forget them."""
+    """The log now ends at `end_offset`: a reader of later, uncommitted records must discard them."""
 
     end_offset: Offset
 
@@ -200,7 +202,7 @@ class VotersChanged(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class ProposalRefused(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The `Propose` of this very input was not appended: NOT_LEADER_OR_FOLLOWER or MESSAGE_TOO_LARGE."""
+    """The `Propose` of this input was not appended: NOT_LEADER_OR_FOLLOWER or MESSAGE_TOO_LARGE."""
 
     error: Error
     proposed_epoch: Epoch
@@ -214,33 +216,36 @@ class ReadBarrierPassed(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class ReadBarrierRefused(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The `AskReadBarrier` of this very input named an epoch that this replica does not lead."""
+    """The `AskReadBarrier` of this input named an epoch that this replica does not lead."""
 
     token: int
 
 
 class PeerRefused(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A peer's message makes no sense and was ignored or answered with an error; to be logged."""
+    """A peer's message is invalid, and was ignored or rejected. The node logs it."""
 
     node_id: int
     what: str
     request: str
-    """The kind of request that it sent or answered."""
+    """The type of the request that the peer sent or responded to."""
 
 
 class MajorityLost(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Too few of so many `voters` answer for anything to be committed; `missing` do not. Told once a loss."""
+    """No majority of the `voters` (their number) responds, so no record can commit. Emitted once a loss.
+
+    `missing` are the voters without a response.
+    """
 
     missing: tuple[ReplicaKey, ...]
     voters: int
 
 
 class MajorityFound(msgspec.Struct, frozen=True, gc=False):
-    """After a `MajorityLost`: a majority responds again, or a leader that has one. Once a loss."""
+    """A majority, or a leader with a majority, responds again. Emitted once after each `MajorityLost`."""
 
 
 class ShutdownCompleted(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The clean stop is done, the process may exit."""
+    """The clean stop is complete: the process may exit."""
 
 
 Effect = (
@@ -268,7 +273,7 @@ Effect = (
 
 
 class Ready(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """See the module's docstring. `after`: the token of a write, of this Ready or an earlier one, and an effect."""
+    """The writes and effects of one input. `after`: (token of a write of this or an earlier Ready, effect) pairs."""
 
     writes: tuple[Write, ...] = ()
     at_once: tuple[Effect, ...] = ()
@@ -276,7 +281,7 @@ class Ready(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def appends(self) -> list[AppendBatches]:
-        """What of the writes grows the log."""
+        """The writes that append to the log."""
         return [write for write in self.writes if type(write) is AppendBatches]
 
 

@@ -1,6 +1,6 @@
-"""What a leader does to its log and its followers: append, move the high watermark, say that it leads.
+"""Replication by a leader: appends, the high watermark, BeginQuorumEpoch.
 
-Decides: what is committed (KIP-595). Must not know: how one becomes a leader or ceases to be.
+Decides: which records are committed (KIP-595). Must not know: how a replica becomes leader or stops being one.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ CHECK_QUORUM_FACTOR = 1.5
 
 
 def check_quorum_timeout_ms(core: Core) -> int:
-    """How long a leader goes on without a majority's Fetches."""
+    """Return how long a leader leads without Fetches of a majority, in ms."""
     return int(core.config.fetch_timeout_ms * CHECK_QUORUM_FACTOR)
 
 
 def begin_interval_ms(core: Core) -> int:
-    """How often voters that do not fetch are told of the leader."""
+    """Return the interval of BeginQuorumEpoch to voters that do not fetch, in ms."""
     return core.config.fetch_timeout_ms // 2
 
 
 def new_leader_state(core: Core) -> Leader:
-    """The state of a leader whose epoch begins at the log's end."""
+    """Return the state of a leader whose epoch begins at the log's end."""
     state = Leader(
         epoch_start_offset=core.log.end_offset,
         began_at_ms=core.now_ms,
@@ -50,11 +50,11 @@ def new_leader_state(core: Core) -> Leader:
 
 
 def follow_membership(core: Core, leader: Leader) -> None:
-    """Keep progress of exactly the present voters; whoever votes no more is an observer, and the other way round."""
+    """Keep the voters' progress for exactly the latest set: removed voters become observers, and added ones voters."""
     known = {progress.key: progress for progress in (*leader.voters.values(), *leader.observers.values())}
     keys = core.members.latest.keys
     leader.voters = {key.node_id: known.pop(key, Progress(key=key)) for key in keys}
-    # A static voter's entry says nothing of the directory that the log names now; and this leader observes nobody.
+    # A static voter's entry has no directory id and so is no observer's; and this leader is no observer of itself.
     leader.observers = {
         key: each for key, each in known.items() if key.directory_id != ZERO_DIRECTORY_ID and key != core.me
     }
@@ -67,7 +67,7 @@ def follow_membership(core: Core, leader: Leader) -> None:
 
 
 def _arm_for_peers(core: Core, leader: Leader) -> None:
-    """Only a leader with other voters has to hear of them, and to tell them."""
+    """Arm the check-quorum and BeginQuorumEpoch deadlines, which only a leader with other voters needs."""
     if not core.members.peers:
         leader.check_quorum_deadline_ms = leader.begin_deadline_ms = None
     elif leader.check_quorum_deadline_ms is None:
@@ -76,7 +76,7 @@ def _arm_for_peers(core: Core, leader: Leader) -> None:
 
 
 def open_epoch(core: Core, leader: Leader, granting: tuple[NodeId, ...]) -> None:
-    """Append the records that open this leader's epoch, and tell the voters."""
+    """Append the records that open this leader's epoch, and send BeginQuorumEpoch."""
     _renew_answer(core, leader)
     opening = opening_batch(
         base_offset=core.log.end_offset,
@@ -94,13 +94,13 @@ def open_epoch(core: Core, leader: Leader, granting: tuple[NodeId, ...]) -> None
 
 
 def take_voters(core: Core, offset: Offset, voters: VoterSet) -> None:
-    """The record at `offset` carries `voters`: they are in force from now on, committed or not (KIP-853)."""
+    """Put the voter set of the record at `offset` in force, committed or not (KIP-853)."""
     if core.members.take(core.members.history.append(offset, voters)):
         core.outbox.add(VotersChanged(voters=voters))
 
 
 def append(core: Core, leader: Leader, end_offset: Offset, data: bytes) -> None:
-    """Write one batch of this epoch at the log's end, and send it to whoever waits, before it is durable here."""
+    """Append one batch of this epoch, and send it to parked Fetches before it is durable here."""
     log = core.log
     base_offset = log.end_offset
     token = core.outbox.append(base_offset, end_offset, core.standing.epoch, data)
@@ -120,9 +120,9 @@ def _renew_answer(core: Core, leader: Leader) -> None:
 
 
 def maybe_advance_high_watermark(core: Core, leader: Leader) -> None:
-    """Commit what a majority holds durably, once that includes a record of this very epoch.
+    """Advance the high watermark to the offset that a majority holds durably, if a record of this epoch is below it.
 
-    An older record on a majority may still be replaced by another leader (Raft, 5.4.2).
+    A record of an older epoch may be replaced by another leader even if a majority holds it (Raft, 5.4.2).
     """
     offsets = sorted(progress.log_end_offset for progress in leader.voters.values())
     committed = offsets[len(offsets) - core.members.majority]
@@ -137,7 +137,7 @@ def maybe_advance_high_watermark(core: Core, leader: Leader) -> None:
 
 
 def on_own_flush(core: Core, leader: Leader) -> None:
-    """The leader counts its own log only as far as it is durable."""
+    """Count the leader's own log as far as it is durable, if the leader is a voter."""
     own = leader.voters.get(core.me.node_id)
     if own is not None and core.members.is_voter:
         own.log_end_offset = core.log.flushed_offset
@@ -145,7 +145,7 @@ def on_own_flush(core: Core, leader: Leader) -> None:
 
 
 def send_begin(core: Core, leader: Leader) -> None:
-    """BeginQuorumEpoch to each voter that has not fetched within the interval, unless it is being told already."""
+    """Send BeginQuorumEpoch to each voter without a recent Fetch and without a request in flight."""
     heard_since = core.now_ms - begin_interval_ms(core)
     asked = set(core.outbox.in_flight.values())
     for voter in core.members.peers:
@@ -155,7 +155,7 @@ def send_begin(core: Core, leader: Leader) -> None:
 
 
 def successors(leader: Leader, me: ReplicaKey) -> tuple[ReplicaKey, ...]:
-    """The other voters, the longest log first, as EndQuorumEpoch names them."""
+    """Return the other voters, the longest log first: the preferred successors of EndQuorumEpoch."""
     others = [progress for progress in leader.voters.values() if progress.key.node_id != me.node_id]
     others.sort(key=lambda progress: (-progress.log_end_offset, progress.key.node_id))
     return tuple(progress.key for progress in others)

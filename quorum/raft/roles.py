@@ -1,7 +1,6 @@
-"""Entering each epoch state, and what a replica does on entering it.
+"""Transitions to each epoch state. No other module changes the state.
 
-Decides: the new state's data and its first acts. Must not know: which message or deadline brought it about. Nothing
-else changes the state.
+Decides: the new state's data and its first effects. Must not know: which message or deadline caused the transition.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ def _enter(core: Core, state: EpochState, standing: ElectionState, endpoints: tu
 
 
 def _reject_parked_fetches(core: Core, leader: Leader) -> None:
-    """Whoever waits for a Fetch is told that this is no leader any more."""
+    """Answer parked Fetches with NOT_LEADER_OR_FOLLOWER and the new leader, if it is known."""
     leader_id = core.leader_id
     answer = FetchResponse(
         error=Error.NOT_LEADER_OR_FOLLOWER,
@@ -60,16 +59,16 @@ def _reject_parked_fetches(core: Core, leader: Leader) -> None:
 
 
 def shut(core: Core) -> None:
-    """The clean stop is done; said once."""
+    """Complete the clean stop; emit `ShutdownCompleted` once."""
     if not core.is_shut:
         core.is_shut = True
         core.outbox.add(ShutdownCompleted())
 
 
 def transition_to_unattached(core: Core, epoch: Epoch, *, wait_ms: int | None = None) -> None:
-    """Follow nobody in `epoch`. A voter asks for pre-votes in `wait_ms`: by default soon, as nobody leads.
+    """Enter `epoch` without a leader to follow. A voter asks for pre-votes in `wait_ms`, by default after a backoff.
 
-    In the same epoch a leader that cannot be found stays known, as the vote does: another may not get a vote there.
+    Within the same epoch the known leader and the vote are kept: no other candidate may get a vote in that epoch.
     """
     standing = core.standing if epoch == core.epoch else ElectionState(epoch=epoch)
     state = Unattached(election_deadline_ms=None, fetch=_new_loop(core))
@@ -80,19 +79,19 @@ def transition_to_unattached(core: Core, epoch: Epoch, *, wait_ms: int | None = 
 
 
 def transition_to_unattached_voted(core: Core, candidate: ReplicaKey) -> None:
-    """Give the vote of the present epoch to `candidate`, and leave it the time to win."""
+    """Grant `candidate` the vote of the present epoch, and wait for an election timeout."""
     state = Unattached(election_deadline_ms=core.now_ms + core.random_election_timeout_ms(), fetch=_new_loop(core))
     _enter(core, state, ElectionState(epoch=core.epoch, voted=candidate))
 
 
 def transition_to_follower(core: Core, epoch: Epoch, leader_id: NodeId, endpoints: tuple[Endpoint, ...]) -> None:
-    """Follow a leader that has just been heard of, or has shown that it lives."""
+    """Follow a leader that is new or has shown that it lives, and end any suspicion."""
     core.trust_leader()
     _follow(core, epoch, leader_id, endpoints, core.config.fetch_timeout_ms, retry_in_ms=0)
 
 
 def resume_as_suspecting_follower(core: Core) -> None:
-    """Refused by the others: follow the known leader again, still suspecting it, for as long as one Fetch may take."""
+    """Follow the known leader again after rejected pre-votes, still suspecting it, for the time of one Fetch."""
     leader_id = core.standing.leader_id
     wait_ms = core.election_backoff_ms()
     if leader_id is None or not core.leader_endpoints:
@@ -124,12 +123,12 @@ def _follow(
 
 
 def _new_loop(core: Core) -> FetchLoop:
-    """Begins with any of the others, lest all agents ask the same voter first."""
+    """Return a fetch loop that begins at a random peer, so that not all observers ask the same voter first."""
     return FetchLoop(retry_at_ms=core.now_ms, turn=core.draws.between(0, 1 << 16))
 
 
 def transition_to_prospective(core: Core) -> None:
-    """Ask whether there would be a majority. The leader is held for dead from here on."""
+    """Ask for pre-votes. From now on this replica suspects the leader."""
     core.suspicion.is_active = True
     core.suspicion.attempts += 1
     tally = Tally.of(core.members.latest)
@@ -144,12 +143,9 @@ def transition_to_prospective(core: Core) -> None:
 
 
 def transition_to_candidate(core: Core) -> None:
-    """Stand for the next epoch, where there is one. The own vote is given here, and counts once `Persisted` says that
-    it is durable."""
+    """Campaign for the next epoch, unless the present one is the last. The own vote counts once it is durable."""
     if core.epoch >= MAX_EPOCH:
-        core.refuse(
-            core.me.node_id, f"epoch {core.epoch} is the last that there can be: nobody can be elected any more"
-        )
+        core.refuse(core.me.node_id, f"epoch {core.epoch} is the last possible one: no replica can be elected any more")
         return
     state = Candidate(
         tally=Tally.of(core.members.latest), election_deadline_ms=core.now_ms + core.random_election_timeout_ms()
@@ -159,7 +155,7 @@ def transition_to_candidate(core: Core) -> None:
 
 
 def transition_to_leader(core: Core, granting: tuple[NodeId, ...]) -> None:
-    """Lead the epoch that a majority, `granting`, has voted for."""
+    """Lead the present epoch, for which the majority `granting` has voted, and open it."""
     core.trust_leader()
     state = new_leader_state(core)
     standing = ElectionState(epoch=core.epoch, leader_id=core.me.node_id, voted=core.standing.voted)
@@ -169,13 +165,13 @@ def transition_to_leader(core: Core, granting: tuple[NodeId, ...]) -> None:
 
 
 def transition_to_resigned(core: Core, leader: Leader, *, to: ReplicaKey | None = None) -> None:
-    """Lead no more, and say so to the voters, the best successor first; `to`: it alone is to stand."""
+    """Resign, and send EndQuorumEpoch with the successors, the best first. `to`: the only successor of a transfer."""
     best = successors(leader, core.me) if to is None else (to,)
     enter_resigned(core, best, core.random_election_timeout_ms())
 
 
 def enter_resigned(core: Core, preferred: tuple[ReplicaKey, ...], wait_ms: int) -> None:
-    """Leave it to the others for `wait_ms`. `preferred` is empty where no follower's log is known, after a restart."""
+    """Wait `wait_ms` for a successor to win. `preferred` is empty after a restart, when no follower's log is known."""
     state = Resigned(
         unacknowledged={voter.key.node_id for voter in core.members.peers},
         preferred_successors=preferred,
@@ -186,7 +182,7 @@ def enter_resigned(core: Core, preferred: tuple[ReplicaKey, ...], wait_ms: int) 
 
 
 def send_end(core: Core, state: Resigned) -> None:
-    """EndQuorumEpoch to each voter that has not acknowledged one."""
+    """Send EndQuorumEpoch to each voter that has not acknowledged it and has no request in flight."""
     state.retry_at_ms = None
     asked = set(core.outbox.in_flight.values())
     for voter in core.members.peers:
@@ -202,7 +198,14 @@ def send_end(core: Core, state: Resigned) -> None:
 
 
 def start(core: Core) -> None:
-    """A voter that knows no leader asks for pre-votes at once (DESIGN 5); one that led resigns from its old epoch."""
+    """Enter the first state after a start.
+
+    A voter without a known leader asks for pre-votes at once (DESIGN 5). A voter that led its epoch has resigned from
+    it.
+
+    Raises:
+        InvariantViolation: the replica has started already.
+    """
     if core.is_started:
         raise InvariantViolation("a second Start")
     core.is_started = True
@@ -221,7 +224,7 @@ def start(core: Core) -> None:
 
 
 def ask_for_votes(core: Core, *, pre_vote: bool) -> None:
-    """Ask every other voter."""
+    """Send Vote, or a pre-vote, to every other voter."""
     end = core.log.end
     for voter in core.members.peers:
         request = VoteRequest(

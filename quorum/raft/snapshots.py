@@ -1,10 +1,10 @@
-"""Snapshots in Raft (KIP-630): FetchSnapshot on both sides, taking one of our own, trimming the log, installing one.
+"""Snapshots in Raft (KIP-630): both sides of FetchSnapshot, own snapshots, trimming the log, installing a snapshot.
 
-Decides: which snapshot is fetched, from whom and from which byte on, when it may take the place of the log, and what of
-the log may go. Must not know: files, what a snapshot holds, when one is made.
+Decides: which snapshot is fetched, from which leader and position, and when it replaces the log. Must not know: files,
+the content of a snapshot, or when this replica takes one.
 
-A snapshot is fetched from one leader in one epoch: two replicas' files of the same end need not be the same bytes. What
-was received counts for nothing until all of it has been found sound; until then the log stays as it is.
+A snapshot is fetched from one leader in one epoch: files of two replicas with the same end may differ in their bytes.
+The log changes only after the whole received snapshot was checked.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from quorum.raft.ready import (
 from quorum.raft.states import Follower, Leader, Receiving
 
 LARGEST_SNAPSHOT_BYTES: Final = (1 << 31) - 1
-"""Kafka holds positions in a snapshot in 32 bits."""
+"""Kafka's positions in a snapshot have 32 bits."""
 
 
 # --- the leader's side
 
 
 def handle_fetch_snapshot(core: Core, request_id: int, request: FetchSnapshotRequest) -> None:
-    """Answer with a piece of a snapshot that this leader has, or say why not."""
+    """Respond with a chunk of a snapshot of this leader, or with an error."""
     state = core.state
     error = _validate(core, request)
     if error is not Error.NONE or type(state) is not Leader:
@@ -48,7 +48,7 @@ def handle_fetch_snapshot(core: Core, request_id: int, request: FetchSnapshotReq
         return
     snapshot = core.log.snapshot_of(request.snapshot_id)
     if snapshot is None or snapshot.id.offset == 0:
-        # What a directory was formatted with is in the log of the first leader: nobody begins from it.
+        # The first leader writes the records of the formatted checkpoint into its log: no replica needs to install it.
         _refuse(core, request_id, Error.SNAPSHOT_NOT_FOUND)
         return
     if not 0 <= request.position < snapshot.size:
@@ -88,8 +88,8 @@ def _refuse(core: Core, request_id: int, error: Error) -> None:
 
 
 def note_snapshot(core: Core, snapshot_id: OffsetAndEpoch) -> bool:
-    """The leader says that this snapshot has to be installed; whether that can be true."""
-    # What a directory is formatted with ends at 0: no log lacks it.
+    """Begin to receive the snapshot that the leader names; return False if its response is invalid."""
+    # The checkpoint of a formatted directory ends at 0: no log lacks it.
     if snapshot_id.offset <= 0 or not 0 <= snapshot_id.epoch <= core.epoch or not core.log.lacks(snapshot_id):
         core.refuse(core.leader_id or 0, f"it names snapshot {snapshot_id} to a log that ends at {core.log.end}")
         return False
@@ -104,7 +104,7 @@ def note_snapshot(core: Core, snapshot_id: OffsetAndEpoch) -> bool:
 
 
 def on_fetch_snapshot_response(core: Core, node_id: int, correlation: int, response: FetchSnapshotResponse) -> None:
-    """Take a piece, or begin anew with a Fetch."""
+    """Store a chunk, or give up the snapshot and continue with a Fetch."""
     found = match_response(core, node_id, correlation, response)
     if found is None:
         return
@@ -135,7 +135,7 @@ def on_fetch_snapshot_response(core: Core, node_id: int, correlation: int, respo
 
 
 def _fault_of(receiving: Receiving, response: FetchSnapshotResponse) -> str | None:
-    """Why this is not the piece that was asked for; the whole snapshot is then begun anew."""
+    """Return why the response is not the requested chunk, or None. After a fault the whole snapshot starts over."""
     if response.error is not Error.NONE:
         return response.error.name
     if response.snapshot_id != receiving.snapshot_id:
@@ -150,7 +150,7 @@ def _fault_of(receiving: Receiving, response: FetchSnapshotResponse) -> str | No
 
 
 def on_chunk_stored(core: Core, serial: int) -> None:
-    """The piece is in its file: ask for the next one, or have the whole looked at."""
+    """Request the next chunk after one is stored, or have the complete snapshot checked."""
     receiving = core.current_receiving
     if receiving is None or receiving.serial != serial or receiving.size is None:
         return
@@ -165,7 +165,7 @@ def on_chunk_stored(core: Core, serial: int) -> None:
 
 
 def on_snapshot_checked(core: Core, serial: int, fault: str | None, voters: VoterSet | None) -> None:
-    """All of it has been looked at: it takes the log's place, or is thrown away."""
+    """Install a received snapshot that passed its check, or discard it."""
     receiving = core.current_receiving
     if receiving is None or receiving.serial != serial or receiving.size is None:
         return
@@ -180,7 +180,7 @@ def on_snapshot_checked(core: Core, serial: int, fault: str | None, voters: Vote
 
 
 def _install(core: Core, snapshot: Snapshot, serial: int, voters: VoterSet | None) -> None:
-    """From here on the log begins and ends with it. What it holds is committed: it may be read before it is durable."""
+    """Replace the log by a snapshot. Its state is committed, so it may be read before it is durable."""
     log, members = core.log, core.members
     is_news = snapshot.id.offset > log.high_watermark
     voters_changed = members.begin_with(members.history.begin_at(snapshot.id.offset, voters), log.proven_offset)
@@ -202,12 +202,12 @@ def _install(core: Core, snapshot: Snapshot, serial: int, voters: VoterSet | Non
 
 
 def on_snapshot_taken(core: Core, snapshot: Snapshot) -> None:
-    """A snapshot of ours is durable: the log before its end may go, and others may begin from it."""
+    """Note a durable snapshot of this replica: the log before its end may be trimmed, and followers may fetch it."""
     core.log.take_snapshot(snapshot)
 
 
 def on_log_trimmed(core: Core, start: OffsetAndEpoch) -> None:
-    """The log now begins at the end of a snapshot."""
+    """Note that the log now begins at the end of a snapshot, and redirect parked Fetches before it."""
     core.log.trim(start)
     core.members.begin_with(core.members.history.trim_to(start.offset), core.log.proven_offset)
     if type(core.state) is Leader:

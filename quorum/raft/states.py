@@ -1,7 +1,7 @@
-"""The data of each epoch state, and nothing that outlives it.
+"""The data of each epoch state, and of what outlives it: suspicion, a transfer, a snapshot that is received.
 
-Decides: nothing. Must not know: how states follow each other (`transitions`), what a message does. These structs change
-in place: they belong to one core, and a new one is made at every transition. Times are monotonic ms.
+Must not know: the order of states (`transitions`), or the effect of messages. These structs change in place: they
+belong to one core, and every transition makes a new one. Times are monotonic ms.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from quorum.raft.transitions import Role
 
 
 class Tally(msgspec.Struct, kw_only=True, gc=False):
-    """One round of votes. `granted` stands in the order of granting; the unreachable may yet answer a later round."""
+    """One round of votes. `granted` is in the order of the grants. Unreachable voters are asked again next round."""
 
     voters: frozenset[NodeId]
     majority: int
@@ -34,41 +34,41 @@ class Tally(msgspec.Struct, kw_only=True, gc=False):
 
     @classmethod
     def of(cls, voters: VoterSet) -> Tally:
-        """An empty tally of these voters."""
+        """Return an empty tally of these voters."""
         return cls(voters=frozenset(voters.node_ids), majority=voters.majority)
 
     def grant(self, node_id: NodeId) -> None:
-        """It gives its vote."""
+        """Count a voter's vote, once; ignore a node that is not a voter."""
         if node_id in self.voters and node_id not in self.granted:
             self.granted.append(node_id)
 
     @property
     def is_won(self) -> bool:
-        """A majority has granted."""
+        """True if a majority has granted."""
         return len(self.granted) >= self.majority
 
     @property
     def is_lost(self) -> bool:
-        """Without those that refused or cannot be reached there is no majority."""
+        """True if the voters that have neither rejected nor failed to respond are no majority."""
         out = {node_id for node_id in self.rejected | self.unreachable if node_id not in self.granted}
         return len(self.voters) - len(out & self.voters) < self.majority
 
 
 class FetchLoop(msgspec.Struct, kw_only=True, gc=False):
-    """The one Fetch that a follower or observer has under way, or when it sends the next."""
+    """The Fetch that a follower or observer has in flight, or the time of the next."""
 
     correlation: int | None = None
     retry_at_ms: int = 0
     turn: int = 0
-    """Which of the other voters and bootstrap servers is asked next, while looking for the leader."""
+    """Index of the next voter or bootstrap server to ask while looking for the leader."""
     failures: int = 0
-    """Fetches in a row that a leader did not serve."""
+    """The number of Fetches in a row that no leader served."""
     is_id_taken: bool = False
-    """Another process leads under this replica's id: no Fetch can be served before that has changed."""
+    """Another process leads with this replica's node id: no Fetch succeeds before an operator changes that."""
 
 
 class Unattached(msgspec.Struct, kw_only=True, gc=False):
-    """Knows no leader. A voter waits for `election_deadline_ms`; an observer looks for the leader."""
+    """The replica knows no leader. A voter waits for `election_deadline_ms`; an observer looks for the leader."""
 
     role: ClassVar[Role] = Role.UNATTACHED
 
@@ -77,7 +77,7 @@ class Unattached(msgspec.Struct, kw_only=True, gc=False):
 
 
 class Prospective(msgspec.Struct, kw_only=True, gc=False):
-    """Asks whether it would get the votes (KIP-996). `defer_until_ms`: it has granted one who should go first."""
+    """The replica asks for pre-votes (KIP-996). `defer_until_ms`: it lets a better candidate campaign until then."""
 
     role: ClassVar[Role] = Role.PROSPECTIVE
 
@@ -87,7 +87,7 @@ class Prospective(msgspec.Struct, kw_only=True, gc=False):
 
 
 class Candidate(msgspec.Struct, kw_only=True, gc=False):
-    """Asks for votes. Its own counts once it is durable. `retry_at_ms`: a voter refused, another round begins then."""
+    """The replica asks for votes; its own counts once durable. `retry_at_ms`: the next round after a rejected vote."""
 
     role: ClassVar[Role] = Role.CANDIDATE
 
@@ -97,7 +97,10 @@ class Candidate(msgspec.Struct, kw_only=True, gc=False):
 
 
 class Follower(msgspec.Struct, kw_only=True, gc=False):
-    """Fetches from the leader. `has_fetched`: it has answered since; `is_leader_out_of_reach`: observers only."""
+    """The replica fetches from the leader. `has_fetched`: the leader has served it.
+
+    `is_leader_out_of_reach`: an observer asks other replicas for the leader.
+    """
 
     role: ClassVar[Role] = Role.FOLLOWER
 
@@ -105,21 +108,21 @@ class Follower(msgspec.Struct, kw_only=True, gc=False):
     has_fetched: bool = False
     is_leader_out_of_reach: bool = False
     leaves_it_to_others: bool = False
-    """The leader has resigned: until `fetch_deadline_ms` those may stand whom it names first, or is about to name."""
+    """The leader has resigned: until `fetch_deadline_ms` its other successors may campaign first."""
     awaits_end: bool = False
-    """It has said so itself, and its EndQuorumEpoch, which names them, is still to come."""
+    """The leader has announced its resignation, but not yet its successors (EndQuorumEpoch)."""
     refused: set[NodeId] = msgspec.field(default_factory=set)
-    """Voters whose pre-votes were refused, with no longer a log than here, since the leader served this replica."""
+    """Voters whose pre-votes were rejected since the leader last served this replica, with logs no longer than here."""
     voter_ask: int | None = None
-    """The correlation of the one request about this replica's own vote that is under way."""
+    """The correlation of the request about this replica's own vote that is in flight, or None."""
     voter_ask_due_ms: int = 0
-    """Before then none is sent."""
+    """Monotonic ms; before then no such request is sent."""
     has_updated_leader: bool = False
-    """At kraft.version 0: the leader has heard where this voter listens."""
+    """At kraft.version 0: this voter has sent the leader its endpoints."""
     fetch: FetchLoop = msgspec.field(default_factory=FetchLoop)
 
     def note_served(self, fetch_deadline_ms: int) -> None:
-        """The leader has answered with something to go on with."""
+        """Note a useful Fetch response of the leader, and move the fetch deadline."""
         self.has_fetched = True
         self.fetch.failures = 0
         self.refused.clear()
@@ -128,10 +131,10 @@ class Follower(msgspec.Struct, kw_only=True, gc=False):
 
 
 class Receiving(msgspec.Struct, kw_only=True, gc=False):
-    """A snapshot that is being fetched from the leader of `leader_epoch`; of no use in any other epoch.
+    """A snapshot that is being fetched from the leader of `leader_epoch`; void in any other epoch.
 
-    Bytes before `position` are stored; those before `stored_next` will be once `is_busy` (being stored, or looked at)
-    is over. `serial` tells apart what comes back from the disk.
+    Bytes before `position` are stored, bytes before `stored_next` soon. `is_busy`: a chunk is being stored, or the
+    snapshot is being checked. `serial` identifies completions of the disk.
     """
 
     serial: int
@@ -144,7 +147,7 @@ class Receiving(msgspec.Struct, kw_only=True, gc=False):
 
 
 class Progress(msgspec.Struct, kw_only=True, gc=False):
-    """What the leader knows of one replica. Timestamps are wall ms, for showing; `fetched_at_ms` is monotonic."""
+    """The leader's knowledge of one replica. Timestamps are wall-clock ms for output; `fetched_at_ms` is monotonic."""
 
     key: ReplicaKey
     log_end_offset: Offset = Offset(-1)
@@ -152,52 +155,52 @@ class Progress(msgspec.Struct, kw_only=True, gc=False):
     last_fetch_timestamp_ms: int = -1
     last_caught_up_timestamp_ms: int = -1
     caught_up_at_ms: int | None = None
-    """Monotonic, of the same moment."""
+    """Monotonic ms of the moment of `last_caught_up_timestamp_ms`."""
     leader_end_at_last_fetch: Offset = Offset(0)
 
     def has_fetched_since(self, monotonic_ms: int) -> bool:
-        """Whether a Fetch of it came after that moment."""
+        """Return True if the replica has fetched after that moment."""
         return self.fetched_at_ms is not None and self.fetched_at_ms > monotonic_ms
 
 
 class ParkedFetch(msgspec.Struct, kw_only=True, gc=False):
-    """A Fetch that waits, for something to be answered with or because others go first."""
+    """A Fetch that waits, for new records or because other voters get them first."""
 
     request: FetchRequest
     deadline_ms: int
 
     def hurry(self, due_ms: int) -> None:
-        """It is not to wait longer than this."""
+        """Lower the deadline to `due_ms`."""
         self.deadline_ms = min(self.deadline_ms, due_ms)
 
 
 class AskedVoter(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A BeginQuorumEpoch on its way to `key`: it left after round `round` of the read barrier had begun."""
+    """A BeginQuorumEpoch in flight to `key`, sent after round `round` of the read barrier had begun."""
 
     key: ReplicaKey
     round: int
 
 
 class ReadBarrier(msgspec.Struct, kw_only=True, gc=False):
-    """The rounds in which a leader proves that it leads, one at a time (`read_barrier`)."""
+    """The rounds in which a leader proves its leadership, one at a time (`read_barrier`)."""
 
     round: int = 0
-    """The newest that has begun."""
+    """The number of the newest round."""
     asked: dict[int, AskedVoter] = {}
-    """By correlation."""
+    """Requests in flight, by correlation."""
     acknowledged: dict[ReplicaKey, int] = {}
-    """The newest round in which that voter was asked, and has answered that it follows."""
+    """The newest round for which each voter has acknowledged this leader."""
     proving: int | None = None
-    """The token that the round under way is for."""
+    """The token of the round in progress, or None."""
     offset: Offset = Offset(0)
-    """The high watermark when that round began."""
+    """The high watermark at the start of that round."""
     waiting: int | None = None
-    """The token that the next round is for."""
+    """The token for the next round, or None if no read waits for it."""
     retry_at_ms: int | None = None
 
 
 class Leader(msgspec.Struct, kw_only=True, gc=False):
-    """Serves the log. `answer` is what every Fetch is answered with, but for its records."""
+    """The replica leads. `answer` is the response to every Fetch, without records."""
 
     role: ClassVar[Role] = Role.LEADER
 
@@ -207,25 +210,25 @@ class Leader(msgspec.Struct, kw_only=True, gc=False):
     observers: dict[ReplicaKey, Progress]
     answer: FetchResponse
     has_committed: bool = False
-    """A record of this epoch is committed: only now does it know how far the log is."""
+    """A record of this epoch is committed: only then does the leader know the high watermark."""
     heard: set[NodeId]
-    """The other voters that fetched since the check-quorum deadline was last moved."""
+    """The other voters that have fetched since the check-quorum deadline was last moved."""
     check_quorum_deadline_ms: int | None
     begin_deadline_ms: int | None
     parked: dict[int, ParkedFetch]
     parked_deadline_ms: int | None = None
-    """Not after the first deadline among `parked`."""
+    """A time not after the first deadline among `parked`, or None."""
     serving: set[NodeId]
-    """The voters that have been sent something of the newest batch."""
+    """The voters to which records were sent since the last append."""
     barrier: ReadBarrier = msgspec.field(default_factory=ReadBarrier)
     change: PendingChange | None = None
-    """The one change of who votes that is under way."""
+    """The voter change in progress, or None; one at a time."""
     reported_voters: VoterSet | None = None
-    """At kraft.version 0: the static voters, each with what it has told this leader of itself."""
+    """At kraft.version 0: the static voters, each with the directory id and endpoints that it reported."""
 
 
 class Resigned(msgspec.Struct, kw_only=True, gc=False):
-    """Led this epoch and will not again. Tells the voters, then waits for one of them to win."""
+    """The replica led this epoch and will not again. It informs the voters, and waits for one of them to win."""
 
     role: ClassVar[Role] = Role.RESIGNED
 
@@ -234,25 +237,25 @@ class Resigned(msgspec.Struct, kw_only=True, gc=False):
     election_deadline_ms: int
     retry_at_ms: int | None = None
     acknowledged: set[NodeId] = msgspec.field(default_factory=set)
-    """The voters that know that this replica leads no more."""
+    """The voters that have acknowledged the resignation."""
 
 
 EpochState = Unattached | Prospective | Candidate | Follower | Leader | Resigned
 
 
 class Transfer(msgspec.Struct, kw_only=True, gc=False):
-    """Leadership of `epoch` is to be handed to `to` (None: to any other voter); outlives the state of the leader."""
+    """A transfer of the leadership of `epoch` to `to` (None: any other voter). It outlives the leader's state."""
 
     request_id: int
     to: NodeId | None
     epoch: Epoch
     deadline_ms: int
     heard: set[NodeId]
-    """The other voters that fetched since this was asked for: nobody else is known to live."""
+    """The other voters that have fetched since the request: no other voter is known to live."""
     closing_deadline_ms: int | None = None
-    """So long nothing new is appended; None while the successor is too far behind for that."""
+    """Until then no record is appended; None while the successor is too far behind for that."""
     due_ms: int | None = None
-    """The successor has everything: the epoch ends with the next input that brings a draw."""
+    """The successor has the whole log: the epoch ends with the next input that has a draw."""
 
 
 class Suspicion(msgspec.Struct, kw_only=True, gc=False):
@@ -268,18 +271,18 @@ class Suspicion(msgspec.Struct, kw_only=True, gc=False):
     is_majority_loss_reported: bool = False
 
     def clear(self) -> None:
-        """End the suspicion: the leader lives."""
+        """End the suspicion."""
         self.is_active = False
         self.attempts = 0
 
     def forget_alone(self) -> None:
-        """Begin again with no loss: a majority has answered."""
+        """Forget a loss of the majority, because a majority responds."""
         self.majority_lost_since_ms = None
         self.is_majority_loss_reported = False
 
 
 class ElectionState(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The part of a replica's position that outlives the state: epoch, its leader, and the vote given in it."""
+    """The epoch, its leader and the vote granted in it, as in Kafka's ElectionState; independent of the role."""
 
     epoch: Epoch
     leader_id: NodeId | None = None
@@ -287,16 +290,16 @@ class ElectionState(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class PendingChange(msgspec.Struct, kw_only=True, gc=False):
-    """At most one a leader. Until `deadline_ms` its asker waits; an appended record stays in the log in any case."""
+    """A voter change in progress. The client waits until `deadline_ms`; an appended record stays in the log anyway."""
 
     request_id: int | None
-    """None once it is answered, or nobody waits any more."""
+    """None once the response was sent, or the client no longer awaits it."""
     answer: type[AddRaftVoterResponse] | type[RemoveRaftVoterResponse] | type[UpgradeKRaftVersionResponse]
     deadline_ms: int
     offset: Offset = NOTHING_APPENDED
-    """Of its VotersRecord."""
+    """The offset of its VotersRecord, once appended."""
     joining: Voter | None = None
-    """The replica that is to be added, while it is asked who it is; `correlation` is of that request."""
+    """The replica to add, while an ApiVersions request verifies its key; `correlation` is that request's."""
     correlation: int | None = None
     ack_when_committed: bool = True
     validate_only: bool = False

@@ -1,13 +1,13 @@
-"""Handing leadership over on request, so that nothing is lost by it: neither a record nor the outcome of a request.
+"""Transfer of leadership on request, without the loss of a record or of a request's outcome.
 
-Decides: when the leader may end its epoch for a successor, and when it gives up waiting for one. Must not know: how the
-successor is elected (EndQuorumEpoch names it alone, `follower` does the rest).
+Decides: when the leader may end its epoch for a successor, and when it stops waiting. Must not know: how the successor
+is elected (EndQuorumEpoch names it, `follower` does the rest).
 
-Only a voter that fetches after it was asked for can be the successor, so that the epoch is not ended for one that
-died a moment ago; Fetches that are parked are answered, to hear of their senders at once. The leader waits until the
-successor is near the log's end; then nothing new is appended (`is_handing_over`), for an election timeout at most,
-until the successor holds, durably, all of the log and all of it is committed. So no client's request is left of
-unknown outcome, and the successor wins at once: no log is ahead of its own.
+Only a voter that fetches after the request can be the successor, so that the epoch does not end for a dead one. Parked
+Fetches are answered at once, so that live voters fetch again. The leader waits until the successor is near the log's
+end. Then it appends no record (`is_handing_over`), for an election timeout at most, until the whole log is committed
+and durable at the successor. So every client's request has a known outcome, and the successor wins at once: no other
+log is longer.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from quorum.raft.roles import transition_to_resigned
 from quorum.raft.states import Leader, Progress, Transfer
 
 NEAR_RECORDS: Final = 10_000
-"""A successor that lacks no more is waited for without new records; the largest batch of a controller has as many."""
+"""If the successor lacks at most so many records, appends stop. The largest batch of a controller has as many."""
 
 
 def handle_transfer(core: Core, request_id: int, request: TransferLeadershipRequest) -> None:
-    """Refuse, or begin to wait for the successor."""
+    """Reject the request, or begin to wait for the successor."""
     state = core.state
     if type(state) is not Leader:
         _answer(core, request_id, Error.NOT_LEADER_OR_FOLLOWER, "it does not lead")
@@ -57,7 +57,7 @@ def _validate(core: Core, leader: Leader, request: TransferLeadershipRequest) ->
     if request.timeout_ms < 0:
         return Error.INVALID_REQUEST, f"the timeout is {request.timeout_ms} ms: it must not be negative"
     if not core.members.peers:
-        return Error.INVALID_REQUEST, f"node {core.me.node_id} is the only voter: there is nobody to hand over to"
+        return Error.INVALID_REQUEST, f"node {core.me.node_id} is the only voter: no other voter can take over"
     if request.to is None or request.to in leader.voters:
         return Error.NONE, None
     voters = ", ".join(str(node_id) for node_id in sorted(leader.voters))
@@ -67,13 +67,13 @@ def _validate(core: Core, leader: Leader, request: TransferLeadershipRequest) ->
 
 
 def is_handing_over(core: Core) -> bool:
-    """Whether nothing new may be appended: the successor is about to have all there is."""
+    """Return True if no record may be appended, because the successor is about to have the whole log."""
     transfer = core.transfer
     return transfer is not None and transfer.closing_deadline_ms is not None and type(core.state) is Leader
 
 
 def after_input(core: Core, transfer: Transfer) -> None:
-    """Go on with a transfer, whatever has just happened."""
+    """Advance or end a transfer after any input."""
     state = core.state
     if type(state) is Leader and core.epoch == transfer.epoch:
         _advance(core, state, transfer)
@@ -103,7 +103,7 @@ def _advance(core: Core, leader: Leader, transfer: Transfer) -> None:
 
 
 def _furthest(core: Core, leader: Leader, transfer: Transfer) -> Progress | None:
-    """Of the voters that are meant, the one with the most of the log that has fetched since, and lately."""
+    """Return the eligible voter with the longest log, or None. It must have fetched since the request, and recently."""
     since = core.now_ms - core.config.fetch_timeout_ms
     meant = (
         progress
@@ -145,6 +145,6 @@ def _answer(core: Core, request_id: int, error: Error, why: str | None = None) -
 
 
 def on_transfer_dropped(core: Core, request_id: int) -> None:
-    """Nobody waits for the outcome any more: where nothing has been given up yet, nothing is."""
+    """Drop the transfer if its client no longer awaits the outcome."""
     if core.transfer is not None and core.transfer.request_id == request_id:
         core.transfer = None

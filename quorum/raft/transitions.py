@@ -1,9 +1,8 @@
-"""The table of epoch states: which may follow which, in which epoch, and why.
+"""The table of legal transitions between epoch states, with the epoch rule and the reason of each.
 
-Decides: what is a legal transition; `quorum/DESIGN.md` is drawn from here and a test compares. Must not know: what a
-state holds or does.
+A test compares `quorum/DESIGN.md` with this table. Must not know: the data or behaviour of a state.
 
-Sources: KIP-595, KIP-996 and the list that Kafka 4.3 keeps; ours adds the rows whose reason says so.
+Sources: KIP-595, KIP-996 and the list in Kafka 4.3's QuorumState.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from metadata_log.offsets import Epoch
 
 
 class Role(enum.StrEnum):
-    """The six epoch states. Voter or observer is none of them: it is looked up in the voter set."""
+    """The six epoch states. Voter and observer are no states: the voter set decides that."""
 
     UNATTACHED = "unattached"
     PROSPECTIVE = "prospective"
@@ -29,7 +28,7 @@ class Role(enum.StrEnum):
 
 
 class EpochRule(enum.StrEnum):
-    """How the epoch moves."""
+    """The change of the epoch in a transition."""
 
     SAME = "same"
     NEXT = "next"
@@ -37,7 +36,7 @@ class EpochRule(enum.StrEnum):
     SAME_OR_HIGHER = "same or higher"
 
     def allows(self, before: Epoch, after: Epoch) -> bool:
-        """Whether this rule lets the epoch go from `before` to `after`."""
+        """Return True if this rule allows the change from `before` to `after`."""
         if self is EpochRule.SAME:
             return after == before
         if self is EpochRule.NEXT:
@@ -46,7 +45,7 @@ class EpochRule(enum.StrEnum):
 
 
 class Transition(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One row. `observer`: whether a replica that does not vote may take it too."""
+    """One row of the table. `observer`: True if a replica that is not a voter may make this transition, too."""
 
     source: Role
     target: Role
@@ -56,7 +55,7 @@ class Transition(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def _row(source: Role, target: Role, epoch: EpochRule, why: str) -> Transition:
-    # A voter that finds itself no longer one, while it leads, may still leave; it may not stand again.
+    # A leader that was removed from the voters may still leave its state, but may not campaign again.
     observer = target in (Role.UNATTACHED, Role.FOLLOWER) or source is Role.LEADER
     return Transition(source=source, target=target, epoch=epoch, observer=observer, why=why)
 
@@ -107,7 +106,7 @@ _BY_ROLES: Final = {(row.source, row.target): row for row in TRANSITIONS}
 
 
 def check_transition(source: Role, before: Epoch, target: Role, after: Epoch, *, can_campaign: bool) -> None:
-    """Raises InvariantViolation unless the table holds a row for this move."""
+    """Raise InvariantViolation unless the table has a row for this transition."""
     row = _BY_ROLES.get((source, target))
     if row is None:
         raise InvariantViolation(f"{source} cannot become {target}")

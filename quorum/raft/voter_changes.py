@@ -1,11 +1,11 @@
-"""The leader's side of KIP-853: voters are added, removed and updated, one uncommitted change at a time.
+"""The leader's side of KIP-853: adding, removing and updating voters, one uncommitted change at a time.
 
-Decides: whether a change is allowed now, what the next voter set is, and when a removed leader resigns. Must not know:
-how the set is replicated or counted (`replication`), what the asker does with the answer.
+Decides: whether a change is allowed now, the next voter set, and when a removed leader resigns. Must not know: how the
+set is replicated or counted (`replication`).
 
-The order of the checks is that of Kafka 4.3's AddVoterHandler, RemoveVoterHandler and UpdateVoterHandler. Two are
-stricter: a new voter has to be caught up and fetching now, not within the last hour, and has to say at its own
-endpoints that it is that replica and has the controller role.
+The checks are in the order of Kafka 4.3's AddVoterHandler, RemoveVoterHandler and UpdateVoterHandler. Two are stricter.
+A new voter must be caught up and fetching now, not within the last hour. At its own endpoints it must report that
+replica key and the controller role.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from quorum.raft.states import Leader, PendingChange
 from quorum.raft.voter_responses import Verdict, answer, end_change, expire_change
 
 _LONGEST_NAME: Final = 255
-"""Of a host (RFC 1035) or a listener; a record holds no more than 32,767 bytes."""
+"""The longest host (RFC 1035) or listener name in bytes; a string of a record has at most 32,767."""
 _LARGEST_VERSION: Final = 32_767
 _NOT_THE_LEADER: Verdict = (Error.NOT_LEADER_OR_FOLLOWER, "this replica is not the leader")
 
 
 def validate_change(core: Core, leader: Leader) -> Verdict | None:
-    """What holds for every change: nothing else is under way, and the leader knows what is committed (KIP-853)."""
+    """Return why no change is allowed now, or None: another is in progress, or no record of this epoch is committed."""
     expire_change(core, leader)
     if leader.change is not None:
         return Error.REQUEST_TIMED_OUT, "another change of the voters is under way: ask again"
@@ -52,11 +52,11 @@ def validate_change(core: Core, leader: Leader) -> Verdict | None:
 
 
 def validate_dynamic(core: Core) -> Verdict | None:
-    """The log keeps the voters, and the latest of them are committed."""
+    """Return why the voters cannot change in the log, or None: kraft.version 0, or the latest set is uncommitted."""
     members, high_watermark = core.members, core.log.high_watermark
     if members.kraft_version < 1:
         return Error.UNSUPPORTED_VERSION, (
-            "at kraft.version 0 the voters stand in the configuration, controller.quorum.voters: upgrade it to 1 first"
+            "at kraft.version 0 the voters are in the configuration, controller.quorum.voters: upgrade it to 1 first"
         )
     if members.history.latest_offset >= high_watermark:
         return Error.REQUEST_TIMED_OUT, (
@@ -69,7 +69,7 @@ def validate_dynamic(core: Core) -> Verdict | None:
 
 
 def handle_add_voter(core: Core, request_id: int, request: AddRaftVoterRequest) -> None:
-    """Check, then ask the new voter who it is; its answer decides (`on_api_versions`)."""
+    """Validate the request, then send the new voter ApiVersions; its response decides (`on_api_versions`)."""
     state = core.state
     if type(state) is not Leader:
         answer(core, request_id, AddRaftVoterResponse, *_NOT_THE_LEADER)
@@ -129,7 +129,7 @@ def _validate_endpoints(core: Core, endpoints: tuple[Endpoint, ...]) -> Verdict 
 
 
 def on_api_versions(core: Core, leader: Leader, response: ApiVersionsResponse) -> None:
-    """The new voter has said who it is: add it, if that is the one, it supports kraft.version, and is caught up."""
+    """Add the new voter if its response has the requested key, supports kraft.version, and it is caught up."""
     change = leader.change
     if change is None or change.joining is None:
         return
@@ -169,7 +169,7 @@ def _validate_joining(core: Core, leader: Leader, voter: Voter, response: ApiVer
 
 
 def is_caught_up(core: Core, leader: Leader, key: ReplicaKey) -> bool:
-    """Whether this observer has had all of the log within the time in which a quorum must be heard of."""
+    """Return True if this observer reached the log's end within the check-quorum timeout."""
     progress = leader.observers.get(key)
     if progress is None or progress.caught_up_at_ms is None:
         return False
@@ -177,7 +177,7 @@ def is_caught_up(core: Core, leader: Leader, key: ReplicaKey) -> bool:
 
 
 def on_api_versions_failed(core: Core, leader: Leader) -> None:
-    """The new voter cannot be reached at its endpoints."""
+    """End the change because the new voter does not respond at its endpoints."""
     if leader.change is not None and leader.change.joining is not None:
         key = leader.change.joining.key
         end_change(core, leader, Error.REQUEST_TIMED_OUT, f"{key} does not answer at its endpoints")
@@ -187,7 +187,7 @@ def on_api_versions_failed(core: Core, leader: Leader) -> None:
 
 
 def handle_remove_voter(core: Core, request_id: int, request: RemoveRaftVoterRequest) -> None:
-    """Check, and append the set without it; the leader that removes itself goes on until that is committed."""
+    """Validate, and append the set without the voter. A leader that removes itself leads until that is committed."""
     state = core.state
     if type(state) is not Leader:
         answer(core, request_id, RemoveRaftVoterResponse, *_NOT_THE_LEADER)
@@ -228,7 +228,7 @@ def _validate_removal(voters: VoterSet, key: ReplicaKey) -> Verdict | None:
 
 
 def handle_update_voter(core: Core, request_id: int, request: UpdateRaftVoterRequest) -> None:
-    """A voter's own word on where it listens: into the log, or, at kraft.version 0, into this leader's memory."""
+    """Store a voter's reported endpoints in the log, or at kraft.version 0 in this leader's memory."""
     state = core.state
     refusal = _validate_sender(core, request)
     if refusal is None and type(state) is Leader:
@@ -275,7 +275,10 @@ def _update(core: Core, leader: Leader, voter: Voter) -> None:
 
 
 def _append_for(core: Core, leader: Leader, voters: VoterSet) -> None:
-    """Append for the change under way; whoever must fetch for it to commit is answered at once."""
+    """Append the set for the change in progress.
+
+    With `ack_when_committed` False the response leaves at once: the client may be the replica whose Fetch commits it.
+    """
     offset = append_voters(core, leader, voters)
     change = leader.change
     if change is None:
@@ -287,7 +290,7 @@ def _append_for(core: Core, leader: Leader, voters: VoterSet) -> None:
 
 
 def append_voters(core: Core, leader: Leader, voters: VoterSet, *, kraft_version: int | None = None) -> Offset:
-    """Append a VotersRecord, and go by it from here on; its offset. `kraft_version` goes before it, where it is new."""
+    """Append a VotersRecord, put it in force and return its offset. `kraft_version`: a new level, written before it."""
     batch = voters_batch(
         base_offset=core.log.end_offset,
         epoch=core.epoch,
@@ -302,7 +305,7 @@ def append_voters(core: Core, leader: Leader, voters: VoterSet, *, kraft_version
 
 
 def settle_changes(core: Core, leader: Leader) -> None:
-    """After any input: whoever waits for a commit that has come is answered, and a removed leader resigns after it."""
+    """Answer a change that is committed by now, and resign if the removal of this leader is committed."""
     change, committed = leader.change, core.log.high_watermark
     if change is not None and NOTHING_APPENDED < change.offset < committed:
         end_change(core, leader)
@@ -311,7 +314,7 @@ def settle_changes(core: Core, leader: Leader) -> None:
 
 
 def validate_guards(core: Core, leader: Leader, request: RemoveRaftVoterRequest) -> Verdict | None:
-    """Why the removal is not to be made, as far as its asker wants that looked at."""
+    """Return why the guards that the request asks for forbid the removal, or None."""
     refusal = _validate_silent(core, leader, request.voter) if request.only_if_silent else None
     if refusal is None and request.keeps_majority:
         refusal = _validate_majority(core, leader, request.voter.node_id)
@@ -322,7 +325,7 @@ def _validate_silent(core: Core, leader: Leader, key: ReplicaKey) -> Verdict | N
     if _lives(core, leader, key.node_id):
         return Error.INVALID_REQUEST, (
             f"node {key.node_id} votes with directory {id_text(key.directory_id)}, which lives: two processes have "
-            "that node.id. Stop the wrong one, or give it a node.id of its own. A directory whose process has stopped "
+            "that node.id. Stop the wrong one, or give it another node.id. A directory whose process has stopped "
             f"is removed after {check_quorum_timeout_ms(core)} ms of silence"
         )
     return _not_known_yet(core, leader)
@@ -347,7 +350,7 @@ def _lives(core: Core, leader: Leader, node_id: NodeId) -> bool:
 
 
 def _not_known_yet(core: Core, leader: Leader) -> Verdict | None:
-    """Whoever did not fetch may have had no time to find this leader."""
+    """Return a retryable error if this leader is so new that live voters may not have fetched yet, or None."""
     if leader.began_at_ms <= core.now_ms - check_quorum_timeout_ms(core):
         return None
     return Error.REQUEST_TIMED_OUT, "this leader is too new to know who is gone: ask again"

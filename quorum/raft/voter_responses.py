@@ -1,6 +1,6 @@
-"""Answers to requests that change who votes, and the end of a change that is under way.
+"""Responses to requests that change the voters, and the end of the change in progress.
 
-Decides: what its asker is told. Must not know: when a change is allowed or done.
+Decides: the error and message of a response. Must not know: when a change is allowed or complete.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Answer = (
 )
 
 Verdict = tuple[Error, str]
-"""Why a change is refused, in Kafka's code and in words."""
+"""The error and message of a rejected change."""
 
 _MAY_STAND = "it is in the log, and not yet known to be committed: describe the quorum to see what became of it"
 
@@ -39,7 +39,7 @@ def answer(
     message: str | None = None,
     offset: Offset = NOTHING_APPENDED,
 ) -> None:
-    """Answer `request_id`, naming the leader that this replica knows."""
+    """Send a response of type `kind` to `request_id`, with the known leader."""
     leader_id = core.leader_id
     core.outbox.respond(
         request_id,
@@ -55,14 +55,14 @@ def answer(
 
 
 def end_change(core: Core, leader: Leader, error: Error = Error.NONE, message: str | None = None) -> None:
-    """The change is over for its asker; what it appended stays."""
+    """End the change and send its response. An appended record stays in the log."""
     change, leader.change = leader.change, None
     if change is not None and change.request_id is not None:
         answer(core, change.request_id, change.answer, error, message, change.offset)
 
 
 def expire_change(core: Core, leader: Leader) -> None:
-    """Its asker has waited long enough."""
+    """End the change with REQUEST_TIMED_OUT if its deadline is past."""
     if leader.change is None or leader.change.deadline_ms > core.now_ms:
         return
     is_appended = leader.change.offset != NOTHING_APPENDED
@@ -71,7 +71,7 @@ def expire_change(core: Core, leader: Leader) -> None:
 
 
 def abandon_change(core: Core, leader: Leader) -> None:
-    """This replica leads no more: what it appended may stay or be truncated."""
+    """End the change because this replica no longer leads. An appended record may be committed or truncated."""
     if leader.change is None:
         return
     if leader.change.offset == NOTHING_APPENDED:
@@ -81,6 +81,6 @@ def abandon_change(core: Core, leader: Leader) -> None:
 
 
 def drop_asker(leader: Leader, request_id: int) -> None:
-    """Nobody waits for that answer any more; the change goes on."""
+    """Note that the client no longer awaits the response; the change continues."""
     if leader.change is not None and leader.change.request_id == request_id:
         leader.change.request_id = None
