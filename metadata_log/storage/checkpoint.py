@@ -1,9 +1,9 @@
-"""Checkpoints: the image at an offset as a file of record batches (KIP-630), and voters with it (KIP-853).
+"""Checkpoints: the image at an offset as a file of record batches (KIP-630), with the voters (KIP-853).
 
-Decides: the file's name, its frame of header and footer records, and how it comes to be whole or not at all. Must not
-know: what the records between say.
+Decides: the file's name, its header and footer records, and how it is written complete or not at all. Must not know:
+the records between.
 
-Offsets inside count from 0, whatever the name says; the name's epoch stands in every batch header.
+Offsets inside count from 0, whatever the name's offset is; every batch header has the name's epoch.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from metadata_log.storage.segment import Expected, LocatedBatch, read_batches
 CHECKPOINT_SUFFIX: Final = ".checkpoint"
 BOOTSTRAP_CHECKPOINT: Final = "bootstrap.checkpoint"
 BEGINNING: Final = OffsetAndEpoch(offset=Offset(0), epoch=Epoch(0))
-"""The end of the checkpoint that formatting leaves: nothing is before it."""
+"""The end of the checkpoint that formatting writes: no record is before it."""
 _UNFINISHED_SUFFIX: Final = ".part"
 _RECEIVED: Final = "-received"
 _LEFTOVERS: Final = (CHECKPOINT_SUFFIX + _UNFINISHED_SUFFIX, CHECKPOINT_SUFFIX + ".deleted")
@@ -44,7 +44,7 @@ _BATCH_BYTES: Final = 1 << 20
 
 
 class CheckpointTimes(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """In ms: the timestamp of the last record that the checkpoint covers (in its header), and those of its batches."""
+    """In ms: the timestamp of the last covered record (in the header record), and those of the file's own batches."""
 
     last_contained_ms: int
     header_ms: int
@@ -53,7 +53,7 @@ class CheckpointTimes(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @classmethod
     def at(cls, now_ms: int, *, last_contained_ms: int) -> CheckpointTimes:
-        """All batches written at one moment."""
+        """Return the times of a checkpoint whose batches all have the same timestamp."""
         return cls(last_contained_ms=last_contained_ms, header_ms=now_ms, records_ms=now_ms, footer_ms=now_ms)
 
 
@@ -62,11 +62,11 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         header: its first record.
-        kraft_version: what it finalises; 0 when it says nothing.
+        kraft_version: its finalized kraft.version; 0 without such a record.
         voters: the voter set, or None.
-        epoch: of its batches.
-        batches: all its bytes, of which `values` gives the metadata records.
-        newer: control records of a later release, which are not among the rest.
+        epoch: the epoch of its batches.
+        batches: all its batches; `values` yields their metadata records.
+        newer: control records of a later release, which the other attributes leave out.
     """
 
     header: SnapshotHeaderRecord
@@ -77,29 +77,29 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
     newer: tuple[UnknownRecordError, ...] = ()
 
     def values(self) -> Iterator[bytes]:
-        """The values of the metadata records, in order."""
+        """Yield the values of the metadata records, in order."""
         for batch in self.batches:
             if not batch.header.is_control:
                 yield from batch_values(batch.buffer, batch.header, batch.at)
 
 
 def checkpoint_name(end: OffsetAndEpoch) -> str:
-    """`00000000000000000300-0000000001.checkpoint`: the exclusive end offset, and the epoch of the record before it."""
+    """Return `00000000000000000300-0000000001.checkpoint`: exclusive end offset, epoch of the record before it."""
     return f"{end.offset:020d}-{end.epoch:010d}{CHECKPOINT_SUFFIX}"
 
 
 def received_name(end: OffsetAndEpoch) -> str:
-    """The file that a checkpoint is received into, beside its name."""
+    """Return the name of the temporary file for a checkpoint that is being received."""
     return f"{end.offset:020d}-{end.epoch:010d}{_RECEIVED}{CHECKPOINT_SUFFIX}{_UNFINISHED_SUFFIX}"
 
 
 def is_received_name(name: str) -> bool:
-    """Whether a file is one that some checkpoint was received into."""
+    """Return True if the file is a temporary one of a received checkpoint."""
     return name.endswith(_RECEIVED + CHECKPOINT_SUFFIX + _UNFINISHED_SUFFIX)
 
 
 def parse_checkpoint_name(name: str) -> OffsetAndEpoch | None:
-    """The end that a file's name says; None when it is no checkpoint of a log (`bootstrap.checkpoint` is none)."""
+    """Return the end in a checkpoint's name, or None for another file, including `bootstrap.checkpoint`."""
     match = _NAME.fullmatch(name)
     if match is None:
         return None
@@ -114,9 +114,9 @@ def build_checkpoint(
     kraft_version: int = 0,
     voters: VotersRecord | None = None,
 ) -> Iterator[bytes]:
-    """The checkpoint's batches one by one.
+    """Return an iterator of the checkpoint's batches.
 
-    With kraft.version 0 neither its record nor voters are written, as in Kafka.
+    With kraft.version 0 it has neither a KRaftVersionRecord nor voters, as in Kafka.
     """
     slices = _one_by_one(values)
     pieces = build_with_pauses(slices, epoch=epoch, times=times, kraft_version=kraft_version, voters=voters)
@@ -135,8 +135,10 @@ def build_with_pauses(
     kraft_version: int = 0,
     voters: VotersRecord | None = None,
 ) -> Iterator[bytes | None]:
-    """`build_checkpoint` of values in slices, so that writing a large one may be spread over many turns: None stands
-    among the batches after each slice."""
+    """Yield the batches of a checkpoint from slices of values, and None after each slice.
+
+    The None is a pause: the caller can spread a large checkpoint over many turns of its loop.
+    """
     head: list[ControlRecord] = [SnapshotHeaderRecord(last_contained_log_timestamp=times.last_contained_ms)]
     if kraft_version > 0:
         head.append(KRaftVersionRecord(kraft_version=kraft_version))
@@ -159,7 +161,7 @@ def _control_batch(offset: int, epoch: Epoch, timestamp_ms: int, records: Sequen
 
 
 def _grouped(slices: Iterable[Sequence[bytes]]) -> Iterator[list[bytes] | None]:
-    """The values of a batch each, with None after each slice."""
+    """Yield the values of each batch, and None after each slice."""
     group: list[bytes] = []
     size = 0
     for values in slices:
@@ -181,12 +183,12 @@ def _grouped(slices: Iterable[Sequence[bytes]]) -> Iterator[list[bytes] | None]:
 
 
 def write_checkpoint(files: Files, path: str, batches: Iterable[bytes]) -> int:
-    """Write a checkpoint of these batches, and return its size in bytes. A crash leaves it whole or not there.
+    """Write a checkpoint durably and return its size in bytes. After a crash it is complete or missing.
 
-    Written beside, synced, renamed, and the directory synced. An older one of the same name is replaced.
+    An older checkpoint of the same name is replaced.
 
     Raises:
-        OSError: a call failed; nothing is left beside, where the disk lets it be removed.
+        OSError: a call failed. The temporary file is removed if the disk allows it.
     """
     writer = CheckpointWriter(files, path)
     try:
@@ -203,9 +205,9 @@ def write_checkpoint(files: Files, path: str, batches: Iterable[bytes]) -> int:
 
 
 class CheckpointWriter:
-    """A checkpoint that is written piece by piece. It is there, whole and durable, once `finish` returns.
+    """Writes a checkpoint batch by batch. It is complete and durable after `finish`.
 
-    Every method raises OSError when a call fails; there may then be a `.part` file, which `remove_unfinished` removes.
+    Every method raises OSError if a call fails. A `.part` file may then be left, which `remove_unfinished` removes.
     """
 
     def __init__(self, files: Files, path: str) -> None:
@@ -216,16 +218,16 @@ class CheckpointWriter:
 
     @property
     def paths(self) -> tuple[str, str]:
-        """Of the file beside, and of the finished one."""
+        """The paths of the temporary and of the finished file."""
         return self._path + _UNFINISHED_SUFFIX, self._path
 
     def append(self, batch: bytes) -> None:
-        """Write the next batch beside."""
+        """Write the next batch to the temporary file."""
         self._open().pwrite(batch, self.size)
         self.size += len(batch)
 
     def finish(self) -> int:
-        """Sync it, give it its name, sync the directory; its size in bytes."""
+        """Sync the file, rename it, sync the directory, and return the size in bytes."""
         self._open().fdatasync()
         self.close()
         self._files.rename(self._path + _UNFINISHED_SUFFIX, self._path)
@@ -233,7 +235,7 @@ class CheckpointWriter:
         return self.size
 
     def close(self) -> None:
-        """Let go of the file, finished or not."""
+        """Close the file, finished or not."""
         if self._handle is not None:
             self._handle.close()
             self._handle = None
@@ -250,8 +252,8 @@ def read_checkpoint(files: Files, path: str) -> Checkpoint:
 
     Raises:
         CorruptBatchError: a batch is not sound.
-        CorruptFileError: it does not begin with a header record or end with a footer record.
-        FileNotFoundError: there is none.
+        CorruptFileError: the file does not begin with a header record, or not end with a footer record.
+        FileNotFoundError: the file does not exist.
     """
     handle = files.open(path, read_only=True)
     try:
@@ -275,11 +277,11 @@ def read_checkpoint(files: Files, path: str) -> Checkpoint:
 
 
 def check_checkpoint(files: Files, path: str, end: OffsetAndEpoch) -> None:
-    """Hold every byte of the checkpoint of `end` against its checksums, without keeping or understanding it.
+    """Verify the checksums and the frame of the checkpoint of `end`, without decoding its metadata records.
 
     Raises:
-        CorruptBatchError, CorruptFileError: it is damaged, not whole, or another one.
-        OSError: it cannot be read, FileNotFoundError: there is none.
+        CorruptBatchError, CorruptFileError: it is corrupt, incomplete, or of another epoch.
+        OSError: it cannot be read; FileNotFoundError if it does not exist.
     """
     handle = files.open(path, read_only=True)
     first = last = None
@@ -294,10 +296,10 @@ def check_checkpoint(files: Files, path: str, end: OffsetAndEpoch) -> None:
 
 
 def check_epoch(batch: LocatedBatch, path: str, end: OffsetAndEpoch) -> None:
-    """All batches of a checkpoint are of the epoch that it ends in, which no checksum covers.
+    """Check that a batch has the epoch of the checkpoint's name: no checksum covers a batch's epoch.
 
     Raises:
-        CorruptFileError: this one is of another.
+        CorruptFileError: the epoch differs.
     """
     epoch = batch.header.partition_leader_epoch
     if epoch != end.epoch:
@@ -311,10 +313,10 @@ def _check_footer(last: LocatedBatch | None, path: str) -> None:
 
 
 def snapshot_header(first: LocatedBatch | None, path: str) -> SnapshotHeaderRecord:
-    """Return the record with which a checkpoint's first batch begins; its timestamp is -1 in a later version's.
+    """Return the header record of a checkpoint's first batch. For a later version of it, the timestamp is -1.
 
     Raises:
-        CorruptBatchError, CorruptFileError: it is another one, or none can be read.
+        CorruptBatchError, CorruptFileError: the first record is another one, or cannot be read.
     """
     controls = _controls(first, path) if first is not None and first.header.is_control else []
     if not controls or _type_of(controls[0]) != SnapshotHeaderRecord.CONTROL_TYPE:
@@ -328,7 +330,7 @@ def _type_of(record: ControlRecord | UnknownRecordError) -> int:
 
 
 def _controls(batch: LocatedBatch, path: str) -> list[ControlRecord | UnknownRecordError]:
-    """Return the control records of a batch; the error in place of each that a later release has written."""
+    """Return the control records of a batch; an UnknownRecordError in place of each record of a later release."""
     try:
         records = batch_records(batch.buffer, batch.header, batch.at)
         return [control_or_newer(record.key or b"", record.value or b"") for record in records]
@@ -339,27 +341,27 @@ def _controls(batch: LocatedBatch, path: str) -> list[ControlRecord | UnknownRec
 
 
 def newest_checkpoint(files: Files, directory: str) -> OffsetAndEpoch | None:
-    """The end of the newest checkpoint in a metadata log's directory, or None."""
+    """Return the end of the newest checkpoint in a metadata log's directory, or None."""
     return max(checkpoint_ends(files, directory), key=lambda end: (end.offset, end.epoch), default=None)
 
 
 def checkpoint_ends(files: Files, directory: str) -> list[OffsetAndEpoch]:
-    """The ends of all checkpoints in a metadata log's directory, the oldest first."""
+    """Return the ends of all checkpoints in a metadata log's directory, the oldest first."""
     ends = [end for name in files.listdir(directory) if (end := parse_checkpoint_name(name)) is not None]
     return sorted(ends, key=lambda end: (end.offset, end.epoch))
 
 
 def is_all_in_checkpoint(files: Files, directory: str, end: int) -> bool:
-    """Whether a checkpoint holds all of a log that reaches up to `end`, by its name.
+    """Return True if a checkpoint, by its name, covers a whole log that ends at `end`.
 
-    Then an empty epoch history is in order beside segments that stay: a trim to their end leaves it in ours, and a
-    start after that in Kafka's (`LogLoader` drops the line that begins at the log's end).
+    An empty epoch history is then valid beside remaining segments: a trim to their end leaves it so. In Kafka, a later
+    start does (`LogLoader` drops the line that begins at the log's end).
     """
     return any(found.offset >= end for found in checkpoint_ends(files, directory))
 
 
 def remove_unfinished(files: Files, directory: str) -> list[str]:
-    """Remove what writing, receiving or (Kafka's) removing a checkpoint left at a crash, and return the names."""
+    """Remove checkpoint files that a crash left half written, received or (by Kafka) removed; return their names."""
     names = [name for name in files.listdir(directory) if name.endswith(_LEFTOVERS)]
     for name in names:
         files.unlink(f"{directory}/{name}")

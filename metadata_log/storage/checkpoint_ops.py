@@ -1,8 +1,7 @@
-"""What is done to checkpoints beside the log: pieces written, received, looked at and read, each a plan to be run
-wherever it may block.
+"""Operations on checkpoint files: each is a plan that its caller runs in a thread that may block.
 
-Decides: which failures are the checkpoint's (a result) and which are the disk's (raised). Must not know: why, or in
-which thread. Run in the order of their making.
+Decides: which failures are the checkpoint's (a result) and which are the disk's (raised). Must not know: the thread.
+Operations run in the order in which they were made.
 """
 
 from __future__ import annotations
@@ -20,13 +19,13 @@ from metadata_log.voters import InvalidVoterError
 
 
 class WritePiece(msgspec.Struct, frozen=True, kw_only=True):
-    """Append a batch to a checkpoint of our own; an empty one ends it: then the result is its size, durable."""
+    """Append a batch to a checkpoint of this node. An empty batch finishes it: the result is then its durable size."""
 
     writer: CheckpointWriter
     batch: bytes
 
     def run(self) -> int | None:
-        """Raises StorageFailedError when a call fails."""
+        """Write the batch; raise StorageFailedError if a call fails."""
         try:
             if not self.batch:
                 return self.writer.finish()
@@ -37,7 +36,7 @@ class WritePiece(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StorePiece(msgspec.Struct, frozen=True, kw_only=True):
-    """Write a received piece beside. One at position 0 begins the file anew, and removes those of other snapshots."""
+    """Write a received chunk to a temporary file. Position 0 begins a new file, and removes other snapshots' files."""
 
     files: Files
     directory: str
@@ -46,7 +45,7 @@ class StorePiece(msgspec.Struct, frozen=True, kw_only=True):
     data: bytes
 
     def run(self) -> None:
-        """Raises StorageFailedError when a call fails."""
+        """Write the chunk; raise StorageFailedError if a call fails."""
         name = received_name(self.end)
         try:
             if self.position == 0:
@@ -64,7 +63,7 @@ class StorePiece(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CheckReceived(msgspec.Struct, frozen=True, kw_only=True):
-    """Read and check all of a received snapshot; the result is what it holds, or what is wrong with it."""
+    """Read and check a received snapshot; the result is its content, or its fault as text."""
 
     files: Files
     directory: str
@@ -72,7 +71,7 @@ class CheckReceived(msgspec.Struct, frozen=True, kw_only=True):
     size: int
 
     def run(self) -> LoadedSnapshot | str:
-        """Raises OSError when it cannot be read, UnknownRecordError when newer software wrote it."""
+        """Check the snapshot; raise OSError if it cannot be read, UnknownRecordError if newer software wrote it."""
         try:
             loaded = load_snapshot(self.files, f"{self.directory}/{received_name(self.end)}", self.end)
         except (CorruptBatchError, CorruptFileError, InvalidVoterError) as error:
@@ -81,8 +80,10 @@ class CheckReceived(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReadPiece(msgspec.Struct, frozen=True, kw_only=True):
-    """Bytes of a checkpoint's file; None where it is gone. Before the first of them all of it is checked: whoever
-    begins with a rotten one would begin with it for ever; then the result is what is wrong with it."""
+    """Read bytes of a checkpoint's file; for a corrupt file the result is its fault as text, for a missing one None.
+
+    A read at position 0 checks the whole file first: a replica that installs a corrupt snapshot keeps it forever.
+    """
 
     files: Files
     path: str
@@ -91,7 +92,7 @@ class ReadPiece(msgspec.Struct, frozen=True, kw_only=True):
     max_bytes: int
 
     def run(self) -> bytes | str | None:
-        """Raises OSError when it cannot be read."""
+        """Read the bytes; raise OSError if the file cannot be read."""
         try:
             if self.position == 0:
                 check_checkpoint(self.files, self.path, self.end)
@@ -107,13 +108,13 @@ class ReadPiece(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RemoveCheckpoint(msgspec.Struct, frozen=True, kw_only=True):
-    """Let go of a checkpoint that is not wanted any more, finished or not."""
+    """Close and remove a checkpoint that is no longer wanted, finished or not."""
 
     files: Files
     writer: CheckpointWriter
 
     def run(self) -> None:
-        """Raises StorageFailedError when a call fails."""
+        """Remove the files; raise StorageFailedError if a call fails."""
         self.writer.close()
         try:
             for path in self.writer.paths:

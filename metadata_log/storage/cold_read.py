@@ -1,7 +1,7 @@
-"""A read of older batches from a segment's file: a plan made by the log's owner, run wherever it may block.
+"""A read of older batches from a segment's file: a plan that the log's owner makes and a blocking thread runs.
 
-Decides: which bytes are no longer what was written; they are never handed on. Must not know: the log's memory;
-everything it needs is in the plan.
+Decides: which bytes are corrupt; it never returns these. Must not know: the log's memory; the plan has all that it
+needs.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from metadata_log.offsets import Offset
 from metadata_log.storage.tail_cache import Place
 
 _SEARCH_BYTES: Final = 8192
-"""A little more than the distance of two index entries: the batch looked for is mostly in the first read."""
+"""A little more than the distance of two index entries: the first read mostly has the wanted batch."""
 
 
 class ColdRead(msgspec.Struct, frozen=True, kw_only=True):
-    """Whole batches of one segment from the one that holds `offset`, up to whichever bound comes first."""
+    """Reads whole batches of one segment, from the batch with `offset` up to the first bound that is reached."""
 
     files: Files
     path: str
@@ -34,11 +34,11 @@ class ColdRead(msgspec.Struct, frozen=True, kw_only=True):
     epochs: EpochHistory
 
     def run(self) -> bytes:
-        """The batches; at least one, however large.
+        """Return the batches: at least one, however large.
 
         Raises:
-            CorruptBatchError: the file does not hold what the log's memory says.
-            OSError: it cannot be read.
+            CorruptBatchError: the file differs from the log's memory.
+            OSError: the file cannot be read.
         """
         handle = self.files.open(self.path, read_only=True)
         try:
@@ -55,7 +55,7 @@ class ColdRead(msgspec.Struct, frozen=True, kw_only=True):
         return data if end == len(data) else data[:end]
 
     def locate(self, segment_base: Offset) -> Place:
-        """Where the batch stands that holds `offset`.
+        """Return the place of the batch with `offset`.
 
         Raises:
             CorruptBatchError, OSError: as `run`.
@@ -82,9 +82,9 @@ class ColdRead(msgspec.Struct, frozen=True, kw_only=True):
         raise CorruptBatchError("the batch is not there", position=position, base_offset=self.offset, file=self.path)
 
     def _whole(self, data: bytes, start: int, first: Offset) -> int:
-        """How many of the bytes, read from position `start` on, are whole batches below `end_offset`, each sound.
+        """Return the size of the whole, sound batches below `end_offset` among the bytes read from `start` on.
 
-        What stands outside the checksum, offset and epoch, is compared with what the log knows.
+        Offset and epoch, which the checksum leaves out, are compared with the log's memory.
         """
         position, due = 0, first
         while position + HEADER_SIZE <= len(data):

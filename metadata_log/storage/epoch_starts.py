@@ -1,11 +1,10 @@
-"""The begin of an epoch: the record of its leader, which every leader writes first, and a repair in its place.
+"""The start of an epoch: the LeaderChange record that every leader, or a repair in its place, writes first.
 
-Decides: whether a batch may begin an epoch. Must not know: what becomes of a log in which one may not.
+Decides: whether a batch may start an epoch.
 
-A batch's epoch is outside its checksum. One bit of it makes a log seem to have come further than any other.
-
-One epoch begins otherwise. On an empty log of several voters, Kafka 3.3 to 3.5 appended the batch of the bootstrap
-records before that of the LeaderChange (KAFKA-15345).
+The checksum leaves out a batch's epoch. One flipped bit of it makes a log look more up to date than all others. There
+is one exception: on an empty log of several voters, Kafka 3.3 to 3.5 appended the bootstrap records before the
+LeaderChange (KAFKA-15345).
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from metadata_log.storage.segment import LocatedBatch
 
 
 def leads(batch: LocatedBatch) -> bool:
-    """Return True if it begins with a LeaderChange, of a later release's version, too."""
+    """Return True if the batch begins with a LeaderChange, possibly of a later version."""
     if not batch.header.is_control:
         return False
     try:
@@ -32,13 +31,13 @@ def leads(batch: LocatedBatch) -> bool:
 
 
 def unled_epoch(batch: LocatedBatch, before: int, *, is_led: bool) -> str | None:
-    """Why this batch cannot be of its epoch, or None.
+    """Return why this batch cannot have its epoch, or None.
 
     Args:
-        batch: goes on where the one before it ended, or is the log's first.
-        before: the epoch of the one before; -1 for the log's first, which may stand within its epoch unless at offset
-            0: what was before it may have been trimmed away.
-        is_led: whether it begins with a LeaderChange.
+        batch: follows the batch before it without a gap, or is the log's first.
+        before: the epoch of the batch before; -1 for the log's first. Unless that is at offset 0, it may be within its
+            epoch: the records before it may have been trimmed.
+        is_led: True if the batch begins with a LeaderChange.
     """
     epoch, offset = int(batch.header.partition_leader_epoch), int(batch.header.base_offset)
     if is_led or epoch <= before or (before < 0 and (offset > 0 or _is_led_later(batch))):
@@ -47,9 +46,9 @@ def unled_epoch(batch: LocatedBatch, before: int, *, is_led: bool) -> str | None
 
 
 def _is_led_later(first: LocatedBatch) -> bool:
-    """Return True if a LeaderChange of its epoch or of a later one follows the log's first batch, or nothing does.
+    """Return True if the log's first batch is the last, or a LeaderChange of the same or a later epoch follows.
 
-    A leader that stopped after its first batch was replicated, and before its LeaderChange was, leaves the later one.
+    It is of a later epoch if the leader stopped between the replication of its first batch and of its LeaderChange.
     """
     end = first.at + first.header.size_in_bytes
     if end >= len(first.buffer):
@@ -57,7 +56,7 @@ def _is_led_later(first: LocatedBatch) -> bool:
     try:
         header = parse_header(first.buffer, end)
     except MetadataLogError:
-        return True  # damage, which is found by itself
+        return True  # corruption, which reading the next batch reports
     position = first.position + first.header.size_in_bytes
     following = LocatedBatch(position=position, header=header, buffer=first.buffer, at=end)
     return 0 < first.header.partition_leader_epoch <= header.partition_leader_epoch and leads(following)

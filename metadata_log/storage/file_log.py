@@ -1,10 +1,10 @@
-"""One partition's log: what is in it, as its owner sees it, the moment that it is staged.
+"""One partition's log in memory, as its owner sees it right after staging a change.
 
-Decides: where each batch goes, when a segment is rolled, what is read from memory. Must not know: when its steps become
-durable (`LogWriter` says so to the owner), and what the records mean.
+Decides: the place of each batch, when a segment is rolled, and which reads need the disk. Must not know: when steps
+become durable (`LogWriter` informs the owner), or the meaning of records.
 
-The owner stages appends and truncations, which change memory at once and return an operation for the writer, to be
-executed in the order of staging. Everything here belongs to one task; only `ColdRead.run` may run in another thread.
+Staging an append or a truncation changes the memory at once, and returns an operation for the writer, which executes
+operations in this order. Everything here belongs to one task; only `ColdRead.run` may run in another thread.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ __all__ = ["ColdRead", "FileLog", "LogConfig", "LogWriter", "RecoveryReport", "W
 
 
 class LogConfig(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Sizes in bytes. `cache_bytes` bounds the newest batches kept.
+    """Sizes in bytes. `cache_bytes` bounds the newest batches in memory.
 
-    A segment is rolled before the batch that would make it larger than `segment_bytes` (`metadata.log.segment.bytes`),
-    or whose timestamp is more than `segment_ms` (`metadata.log.segment.ms`) past that of its first batch.
+    A segment is rolled before a batch that would make it larger than `segment_bytes` (`metadata.log.segment.bytes`).
+    The same holds if the batch is more than `segment_ms` (`metadata.log.segment.ms`) later than the first one.
     """
 
     segment_bytes: int = 1 << 30
@@ -65,12 +65,12 @@ def open_log(
 ) -> tuple[FileLog, RecoveryReport]:
     """Open the log in `directory`, reading and checking all of it.
 
-    With `recover` a missing log is created, beginning at `absent_start`, and a torn tail is cut, durably; the caller
-    logs `report.warnings`. Without, nothing on disk is changed, a torn tail is left out, and the log takes no appends.
+    With `recover`, a missing log is created with the start `absent_start`, and a torn tail is cut durably. The caller
+    logs `report.warnings`. Without it, the disk is not changed, a torn tail is left out, and appends raise.
 
     Raises:
-        CorruptFileError: all segments are missing, though the epoch history says that there were records.
-        CorruptBatchError: it is damaged, see `log_recovery`; nothing was changed.
+        CorruptFileError: all segments are missing, but the epoch history shows that there were records.
+        CorruptBatchError: the log is corrupt, see `log_recovery`; nothing was changed.
         UnsupportedBatchError: a batch is compressed.
         OSError: the directory cannot be read or written.
     """
@@ -82,20 +82,26 @@ def open_log(
 
 
 def _create_when_absent(files: Files, directory: str, start: Offset) -> None:
-    """The first segment is there before the first epoch, and before a log is replaced its epoch history is emptied:
-    where that is full, segments have been lost. Kafka's logs always have a segment, too."""
+    """Create the first segment of a missing log.
+
+    A log has a segment before its first epoch, and its epoch history is emptied before the log is replaced. So a
+    history with entries, but without a segment, means that segments are lost. Kafka's logs always have a segment, too.
+
+    Raises:
+        CorruptFileError: segments are lost.
+    """
     files.mkdirs(directory)
     if any(name.endswith(".log") for name in files.listdir(directory)):
         return
     path = f"{directory}/{EPOCH_FILE}"
     if files.exists(path) and parse_epochs(read_small_file(files, path), path).entries:
-        raise CorruptFileError(path, f"it tells of records, but every segment of the log is missing; {FETCH_ANEW}")
+        raise CorruptFileError(path, f"it lists epochs, but every segment of the log is missing; {FETCH_ANEW}")
     files.open(f"{directory}/{segment_file(start)}", create=True, exclusive=True).close()
     files.fsync_dir(directory)
 
 
 class FileLog:
-    """The log of one partition. Offsets of its end and epochs count what is staged, whether it is durable or not."""
+    """The log of one partition. Its end and epochs include staged batches, durable or not."""
 
     def __init__(
         self, files: Files, directory: str, config: LogConfig, recovered: Recovered, *, writable: bool
@@ -112,38 +118,38 @@ class FileLog:
 
     @property
     def start_offset(self) -> Offset:
-        """The first offset in the log: that of its first segment, until it is trimmed to a checkpoint's end."""
+        """The first offset in the log: that of its first segment, or a checkpoint's end after a trim."""
         return self._start
 
     @property
     def log_end_offset(self) -> Offset:
-        """One past the last record: where the next batch goes."""
+        """One past the last record: the base offset of the next batch."""
         return self._end
 
     @property
     def last_epoch(self) -> Epoch:
-        """Of the last record; -1 in an empty log."""
+        """The epoch of the last record; -1 in an empty log."""
         return self._epochs.last_epoch
 
     @property
     def epochs(self) -> EpochHistory:
-        """Which epoch began where."""
+        """The epoch history."""
         return self._epochs
 
     @property
     def size_in_bytes(self) -> int:
-        """Of all segments together."""
+        """The size of all segments together."""
         return sum(segment.size for segment in self._segments)
 
     def end(self) -> OffsetAndEpoch:
-        """The log's end and the epoch of its last record."""
+        """Return the log's end and the epoch of its last record."""
         return OffsetAndEpoch(offset=self._end, epoch=self._epochs.last_epoch)
 
     def stage_append(self, batches: bytes, headers: Sequence[BatchHeader]) -> WriteOp:
-        """Append whole, checked batches, of which `headers` are the headers in order.
+        """Append whole, checked batches; `headers` are their headers, in order.
 
         Raises:
-            InvariantViolation: they do not continue the log, or the log is open for reading only.
+            InvariantViolation: the batches do not continue the log, or the log is read-only.
         """
         self._check_writable()
         steps: list[Step] = []
@@ -194,13 +200,13 @@ class FileLog:
         return self._segments[-1]
 
     def stage_truncate(self, offset: Offset) -> WriteOp:
-        """Cut the log so that nothing at or after `offset` is left.
+        """Remove everything at and after `offset`.
 
-        A batch that holds `offset` in its middle goes as a whole: `log_end_offset` may then be less than `offset`.
+        A batch with `offset` in its middle is removed whole: `log_end_offset` may then be less than `offset`.
 
         Raises:
             OffsetOutOfRange: `offset` is before the log's start.
-            InvariantViolation: the log is open for reading only.
+            InvariantViolation: the log is read-only.
         """
         self._check_writable()
         if offset >= self._end:
@@ -229,12 +235,12 @@ class FileLog:
         return WriteOp((cut,))
 
     def stage_trim(self, start_offset: Offset, obsolete: Sequence[str] = ()) -> WriteOp:
-        """Let the log begin at `start_offset`, the end of a durable checkpoint: segments wholly before it go.
+        """Let the log begin at `start_offset`, the end of a durable checkpoint; remove segments wholly before it.
 
-        `obsolete` are the names of the checkpoints that go with them. The active segment always stays.
+        `obsolete` are the names of checkpoints to remove afterwards. The active segment always stays.
 
         Raises:
-            InvariantViolation: the offset is not in the log, or the log is open for reading only.
+            InvariantViolation: the offset is not in the log, or the log is read-only.
         """
         self._check_writable()
         if not self._start <= start_offset <= self._end:
@@ -254,13 +260,13 @@ class FileLog:
     def stage_replace(
         self, end: OffsetAndEpoch, checkpoint: AdoptCheckpoint | None = None, obsolete: Sequence[str] = ()
     ) -> WriteOp:
-        """Put a checkpoint that ends at `end` in place of all of the log: it is empty then, and goes on from there.
+        """Replace the whole log by a checkpoint that ends at `end`: the log is then empty and continues from there.
 
-        `checkpoint` is the received one, None where it has its name already. A crash in between leaves the log as it
-        was or cut shorter, and from the adoption on the checkpoint: `open_replica` then does the rest.
+        `checkpoint` is the received one, or None if it has its final name already. A crash in between leaves the log
+        unchanged or shorter, and after the adoption also the checkpoint: `open_replica` then completes the replacement.
 
         Raises:
-            InvariantViolation: the log is open for reading only.
+            InvariantViolation: the log is read-only.
         """
         self._check_writable()
         removed = tuple(map(_base_of, reversed(self._segments)))
@@ -279,12 +285,12 @@ class FileLog:
         )
 
     def size_after_trim(self, start_offset: Offset) -> int:
-        """How large the log would be if it began there."""
+        """Return the log's size in bytes after a trim to `start_offset`."""
         kept = max(1, bisect_right(self._segments, start_offset, key=_base_of)) - 1
         return sum(segment.size for segment in self._segments[kept:])
 
     def size_from(self, offset: Offset) -> int:
-        """How many bytes of batches stand from the one that holds `offset` to the end."""
+        """Return the size in bytes from the batch with `offset` to the end."""
         if offset >= self._end:
             return 0
         place = self._place_of(offset)
@@ -292,7 +298,7 @@ class FileLog:
         return later - place.position
 
     def stage_close(self) -> WriteOp:
-        """Write the active segment's index files, as Kafka leaves them. The last operation of a clean stop."""
+        """Write the active segment's index files, as Kafka does. This is the last operation of a clean stop."""
         self._check_writable()
         active = self._segments[-1]
         return WriteOp(
@@ -306,13 +312,14 @@ class FileLog:
         )
 
     def read(self, offset: Offset, max_bytes: int) -> bytes:
-        """Whole batches from the one that holds `offset` on: as many as fit `max_bytes`, but at least one.
+        """Return whole batches from the one with `offset` on: as many as fit `max_bytes`, but at least one.
 
-        Empty at the log's end. What is not in memory is read from the files here and now: see `needs_cold_read`.
+        The result is empty at the log's end. Batches that are not in memory are read from the file, which blocks: see
+        `needs_cold_read`.
 
         Raises:
-            OffsetOutOfRange: before the log's start or past its end.
-            CorruptBatchError: the file has changed since it was opened.
+            OffsetOutOfRange: `offset` is before the log's start or past its end.
+            CorruptBatchError: the file has changed since the log was opened.
         """
         if offset >= self._cache.start_offset:
             if offset >= self._end:
@@ -323,16 +330,16 @@ class FileLog:
         return self.cold_read(offset, max_bytes).run()
 
     def needs_cold_read(self, offset: Offset) -> bool:
-        """Whether `read` would go to the files."""
+        """Return True if `read` would read a file."""
         return self.start_offset <= offset < self._cache.start_offset
 
     def cold_read(self, offset: Offset, max_bytes: int) -> ColdRead:
-        """A read of the files that may run in another thread: what lies there was written before it was forgotten here.
+        """Return a read of a file that may run in another thread: its batches were written before memory dropped them.
 
-        If the log is truncated below its answer meanwhile, the answer is void: compare ends when it comes.
+        If the log is truncated below the result meanwhile, the result is void: the caller compares ends when it comes.
 
         Raises:
-            OffsetOutOfRange: before the log's start, or not in need of a cold read.
+            OffsetOutOfRange: `offset` is before the log's start, or needs no cold read.
         """
         if not self.needs_cold_read(offset):
             raise OffsetOutOfRange(offset, self.start_offset, self._cache.start_offset)
@@ -349,7 +356,7 @@ class FileLog:
         )
 
     def iter_from(self, offset: Offset) -> Iterator[tuple[BatchHeader, bytes]]:
-        """(header, whole batch) from the batch that holds `offset` to the end that the log has when it gets there.
+        """Yield (header, whole batch) from the batch with `offset` to the log's end, even if it grows meanwhile.
 
         Raises:
             OffsetOutOfRange: as `read`.

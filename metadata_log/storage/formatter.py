@@ -1,10 +1,10 @@
-"""Formatting log directories, so that ours and Apache Kafka's nodes start from them alike.
+"""Formatting log directories, from which both this project's and Apache Kafka's nodes can start.
 
-Decides: which files a fresh directory holds and what they say, as Kafka's formatter writes them. Must not know: command
-lines and clocks; ids and times are given.
+Decides: the files of a fresh directory and their content, as Kafka's formatter writes them. Must not know: command
+lines or clocks; the caller passes ids and times.
 
-From 4.4-IV0 on a controller's bootstrap records are in the checkpoint of offset 0, as Kafka 4.4 writes them
-(KAFKA-19648). Below, every directory has them in `bootstrap.checkpoint`, though Kafka 4.4 no longer writes that file:
+From 4.4-IV0 on, a controller's bootstrap records are in the checkpoint of offset 0, as Kafka 4.4 writes them
+(KAFKA-19648). Below that level every directory has them in `bootstrap.checkpoint`, which Kafka 4.4 no longer writes.
 Kafka 4.3 reads no records from the checkpoint of offset 0, and would begin at its own newest level instead.
 """
 
@@ -40,14 +40,14 @@ KRAFT_VERSION: Final = 1
 
 
 class LogDirectory(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A log directory to format, and the id that it is to have."""
+    """A log directory to format, and its future id."""
 
     path: str
     directory_id: DirectoryId
 
 
 class FormatResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Which directories were formatted now, and which had been before and were left alone."""
+    """The directories that were formatted now, and the ones that already were and stay unchanged."""
 
     formatted: tuple[str, ...]
     already_formatted: tuple[str, ...] = ()
@@ -57,7 +57,7 @@ class _FirstRecords(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The checkpoints of a fresh directory.
 
     Attributes:
-        kraft_version: None for brokers, who never begin a log.
+        kraft_version: None for brokers, which never begin a log.
     """
 
     values: tuple[bytes, ...]
@@ -85,7 +85,7 @@ class _FirstRecords(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         )
 
     def write(self, files: Files, log_dir: str, *, holds_log: bool) -> None:
-        """Write those of one log directory; `holds_log`: the metadata log will be in it."""
+        """Write the checkpoints of one log directory; `holds_log`: the metadata log will be in it."""
         is_in_checkpoint = not keeps_bootstrap_file(self.level)
         if not is_in_checkpoint:
             batches = build_checkpoint(self.values, epoch=BEGINNING.epoch, times=_times(self.now_ms, 0))
@@ -107,13 +107,13 @@ class _FirstRecords(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 def keeps_bootstrap_file(level: int) -> bool:
     """Return True if a log directory of a cluster at this metadata.version has a `bootstrap.checkpoint`.
 
-    Kafka 4.3 wants the file even beside a log. Kafka 4.4 reads it, and does without it.
+    Kafka 4.3 requires the file even beside a log. Kafka 4.4 reads it, but does not require it.
     """
     return level < BOOTSTRAP_IN_CHECKPOINT_LEVEL
 
 
 def bootstrap_values(level: int, features: Mapping[str, int]) -> list[bytes]:
-    """The records that a new cluster begins with: metadata.version first, then the features that are on, by name."""
+    """Return the first records of a new cluster: metadata.version, then the enabled features by name."""
     version = write_version(FeatureLevelRecord, min(max(level, MINIMUM_LEVEL), LATEST_PRODUCTION))
     levels = [(METADATA_VERSION_FEATURE, level), *sorted((name, on) for name, on in features.items() if on > 0)]
     return [encode_record(FeatureLevelRecord(name=name, feature_level=on), version) for name, on in levels]
@@ -133,12 +133,12 @@ def format_directory(
     features: Mapping[str, int] | None = None,
     ignore_formatted: bool = False,
 ) -> FormatResult:
-    """Format each of `log_dirs`; `metadata_dir` is the path of the one that holds the metadata log.
+    """Format each of `log_dirs`; `metadata_dir` is the path of the one for the metadata log.
 
-    `meta.properties` is written last, in every directory: what a crash leaves half done counts as unformatted.
+    `meta.properties` is written last in every directory: after a crash, a half-formatted one counts as unformatted.
 
     Args:
-        level: of metadata.version, which must be known.
+        level: the metadata.version, which must be a known level.
         initial_voters: the first quorum, this node among them, at kraft.version 1; None for brokers and for controllers
             that join later or have static voters.
         kraft_version: of a controller without initial voters, 0 with static ones; None for brokers.

@@ -1,6 +1,6 @@
-"""A checkpoint read back whole: the image that it holds, and who voted at its end (KIP-630, KIP-853).
+"""A checkpoint read whole: its image, and the voters at its end (KIP-630, KIP-853).
 
-Decides: what makes a checkpoint fit to begin from. Must not know: where it came from, and what becomes of a bad one.
+Decides: whether a log can begin with a checkpoint. Must not know: its origin, or the reaction to an invalid one.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ class HeldCheckpoint(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class LoadedSnapshot(msgspec.Struct, frozen=True, kw_only=True):
-    """A sound checkpoint. `voters` is None where it names none: they are static, or it ends before any were known.
+    """A sound checkpoint. It lacks `voters` (None) if they are static or no set was known at its end.
 
-    `bootstrap_values` are the records in a checkpoint of offset 0, which are no state (KAFKA-19648): the first leader
-    writes them into the log.
+    `bootstrap_values` are the records in a checkpoint of offset 0 (KAFKA-19648). They are not part of the image: the
+    first leader appends them to the log.
     """
 
     held: HeldCheckpoint
@@ -41,21 +41,21 @@ class LoadedSnapshot(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def end(self) -> OffsetAndEpoch:
-        """Of the log that it stands for."""
+        """The end of the log prefix that it replaces."""
         return self.held.end
 
     def voter_history(self, before: VoterHistory) -> VoterHistory:
-        """Who votes once the log begins with this checkpoint; where it says nothing, what was configured stays."""
+        """Return the voter history of a log that begins with this checkpoint; `before` keeps its configured voters."""
         return before.begin_at(self.end.offset, self.voters)
 
 
 def load_snapshot(files: Files, path: str, end: OffsetAndEpoch) -> LoadedSnapshot:
-    """Read the checkpoint at `path`, which must be the one of `end`, check all of it, and make its image.
+    """Read and check the whole checkpoint of `end` at `path`, and replay its records into an image.
 
     Raises:
-        CorruptBatchError, CorruptFileError: it is damaged, not whole, or another one.
-        InvalidVoterError: its voters contradict each other.
-        UnknownRecordError: it was written by newer software.
+        CorruptBatchError, CorruptFileError: it is corrupt, incomplete, or of another epoch.
+        InvalidVoterError: two of its voters have the same node id.
+        UnknownRecordError: newer software wrote it.
         OSError: it cannot be read.
     """
     checkpoint = read_checkpoint(files, path)
@@ -78,7 +78,7 @@ def load_snapshot(files: Files, path: str, end: OffsetAndEpoch) -> LoadedSnapsho
 
 
 def _image(checkpoint: Checkpoint, path: str, end: OffsetAndEpoch) -> MetadataImage:
-    """That at offset 0 is empty whatever the file says: a first controller writes those records into the log itself."""
+    """Return the image; at offset 0 it is empty, since the first controller appends those records to the log."""
     if end.offset == 0:
         return MetadataImage.empty()
     records = map(read_for_replay, checkpoint.values())
@@ -93,10 +93,10 @@ def _image(checkpoint: Checkpoint, path: str, end: OffsetAndEpoch) -> MetadataIm
 
 
 def held_checkpoint(files: Files, path: str, end: OffsetAndEpoch) -> HeldCheckpoint:
-    """What the file's size and header say, without reading the rest.
+    """Return the checkpoint's size and the timestamp in its header record, without reading the rest.
 
     Raises:
-        CorruptBatchError, CorruptFileError: its first batch is no sound header.
+        CorruptBatchError, CorruptFileError: its first batch is not a sound header.
         OSError: it cannot be read.
     """
     handle = files.open(path, read_only=True)

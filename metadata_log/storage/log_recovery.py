@@ -1,13 +1,14 @@
-"""Opening a log that may have crashed: what is a torn tail and is cut, and what is damage and is refused.
+"""Opening a log after a possible crash: a torn tail is cut, and corruption raises.
 
-Decides: exactly that. Must not know: how the log is used afterwards.
+A write that a crash interrupted leaves a last batch that is incomplete or fails its checksum, or zeros, and no sound
+batch after it. It was never acknowledged, so it is cut and reported. Anything else may destroy acknowledged records:
 
-A write that a crash tore leaves a last batch that is incomplete or fails its checksum, or zeros, and nothing sound
-after it: that was promised to nobody, is cut, and is reported. Anything else is damage to what may have been promised:
-a bad batch that a sound one follows, a sound batch in the wrong place, a missing segment, an epoch that the epoch
-history (which is durable before the first batch of an epoch is written) does not know, a log that ends before the
-history does, or before the indexes that its node closed. It is refused by file, position and offset, and nothing is
-changed. What the history says is judged in `recovered_epochs`, what the indexes say in `recovered_indexes`.
+- a bad batch that a sound one follows, a sound batch in the wrong place, a missing segment;
+- an epoch that the epoch history lacks, although the history is durable before the first batch of an epoch;
+- a log that ends before its history, or before the indexes that its node closed.
+
+That raises an error with file, position and offset, and nothing is changed. `recovered_epochs` judges the history,
+`recovered_indexes` the indexes.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from metadata_log.storage.segment import segment_file as file_of
 
 
 class TornTail(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What was cut, or with `repair` off would be: `size` bytes from `position` on, where `offset` was due."""
+    """A torn tail, cut only with `repair`: `size` bytes from `position` on, where `offset` was expected."""
 
     file: str
     position: int
@@ -50,7 +51,7 @@ class TornTail(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class RecoveryReport(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What opening a log found. `warnings` are the lines that its caller should log."""
+    """The findings of opening a log. `warnings` are the lines for its caller to log."""
 
     log_end_offset: Offset
     batches: int = 0
@@ -60,22 +61,22 @@ class RecoveryReport(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     torn_indexes: tuple[str, ...] = ()
     repaired: bool = True
     notes: tuple[str, ...] = ()
-    """What else the caller had to do."""
+    """Further repairs by the caller, each a line."""
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """One line for each thing that was not as a clean stop leaves it."""
+        """One line for each difference from a clean stop."""
         done = "cut" if self.repaired else "not read"
         lines = [f"torn tail {done}: {self.torn_tail}"] if self.torn_tail else []
         lines += [f"segment without a sound batch, {done}: {name}" for name in self.removed_segments]
         lines += [f"{EPOCH_FILE} rebuilt from the log: {self.epochs_rebuilt}"] if self.epochs_rebuilt else []
-        made = "made anew" if self.repaired else "not read"
+        made = "rebuilt" if self.repaired else "not read"
         lines += [f"index of a closed segment torn, {made}: {name}" for name in self.torn_indexes]
         return (*lines, *self.notes)
 
 
 class Recovered(msgspec.Struct, frozen=True, kw_only=True):
-    """A log's memory as its files have it."""
+    """A log's memory, as read from its files."""
 
     segments: list[Segment]
     epochs: EpochHistory
@@ -83,13 +84,14 @@ class Recovered(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def recover_log(files: Files, directory: str, *, index_interval_bytes: int, repair: bool) -> Recovered:
-    """Read every batch of every segment. With `repair`, cut a torn tail, and make durable all that was found; otherwise
-    change nothing.
+    """Read every batch of every segment.
+
+    With `repair`, cut a torn tail and make everything that was found durable; otherwise change nothing.
 
     Raises:
-        CorruptBatchError: the log is damaged; file, position and offset are named.
+        CorruptBatchError: the log is corrupt; the error names file, position and offset.
         UnsupportedBatchError: a batch is compressed.
-        OSError: the directory cannot be read, or with `repair` not written.
+        OSError: the directory cannot be read or, with `repair`, written.
     """
     scan = _Scan(files, directory, index_interval_bytes)
     bases = segment_bases(files.listdir(directory))
@@ -124,7 +126,7 @@ def recover_log(files: Files, directory: str, *, index_interval_bytes: int, repa
 
 
 class _Scan:
-    """What has been read so far."""
+    """The segments, epochs and the end of the log, as far as they are read."""
 
     def __init__(self, files: Files, directory: str, index_interval_bytes: int) -> None:
         self._files = files
@@ -139,7 +141,7 @@ class _Scan:
         self.removed: tuple[Offset, ...] = ()
 
     def read_segment(self, base: Offset) -> TornTail | None:
-        """Read one; a fault that a torn write may have left is returned, others are raised."""
+        """Read a segment; return a torn tail, and raise CorruptBatchError for any other fault."""
         if not self.segments:
             self.next_offset = base
         elif base != self.next_offset:
@@ -161,7 +163,7 @@ class _Scan:
         return None
 
     def found(self) -> FoundLog:
-        """What the epoch history is held against."""
+        """Return the log's data for the comparison with the epoch history and the indexes."""
         last = self.segments[-1] if self.segments else None
         return FoundLog(
             epochs=self.epochs,
@@ -204,7 +206,7 @@ class _Scan:
         )
 
     def refuse_if_followed(self, torn: TornTail, later: list[Offset]) -> None:
-        """Raise unless every later segment is without a sound batch."""
+        """Raise CorruptBatchError if a later segment has a sound batch: the fault is then no torn tail."""
         for base in later:
             handle = self._open(base)
             try:
@@ -217,10 +219,10 @@ class _Scan:
 
 
 def _follower(fault: CorruptBatchError, handle: FileHandle, start: int) -> tuple[int, BatchHeader] | None:
-    """Return the sound batch that follows a fault.
+    """Return position and header of a sound batch after a fault, or None.
 
     Raises:
-        CorruptBatchError: the search for one was given up.
+        CorruptBatchError: the search was given up after too many candidates.
     """
     try:
         return next_sealed_batch(handle, start, handle.size())
@@ -234,9 +236,10 @@ def _refusal(fault: CorruptBatchError, follower: str) -> CorruptBatchError:
 
 
 def _make_durable(files: Files, directory: str, scan: _Scan) -> None:
-    """A process that was killed leaves bytes and names that the next one reads, though the disk does not have them yet.
+    """Sync the last segment and the directory.
 
-    Older segments were synced before the next was made; names include those of quorum-state and the epoch history.
+    After a process was killed, the next one reads bytes and names that are not on the disk yet. Older segments were
+    synced before the next one was made. The names include quorum-state and the epoch history.
     """
     for segment in scan.segments[-1:]:
         handle = files.open(f"{directory}/{file_of(segment.base_offset)}")
@@ -244,8 +247,8 @@ def _make_durable(files: Files, directory: str, scan: _Scan) -> None:
             handle.fdatasync()
         finally:
             handle.close()
-        # The appends to come would make them wrong, and they would prove that what is truncated later was lost: gone,
-        # durably, before anything else is written. A clean stop writes them.
+        # Remove the indexes durably before any other write. Later appends make them wrong, and after a truncation they
+        # would prove that the log has lost records. A clean stop writes them again.
         remove_indexes(files, directory, segment.base_offset)
     if files.exists(f"{directory}/{BEFORE_CUT_FILE}"):
         files.unlink(f"{directory}/{BEFORE_CUT_FILE}")

@@ -1,17 +1,18 @@
-"""The hand that writes the log's files: executes staged steps in order, and makes a whole group durable with one sync.
+"""The writer of the log's files: executes staged steps in order, and makes a group of them durable with one sync.
 
-Decides: what is synced when. Must not know: the log's memory. Runs in one thread at a time.
+Decides: the order of syncs. Must not know: the log's memory. Runs in one thread at a time.
 
-What must be durable before what:
-- a segment's bytes before the next segment exists, so that a crash leaves no hole between two;
-- a new segment's directory entry, and the epoch history, before bytes that rely on them; an epoch's line only once all
-  before the epoch is: so that a log which ends before a line of the history has lost its end;
-- the shortened epoch history before a truncation, for the same reason, and before that the history as it was, beside;
-- a truncation before anything is written in its place, the newest segment's removal before the next older one's;
-- of a trimmed log the oldest segment's removal before the next one's; of a replaced log a checkpoint's name before the
-  first removal, and all of these before the new segment.
-A closed segment's indexes are synced before the next one exists, which nobody closes again: torn ones would stay for
-ever. Nothing relies on them: Kafka and we rebuild them.
+The order in which changes become durable:
+- a segment's bytes before the next segment exists, so that a crash leaves no gap between two;
+- a new segment's directory entry and the epoch history before bytes that rely on them;
+- an epoch's line only after all batches before the epoch: a log that ends before a line of the history has lost its
+  end;
+- the shortened epoch history before a truncation, for the same reason, and before that a copy of the former history;
+- a truncation before any write in its place, and the newest segment's removal before the next older one's;
+- in a trimmed log, the oldest segment's removal before the next one's;
+- in a replaced log, the checkpoint's name before the first removal, and all removals before the new segment.
+A closed segment's indexes are synced before the next segment exists, since no later step closes it again: torn indexes
+would stay forever. Nothing relies on them: log recovery here and in Kafka rebuilds them.
 """
 
 from __future__ import annotations
@@ -43,16 +44,16 @@ PRODUCER_STATE: Final = re.compile(r"\d{20}\.snapshot", re.ASCII)
 
 
 def producer_state_end(names: Iterable[str]) -> int:
-    """Return the greatest offset that a producer state file of Kafka is named after; 0 if there is none."""
+    """Return the greatest offset in the names of Kafka's producer state files, or 0."""
     return max((int(name[:20]) for name in names if PRODUCER_STATE.fullmatch(name)), default=0)
 
 
 class LogWriter:
-    """Writes one partition's directory. After a failure it refuses everything: what is on disk is unknown.
+    """Writes one partition's directory. After a failure every call raises: the content on disk is unknown.
 
     Attributes:
-        syncs: syncs of segments so far.
-        bytes_written: to segments, so far.
+        syncs: the number of syncs of segments.
+        bytes_written: the number of bytes written to segments.
     """
 
     def __init__(self, files: Files, directory: str) -> None:
@@ -69,10 +70,10 @@ class LogWriter:
         self.bytes_written = 0
 
     def execute(self, ops: Sequence[WriteOp]) -> None:
-        """Carry out `ops`, staged in this order. All of it is durable when this returns.
+        """Execute operations in the order of their staging. All of them are durable when this returns.
 
         Raises:
-            StorageFailedError: any call failed, now or before. Nothing is retried.
+            StorageFailedError: a call failed, now or earlier. Nothing is retried.
         """
         if self._failure is not None:
             raise StorageFailedError(f"{self._directory} failed before and is not written again: {self._failure}")
@@ -88,7 +89,7 @@ class LogWriter:
             op.finish()
 
     def close(self) -> None:
-        """Close the active segment's file. Stage and execute `FileLog.stage_close` before, for a clean stop."""
+        """Close the active segment's file. For a clean stop, execute `FileLog.stage_close` first."""
         if self._handle is not None:
             self._handle.close()
             self._handle = None
@@ -113,7 +114,7 @@ class LogWriter:
                 self._replace(step)
 
     def _replace(self, step: RemoveSegments | CreateSegment | AdoptCheckpoint | RemoveFiles) -> None:
-        """What trims the log or puts a checkpoint in its place."""
+        """Execute a step that trims or replaces the log."""
         match step:
             case RemoveSegments():
                 if self._base in step.bases:
@@ -139,7 +140,7 @@ class LogWriter:
         self._files.fsync_dir(self._directory)
 
     def _gather(self, step: Append) -> None:
-        """Put appends that follow each other into one write."""
+        """Collect consecutive appends for one write."""
         if self._gathered and (
             self._base != step.segment_base or self._gathered_at + self._gathered_size != step.position
         ):
@@ -204,9 +205,9 @@ class LogWriter:
             self._files.unlink(self._path(BEFORE_CUT_FILE))
 
     def _forget_end(self, step: Truncate) -> None:
-        """Remove what says that the log went on: indexes that were closed with the segment, Kafka's producer state.
+        """Remove the files that show the former end: the segment's closed indexes, and Kafka's producer state.
 
-        Left behind it would prove that the log has lost its end.
+        After the truncation, they would prove that the log has lost its end.
         """
         names = self._files.listdir(self._directory)
         beyond = [name for name in names if PRODUCER_STATE.fullmatch(name) and int(name[:20]) > step.end]
@@ -232,7 +233,7 @@ class LogWriter:
 
 
 def remove_segment(files: Files, directory: str, base: Offset) -> None:
-    """Remove a segment and its index files, durably: the indexes first, which alone would tell of a lost segment."""
+    """Remove a segment and its index files durably, the indexes first: left alone, they would show a lost segment."""
     remove_indexes(files, directory, base)
     path = f"{directory}/{segment_file(base)}"
     if files.exists(path):

@@ -1,10 +1,10 @@
 """A check that a node's metadata log is in the directory that its configuration names, and not in another one.
 
-Decides: which directory counts as empty, which as one with records, and which as one that a node ran in. Must not
-know: how a node is configured.
+Decides: whether a directory is empty, has records, or was used by a running node. Must not know: how a node is
+configured.
 
-A changed order of `log.dirs`, or another `metadata.log.dir`, leaves the log where it was. A node that began an empty
-log beside it would forget its votes, and could lead an empty quorum.
+A changed order of `log.dirs`, or another `metadata.log.dir`, leaves the log in its former directory. A node that began
+an empty log in another one would forget its votes, and could lead an empty quorum.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from metadata_log.storage.segment import next_sealed_batch, only_zeros, segment_
 
 
 class HeldLog(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The files of a metadata log's directory that show what became of it.
+    """The files in a metadata log's directory that show its use.
 
     Attributes:
-        records: one with a whole batch: right magic, length and checksum. None: no record of the log is there.
-        trace: one that a fresh format does not leave, and a node that ran does. None: none ran there.
+        records: a file with a whole batch (magic, length and checksum are valid), or None without records.
+        trace: a file that a running node leaves and formatting does not, or None if no node ran there.
     """
 
     records: str | None = None
@@ -34,11 +34,11 @@ class HeldLog(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def check_log_in_place(files: Files, log_dirs: Iterable[str], metadata_dir: str, *, is_controller: bool) -> None:
-    """Raise where `metadata_dir` holds no metadata record, and another of the node's `log_dirs` does.
+    """Check that no other of the node's `log_dirs` has metadata records if `metadata_dir` has none.
 
     Raises:
-        MisplacedLogError: naming both directories, and what to do.
-        OSError: one of them cannot be read.
+        MisplacedLogError: another one has.
+        OSError: a directory cannot be read.
     """
     if held_log(files, f"{metadata_dir}/{METADATA_DIRECTORY}").records is not None:
         return
@@ -49,14 +49,14 @@ def check_log_in_place(files: Files, log_dirs: Iterable[str], metadata_dir: str,
 
 
 def check_vote_kept(files: Files, directory: str) -> None:
-    """Raise where a metadata log's directory holds more than a fresh format does, and no quorum-state.
+    """Check that a used metadata log's directory has a quorum-state.
 
-    A replica writes its epoch and its vote before the first record or checkpoint comes, ours and Kafka's. A restored
-    backup has the file, too.
+    Replicas, also Kafka's, write epoch and vote before the first record or checkpoint. A restored backup has the file,
+    too.
 
     Raises:
-        LostVoteError: naming what is there.
-        OSError: it cannot be read.
+        LostVoteError: the file is missing.
+        OSError: the directory cannot be read.
     """
     if not files.exists(directory) or files.exists(f"{directory}/{QUORUM_STATE_FILE}"):
         return
@@ -66,12 +66,12 @@ def check_vote_kept(files: Files, directory: str) -> None:
 
 
 def held_log(files: Files, directory: str) -> HeldLog:
-    """Return what `directory` holds of a log, the first name of each.
+    """Return the first file with records, and the first trace of a running node, in `directory`.
 
-    The checkpoint of offset 0 is what formatting leaves. A segment of zeros is one that was made long beforehand.
+    Formatting leaves the checkpoint of offset 0, so that is no trace. Nor is a first segment that has only zeros.
 
     Raises:
-        OSError: it cannot be read.
+        OSError: the directory cannot be read.
     """
     if not files.exists(directory):
         return HeldLog()

@@ -1,13 +1,13 @@
-"""The epoch history on disk, held against the log that was found: what of it is left by a crash, and what proves loss.
+"""The comparison of the epoch history on disk with the log: a difference is due to a crash, or proves a loss.
 
-Decides: exactly that. Must not know: how the log was read, and what is written anew.
+`log_writer` adds an epoch's line after all batches before the epoch are durable, and removes lines before it cuts the
+log. So its crash never leaves a history that continues after the log's end. Such a history proves a loss: a replica
+that starts without those records might help to elect a leader that lacks committed ones.
 
-Our writer makes an epoch's line once all that stands before the epoch is durable, and takes lines away before it cuts
-the log. So no crash of ours leaves a history that goes on after the log's end: what it tells of was there and is lost,
-and a replica that started without it might help to elect a leader that lacks what was committed. Kafka's order is the
-other one: `UnifiedLog.truncateTo` cuts the log and lets a background thread write the shortened history, and
-`UnifiedLog.append` writes the lines of all epochs of a Fetch answer before the first of its batches. A Kafka that was
-killed there leaves such a history, and starts: so do we, where its files say that a Kafka had the log open.
+Kafka's order is the opposite. `UnifiedLog.truncateTo` cuts the log, and a background thread writes the shortened
+history. `UnifiedLog.append` writes the lines of all epochs of a Fetch response before the first of its batches. A Kafka
+that was killed there leaves such a history, and starts. So this code accepts it if the files show that a Kafka had the
+log open.
 """
 
 from __future__ import annotations
@@ -26,15 +26,18 @@ from metadata_log.storage.segment import segment_file
 from metadata_log.storage.torn_write import may_be_one_write
 
 FETCH_ANEW: Final = (
-    "if a majority of the other replicas is sound, move this directory aside and let the replica fetch the log anew"
+    "if a majority of the other replicas is sound, move this directory aside and let the replica fetch the log again"
 )
 REFUSED: Final = f"nothing was cut: this is damage, not a torn write. {FETCH_ANEW[0].upper()}{FETCH_ANEW[1:]}"
 _INDEX_ENTRY_BYTES: Final = 8
 
 
 class FoundLog(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What was read of a log: its epochs and where each begins, up to `end`; its last segment up to `position`, where
-    `torn_bytes` follow that are no batch."""
+    """The data of a log that was read up to `end`.
+
+    `places` has file and position of each epoch's first batch. The last segment is sound up to `position`, and
+    `torn_bytes` follow.
+    """
 
     epochs: EpochHistory
     places: dict[Offset, tuple[str, int]]
@@ -46,11 +49,11 @@ class FoundLog(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def check_epochs(files: Files, directory: str, log: FoundLog) -> tuple[bool, str | None]:
-    """Whether the epoch history on disk is as it should be, and what was wrong with it if it has to be rebuilt.
+    """Return True if the epoch history on disk matches the log, and the fault if it has to be rebuilt, or None.
 
-    A history may begin after the log does (it is trimmed to a checkpoint, whose segment stays) or before it (Kafka
-    trims segments first), and may end with an epoch that begins at its end (whose first batch was torn). It is empty
-    where a checkpoint holds all of the log.
+    A history may begin after the log (trimmed to a checkpoint whose segment stays) or before it (Kafka trims segments
+    first). It may end with an epoch that begins at the log's end (its first batch was torn). If a checkpoint covers
+    the whole log, it is empty.
 
     Raises:
         CorruptBatchError: log and history contradict each other, or the log has lost its end.
@@ -82,7 +85,11 @@ def check_epochs(files: Files, directory: str, log: FoundLog) -> tuple[bool, str
 
 
 def _beyond(files: Files, directory: str, log: FoundLog, last: EpochStart) -> str | None:
-    """What is said of a history that goes on after the log's end, if a Kafka may have left it; None if it does not."""
+    """Return the fault of a history that continues after the log's end, or None if it does not.
+
+    Raises:
+        CorruptBatchError: no killed Kafka can have left it, so the log has lost its end.
+    """
     if last.start_offset <= log.end:
         return None
     told = f"epoch {last.epoch} began at offset {last.start_offset}"
@@ -96,9 +103,9 @@ def _beyond(files: Files, directory: str, log: FoundLog, last: EpochStart) -> st
 
 
 def _is_open_in_kafka(files: Files, directory: str, log: FoundLog) -> bool:
-    """Whether a Kafka was appending to the last segment: it maps the index at full size, and trims it when it stops.
+    """Return True if a Kafka was appending to the last segment: its index has full size and ends with zeros.
 
-    A node of ours removes that index when it opens the log, and writes it without zeros when it stops.
+    Kafka trims it at a stop. This project's nodes remove it when they open the log, and write it without zeros.
     """
     path = f"{directory}/{segment_file(log.last_base, '.index')}"
     if not files.exists(path):
@@ -124,9 +131,9 @@ def _may_be_one_write(files: Files, directory: str, log: FoundLog) -> bool:
 
 
 def was_being_cut(files: Files, directory: str, held: tuple[EpochStart, ...], found: tuple[EpochStart, ...]) -> bool:
-    """Whether what the log has, `found`, after the history, `held`, is what a truncation of ours was to take away.
+    """Return True if the epochs of the log (`found`) beyond the history (`held`) are those of an interrupted cut.
 
-    It was promised to nobody, and may stay: the leader will have it cut again.
+    These records were never acknowledged as committed and may stay: the leader will have them truncated again.
     """
     path = f"{directory}/{BEFORE_CUT_FILE}"
     if found[: len(held)] != held or not files.exists(path):
@@ -134,7 +141,7 @@ def was_being_cut(files: Files, directory: str, held: tuple[EpochStart, ...], fo
     try:
         before = parse_epochs(read_small_file(files, path), path).entries
     except CorruptFileError:
-        return False  # it was replaced as a whole before the history was: this is no cut of ours
+        return False  # the file is replaced whole before the history is: no interrupted cut leaves it corrupt
     return all(entry in before for entry in found[len(held) :])
 
 

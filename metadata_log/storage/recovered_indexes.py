@@ -1,19 +1,17 @@
-"""The indexes beside a log that was found: what a stop left beside its last segment, and torn ones of closed segments.
+"""The comparison of the index files with the log: closed indexes of the last segment, torn ones of other segments.
 
-Decides: whether the log was cut since the stop, and which indexes of closed segments are torn. Must not know:
-how the log was read, and what becomes of the indexes.
+Decides: whether the log was cut since the last stop, and which indexes of closed segments are torn.
 
-A node that stops closes the active segment's indexes, which then say how far its log reaches; one that opens a log
-takes them away before it writes anything, and so does whoever truncates it (`log_writer`), Kafka by giving them their
-full size again. So no crash leaves closed indexes beside a log that ends before their last entry: what they tell of was
-there, durable, and is lost. A replica that started without it might help to elect a leader that lacks what was
-committed.
+A node that stops closes the active segment's indexes, whose last entries then show the log's end. A node that opens the
+log removes them before any write, and so does a truncation (`log_writer`); Kafka gives them their full size again. So
+no crash leaves closed indexes beside a log that ends before their last entry. Such indexes prove that durable records
+are lost. A replica that starts without these might help to elect a leader that lacks committed ones.
 
-A closed segment's index of which the last entry is torn is what a power cut left of a roll, where nobody synced it
-(Kafka does later, we did not at first). It proves nothing, and is made anew.
+A closed segment's index with a torn last entry is the result of a power cut during a roll, if the index was not synced.
+Kafka syncs it later, and earlier releases here did not. It proves nothing, and is rebuilt.
 
-One flipped bit of an index is no such proof: an entry past the log's end has to stand behind the log's last byte, too,
-or to have a later time than all that the log holds.
+One flipped bit of an index is no proof either. An entry past the log's end must also point past the log's last byte, or
+have a later time than all batches.
 """
 
 from __future__ import annotations
@@ -34,7 +32,7 @@ _TIME_ENTRY: Final = struct.Struct(">qi")
 
 
 def check_indexes(files: Files, directory: str, log: FoundLog, last: Segment) -> None:
-    """Nothing, where the log reaches as far as its closed indexes say.
+    """Check that the log reaches the last entries of its closed indexes.
 
     Raises:
         CorruptBatchError: it ends before that.
@@ -52,7 +50,7 @@ def check_indexes(files: Files, directory: str, log: FoundLog, last: Segment) ->
 
 
 def torn_indexes(files: Files, directory: str, closed: Sequence[Segment]) -> Iterator[tuple[str, bytes]]:
-    """The names of those that do not consist of whole entries, and what they should be. `closed`: all but the last."""
+    """Yield name and right content of each index that does not consist of whole entries. `closed`: all but the last."""
     for segment in closed:
         index = segment.index
         for suffix, entry, made in (
@@ -75,7 +73,7 @@ def _is_torn(files: Files, path: str, entry: struct.Struct) -> bool:
 
 
 def _entries(files: Files, path: str, entry: struct.Struct) -> list[tuple[int, int]]:
-    """Of a closed index; none where it is open, in a Kafka that was killed, or no index at all."""
+    """Return the entries of a closed index; none if it is missing, open (of a killed Kafka), or corrupt."""
     if not files.exists(path):
         return []
     handle = files.open(path, read_only=True)

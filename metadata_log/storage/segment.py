@@ -1,7 +1,7 @@
 """One segment of the log: its file names, its sparse indexes in Kafka's form, and reading its batches in order.
 
-Decides: which file name and which index bytes a segment has, and what a sound sequence of batches is. Must not know:
-the other segments, and what becomes of a fault (`log_recovery` does).
+Decides: the file names and index bytes of a segment, and what a sound sequence of batches is. Must not know: the other
+segments, or the reaction to a fault (`log_recovery` does).
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from metadata_log.format.batch import (
 from metadata_log.offsets import NO_EPOCH, Epoch, Offset
 
 MAX_RELATIVE_OFFSET: Final = (1 << 31) - 1
-"""Indexes hold offsets relative to the segment's base in 32 bits: a segment that would need more is rolled."""
+"""The largest offset relative to the segment's base, which indexes store in 32 bits; beyond it a segment is rolled."""
 
 _CHUNK_BYTES: Final = 1 << 20
 _CHECKED_IN_VAIN: Final = 64
 _LEAST_IN_VAIN: Final = 64 << 20
-"""Rubbish of the size of a batch, 8 MiB, has some 256 MiB of what looks like batches."""
+"""Random bytes of the size of a batch, 8 MiB, contain candidates of some 256 MiB that look like batches."""
 TOO_MANY: Final = "more of its bytes look like batches, and are not, than are checked"
 _SEGMENT = re.compile(r"\d{20}\.log", re.ASCII)
 _INDEX_ENTRY = struct.Struct(">ii")
@@ -41,12 +41,12 @@ _TIME_ENTRY = struct.Struct(">qi")
 
 
 def segment_file(base_offset: int, suffix: str = ".log") -> str:
-    """`00000000000000000000.log`; `.index` and `.timeindex` stand beside it."""
+    """Return a segment's file name, `00000000000000000000.log`, or with another suffix (`.index`, `.timeindex`)."""
     return f"{base_offset:020d}{suffix}"
 
 
 def segment_bases(names: list[str]) -> list[Offset]:
-    """The base offsets of the segments among a directory's names, rising."""
+    """Return the base offsets of the segments among a directory's names, rising."""
     return sorted(Offset(int(name[:20])) for name in names if _SEGMENT.fullmatch(name))
 
 
@@ -60,7 +60,7 @@ class LocatedBatch(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Expected(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What the next batch must be: exactly this offset, at least this epoch."""
+    """The required offset of the next batch, and its least epoch."""
 
     offset: Offset
     epoch: Epoch = NO_EPOCH
@@ -69,11 +69,11 @@ class Expected(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 def read_batches(
     handle: FileHandle, file: str, *, expected: Expected, start: int = 0, end: int | None = None
 ) -> Iterator[LocatedBatch]:
-    """The batches from byte `start` to byte `end` (the file's size by default), checked, their offsets contiguous.
+    """Yield the checked batches from byte `start` to byte `end` (by default the file's size), with contiguous offsets.
 
     Raises:
-        CorruptBatchError: at the first that is not sound, naming file, position and the offset expected there.
-        UnsupportedBatchError: one is compressed.
+        CorruptBatchError: the next batch is not sound; the error has file, position and the expected offset.
+        UnsupportedBatchError: a batch is compressed.
     """
     size = handle.size() if end is None else end
     offset, epoch = expected.offset, expected.epoch
@@ -104,7 +104,7 @@ def _is_whole(buffer: bytes, at: int) -> bool:
 
 
 def _load(handle: FileHandle, position: int, size: int) -> bytes:
-    """The bytes from `position`: a chunk, or as much as the batch there claims to have."""
+    """Return the bytes from `position`: a chunk, or more if the batch there claims to be larger."""
     buffer = handle.pread(min(_CHUNK_BYTES, size - position), position)
     if len(buffer) >= HEADER_SIZE and not _is_whole(buffer, 0):
         claimed = 12 + int.from_bytes(buffer[8:12], "big", signed=True)
@@ -114,11 +114,11 @@ def _load(handle: FileHandle, position: int, size: int) -> bytes:
 
 
 class TooManyCandidatesError(MetadataLogError):
-    """More bytes of a file look like batches, and are not, than are checked: a crafted file would take hours."""
+    """Too many bytes of a file look like batches and fail. Without this limit a crafted file would take hours."""
 
 
 class CheckBudget:
-    """How many bytes one pass over a file may check in vain: it grows with the file, however batches overlap in it."""
+    """The bytes that one pass over a file may check in vain. It grows with the file, however candidates overlap."""
 
     __slots__ = ("_left",)
 
@@ -126,10 +126,10 @@ class CheckBudget:
         self._left = _CHECKED_IN_VAIN * size + _LEAST_IN_VAIN
 
     def spend(self, size: int) -> None:
-        """Take note of bytes that were checked, and are no batch.
+        """Deduct bytes that were checked and are not a batch.
 
         Raises:
-            TooManyCandidatesError: they are more than a damaged file has.
+            TooManyCandidatesError: the budget is used up.
         """
         self._left -= size
         if self._left < 0:
@@ -139,12 +139,12 @@ class CheckBudget:
 def next_sealed_batch(
     handle: FileHandle, start: int, size: int, budget: CheckBudget | None = None
 ) -> tuple[int, BatchHeader] | None:
-    """The first batch with a right checksum that begins at any byte from `start` on, or None.
+    """Return position and header of the first batch with a valid checksum at any byte from `start` on, or None.
 
-    What a torn write leaves has none, there or after it; what damage in the middle leaves has.
+    After a torn write no such batch follows; after corruption in the middle of a log one does.
 
     Raises:
-        TooManyCandidatesError: nothing is known of what follows; by default after a multiple of the bytes from `start`.
+        TooManyCandidatesError: the search was given up, by default after a multiple of the bytes from `start`.
     """
     spare = CheckBudget(size - start) if budget is None else budget
     position = start
@@ -170,7 +170,7 @@ def _sealed_batch_at(handle: FileHandle, position: int, length: int) -> BatchHea
 
 
 def only_zeros(handle: FileHandle, start: int, end: int) -> bool:
-    """Return whether bytes `start` to `end` are zeros, read a chunk at a time: a sparse file claims any length."""
+    """Return True if bytes `start` to `end` are zeros. Read in chunks, since a sparse file may have any length."""
     position = start
     while position < end:
         chunk = handle.pread(min(_CHUNK_BYTES, end - position), position)
@@ -181,9 +181,9 @@ def only_zeros(handle: FileHandle, start: int, end: int) -> bool:
 
 
 class SegmentIndex:
-    """The sparse indexes of one segment, in memory; `index_bytes` and `time_index_bytes` are what Kafka would write.
+    """The sparse indexes of one segment, in memory; `index_bytes` and `time_index_bytes` return Kafka's files.
 
-    An entry is made at the first batch that begins more than `interval_bytes` after the batch of the entry before.
+    The first batch that begins more than `interval_bytes` after the batch of the last entry gets an entry.
     """
 
     def __init__(self, base_offset: Offset, interval_bytes: int) -> None:
@@ -196,10 +196,10 @@ class SegmentIndex:
         self._max_timestamp = -1
         self._offset_of_max = -1
         self.first_timestamp = -1
-        """Of the segment's first batch: by it Kafka tells the segment's age."""
+        """The timestamp of the segment's first batch, which Kafka uses for the segment's age; -1 without one."""
 
     def on_batch(self, header: BatchHeader, position: int) -> None:
-        """Take note of a batch that begins at `position`."""
+        """Add a batch that begins at `position`."""
         if position == 0:
             self.first_timestamp = header.max_timestamp
         if header.max_timestamp > self._max_timestamp:
@@ -214,17 +214,17 @@ class SegmentIndex:
 
     @property
     def greatest_timestamp(self) -> int:
-        """In ms, of the batches taken note of; -1 without one."""
+        """The greatest timestamp of the batches in ms; -1 without batches."""
         return self._max_timestamp
 
     def position_before(self, offset: int) -> int:
-        """A position where a batch begins that is not after the one holding `offset`: read on from there."""
+        """Return the position of a batch that is not after the one with `offset`: a start for a search."""
         # An entry names its batch's last offset, so the batch of the greatest entry below `offset` is a safe start.
         index = bisect_right(self._last_offsets, offset - 1) - 1
         return self._positions[index] if index >= 0 else 0
 
     def truncate(self, end_position: int) -> None:
-        """Forget what begins at or after `end_position`, and the timestamps that no entry vouches for."""
+        """Drop entries at or after `end_position`, and timestamps that no remaining entry covers."""
         while self._positions and self._positions[-1] >= end_position:
             self._positions.pop()
             self._last_offsets.pop()
@@ -234,15 +234,15 @@ class SegmentIndex:
         self._max_timestamp, self._offset_of_max = self._times[-1] if self._times else (-1, -1)
 
     def index_bytes(self) -> bytes:
-        """The `.index` file: relative last offset of the batch, its position; 8 bytes an entry."""
+        """Return the `.index` file: 8 bytes an entry, the batch's relative last offset and its position."""
         base = self.base_offset
         pairs = zip(self._last_offsets, self._positions, strict=True)
         return b"".join(_INDEX_ENTRY.pack(offset - base, position) for offset, position in pairs)
 
     def time_index_bytes(self) -> bytes:
-        """The `.timeindex` file: greatest timestamp so far, relative offset of its batch; 12 bytes an entry.
+        """Return the `.timeindex` file: 12 bytes an entry, greatest timestamp so far and its batch's relative offset.
 
-        Kafka adds the segment's greatest when it is closed or rolled, and so do we.
+        As in Kafka, closing or rolling a segment adds its greatest timestamp.
         """
         self._add_time()
         base = self.base_offset
@@ -254,7 +254,7 @@ class SegmentIndex:
 
 
 class Segment:
-    """A segment as the log's memory knows it: what is staged counts as there."""
+    """A segment in the log's memory, including staged batches."""
 
     __slots__ = ("base_offset", "index", "size")
 

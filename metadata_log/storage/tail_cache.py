@@ -1,7 +1,7 @@
-"""The newest batches in memory: what followers fetch, and what is staged and not yet written.
+"""The newest batches in memory, for followers' Fetches and for batches that are staged but not yet written.
 
-Decides: what may be forgotten. Must not know: files. Batches that the writer has not written yet are never forgotten,
-whatever the limit: the file does not have them.
+Decides: which batches are dropped. Must not know: files. A batch that the writer has not written yet is never dropped,
+whatever the limit: the file does not have it.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from metadata_log.offsets import Offset
 from metadata_log.storage.write_ops import WriteOp
 
 _OVERHEAD: Final = 128
-"""Counted for each batch besides its bytes: objects and slots."""
+"""The bytes counted for each batch in addition to its data: objects and slots."""
 _COMPACT_AT: Final = 1024
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Where a batch stands: its first offset, its segment, its position in the segment's file."""
+    """The place of a batch: its first offset, its segment, and its position in the segment's file."""
 
     base_offset: Offset
     segment_base: Offset
@@ -42,11 +42,11 @@ class TailCache:
 
     @property
     def start_offset(self) -> Offset:
-        """The first offset that is held; the log's end when none is."""
+        """The first offset in the cache, or the log's end if it is empty."""
         return self._bases[self._first] if self._first < len(self._bases) else self._end
 
     def append(self, place: Place, next_offset: Offset, data: bytes, op: WriteOp) -> None:
-        """Take the batch at the log's end, and forget the oldest that are written while there is too much."""
+        """Add the batch at the log's end, and drop the oldest written ones while the size is above the limit."""
         self._bases.append(place.base_offset)
         self._data.append(data)
         self._places.append((place.segment_base, place.position))
@@ -63,7 +63,7 @@ class TailCache:
             self._first = 0
 
     def read(self, offset: Offset, max_bytes: int) -> bytes:
-        """Whole batches from the one that holds `offset`, which must lie in the cache; at least one."""
+        """Return whole batches from the one with `offset`, which must be in the cache: at least one."""
         index = bisect_right(self._bases, offset, lo=self._first) - 1
         total = len(self._data[index])
         after = index + 1
@@ -72,13 +72,13 @@ class TailCache:
         return self._data[index] if after == index + 1 else b"".join(self._data[index:after])
 
     def place_of(self, offset: Offset) -> Place:
-        """Where the batch stands that holds `offset`, which must lie in the cache."""
+        """Return the place of the batch with `offset`, which must be in the cache."""
         index = bisect_right(self._bases, offset, lo=self._first) - 1
         segment_base, position = self._places[index]
         return Place(base_offset=self._bases[index], segment_base=segment_base, position=position)
 
     def truncate(self, end_offset: Offset) -> None:
-        """Forget every batch from `end_offset`, a batch's bound, on: the log now ends there."""
+        """Drop every batch from `end_offset`, a batch boundary, on."""
         while len(self._bases) > self._first and self._bases[-1] >= end_offset:
             self._size -= len(self._data.pop()) + _OVERHEAD
             self._bases.pop()

@@ -1,10 +1,8 @@
-"""Whether the bad bytes at the end of a log may be one write that a crash interrupted, or are destroyed records.
+"""A test of bad bytes at the end of a log: one interrupted write, or destroyed records.
 
-Decides: exactly that, from the bytes. Must not know: batches before them, what stands beside them, and findings.
-
-A node appends at most 8 MiB in one write (a leader's batch, a follower's Fetch answer; Kafka's and ours alike), and
-claims no space ahead in a segment. So an interrupted write begins as the batch that was due, and ends with the file; or
-a power cut gave the file its new length and lost whole sectors, which read as zeros from a sector's start on.
+A node, here and in Kafka, appends at most 8 MiB in one write: a leader's batch, or a follower's Fetch response. It
+allocates no space ahead in a segment. So an interrupted write begins as the expected batch, and ends with the file.
+After a power cut, the file may have its new length, but lack whole sectors: these read as zeros from a sector's start.
 """
 
 from __future__ import annotations
@@ -16,19 +14,20 @@ from metadata_log.format.batch import HEADER_SIZE, LOG_OVERHEAD, MAGIC
 from metadata_log.offsets import LARGEST_OFFSET
 
 LARGEST_WRITE: Final = 8 << 20
-"""KafkaRaftClient's MAX_BATCH_SIZE_BYTES and MAX_FETCH_SIZE_BYTES; our `max_batch_bytes` and `fetch_max_bytes`."""
+"""KafkaRaftClient's MAX_BATCH_SIZE_BYTES and MAX_FETCH_SIZE_BYTES; `max_batch_bytes` and `fetch_max_bytes` here."""
 _SECTOR: Final = 512
 _OWN_ZEROS: Final = 16
-"""So many zeros at its end may be a record's own."""
+"""A sound record may end with so many zeros."""
 _EPOCHS_AHEAD: Final = 1 << 20
 _MAGIC_AT: Final = 16
 
 
 def may_be_one_write(handle: FileHandle, position: int, size: int, *, offset: int, epoch: int) -> bool:
-    """Whether bytes `position` to `position + size`, the file's last, may be an interrupted write.
+    """Return True if bytes `position` to `position + size`, the file's last, may be an interrupted write.
 
     Args:
-        offset, epoch: due there; the epoch may be later.
+        offset: the expected base offset.
+        epoch: the least epoch.
     """
     if size > LARGEST_WRITE:
         return False
@@ -45,7 +44,7 @@ def may_be_one_write(handle: FileHandle, position: int, size: int, *, offset: in
 
 
 def _begins_batch(data: bytes, written: int, offset: int, epoch: int) -> bool:
-    """Whether what there is of a header is one's that may follow; nothing may where the batch before ends nowhere."""
+    """Return True if the first bytes can be the header of the next batch; False if `offset` is impossible."""
     if not 0 <= offset <= LARGEST_OFFSET or data[:8] != offset.to_bytes(8, "big")[: len(data)]:
         return False
     if written >= LOG_OVERHEAD:

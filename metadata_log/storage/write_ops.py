@@ -1,7 +1,6 @@
-"""What is to be done to the log's files: steps that `file_log` stages and `log_writer` executes.
+"""The steps on the log's files that `file_log` stages and `log_writer` executes.
 
-Decides: nothing. Must not know: files or memory. A step says exactly where its bytes go, so that the writer needs no
-view of the log of its own.
+A step has the exact position of its bytes, so that the writer needs no memory of the log.
 """
 
 from __future__ import annotations
@@ -32,11 +31,10 @@ class Roll(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Truncate(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Remove whole segments, the newest first, then cut one to a size: the log ends at `end`. Durable before the next
-    step.
+    """Remove whole segments, the newest first, then cut one to a size: the log ends at `end`.
 
-    Where epochs go with it, `epochs` is what is left of the history, durable before the first cut, and `epochs_before`
-    what it was.
+    Durable before the next step. If epochs are removed, `epochs` is the remaining history, durable before the first
+    cut, and `epochs_before` the former one.
     """
 
     remove_bases: tuple[Offset, ...]
@@ -68,20 +66,20 @@ class RemoveSegments(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class CreateSegment(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Create the one segment of a log that begins anew."""
+    """Create the only segment of a replaced log."""
 
     base: Offset
 
 
 class AdoptCheckpoint(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Sync a received checkpoint, which was found sound, and give it its name. Durable before the next step."""
+    """Sync a received and checked checkpoint, and give it its final name. Durable before the next step."""
 
     part: str
     name: str
 
 
 class RemoveFiles(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Remove files of the directory, as far as they are there."""
+    """Remove those of these files that exist."""
 
     names: tuple[str, ...]
 
@@ -92,10 +90,10 @@ Step: TypeAlias = (
 
 
 class WriteOp:
-    """An opaque piece of work for the writer.
+    """An operation for the writer: an opaque list of steps.
 
-    `executed` is set by the writer once it is durable, and only read elsewhere: a single flag that goes up once, so
-    that the log's memory knows what the file has without another message.
+    The writer sets `executed` once after the steps are durable; other threads only read it. So the log's memory knows
+    without a message which batches the file has.
     """
 
     __slots__ = ("executed", "steps")
@@ -105,6 +103,6 @@ class WriteOp:
         self.executed = False
 
     def finish(self) -> None:
-        """It is durable: let go of its bytes, which the log keeps for as long as it wants them."""
+        """Note that the steps are durable, and drop their bytes: the log's cache keeps those that it needs."""
         self.steps = ()
         self.executed = True

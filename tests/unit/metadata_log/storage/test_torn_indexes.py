@@ -62,7 +62,7 @@ def test_a_start_makes_torn_ones_of_closed_segments_anew(suffix: str) -> None:
         assert torn.content(path) != whole[path], "opened for reading only, it changes nothing"
         again = open_at(torn, **CONFIG)
         assert contents(again.log) == log
-        assert any("made anew" in line and path.rpartition("/")[2] in line for line in again.report.warnings)
+        assert any("rebuilt" in line and path.rpartition("/")[2] in line for line in again.report.warnings)
         torn.crash(size)
         assert closed_indexes(torn) == whole
         assert open_at(torn, **CONFIG).report.warnings == ()
