@@ -1,7 +1,7 @@
-"""What an image holds about clients: ACLs, quotas, SCRAM credentials, delegation tokens, producer ids.
+"""The image's data about clients: ACLs, quotas, SCRAM credentials, delegation tokens, producer ids.
 
-Decides: their shape in memory. Must not know: which record changes what (`access_builder` does), nor how an ACL is
-judged. Numbers of mechanisms, operations and so on are Kafka's, kept as they stand in the record.
+Decides: their form in memory. Must not know: the effect of records (`access_builder`), or authorization. Numbers of
+mechanisms, operations and so on are Kafka's, as in the records.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ class AclEntry(msgspec.Struct, frozen=True, kw_only=True, gc=False, order=True):
 
 
 class ScramUser(msgspec.Struct, frozen=True, kw_only=True, gc=False, order=True):
-    """A user's credential is one per mechanism: 1 SCRAM-SHA-256, 2 SCRAM-SHA-512."""
+    """The key of a credential: a user has one for each mechanism (1 SCRAM-SHA-256, 2 SCRAM-SHA-512)."""
 
     name: str
     mechanism: int
 
 
 class ScramCredential(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What a server keeps of a password (RFC 5802). Its text form hides it."""
+    """The data that a server stores for a password (RFC 5802). Its text form hides them."""
 
     salt: bytes
     stored_key: bytes
@@ -70,20 +70,19 @@ CLIENT_QUOTAS: Final[Mapping[str, int | None]] = {
     "request_percentage": None,
     MUTATION_RATE: None,
 }
-"""What users and client ids, alone or together, may have a quota of: the largest whole number that each may be, or None
-where it may be a fraction (Kafka's QuotaConfig)."""
+"""The quotas of users and client ids: key → largest whole number, or None if fractions are valid (QuotaConfig)."""
 IP_QUOTAS: Final[Mapping[str, int | None]] = {"connection_creation_rate": (1 << 31) - 1}
-"""Of an address, which stands alone."""
+"""The quotas of an address, which no other type may accompany."""
 
 
 class QuotaEntity(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Whom a quota is for: pairs of type (one of `QUOTA_TYPES`) and name (None: the default), sorted by type."""
+    """The entity of a quota: pairs of type (one of `QUOTA_TYPES`) and name (None: the default), sorted by type."""
 
     parts: tuple[tuple[str, str | None], ...]
 
     @staticmethod
     def of(names: Mapping[str, str | None]) -> QuotaEntity:
-        """That of these names by type."""
+        """Return the entity with these names by type."""
         return QuotaEntity(parts=tuple((kind, names[kind]) for kind in sorted(names)))
 
 
@@ -106,16 +105,16 @@ class DelegationTokensImage(msgspec.Struct, frozen=True, kw_only=True, gc=False)
 
 
 class ClientQuotasImage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Quota values by key by entity; an entity without any has no entry."""
+    """Entity → key → quota value; an entity without quotas has no entry."""
 
     by_entity: Map[QuotaEntity, Map[str, float]] = Map()
 
 
 PRODUCER_ID_BLOCK: Final = 1000
-"""So many producer ids a broker is given at a time, by controllers of all versions (KIP-730)."""
+"""The size of a block of producer ids, in all versions of the controller (KIP-730)."""
 
 
 class ProducerIdsImage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The first producer id that no block has been handed out of yet; -1 before the first block."""
+    """The first producer id after all allocated blocks; -1 before the first block."""
 
     next_producer_id: int = -1

@@ -1,6 +1,6 @@
 """Replay of the records about clients: ACLs, quotas, SCRAM credentials, delegation tokens, producer ids.
 
-Decides: what each of them does to these parts of an image, by the rules of Kafka's controller. Must not know: the
+Decides: the effect of each record on these parts of an image, by the rules of Kafka's controller. Must not know: the
 other parts.
 """
 
@@ -38,7 +38,7 @@ _NO_QUOTAS: Map[str, float] = Map()
 
 
 def entry_of(record: AccessControlEntryRecord) -> AclEntry:
-    """The entry that a record adds."""
+    """Return the entry that a record adds."""
     return AclEntry(
         resource_type=record.resource_type,
         resource_name=record.resource_name,
@@ -51,7 +51,7 @@ def entry_of(record: AccessControlEntryRecord) -> AclEntry:
 
 
 class AccessBuilder:
-    """Takes records one by one; the properties give each part after them."""
+    """Applies records one by one; the properties return each part after them."""
 
     __slots__ = ("_acls", "_credentials", "_next_producer_id", "_quotas", "_tokens")
 
@@ -64,41 +64,41 @@ class AccessBuilder:
 
     @property
     def acls(self) -> AclsImage:
-        """After all records taken."""
+        """The part after all records."""
         return AclsImage(by_id=self._acls)
 
     @property
     def scram(self) -> ScramImage:
-        """After all records taken."""
+        """The part after all records."""
         return ScramImage(credentials=self._credentials)
 
     @property
     def delegation_tokens(self) -> DelegationTokensImage:
-        """After all records taken."""
+        """The part after all records."""
         return DelegationTokensImage(by_id=self._tokens)
 
     @property
     def client_quotas(self) -> ClientQuotasImage:
-        """After all records taken."""
+        """The part after all records."""
         return ClientQuotasImage(by_entity=self._quotas)
 
     @property
     def producer_ids(self) -> ProducerIdsImage:
-        """After all records taken."""
+        """The part after all records."""
         return ProducerIdsImage(next_producer_id=self._next_producer_id)
 
     def on_acl(self, record: AccessControlEntryRecord) -> None:
-        """AccessControlEntryRecord: adds an entry."""
+        """Apply AccessControlEntryRecord: add an entry."""
         self._acls = self._acls.set(record.id, entry_of(record))
 
     def on_remove_acl(self, record: RemoveAccessControlEntryRecord) -> None:
-        """RemoveAccessControlEntryRecord: the entry must be there."""
+        """Apply RemoveAccessControlEntryRecord; raise ImpossibleRecordError if the entry does not exist."""
         if record.id not in self._acls:
             raise ImpossibleRecordError(f"there is no access control entry with id {id_text(record.id)}")
         self._acls = self._acls.delete(record.id)
 
     def on_scram(self, record: UserScramCredentialRecord) -> None:
-        """UserScramCredentialRecord: a credential, in place of any of the same user and mechanism."""
+        """Apply UserScramCredentialRecord: add or replace the credential of a user and mechanism."""
         credential = ScramCredential(
             salt=record.salt,
             stored_key=record.stored_key,
@@ -108,14 +108,14 @@ class AccessBuilder:
         self._credentials = self._credentials.set(ScramUser(name=record.name, mechanism=record.mechanism), credential)
 
     def on_remove_scram(self, record: RemoveUserScramCredentialRecord) -> None:
-        """RemoveUserScramCredentialRecord: the credential must be there."""
+        """Apply RemoveUserScramCredentialRecord; raise ImpossibleRecordError if the credential does not exist."""
         user = ScramUser(name=record.name, mechanism=record.mechanism)
         if user not in self._credentials:
             raise ImpossibleRecordError(f"user {user.name!r} has no credential of mechanism {user.mechanism}")
         self._credentials = self._credentials.delete(user)
 
     def on_token(self, record: DelegationTokenRecord) -> None:
-        """DelegationTokenRecord: a token, in place of any with the same token id."""
+        """Apply DelegationTokenRecord: add or replace the token with that token id."""
         token = DelegationToken(
             token_id=record.token_id,
             owner=record.owner,
@@ -128,12 +128,12 @@ class AccessBuilder:
         self._tokens = self._tokens.set(record.token_id, token)
 
     def on_remove_token(self, record: RemoveDelegationTokenRecord) -> None:
-        """RemoveDelegationTokenRecord. Kafka lets one for an unknown token pass, and so do we."""
+        """Apply RemoveDelegationTokenRecord. As in Kafka, an unknown token is no error."""
         if record.token_id in self._tokens:
             self._tokens = self._tokens.delete(record.token_id)
 
     def on_quota(self, record: ClientQuotaRecord) -> None:
-        """ClientQuotaRecord: sets or removes one value. Removing what is not there changes nothing."""
+        """Apply ClientQuotaRecord: set or remove one value. The removal of a missing value changes nothing."""
         entity = QuotaEntity.of({part.entity_type: part.entity_name for part in record.entity})
         quotas = self._quotas.get(entity, _NO_QUOTAS)
         if not record.remove:
@@ -146,7 +146,7 @@ class AccessBuilder:
             self._quotas = self._quotas.set(entity, quotas.delete(record.key))
 
     def on_producer_ids(self, record: ProducerIdsRecord) -> None:
-        """ProducerIdsRecord: where the next block begins, which only rises."""
+        """Apply ProducerIdsRecord: set the begin of the next block; raise ImpossibleRecordError if it does not rise."""
         if record.next_producer_id <= self._next_producer_id:
             raise ImpossibleRecordError(
                 f"the next producer id {record.next_producer_id} is not above {self._next_producer_id}, the last one"

@@ -1,7 +1,7 @@
-"""From one image to the next, record by record.
+"""The step from one image to the next, record by record.
 
-Decides: which builder takes which record, and what a record that makes no sense becomes. Must not know: batches and
-transactions (`replayer` does) and what a single record does (the builders do).
+Decides: which builder applies a record, and the error of an invalid one. Must not know: batches and transactions
+(`replayer`), or the effect of a single record (the builders).
 """
 
 from __future__ import annotations
@@ -47,9 +47,10 @@ from metadata_log.records import (
 
 
 class ImageBuilder:
-    """Applies records to an image without touching it; made for one batch and used up by `build`.
+    """Applies records to an image without changing it; made for one batch and used up by `build`.
 
-    Costs what the records cost, whatever the image holds. After an error it is worthless: drop it, the image stands.
+    The cost depends on the records, not on the image's size. After an error the caller drops the builder, and the image
+    is as before.
     """
 
     __slots__ = ("_access", "_cluster", "_configs", "_features", "_image", "_replays", "_topics")
@@ -64,10 +65,10 @@ class ImageBuilder:
         self._replays: dict[type[object], Callable[[Any], object]] = {}
 
     def apply(self, record: Replayable, offset: int) -> None:
-        """What `record` says from now on holds. `offset` is only for the error.
+        """Apply a record. `offset` is only for the error.
 
         Raises:
-            ReplayError: when the record makes no sense here, naming it and its offset.
+            ReplayError: the record is invalid here.
         """
         replay = self._replays.get(type(record)) or self._replay_of(type(record), offset)
         try:
@@ -77,7 +78,7 @@ class ImageBuilder:
             raise ReplayError(_name_of(record), offset, str(error), lacks_partition=lacks_partition) from None
 
     def _replay_of(self, kind: type[object], offset: int) -> Callable[[Any], object]:
-        """Who takes records of this kind, from now until `build`."""
+        """Return the function that applies records of this type, and keep it until `build`."""
         find = _REPLAYS.get(kind)
         if find is None:
             raise ReplayError(kind.__name__, offset, "it is no record of the image")
@@ -85,7 +86,7 @@ class ImageBuilder:
         return replay
 
     def build(self, end: int, epoch: int, timestamp_ms: int) -> MetadataImage:
-        """The image of the log up to `end` (exclusive), whose last batch is of `epoch` and `timestamp_ms`."""
+        """Return the image of the log up to `end` (exclusive), whose last batch has `epoch` and `timestamp_ms`."""
         image = self._image
         access = self._access
         return MetadataImage(
@@ -104,7 +105,7 @@ class ImageBuilder:
 
     @property
     def changes(self) -> ImageChanges:
-        """What the records taken so far have changed."""
+        """The changes by the records so far."""
         topics, cluster, configs = self._topics, self._cluster, self._configs
         if not (topics or cluster or configs or self._features or self._access):
             return NO_CHANGES
@@ -118,31 +119,31 @@ class ImageBuilder:
         )
 
     def topics(self) -> TopicsBuilder:
-        """For the records about topics."""
+        """Return the builder for records about topics."""
         if self._topics is None:
             self._topics = TopicsBuilder(self._image.topics)
         return self._topics
 
     def cluster(self) -> ClusterBuilder:
-        """For the records about nodes."""
+        """Return the builder for records about nodes."""
         if self._cluster is None:
             self._cluster = ClusterBuilder(self._image.cluster)
         return self._cluster
 
     def configs(self) -> ConfigsBuilder:
-        """For the records about configs."""
+        """Return the builder for records about configs."""
         if self._configs is None:
             self._configs = ConfigsBuilder(self._image.configs)
         return self._configs
 
     def features(self) -> FeaturesBuilder:
-        """For the records about features."""
+        """Return the builder for records about features."""
         if self._features is None:
             self._features = FeaturesBuilder(self._image.features)
         return self._features
 
     def access(self) -> AccessBuilder:
-        """For the records about clients."""
+        """Return the builder for records about clients."""
         if self._access is None:
             self._access = AccessBuilder(self._image)
         return self._access
@@ -163,7 +164,7 @@ def _remove_topic(builder: ImageBuilder) -> Callable[[RemoveTopicRecord], object
 
 
 def _nothing(builder: ImageBuilder) -> Callable[[MetadataRecord], object]:
-    """NoOpRecord only moves the end; ZkMigrationStateRecord has meant nothing since Kafka 4.0."""
+    """Return a function without effect: NoOpRecord moves only the end; ZkMigrationStateRecord is void since 4.0."""
     return lambda record: None
 
 

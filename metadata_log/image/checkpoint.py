@@ -1,10 +1,10 @@
-"""An image as records, and records as an image: what stands between the control records of a checkpoint.
+"""Conversion between an image and the metadata records of a checkpoint.
 
-Decides: which records say all that an image holds, in which version and order. Must not know: batches, files, and the
-control records around them (`storage.checkpoint` does).
+Decides: the records that describe a whole image, their versions and order. Must not know: batches, files, or the
+control records around them (`storage.checkpoint`).
 
-The order is Kafka's by kind (features first: metadata.version says how to read the rest) and sorted within a kind, so
-that equal images give equal records; Kafka itself follows its hash tables.
+The order of kinds is Kafka's; features are first, as metadata.version determines the versions of the rest. Within a
+kind records are sorted, so that equal images yield equal records. Kafka's order follows its hash tables.
 """
 
 from __future__ import annotations
@@ -51,16 +51,16 @@ from metadata_log.records.levels import LATEST_PRODUCTION, MINIMUM_LEVEL, is_wri
 RecordAndVersion: TypeAlias = tuple[MetadataRecord, int]
 
 _RUN: Final = 2000
-"""So many names are sorted at once."""
+"""The number of names that are sorted at once."""
 
 
 def image_of_checkpoint(
     records: Iterable[Replayable], *, end: OffsetAndEpoch, last_contained_timestamp_ms: int
 ) -> MetadataImage:
-    """The image that a checkpoint holds: `end` is in its name, the timestamp (ms since 1970) in its header record.
+    """Return the image of a checkpoint: `end` is in its name, the timestamp (ms since 1970) in its header record.
 
     Raises:
-        ReplayError: when a record makes no sense; its offset is the record's place among `records`.
+        ReplayError: a record is invalid; the error's offset is the record's index in `records`.
     """
     builder = ImageBuilder(MetadataImage.empty())
     for index, record in enumerate(records):
@@ -69,25 +69,26 @@ def image_of_checkpoint(
 
 
 def records_of(image: MetadataImage) -> Iterator[RecordAndVersion]:
-    """What a checkpoint of `image` holds, record by record with the version that its finalised level asks for.
+    """Yield the records of a checkpoint of `image`, each with the version for its finalized level.
 
-    Nothing in it depends on the hash seed.
+    The order does not depend on the hash seed.
 
     Raises:
-        UnwritableMetadataError: when there is no metadata.version yet, or a later one than is known here, or the image
-            holds what its level cannot say.
+        UnwritableMetadataError: there is no metadata.version yet, it is unknown, or the image has data for which its
+            level has no record.
     """
     return _records_at(image, _level_of(image))
 
 
 def known_records_of(image: MetadataImage) -> Iterator[RecordAndVersion]:
-    """Return `records_of` for a tool: at a level that only a later release knows, the records of the highest known.
+    """Return the records of an image for a tool, even if its level is unknown, missing or too low.
 
-    Nothing may be written from them: what the later release has added is not in the image. Without a metadata.version,
-    as before Kafka 3.3, or below the lowest level that nodes follow, they are those of that level.
+    At a later release's level they are the records of the highest known level. They must not be written: the image
+    lacks the later release's data. Without a metadata.version (before Kafka 3.3), or below the lowest level that nodes
+    follow, they are the records of that lowest level.
 
     Raises:
-        UnwritableMetadataError: the image holds what its level cannot say.
+        UnwritableMetadataError: the image has data for which its level has no record.
     """
     level = image.features.metadata_version or MINIMUM_LEVEL
     return _records_at(image, min(max(level, MINIMUM_LEVEL), LATEST_PRODUCTION))
@@ -100,9 +101,10 @@ def _records_at(image: MetadataImage, level: int) -> Iterator[RecordAndVersion]:
 
 
 def values_in_slices(image: MetadataImage, records: int) -> Iterator[list[bytes]]:
-    """The same as values, so many `records` to a slice, for whoever has other things to do meanwhile: the image is
-    immutable, newer ones may be made between any two. Fewer, or none, stand where something else took as long (sorting
-    a part of the topics' names).
+    """Yield the encoded records of a checkpoint in slices of at most `records` values.
+
+    The caller can do other work between two slices: the image is immutable. A slice may be shorter or empty after a
+    slow step, such as sorting a part of the topic names.
 
     Raises:
         UnwritableMetadataError: as `records_of`.
@@ -179,7 +181,7 @@ def _topics(image: MetadataImage, level: int) -> Iterator[RecordAndVersion]:
 
 
 def _topic_values(image: MetadataImage, level: int, size: int) -> Iterator[list[bytes]]:
-    """`_topics` as values, in slices."""
+    """Yield the encoded records of all topics, in slices."""
     by_id, by_name = image.topics.by_id, image.topics.by_name
     partition_values = PartitionValues(level, with_elr=image.features.elr_enabled)
     values: list[bytes] = []
@@ -201,7 +203,7 @@ def _topic_values(image: MetadataImage, level: int, size: int) -> Iterator[list[
 
 
 def _sorted_in_steps(names: Iterable[str]) -> Iterator[str | None]:
-    """The names in order, each step short: runs are sorted with a pause after each, then merged as they are taken."""
+    """Yield the names in order, and None after each sorted run, so that each step is short. Runs are merged lazily."""
     rest, runs = iter(names), list[list[str]]()
     while run := sorted(islice(rest, _RUN)):
         runs.append(run)

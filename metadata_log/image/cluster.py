@@ -1,6 +1,6 @@
-"""Registered brokers and controllers as an image holds them.
+"""The image's registered brokers and controllers.
 
-Decides: their shape in memory. Must not know: which record changes what (`cluster_builder` does).
+Decides: their form in memory. Must not know: the effect of records (`cluster_builder`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Listener(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class _Endpoint(Protocol):
-    """As requests, records and images have it."""
+    """An endpoint of a request, a record or an image."""
 
     @property
     def name(self) -> str: ...
@@ -38,7 +38,7 @@ class _Endpoint(Protocol):
 
 
 def listener_fault(endpoint: _Endpoint) -> str | None:
-    """Why no image can hold such a listener, and no controller may write it; None where one can."""
+    """Return why a listener is invalid in an image and in a record, or None."""
     if not endpoint.name:
         return f"the listener at {endpoint.host}:{endpoint.port} has no name"
     if endpoint.security_protocol not in _SECURITY_PROTOCOLS:
@@ -47,7 +47,7 @@ def listener_fault(endpoint: _Endpoint) -> str | None:
 
 
 class SupportedFeature(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The levels of one feature that a node can run at, both bounds included."""
+    """The levels of one feature that a node supports, both bounds included."""
 
     name: str
     min_version: int
@@ -55,13 +55,13 @@ class SupportedFeature(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class BrokerRegistration(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A broker as RegisterBrokerRecord and the changes since have left it.
+    """A broker after its RegisterBrokerRecord and later changes.
 
-    Listeners and features are sorted by name, directories as Kafka sorts them: their order in a record means nothing.
+    Listeners and features are sorted by name, directories as in Kafka: their order in a record has no meaning.
 
     Attributes:
         epoch: the broker epoch, which is the offset of its RegisterBrokerRecord.
-        cordoned_directories: None when the broker has not said (before 4.3, and until it has caught up).
+        cordoned_directories: None if the broker has not reported them (before 4.3, and until it has caught up).
     """
 
     broker_id: NodeId
@@ -77,19 +77,19 @@ class BrokerRegistration(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     cordoned_directories: tuple[DirectoryId, ...] | None = None
 
     def listener(self, name: str) -> Listener | None:
-        """The listener of this name, or None."""
+        """Return the listener with this name, or None."""
         return next((listener for listener in self.listeners if listener.name == name), None)
 
     @property
     def has_uncordoned_directory(self) -> bool:
-        """Whether a new replica may be placed here as far as cordoning goes (KIP-1066); true when nothing is known."""
+        """True unless all directories are cordoned (KIP-1066); then no new replica may be placed here."""
         if not self.directories or self.cordoned_directories is None:
             return True
         return not frozenset(self.directories).issubset(self.cordoned_directories)
 
 
 class ControllerRegistration(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A controller as its last RegisterControllerRecord has it; tuples sorted by name."""
+    """A controller after its last RegisterControllerRecord; tuples are sorted by name."""
 
     controller_id: NodeId
     incarnation_id: Uuid
@@ -98,7 +98,7 @@ class ControllerRegistration(msgspec.Struct, frozen=True, kw_only=True, gc=False
     zk_migration_ready: bool = False
 
     def listener(self, name: str) -> Listener | None:
-        """The listener of this name, or None."""
+        """Return the listener with this name, or None."""
         return next((listener for listener in self.listeners if listener.name == name), None)
 
 
@@ -109,6 +109,6 @@ class ClusterImage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     controllers: Map[NodeId, ControllerRegistration] = Map()
 
     def broker_epoch(self, broker_id: NodeId) -> int:
-        """The broker's epoch; -1 when it is not registered."""
+        """Return the broker's epoch, or -1 if it is not registered."""
         broker = self.brokers.get(broker_id)
         return -1 if broker is None else broker.epoch

@@ -1,7 +1,7 @@
-"""Replay of the records about brokers, controllers and features.
+"""Replay of the records about brokers and controllers.
 
-Decides: what each of them does to a `ClusterImage` and a `FeaturesImage`, by the rules of Kafka's controller. Must not
-know: the other parts of an image.
+Decides: the effect of each record on a `ClusterImage`, by the rules of Kafka's controller. Must not know: the other
+parts of an image.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _TWO_LONGS: Final = struct.Struct(">qq")
 
 
 class ClusterBuilder:
-    """Takes records one by one; `build` gives the image after them. The image it began with is never touched."""
+    """Applies records one by one; `build` returns the image after them. The former image never changes."""
 
     __slots__ = ("_brokers", "_controllers", "_image", "changed_brokers", "changed_controllers")
 
@@ -54,11 +54,11 @@ class ClusterBuilder:
         self.changed_controllers: set[NodeId] = set()
 
     def build(self) -> ClusterImage:
-        """The image after all records taken."""
+        """Return the image after all records."""
         return ClusterImage(brokers=self._brokers, controllers=self._controllers)
 
     def on_register_broker(self, record: RegisterBrokerRecord) -> None:
-        """RegisterBrokerRecord: the registration, in place of any that the broker had."""
+        """Apply RegisterBrokerRecord: add or replace the broker's registration."""
         self._put(
             BrokerRegistration(
                 broker_id=record.broker_id,
@@ -76,21 +76,21 @@ class ClusterBuilder:
         )
 
     def on_unregister_broker(self, record: UnregisterBrokerRecord) -> None:
-        """UnregisterBrokerRecord: the registration of this very epoch is gone."""
+        """Apply UnregisterBrokerRecord; raise ImpossibleRecordError if no registration has that epoch."""
         self._registered(record.broker_id, record.broker_epoch)
         self._brokers = self._brokers.delete(record.broker_id)
         self.changed_brokers.add(record.broker_id)
 
     def on_fence_broker(self, record: FenceBrokerRecord) -> None:
-        """FenceBrokerRecord, written before 3.3-IV2."""
+        """Apply FenceBrokerRecord, which controllers wrote before 3.3-IV2."""
         self._put(msgspec.structs.replace(self._registered(record.id, record.epoch), fenced=True))
 
     def on_unfence_broker(self, record: UnfenceBrokerRecord) -> None:
-        """UnfenceBrokerRecord, written before 3.3-IV2."""
+        """Apply UnfenceBrokerRecord, which controllers wrote before 3.3-IV2."""
         self._put(msgspec.structs.replace(self._registered(record.id, record.epoch), fenced=False))
 
     def on_broker_registration_change(self, record: BrokerRegistrationChangeRecord) -> None:
-        """BrokerRegistrationChangeRecord: what it gives is taken over. Empty `log_dirs` give nothing."""
+        """Apply BrokerRegistrationChangeRecord: replace the fields that it has. Empty `log_dirs` change nothing."""
         broker = self._registered(record.broker_id, record.broker_epoch)
         if record.fenced not in _FENCED_BY_CHANGE:
             raise ImpossibleRecordError(f"{record.fenced} is no change of fencing")
@@ -111,7 +111,7 @@ class ClusterBuilder:
             self._put(changed)
 
     def on_register_controller(self, record: RegisterControllerRecord) -> None:
-        """RegisterControllerRecord: the registration, in place of any that the controller had."""
+        """Apply RegisterControllerRecord: add or replace the controller's registration."""
         self._controllers = self._controllers.set(
             record.controller_id,
             ControllerRegistration(
@@ -125,7 +125,7 @@ class ClusterBuilder:
         self.changed_controllers.add(record.controller_id)
 
     def on_unregister_controller(self, record: UnregisterControllerRecord) -> None:
-        """UnregisterControllerRecord: the controller has no registration until it registers again (KIP-1312)."""
+        """Apply UnregisterControllerRecord (KIP-1312); raise ImpossibleRecordError if it is not registered."""
         if record.controller_id not in self._controllers:
             raise ImpossibleRecordError(f"controller {record.controller_id} is not registered")
         self._controllers = self._controllers.delete(record.controller_id)
@@ -174,5 +174,5 @@ def _features(features: Iterable[BrokerFeature | ControllerFeature]) -> tuple[Su
 
 
 def _in_kafkas_order(directories: tuple[DirectoryId, ...]) -> tuple[DirectoryId, ...]:
-    """Kafka sorts a broker's directories as pairs of signed 64 bit numbers, and writes them so into checkpoints."""
+    """Return the directories in Kafka's order: as pairs of signed 64-bit numbers, as in its checkpoints."""
     return tuple(sorted(directories, key=_TWO_LONGS.unpack))

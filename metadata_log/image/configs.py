@@ -1,6 +1,6 @@
-"""Dynamic configurations as an image holds them: what was set, never defaults.
+"""The image's dynamic configs: explicitly set values, never defaults.
 
-Decides: the key of a resource. Must not know: which configs exist or what they mean.
+Decides: the key of a resource. Must not know: which configs exist or their meaning.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ class ResourceType(IntEnum):
 
 
 class ConfigResource(msgspec.Struct, frozen=True, kw_only=True, gc=False, order=True):
-    """What a configuration is about. `name`: a topic's, a broker's id in decimal (empty: all brokers), and so on.
+    """A resource with configs. `name`: a topic's name, a broker's id in decimal (empty: all brokers), and so on.
 
-    `resource_type` is a plain number, so that a type newer than `ResourceType` is kept and not lost.
+    `resource_type` is a plain number, so that a type newer than `ResourceType` is not lost.
     """
 
     resource_type: int
@@ -37,22 +37,22 @@ NO_CONFIGS: Final[Map[str, str]] = Map()
 
 
 class ConfigsImage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Values by name by resource; a resource without any has no entry."""
+    """Resource → name → value; a resource without values has no entry."""
 
     by_resource: Map[ConfigResource, Map[str, str]] = Map()
 
     def of(self, resource_type: int, name: str) -> Map[str, str]:
-        """What is set on a resource itself, empty when nothing is."""
+        """Return the values set on a resource itself, possibly empty."""
         return self.by_resource.get(ConfigResource(resource_type=resource_type, name=name), NO_CONFIGS)
 
     def of_topic(self, name: str) -> Map[str, str]:
-        """What is set on a topic."""
+        """Return the values set on a topic."""
         return self.of(ResourceType.TOPIC, name)
 
     def of_broker(self, broker_id: int) -> Map[str, str]:
-        """What is set on one broker, without the defaults of the cluster."""
+        """Return the values set on one broker, without the cluster's defaults."""
         return self.of(ResourceType.BROKER, str(broker_id))
 
     def of_cluster(self) -> Map[str, str]:
-        """The dynamic defaults of all brokers: the broker resource without a name."""
+        """Return the dynamic defaults of all brokers: the broker resource without a name."""
         return self.of(ResourceType.BROKER, "")

@@ -1,6 +1,6 @@
-"""In what two images differ, in words.
+"""The differences of two images as text.
 
-Decides: the parts that are compared and how a difference reads. Must not know: where the images come from. Pure.
+Decides: the compared parts and the text of a difference. Must not know: the origin of the images. Pure.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ _ID_BYTES: Final = 16
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One thing that the two images say differently. `topic_id` where it is about a topic."""
+    """One difference. `topic_id`: the topic that differs, or None."""
 
     text: str
     topic_id: TopicId | None = None
 
 
 def differences(one: MetadataImage, other: MetadataImage, names: tuple[str, str]) -> Iterator[Difference]:
-    """What `one` and `other` say differently; `names` is how they are called."""
+    """Yield the differences of two images; `names` are their names within a sentence."""
     yield from _topics(one, other, names)
     for what, mine, theirs in _maps(one, other):
         for key in _changed(mine, theirs):
@@ -38,7 +38,7 @@ def differences(one: MetadataImage, other: MetadataImage, names: tuple[str, str]
 
 
 def described(found: Iterator[Difference]) -> tuple[str, TopicId | None]:
-    """The first differences in one sentence, and the first topic among them."""
+    """Return the first differences in one sentence, and the first topic id among them or None."""
     shown = list(islice(found, SHOWN + 1))
     text = "; ".join(difference.text for difference in shown[:SHOWN])
     topic_id = next((difference.topic_id for difference in shown if difference.topic_id is not None), None)
@@ -82,7 +82,7 @@ def _changed_text(what: str, mine: object, theirs: object, names: tuple[str, str
 
 
 def _key_text(key: object) -> str:
-    """What an entry is called: the configs, quotas and credentials of whom."""
+    """Return the text for an entry's key: the resource, quota entity or user."""
     if isinstance(key, bytes):
         return _value(key)
     if isinstance(key, ConfigResource):
@@ -120,9 +120,9 @@ def _of_topic(name: str, topic: TopicImage, rival: TopicImage, names: tuple[str,
 
 
 def _of_fields(mine: msgspec.Struct, theirs: msgspec.Struct, names: tuple[str, str]) -> str:
-    """The first field that differs."""
+    """Return the text of the first field that differs."""
     if isinstance(mine, ScramCredential):
-        return "the credentials differ"  # which nobody is to read
+        return "the credentials differ"  # their values are secret
     for field in mine.__struct_fields__:
         one, other = getattr(mine, field), getattr(theirs, field)
         if one != other:

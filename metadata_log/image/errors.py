@@ -1,7 +1,4 @@
-"""What replay refuses, and how it says so.
-
-Decides: the words of a refusal. Must not know: which record is refused when.
-"""
+"""The errors of replay and of writing an image."""
 
 from __future__ import annotations
 
@@ -9,15 +6,15 @@ from metadata_log.errors import MetadataLogError
 
 
 class ReplayError(MetadataLogError):
-    """A record that makes no sense after those before it: the log is damaged, or was read from the wrong place.
+    """A record is invalid after those before it: the log is corrupt, or was read from the wrong offset.
 
-    The image that stood before is untouched.
+    The image before it is unchanged.
 
     Attributes:
         record: name of the record's type, for instance `PartitionChangeRecord`.
-        offset: of the record.
-        why: what is wrong with it.
-        lacks_partition: whether it changes a partition that its topic does not have.
+        offset: the record's offset.
+        why: the fault, as part of a sentence.
+        lacks_partition: True if the record changes a partition that its topic does not have.
     """
 
     def __init__(self, record: str, offset: int, why: str, *, lacks_partition: bool = False) -> None:
@@ -29,11 +26,11 @@ class ReplayError(MetadataLogError):
 
 
 class UnwritableMetadataError(MetadataLogError):
-    """An image holds what no record of its finalised metadata.version can say, so no checkpoint can hold it."""
+    """An image has data for which its finalized metadata.version has no record, so no checkpoint can have it."""
 
 
 class ImpossibleRecordError(Exception):
-    """Why one record cannot be applied; `ImageBuilder.apply` adds which and where. Never leaves this package."""
+    """A record cannot be applied. `ImageBuilder.apply` turns it into ReplayError; it never leaves this package."""
 
 
 class NoSuchPartitionError(ImpossibleRecordError):

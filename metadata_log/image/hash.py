@@ -1,9 +1,9 @@
-"""The hash of an image: equal where the metadata is equal, whether it came from the log or from a checkpoint.
+"""The hash of an image: equal for equal metadata, whether it came from the log or from a checkpoint.
 
-Decides: what is hashed and how it is summed (FORMAT.md, "The image hash"). Must not know: files and nodes.
+Decides: the hashed data and their sum (FORMAT.md, "The image hash"). Must not know: files and nodes.
 
-A sum over records, so that a change costs what it changes: what the old entries gave is taken away, what the new ones
-give is added. Where an image stands in the log, and when it was written, is no part of it.
+The hash is a sum over records. A change subtracts the old entries and adds the new ones, so its cost depends only on
+its size. Offset and timestamps of the image are not hashed.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _Value = TypeVar("_Value")
 
 
 class ImageHash(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Two sums modulo 2^256, of the image's records and of the quorum's; their sum is the hash."""
+    """Two sums modulo 2^256: of the image's records and of the quorum's. Their sum is the hash."""
 
     metadata: int = 0
     quorum: int = 0
@@ -44,15 +44,15 @@ class ImageHash(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return f"{(self.metadata + self.quorum) % _MODULUS:064x}"
 
     def with_quorum(self, kraft_version: int, voters: VotersRecord | None) -> ImageHash:
-        """The same image under these voters: for a KRaftVersionRecord or a VotersRecord that was read or written."""
+        """Return the hash of the same image with this kraft.version and these voters."""
         return ImageHash(metadata=self.metadata, quorum=quorum_sum(kraft_version, voters))
 
     def after(self, old: MetadataImage, new: MetadataImage, changes: ImageChanges) -> ImageHash:
-        """The hash of `new`, when this is that of `old` and `changes` names what may differ (`Replayer.changes`).
+        """Return the hash of `new` if this is the hash of `old`; `changes` lists their possible differences.
 
-        Costs what the changes are: of a topic only the partitions that differ are hashed; of ACLs, quotas, credentials
-        and tokens a part that has changed is looked through. A change of metadata.version or of the ELR feature hashes
-        the whole image anew.
+        The cost depends on the changes. Of a topic only the changed partitions are hashed. Of ACLs, quotas, credentials
+        and tokens, each changed part is searched whole. A change of metadata.version or of the ELR feature hashes the
+        whole image again.
 
         Raises:
             UnwritableMetadataError: as `records_of`.
@@ -67,12 +67,12 @@ class ImageHash(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def image_hash(image: MetadataImage, kraft_version: int, voters: VotersRecord | None) -> ImageHash:
-    """The hash of an image, from scratch: about 4 µs a record.
+    """Return the hash of a whole image, at about 4 µs a record.
 
-    `kraft_version` and `voters` are what is in force at the image's end; at kraft.version 0 they count for nothing.
+    `kraft_version` and `voters` are in force at the image's end; at kraft.version 0 they are not hashed.
 
     Raises:
-        UnwritableMetadataError: the log has not begun, or the image holds what its level cannot say.
+        UnwritableMetadataError: the log has not begun, or the image has data for which its level has no record.
     """
     _check_begun(image)
     return ImageHash(metadata=_sum(image), quorum=quorum_sum(kraft_version, voters))
@@ -84,7 +84,7 @@ def _check_begun(image: MetadataImage) -> None:
 
 
 def quorum_sum(kraft_version: int, voters: VotersRecord | None) -> int:
-    """What the quorum's own records give: voters sorted by node id, their endpoints by name."""
+    """Return the sum of the quorum's own records, with voters sorted by node id and endpoints by name."""
     if kraft_version == 0:
         return 0
     total = _digest(b"".join(encode_control(KRaftVersionRecord(kraft_version=kraft_version))))
@@ -109,7 +109,7 @@ def _digest(content: bytes) -> int:
 
 
 def _only_changed(image: MetadataImage, other: MetadataImage, changes: ImageChanges) -> MetadataImage:
-    """An image of just those entries of `image` that `other` has not, or has otherwise. It keeps all features."""
+    """Return an image with only those entries of `image` that `other` lacks or that differ, and with all features."""
     part = MetadataImage(
         features=image.features,
         topics=_topics(image.topics, other.topics, changes.topics),

@@ -1,7 +1,4 @@
-"""The whole image: everything that the metadata log says, up to one offset.
-
-Decides: which parts there are. Must not know: files, batches, or who reads it.
-"""
+"""The whole image: the state of the metadata log at one offset. Must not know: files or batches."""
 
 from __future__ import annotations
 
@@ -30,11 +27,11 @@ _Value = TypeVar("_Value")
 
 
 class MetadataImage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Immutable and persistent: an image made from another shares all that did not change.
+    """The state after a log prefix. Immutable and persistent: a new image shares all unchanged data.
 
     Attributes:
-        offset_and_epoch: the end of the log prefix that it stands for (offset exclusive), and so its snapshot's id.
-        last_contained_timestamp_ms: of the last batch before that end; -1 in the empty image.
+        offset_and_epoch: the end of the log prefix (offset exclusive), which is also its snapshot's id.
+        last_contained_timestamp_ms: the timestamp of the last batch before that end; -1 in the empty image.
     """
 
     offset_and_epoch: OffsetAndEpoch = OffsetAndEpoch(offset=Offset(0), epoch=NO_EPOCH)
@@ -51,11 +48,11 @@ class MetadataImage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @classmethod
     def empty(cls) -> MetadataImage:
-        """The image before the first record."""
+        """Return the image before the first record."""
         return EMPTY
 
     def says_the_same_as(self, other: MetadataImage) -> bool:
-        """Whether both hold the same metadata, wherever in a log they stand."""
+        """Return True if both have the same metadata, apart from offset, epoch and timestamp."""
         return self == msgspec.structs.replace(
             other,
             offset_and_epoch=self.offset_and_epoch,
@@ -67,9 +64,9 @@ EMPTY: Final = MetadataImage()
 
 
 class ImageChanges(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What may differ between two images: look each up in both. Costs what it lists, whatever the image holds.
+    """The keys of entries that may differ between two images; the reader looks each up in both.
 
-    Everything that was created, changed or removed is named; what was changed and changed back may be.
+    Every created, changed or removed entry is listed. An entry that was changed and changed back may be listed.
     """
 
     topics: frozenset[TopicId] = frozenset()
@@ -99,7 +96,7 @@ NO_CHANGES: Final = ImageChanges()
 
 
 def changes_between(old: MetadataImage, new: MetadataImage) -> ImageChanges:
-    """What may differ between any two images: as `changed_topics`, and as dear."""
+    """Return the possible differences of any two images. The cost is that of `changed_topics`."""
     before, after = old.cluster, new.cluster
     return ImageChanges(
         topics=changed_topics(old, new),
@@ -118,10 +115,10 @@ def _changed(old: Map[_Key, _Value], new: Map[_Key, _Value]) -> frozenset[_Key]:
 
 
 def changed_topics(old: MetadataImage, new: MetadataImage) -> frozenset[TopicId]:
-    """Ids of topics that were created, changed or removed between any two images.
+    """Return the ids of topics that were created, changed or removed between any two images.
 
-    Nothing is looked at when no topic changed at all; otherwise every topic is (0.2 µs each). Where the images follow
-    one another, `Replayer.changes` has the answer already.
+    If no topic changed, this is free; otherwise it compares every topic (0.2 µs each). For consecutive images,
+    `Replayer.changes` has the result already.
     """
     before, after = old.topics.by_id, new.topics.by_id
     if before is after:

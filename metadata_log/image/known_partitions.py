@@ -1,10 +1,9 @@
-"""Partitions by the bytes that describe them, so that the same state is worked out, and kept in memory, once.
+"""A table of partition states by their bytes, so that equal states are decoded, and kept in memory, once.
 
-Decides: which PartitionRecords need not be decoded to be replayed: those that differ from an earlier one in nothing but
-the topic. Most new partitions do. Must not know: what a record does (`topics_builder` does), and batches.
+Decides: which PartitionRecords need no decoding: those that differ from an earlier one only in the topic id, as most
+new partitions do. Must not know: the effect of a record (`topics_builder`), or batches.
 
-Only what was understood once is remembered, byte for byte, so whatever cannot be read or makes no sense takes the long
-way and is refused there.
+The table has only states that decoded without error, byte for byte. Any other record is decoded, and raises there.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from metadata_log.records.alike import TOPIC_ID_AT, TOPIC_ID_END
 
 _FRAME: Final = bytes((1, PartitionRecord.API_KEY))
 _MOST: Final = 1 << 14
-"""Bounds the table. When it is full it starts anew."""
+"""The largest number of entries; a full table is cleared."""
 
 _known: dict[bytes, PartitionImage] = {}
 
@@ -35,11 +34,11 @@ class KnownPartition(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 Replayable: TypeAlias = MetadataRecord | KnownPartition
-"""What replay takes."""
+"""The input of replay."""
 
 
 def read_for_replay(value: bytes) -> Replayable:
-    """`decode_record`, or what replay makes of it.
+    """Decode a record for replay, with a look-up in place of decoding if its state is known.
 
     Raises:
         UnknownRecordError, MalformedRecordError: as `decode_record`.
@@ -54,7 +53,7 @@ def read_for_replay(value: bytes) -> Replayable:
 
 
 def for_replay(record: MetadataRecord, value: bytes) -> Replayable:
-    """The same for whoever has the record already; `value` is what it was encoded to."""
+    """Return the same for a decoded record; `value` is its encoding."""
     if type(record) is not PartitionRecord or value[:2] != _FRAME:
         return record
     described = value[2:TOPIC_ID_AT] + value[TOPIC_ID_END:]
@@ -63,7 +62,7 @@ def for_replay(record: MetadataRecord, value: bytes) -> Replayable:
         try:
             partition = partition_of(record)
         except ImpossibleRecordError:
-            return record  # replay says what is wrong with it, and where
+            return record  # replay raises the error with its offset
         if len(_known) >= _MOST:
             _known.clear()
         _known[described] = partition

@@ -1,8 +1,7 @@
-"""The persistent map under every part of an image, and the reason for it. A node that follows the log has its topics in
-another (`versioned_map`), of which it needs the newest version alone.
+"""The persistent map under every part of an image, and the reason for its choice.
 
-Decides: which implementation. Must not know: what is kept in it. Only this module names the package, so that another
-can take its place here.
+Only this module imports the package, so that another implementation can replace it. A node that follows the log keeps
+its topics in `versioned_map` instead, because it needs only the newest version.
 
 `immutables.Map` against `rpds.HashTrieMap` (0.21 and 2026.9, Python 3.11), 100,000 keys of 16 bytes, microseconds:
 
@@ -15,9 +14,9 @@ can take its place here.
     | step of an iteration       | 0.08 (values: 0.02)     | 1.32 |
     | bytes of the map itself    | 87                      | 149  |
 
-immutables also has a true builder (`mutate()`, `finish()`), which touches each node once a batch. Its upkeep is the
-thin spot: few releases a year, though it is the structure of CPython's own context variables, in C, with a fallback in
-pure Python. rpds is released more often; the way back to it is this file and the builders' `mutate`.
+immutables also has a true builder (`mutate()`, `finish()`), which touches each node once a batch. Its weak point is
+maintenance: few releases a year. But it is the structure of CPython's own context variables, in C, and falls back to
+pure Python. A return to rpds, which has more releases, changes this file and the builders' `mutate`.
 
 Iteration follows hashes: for keys of bytes and text the order differs from process to process. Sort before anything is
 written, sent or decided by it.

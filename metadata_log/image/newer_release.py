@@ -1,8 +1,8 @@
-"""Metadata of a later release: nodes refuse it, and tools replay past what they do not know.
+"""Metadata of a later release: nodes reject it, and tools skip unknown records in replay.
 
-Decides: which finalised levels a node refuses, and which records a tool passes over. Those of an unknown type or
-version are; after one of these, so is a record that cannot be replayed without it. Must not know: what a tool says
-about them. A node refuses unknown records by itself: it replays with `Replayer`.
+Decides: which finalized levels a node rejects, and which records a tool skips. These are unknown types and versions,
+and later records that cannot be replayed without them. Must not know: a tool's output. A node skips no record:
+`Replayer` raises at the first unknown one.
 """
 
 from __future__ import annotations

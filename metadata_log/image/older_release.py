@@ -1,8 +1,8 @@
-"""Metadata of Kafka before 3.3-IV3: tools read it, nodes refuse it.
+"""Metadata of Kafka before 3.3-IV3: tools read it, nodes reject it.
 
-Decides: which image is such: one without a metadata.version, or with one below 3.3-IV3. Must not know: files, and what
-a tool says about it. Kafka before 3.3 wrote no FeatureLevelRecord of metadata.version, and Kafka 3.3 to 3.9 takes a log
-without one for 3.0-IV1 (KIP-778).
+Decides: whether an image is that old: it has no metadata.version, or one below 3.3-IV3. Must not know: files. Kafka
+before 3.3 wrote no FeatureLevelRecord of metadata.version. Kafka 3.3 to 3.9 reads a log without one as 3.0-IV1
+(KIP-778).
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ NOT_SAVED: Final = (
 
 
 def is_of_older_release(image: MetadataImage) -> bool:
-    """Return True if an image holds metadata, and no metadata.version; that of an empty log does not."""
+    """Return True if an image has metadata but no metadata.version. The image of an empty log has neither."""
     return image.features.metadata_version is None and not image.says_the_same_as(EMPTY)
 
 
 def why_older(image: MetadataImage) -> str | None:
-    """Return the sentence that says that metadata is older than nodes of this software can follow; None: it is not."""
+    """Return why the metadata is too old for nodes of this software, as a sentence, or None."""
     level = image.features.metadata_version
     if level is not None:
         return low_level_text(level) if level < MINIMUM_LEVEL else None

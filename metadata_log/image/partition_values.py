@@ -1,7 +1,6 @@
-"""Partitions as the values of PartitionRecords, for whoever writes many: what describes a partition is encoded once.
+"""Encoding of many partitions as PartitionRecords: the bytes of equal partition states are encoded once.
 
-Decides: which bytes of a value are its topic's, and which its partition's. Must not know: where the values go. The way
-back is `known_partitions`.
+Decides: which bytes of a value are the topic id, and which the partition. `known_partitions` is the inverse.
 """
 
 from __future__ import annotations
@@ -16,12 +15,15 @@ from metadata_log.records.alike import TOPIC_ID_AT, TOPIC_ID_END
 from metadata_log.records.levels import write_version
 
 _MOST: Final = 1 << 14
-"""Bounds the table. When it is full it starts anew."""
+"""The largest number of entries; a full table is cleared."""
 
 
 class PartitionValues:
-    """Of one level. Topics share their partitions' images, so that these are looked up by identity: the table keeps
-    each, and so no other takes its place."""
+    """The encoder for one level.
+
+    Topics share equal partition images, so the table looks them up by identity. It keeps a reference to each, so that
+    no other object can get the same id.
+    """
 
     __slots__ = ("_around_ids", "_level", "_version", "_with_elr")
 
@@ -32,7 +34,7 @@ class PartitionValues:
         self._around_ids: dict[int, tuple[bytes, bytes, PartitionImage]] = {}
 
     def of(self, topic_id: TopicId, partition: PartitionImage) -> bytes:
-        """The value of the record that says all of a partition.
+        """Return the encoded record that describes a partition.
 
         Raises:
             UnwritableMetadataError: as `to_records.partition_record`.

@@ -1,11 +1,11 @@
-"""Replay by batch: what is published, and what waits for the end of a metadata transaction (KIP-868).
+"""Replay by batch: publishing an image, or waiting for the end of a metadata transaction (KIP-868).
 
-Decides: when an image is published. Must not know: what a record does (`builder` does), where batches come from, and
-what is committed: the leader replays what it appends, a follower what it fetched, a tool what a file holds.
+Decides: when an image is published. Must not know: the effect of a record (`builder`), the origin of batches, or the
+high watermark. The leader replays its appends, a follower its fetched batches, a tool a file.
 
-An image ends on a batch's bound outside a transaction. A batch inside an open one publishes nothing; the batch that
-ends the transaction publishes all of it at once; the batch that aborts it publishes the image as it was when it began.
-A Replayer is immutable: keep the old one, and dropping what was replayed since costs nothing.
+An image ends at a batch boundary outside a transaction. A batch inside an open transaction publishes nothing. The batch
+that ends the transaction publishes all of it at once. The batch that aborts it publishes the image from before it. A
+Replayer is immutable: to drop the newest batches, the caller returns to an older Replayer.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ class OpenTransaction(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A metadata transaction that has begun and not ended.
 
     Attributes:
-        begin_offset: of its BeginTransactionRecord.
-        before: the image to return to when it is aborted: the published one, and what precedes Begin in its batch.
-        state: the image with all that it has done so far; nobody may see it.
-        changes_before, changes: those images' differences from the published one.
+        begin_offset: the offset of its BeginTransactionRecord.
+        before: the image to return to after an abort: the published one plus the records before Begin in its batch.
+        state: the image with the transaction's records so far, which is not published.
+        changes_before, changes: the differences of these images from the published one.
     """
 
     begin_offset: Offset
@@ -53,13 +53,13 @@ class OpenTransaction(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Replayer(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A position in the log and what is known there.
+    """A position in the log, and the image there.
 
     Attributes:
         image: the published image.
-        end: the end of all that was replayed; beyond the image's own end while a transaction is open.
-        changes: what may differ from the image that the Replayer before this one had.
-        transaction: the open transaction, if there is one.
+        end: the end of all replayed batches; after the image's own end while a transaction is open.
+        changes: possible differences from the previous Replayer's image.
+        transaction: the open transaction, or None.
     """
 
     image: MetadataImage
@@ -69,25 +69,25 @@ class Replayer(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @classmethod
     def start(cls, image: MetadataImage) -> Replayer:
-        """To go on from `image`: the empty one at the log's start, or a checkpoint's."""
+        """Return a Replayer that continues from `image`: the empty one at the log's start, or a checkpoint's."""
         return cls(image=image, end=image.offset_and_epoch)
 
     @classmethod
     def follow(cls, image: MetadataImage) -> Replayer:
-        """`start` for whoever goes on from each image to the next, and seldom asks one before: that costs less."""
+        """Return `start`'s Replayer with cheaper topics for a reader that needs mostly the newest image."""
         return cls.start(msgspec.structs.replace(image, topics=image.topics.versioned()))
 
     @property
     def in_transaction(self) -> bool:
-        """Whether a metadata transaction is open: a new leader aborts it before anything else."""
+        """True if a metadata transaction is open: a new leader aborts it before anything else."""
         return self.transaction is not None
 
     def on_batch(self, header: BatchHeader, values: Sequence[bytes]) -> Replayer:
-        """After one batch of the log. `values` are those of its records; a control batch's are not looked at.
+        """Return the Replayer after one batch. `values` are its records' values; a control batch's are ignored.
 
         Raises:
-            ReplayError: when it does not begin where the last one ended, or a record makes no sense.
-            UnknownRecordError, MalformedRecordError: when a value cannot be read; the message names its offset.
+            ReplayError: the batch does not begin at `end`, or a record is invalid.
+            UnknownRecordError, MalformedRecordError: a value cannot be read; the message has its offset.
         """
         records: list[Replayable] = [] if header.is_control else _read(values, header.base_offset, read_for_replay)
         return self.on_records(
@@ -101,7 +101,7 @@ class Replayer(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     def on_records(
         self, records: Iterable[Replayable], *, base_offset: int, next_offset: int, epoch: int, timestamp_ms: int
     ) -> Replayer:
-        """`on_batch` for whoever has the records already: the leader that is about to append them.
+        """Return the Replayer after a batch of decoded records, such as the leader is about to append.
 
         Raises:
             ReplayError: as `on_batch`.
@@ -119,7 +119,7 @@ class Replayer(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return step.finish(next_offset, epoch, timestamp_ms)
 
     def dated(self, timestamp_ms: int) -> Replayer:
-        """The same at the end of a batch with that timestamp: for a leader that replays before it appends."""
+        """Return the Replayer with the last batch's timestamp: a leader replays before the append sets it."""
         if self.transaction is not None or self.image.last_contained_timestamp_ms == timestamp_ms:
             return self
         image = msgspec.structs.replace(self.image, last_contained_timestamp_ms=timestamp_ms)
@@ -127,7 +127,7 @@ class Replayer(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class _Step:
-    """The work on one batch: mutable, and gone with it."""
+    """The mutable state of replaying one batch."""
 
     __slots__ = ("_before", "_begin_offset", "_changes", "_changes_before", "_published", "builder")
 
@@ -146,10 +146,10 @@ class _Step:
             self.builder = ImageBuilder(transaction.state)
 
     def on_transaction_record(self, record: Replayable, offset: int) -> None:
-        """BeginTransactionRecord, EndTransactionRecord or AbortTransactionRecord.
+        """Apply BeginTransactionRecord, EndTransactionRecord or AbortTransactionRecord.
 
         Raises:
-            ReplayError: for a Begin inside a transaction, and for an End or Abort outside one.
+            ReplayError: a Begin within a transaction, or an End or Abort outside one.
         """
         name = type(record).__name__
         if isinstance(record, BeginTransactionRecord):
@@ -173,7 +173,7 @@ class _Step:
         self._begin_offset = offset
 
     def finish(self, next_offset: int, epoch: int, timestamp_ms: int) -> Replayer:
-        """The Replayer after the batch."""
+        """Return the Replayer after the batch."""
         changes = self._changes | self.builder.changes
         image = self.builder.build(next_offset, epoch, timestamp_ms)
         if self._begin_offset is None:
@@ -190,11 +190,11 @@ class _Step:
 
 
 def decode_values(values: Iterable[bytes], base_offset: int) -> list[MetadataRecord]:
-    """The records of one batch.
+    """Decode the records of one batch.
 
     Raises:
-        UnknownRecordError: for a type or version that this software does not know; it names the offset.
-        MalformedRecordError: for bytes that do not decode; it names the offset.
+        UnknownRecordError: a record has an unknown type or version; the error has its offset.
+        MalformedRecordError: a record does not decode; the message has its offset.
     """
     return _read(values, base_offset, decode_record)
 

@@ -1,7 +1,7 @@
 """Replay of the records about features and configs.
 
-Decides: what each of them does to a `FeaturesImage` and a `ConfigsImage`, by the rules of Kafka's controller. Must not
-know: which configs exist (Kafka can drop those that it no longer knows while it replays; here every one is kept).
+Decides: the effect of each record on a `FeaturesImage` and a `ConfigsImage`, by the rules of Kafka's controller. Must
+not know: which configs exist. (Kafka can drop unknown configs in replay; here every config is kept.)
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from metadata_log.records.levels import LATEST_PRODUCTION, LOWEST_LEVEL, level_n
 
 
 class FeaturesBuilder:
-    """Takes records one by one; `build` gives the image after them."""
+    """Applies records one by one; `build` returns the image after them."""
 
     __slots__ = ("_levels", "_metadata_version")
 
@@ -24,14 +24,14 @@ class FeaturesBuilder:
         self._metadata_version = image.metadata_version
 
     def build(self) -> FeaturesImage:
-        """The image after all records taken."""
+        """Return the image after all records."""
         return FeaturesImage(levels=self._levels, metadata_version=self._metadata_version)
 
     def on_feature_level(self, record: FeatureLevelRecord) -> None:
-        """FeatureLevelRecord: sets a level, 0 removes it. One for kraft.version means nothing (see `features`).
+        """Apply FeatureLevelRecord: set a level; 0 removes it. One for kraft.version has no effect (see `features`).
 
-        A level that only a later release knows is taken like any other, and so is one below the minimum:
-        `check_known_levels` refuses both for a node.
+        Unknown later levels, and those below the minimum, are applied, too: `check_known_levels` rejects them for a
+        node.
         """
         name, level = record.name, record.feature_level
         if level < 0:
@@ -50,7 +50,7 @@ class FeaturesBuilder:
 
 
 class ConfigsBuilder:
-    """Takes records one by one; `build` gives the image after them. The image it began with is never touched."""
+    """Applies records one by one; `build` returns the image after them. The former image never changes."""
 
     __slots__ = ("_by_resource", "_image", "changed")
 
@@ -60,11 +60,11 @@ class ConfigsBuilder:
         self.changed: set[ConfigResource] = set()
 
     def build(self) -> ConfigsImage:
-        """The image after all records taken. The builder is used up."""
+        """Return the image after all records. The builder is used up."""
         return ConfigsImage(by_resource=self._by_resource.finish()) if self.changed else self._image
 
     def on_config(self, record: ConfigRecord) -> None:
-        """ConfigRecord: sets one value, None removes it. A resource without values left has no entry."""
+        """Apply ConfigRecord: set one value; None removes it. A resource without values has no entry."""
         resource = ConfigResource(resource_type=record.resource_type, name=record.resource_name)
         configs = self._by_resource.get(resource, NO_CONFIGS)
         if record.value is not None:
@@ -78,7 +78,7 @@ class ConfigsBuilder:
         self.changed.add(resource)
 
     def remove_topic(self, name: str) -> None:
-        """RemoveTopicRecord takes the topic's configs along, without records of their own."""
+        """Remove the configs of a removed topic: RemoveTopicRecord removes them without records of their own."""
         resource = ConfigResource(resource_type=ResourceType.TOPIC, name=name)
         if self._by_resource.pop(resource, None) is not None:
             self.changed.add(resource)

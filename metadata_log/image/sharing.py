@@ -1,7 +1,6 @@
-"""One copy of each small tuple that many entries of an image hold: replica sets, directories, config names.
+"""One copy of each small value that many entries of an image have: replica sets, directories, config names.
 
-Decides: how many distinct values are remembered. Must not know: what they mean. Purely a saving of memory: equal values
-stay equal, and nothing may depend on the identity of what is returned.
+This only saves memory: equal values stay equal, and no code may depend on the identity of a returned value.
 """
 
 from __future__ import annotations
@@ -9,7 +8,7 @@ from __future__ import annotations
 from typing import Final, TypeVar
 
 _MOST: Final = 1 << 16
-"""Bounds the table. When it is full it starts anew: what is already shared stays shared."""
+"""The largest number of entries; a full table is cleared. Values that are already shared stay shared."""
 
 _T = TypeVar("_T", bound="tuple[object, ...] | str")
 
@@ -17,7 +16,7 @@ _seen: dict[object, object] = {}
 
 
 def share(value: _T) -> _T:
-    """A value equal to `value`: the same object for every equal one seen lately."""
+    """Return a value equal to `value`: the same object for all equal values seen since the table was last cleared."""
     known = _seen.get(value)
     if known is not None:
         return known  # type: ignore[return-value]

@@ -1,7 +1,7 @@
-"""Entries of an image as the one record that says all of each.
+"""Conversion of an image's entry to the single record that describes it.
 
-Decides: what a record of the finalised level can say, and what is refused because it cannot. Must not know: in which
-order they stand (`checkpoint` does).
+Decides: which data a record of the finalized level can have, and the error for other data. Must not know: the order of
+records (`checkpoint`).
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ from metadata_log.records.levels import (
 )
 
 _ZK_MIGRATION_VERSION: Final = 2
-"""Of RegisterBrokerRecord: the first that says whether a broker migrates."""
+"""The first version of RegisterBrokerRecord with `is_migrating_zk_broker`."""
 
 _EndpointT = TypeVar("_EndpointT", BrokerEndpoint, ControllerEndpoint)
 _FeatureT = TypeVar("_FeatureT", BrokerFeature, ControllerFeature)
 
 
 def partition_record(topic_id: TopicId, partition: PartitionImage, level: int, *, with_elr: bool) -> PartitionRecord:
-    """The record that says all of a partition; its ELR only where that feature is on (`with_elr`), as in Kafka.
+    """Return the record that describes a partition, with its ELR only if that feature is on (`with_elr`), as in Kafka.
 
     Raises:
-        UnwritableMetadataError: when the level knows no directories (below 3.7-IV2) or no ELR, and the partition has.
+        UnwritableMetadataError: the partition has directories or an ELR, and the level has no field for them.
     """
     elr, last_known_elr = (partition.elr, partition.last_known_elr) if with_elr else ((), ())
     if level < ELR_LEVEL and (elr or last_known_elr):
@@ -68,10 +68,10 @@ def partition_record(topic_id: TopicId, partition: PartitionImage, level: int, *
 
 
 def register_broker_record(broker: BrokerRegistration, level: int) -> RegisterBrokerRecord:
-    """The record that says all of a broker's registration.
+    """Return the record that describes a broker's registration.
 
     Raises:
-        UnwritableMetadataError: when the level is too old for what the broker has registered.
+        UnwritableMetadataError: the level has no field for a part of the registration.
     """
     broker_id = broker.broker_id
     if broker.is_migrating_zk_broker and write_version(RegisterBrokerRecord, level) < _ZK_MIGRATION_VERSION:
@@ -96,7 +96,7 @@ def register_broker_record(broker: BrokerRegistration, level: int) -> RegisterBr
 
 
 def register_controller_record(controller: ControllerRegistration) -> RegisterControllerRecord:
-    """The record that says all of a controller's registration."""
+    """Return the record that describes a controller's registration."""
     return RegisterControllerRecord(
         controller_id=controller.controller_id,
         incarnation_id=controller.incarnation_id,
@@ -107,7 +107,7 @@ def register_controller_record(controller: ControllerRegistration) -> RegisterCo
 
 
 def unwritable(level: int, what: str) -> UnwritableMetadataError:
-    """The error that says what would be lost at this level."""
+    """Return the error for data without a record at this level."""
     return UnwritableMetadataError(
         f"metadata.version {plain_level_name(level)} has no record for {what}: raise the level to keep it"
     )

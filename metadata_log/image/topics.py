@@ -1,9 +1,9 @@
-"""Topics and partitions as an image holds them.
+"""The image's topics and partitions.
 
-Decides: their shape in memory. Must not know: which record changes what (`topics_builder` does).
+Decides: their form in memory. Must not know: the effect of records (`topics_builder`).
 
-A cluster has few brokers and many partitions, so that a partition's tuples are shared between partitions (`sharing`),
-and a topic holds its partitions in a plain tuple: a one-partition topic costs about 0.5 kB in all.
+A cluster has few brokers and many partitions, so partitions share equal tuples (`sharing`). A topic has its partitions
+in a plain tuple: a one-partition topic takes about 0.5 kB in all.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ RECOVERING: Final = 1
 
 
 class PartitionImage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One partition, as PartitionRecord and the PartitionChangeRecords since have left it.
+    """One partition after its PartitionRecord and later PartitionChangeRecords.
 
     Attributes:
-        directories: the log directory of each replica, in the order of `replicas` and as long (KIP-858).
-        elr, last_known_elr: eligible leader replicas (KIP-966); empty where the feature is off.
+        directories: the log directory of each replica, in the order of `replicas` (KIP-858).
+        elr, last_known_elr: eligible leader replicas (KIP-966); empty if the feature is off.
     """
 
     partition_id: int
@@ -47,7 +47,7 @@ class PartitionImage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     last_known_elr: tuple[NodeId, ...] = ()
 
     def directory_of(self, node_id: NodeId) -> DirectoryId | None:
-        """The directory that holds broker `node_id`'s replica; None when it is no replica."""
+        """Return the directory of broker `node_id`'s replica, or None without a replica there."""
         for index, replica in enumerate(self.replicas):
             if replica == node_id:
                 return self.directories[index]
@@ -55,12 +55,12 @@ class PartitionImage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def preferred_leader(self) -> NodeId:
-        """The first replica; NO_LEADER when there is none."""
+        """The first replica, or NO_LEADER without replicas."""
         return self.replicas[0] if self.replicas else NO_LEADER
 
 
 def partition_key(partition: PartitionImage) -> int:
-    """Order of a topic's partitions."""
+    """Return the sort key of a topic's partitions."""
     return partition.partition_id
 
 
@@ -72,7 +72,7 @@ class TopicImage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     partitions: tuple[PartitionImage, ...] = ()
 
     def partition(self, partition_id: int) -> PartitionImage | None:
-        """The partition with this id, or None."""
+        """Return the partition with this id, or None."""
         partitions = self.partitions
         if 0 <= partition_id < len(partitions) and partitions[partition_id].partition_id == partition_id:
             return partitions[partition_id]
@@ -83,32 +83,32 @@ class TopicImage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class TopicsImage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """All topics, by id and by name. Both maps always hold the same topics, and are of one kind."""
+    """All topics, by id and by name. Both maps always have the same topics and the same type."""
 
     by_id: Map[TopicId, TopicImage] | VersionedMap[TopicId, TopicImage] = Map()
     by_name: Map[str, TopicId] | VersionedMap[str, TopicId] = Map()
     own_id: TopicId | None = None
-    """The metadata topic's own id, or None if the log has given it none (KIP-516). It is found in `by_name`."""
+    """The metadata topic's own id (KIP-516), from `by_name`, or None if the log has assigned none."""
 
     def __post_init__(self) -> None:
-        """Look the own id up while `by_name` is the newest version, where that costs least: each append asks for it."""
+        """Look up the own id while `by_name` is the newest version, which is cheapest: each append reads it."""
         msgspec.structs.force_setattr(self, "own_id", self.by_name.get(METADATA_TOPIC_NAME))
 
     def versioned(self) -> TopicsImage:
-        """The same for whoever follows the log (`versioned_map`), and so are all that come of it."""
+        """Return the same topics in maps for a reader that follows the log; later images keep these maps."""
         return TopicsImage(by_id=VersionedMap(self.by_id), by_name=VersionedMap(self.by_name))
 
     def topic(self, topic_id: TopicId) -> TopicImage | None:
-        """The topic with this id, or None."""
+        """Return the topic with this id, or None."""
         return self.by_id.get(topic_id)
 
     def named(self, name: str) -> TopicImage | None:
-        """The topic with this name, or None."""
+        """Return the topic with this name, or None."""
         topic_id = self.by_name.get(name)
         return None if topic_id is None else self.by_id[topic_id]
 
     def partition(self, topic_id: TopicId, partition_id: int) -> PartitionImage | None:
-        """The partition, or None when it or its topic does not exist."""
+        """Return the partition, or None if it or its topic does not exist."""
         topic = self.by_id.get(topic_id)
         return None if topic is None else topic.partition(partition_id)
 

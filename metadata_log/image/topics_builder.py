@@ -1,9 +1,9 @@
 """Replay of the records about topics and partitions.
 
-Decides: what each of them does to a `TopicsImage`, by the rules of Kafka's controller (the strictest reader of its own
-log). Must not know: the other parts of an image; that a removed topic takes its configs along is `builder`'s.
+Decides: the effect of each record on a `TopicsImage`, by the rules of Kafka's controller, the strictest reader of a
+metadata log. Must not know: the other parts of an image; `builder` removes the configs of a removed topic.
 
-Changed topics are kept as drafts and written into the persistent maps once, at the end: a topic of a thousand
+Changed topics are kept as drafts and written into the persistent maps once, at the end. So a topic of a thousand
 partitions in one batch is copied once.
 """
 
@@ -39,7 +39,7 @@ class _Draft(msgspec.Struct, kw_only=True, gc=False):
 
 
 class TopicsBuilder:
-    """Takes records one by one; `build` gives the image after them. The image it began with is never touched."""
+    """Applies records one by one; `build` returns the image after them. The former image never changes."""
 
     __slots__ = ("_by_name", "_drafts", "_image")
 
@@ -51,11 +51,11 @@ class TopicsBuilder:
 
     @property
     def changed(self) -> frozenset[TopicId]:
-        """Ids of all topics that a record spoke of."""
+        """The ids of all topics that a record named."""
         return frozenset(self._drafts)
 
     def build(self) -> TopicsImage:
-        """The image after all records taken. The builder is used up."""
+        """Return the image after all records. The builder is used up."""
         if not self._drafts:
             return self._image
         by_id = self._image.by_id.mutate()
@@ -69,7 +69,7 @@ class TopicsBuilder:
         return TopicsImage(by_id=by_id.finish(), by_name=self._by_name.finish())
 
     def on_topic(self, record: TopicRecord) -> None:
-        """TopicRecord: a new topic without partitions. Neither its name nor its id may be in use."""
+        """Apply TopicRecord: add a topic without partitions; raise ImpossibleRecordError if name or id is in use."""
         topic_id, name = record.topic_id, record.name
         if topic_id in RESERVED_TOPIC_IDS:
             raise ImpossibleRecordError(f"topic {name!r} has the reserved id {id_text(topic_id)}")
@@ -82,11 +82,11 @@ class TopicsBuilder:
         self._drafts[topic_id] = _Draft(topic_id=topic_id, name=name, partitions=[])
 
     def on_partition(self, record: PartitionRecord) -> None:
-        """PartitionRecord: the whole state of a partition, in place of any that it had."""
+        """Apply PartitionRecord: add or replace a partition's state."""
         self.put_partition(record.topic_id, partition_of(record))
 
     def put_partition(self, topic_id: TopicId, partition: PartitionImage) -> None:
-        """`on_partition` for whoever knows what the record describes."""
+        """Add or replace a partition's state, which is decoded already."""
         draft = self._drafts.get(topic_id) or self._open(topic_id)
         partitions = draft.partitions
         if not partitions or partitions[-1].partition_id < partition.partition_id:
@@ -99,7 +99,7 @@ class TopicsBuilder:
             partitions.insert(index, partition)
 
     def on_partition_change(self, record: PartitionChangeRecord) -> None:
-        """PartitionChangeRecord: see `changed_partition`."""
+        """Apply PartitionChangeRecord, see `changed_partition`."""
         draft = self._drafts.get(record.topic_id) or self._open(record.topic_id)
         partitions = draft.partitions
         index = _index_of(partitions, record.partition_id)
@@ -108,7 +108,7 @@ class TopicsBuilder:
         partitions[index] = changed_partition(partitions[index], record)
 
     def on_remove_topic(self, record: RemoveTopicRecord) -> str:
-        """RemoveTopicRecord: the topic is gone with its partitions. Returns its name."""
+        """Apply RemoveTopicRecord: remove the topic and its partitions; return its name."""
         topic = self._find(record.topic_id)
         if topic is None:
             raise ImpossibleRecordError(f"there is no topic with id {id_text(record.topic_id)}")
@@ -117,7 +117,7 @@ class TopicsBuilder:
         return topic.name
 
     def on_clear_elr(self, record: ClearElrRecord) -> None:
-        """ClearElrRecord: empties the ELR of one topic's partitions, or of all topics' when it names none."""
+        """Apply ClearElrRecord: empty the ELR of one topic's partitions, or of all topics if it names no topic."""
         if record.topic_name:
             topic_id = self._by_name.get(record.topic_name)
             if topic_id is None:
@@ -156,10 +156,10 @@ class TopicsBuilder:
 
 
 def partition_of(record: PartitionRecord) -> PartitionImage:
-    """The partition that a PartitionRecord describes.
+    """Return the partition that a PartitionRecord describes.
 
     Raises:
-        ImpossibleRecordError: for directories that do not match the replicas, or an unknown recovery state.
+        ImpossibleRecordError: the directories do not match the replicas, or the recovery state is unknown.
     """
     replicas = record.replicas
     directories = record.directories
@@ -186,12 +186,12 @@ def partition_of(record: PartitionRecord) -> PartitionImage:
 
 
 def changed_partition(partition: PartitionImage, record: PartitionChangeRecord) -> PartitionImage:
-    """`partition` after a PartitionChangeRecord: what it gives is taken over, what it leaves out stays.
+    """Return `partition` with the fields of a PartitionChangeRecord replaced.
 
-    The partition epoch always rises by one; the leader epoch rises when a leader is given, even the same one.
+    The partition epoch always rises by one. The leader epoch rises if the record has a leader, even the same one.
 
     Raises:
-        ImpossibleRecordError: for directories that do not match the replicas, or an unknown recovery state.
+        ImpossibleRecordError: the directories do not match the replicas, or the recovery state is unknown.
     """
     replicas = partition.replicas if record.replicas is None else share(record.replicas)
     directories = partition.directories if record.directories is None else record.directories
@@ -228,7 +228,7 @@ def _given(new: tuple[NodeId, ...] | None, old: tuple[NodeId, ...]) -> tuple[Nod
 
 
 def _known_or_migrating(directories: tuple[DirectoryId, ...], count: int) -> tuple[DirectoryId, ...]:
-    """`directories`, unless nothing is known of any: then as many times "migrating" as there are replicas."""
+    """Return `directories`, or one "migrating" directory for each replica if all are unknown."""
     if directories and directories[0] != MIGRATING_DIRECTORY_ID:
         return share(directories)
     if all(directory == MIGRATING_DIRECTORY_ID for directory in directories):
@@ -246,7 +246,7 @@ def _unmatched(partition_id: int, replicas: tuple[NodeId, ...], directories: tup
 
 
 def _index_of(partitions: list[PartitionImage], partition_id: int) -> int:
-    """Where in `partitions` the partition is, or where it would be inserted."""
+    """Return the partition's index in `partitions`, or the index for its insertion."""
     if 0 <= partition_id < len(partitions) and partitions[partition_id].partition_id == partition_id:
         return partition_id
     return bisect_left(partitions, partition_id, key=partition_key)

@@ -1,7 +1,7 @@
 """Kafka's metadata records and control records: the classes, their bytes, the versions in which they are written.
 
-The class of a record is the table of its wire form (`wire`, `declarations/`, `control`); `codec` is generated from
-them by `generate`. Nothing here knows batches, files or what a record does to an image.
+The class of a record declares its wire form (`wire`, `declarations/`, `control`); `generate` writes `codec` from it.
+Must not know: batches, files, or the effect of a record on an image.
 """
 
 from __future__ import annotations

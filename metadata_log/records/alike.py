@@ -1,6 +1,6 @@
-"""PartitionRecords of which many are alike but for their ids, as a request for many topics makes them: encoded once.
+"""Encoding of many PartitionRecords that differ only in their ids, as a request for many topics makes them.
 
-Decides: which bytes of a value are the record's ids. Must not know: who writes them, and where they go.
+Decides: which bytes of a value are the record's ids. The other bytes are encoded once.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from metadata_log.records.declarations.topics import PartitionRecord
 from metadata_log.records.serde import encode_record
 
 TOPIC_ID_AT, TOPIC_ID_END = 7, 23
-"""Where the topic's id stands in every version: frame, version, partition id, topic id, and all the rest."""
+"""The position of the topic id in every version: it follows frame, version and partition id."""
 _IDS: Final = Struct(">i16s")
 _IDS_AT: Final = TOPIC_ID_END - _IDS.size
 _ID_BYTES: Final = 16
 _LARGEST_ID: Final = (1 << 31) - 1
 _MOST: Final = 1 << 12
-"""Bounds the table. When it is full it starts anew."""
+"""The largest number of entries; a full table is cleared."""
 
 
 class PartitionEncoder:
-    """Of one version. Gives what `encode_record` does."""
+    """The encoder of one version. Its results equal those of `encode_record`."""
 
     __slots__ = ("_around_ids", "_version")
 
@@ -31,7 +31,7 @@ class PartitionEncoder:
         self._around_ids: dict[object, tuple[bytes, bytes]] = {}
 
     def encode(self, record: PartitionRecord) -> bytes:
-        """The record's value.
+        """Return the record's value.
 
         Raises:
             InvariantViolation, MalformedRecordError: as `encode_record`.

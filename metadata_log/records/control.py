@@ -1,7 +1,7 @@
-"""Control records: what the quorum itself writes into the log and into checkpoints, beside the metadata.
+"""Control records: the records of the quorum itself in the log and in checkpoints.
 
-Their batches are control batches; the type stands in the key, and the value begins with its version, which each class
-holds as `version`. Declared as the metadata records are (`metadata_log.records.wire`).
+They are in control batches. The key has the type, and the value begins with its version, which each class has as
+`version`. Declarations are those of metadata records (`metadata_log.records.wire`).
 
 Sources: KIP-595 (LeaderChange), KIP-630 (snapshot header and footer), KIP-853 (kraft.version and voters).
 """
@@ -17,14 +17,14 @@ from metadata_log.records.wire import Wire
 
 
 class LeaderChangeVoter(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A voter as a LeaderChange names it. Its directory id is in version 1 only, which Kafka 4.3 does not write."""
+    """A voter in a LeaderChange. Only version 1 has its directory id, and Kafka 4.3 writes version 0."""
 
     voter_id: Annotated[NodeId, Wire("int32")]
     voter_directory_id: Annotated[DirectoryId, Wire("uuid", since=1)] = ZERO_DIRECTORY_ID
 
 
 class LeaderChangeMessage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The first record of each epoch. `granting_voters` stand in the order in which they granted."""
+    """The first record of each epoch. `granting_voters` are in the order of their grants."""
 
     CONTROL_TYPE: ClassVar[int] = 2
     VERSIONS: ClassVar[range] = range(2)
@@ -36,7 +36,7 @@ class LeaderChangeMessage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class SnapshotHeaderRecord(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The first record of a checkpoint; the timestamp, in ms, is that of the last record that the checkpoint covers."""
+    """The first record of a checkpoint. The timestamp, in ms, is that of the last covered record."""
 
     CONTROL_TYPE: ClassVar[int] = 3
     VERSIONS: ClassVar[range] = range(1)
@@ -46,7 +46,7 @@ class SnapshotHeaderRecord(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class SnapshotFooterRecord(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The last record of a checkpoint: without it, the file is not whole."""
+    """The last record of a checkpoint: without it, the file is incomplete."""
 
     CONTROL_TYPE: ClassVar[int] = 4
     VERSIONS: ClassVar[range] = range(1)
@@ -55,7 +55,7 @@ class SnapshotFooterRecord(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class KRaftVersionRecord(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The finalised kraft.version: 0 static voters, 1 voters in the log."""
+    """The finalized kraft.version: 0 static voters, 1 voters in the log."""
 
     CONTROL_TYPE: ClassVar[int] = 5
     VERSIONS: ClassVar[range] = range(1)
@@ -80,7 +80,7 @@ class KRaftVersionFeature(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class VotersRecordVoter(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One voter: replica key, where it listens, what it supports."""
+    """One voter: replica key, endpoints, supported levels of kraft.version."""
 
     voter_id: Annotated[NodeId, Wire("int32")]
     voter_directory_id: Annotated[DirectoryId, Wire("uuid")]

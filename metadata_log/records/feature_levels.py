@@ -1,8 +1,8 @@
-"""The features that Kafka knows beside metadata.version: their levels, and what each level needs.
+"""Kafka's features other than metadata.version: their levels and requirements.
 
-Decides: the highest level of a feature that software of a metadata.version supports, and the level that a new cluster
-has on. A controller stops as it replays a level above the highest, or a feature that it does not know, unless the level
-is 0, which means none. Must not know: images.
+Decides: the highest level of a feature that software of a metadata.version supports, and the level in a new cluster. A
+controller stops if it replays a level above the highest, or a level above 0 of an unknown feature. Must not know:
+images.
 
 Source: QuorumFeatures.defaultSupportedFeatureMap of Kafka 4.0.0 to 4.4.0, defaultFeatureMap of 3.8.1 and 3.9.1 (from
 the published kafka-metadata jars, without unstable features); the enum Feature; FeatureControlManager.replay.

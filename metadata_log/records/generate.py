@@ -187,7 +187,7 @@ def _tables() -> Iterator[str]:
 
 
 def is_fresh(path: Path = CODEC_PATH) -> bool:
-    """Whether the codec in `path` is what the declarations ask for, and the printers are."""
+    """Return True if the codec in `path` and the printers match the declarations."""
     return (
         path.read_text(encoding="utf-8") == codec_text()
         and PRINTERS_PATH.read_text(encoding="utf-8") == printers_module()
@@ -195,7 +195,7 @@ def is_fresh(path: Path = CODEC_PATH) -> bool:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Writes or checks both modules; returns the exit code."""
+    """Write or check both modules; return the exit code."""
     parser = argparse.ArgumentParser(
         prog="python -m metadata_log.records.generate", description="Write codec.py and printers.py."
     )

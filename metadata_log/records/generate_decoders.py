@@ -1,7 +1,7 @@
-"""The text of the functions that read records, from their declarations. Knows the wire forms, no particular record.
+"""Generates the functions that read records from the records' declarations. Must not know: any particular record.
 
-A function reads from `v`, the whole value, at position `p`. Neighbouring fields of fixed size are one Struct. As long
-as the position is known while generating, it stands in the text as a number.
+A function reads from `v`, the whole value, at position `p`. Adjacent fields of fixed size are one Struct. While the
+generator knows the position, the text has it as a number.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SMALL_ARRAYS = {"int32": ("READ_INT32S", 4), "uuid": ("READ_UUIDS", 16)}
 
 
 class Position:
-    """Where the generated code is: a number while it is known, the variable `p` afterwards."""
+    """The position in the generated code: a number while it is known, then the variable `p`."""
 
     def __init__(self, known: int | None) -> None:
         self.known = known
@@ -37,7 +37,7 @@ class Position:
         return f"p + {count}" if count else "p"
 
     def move(self, lines: Lines, count: int) -> None:
-        """Goes on by `count` bytes."""
+        """Advance by `count` bytes."""
         if self.known is not None:
             self.known += count
         else:

@@ -1,4 +1,4 @@
-"""What both halves of the generator share: lines of text with their indentation, and the names that they agree on."""
+"""The common part of the generators: indented lines of text, and the names of Structs and functions."""
 
 from __future__ import annotations
 
@@ -32,31 +32,31 @@ class Lines:
         self._depth = 0
 
     def add(self, line: str) -> None:
-        """One line at the current depth."""
+        """Add a line at the current depth."""
         self.text.append("    " * self._depth + line)
 
     @contextmanager
     def deeper(self) -> Iterator[None]:
-        """One level of indentation."""
+        """Indent the lines of the block by one level."""
         self._depth += 1
         yield
         self._depth -= 1
 
     @contextmanager
     def block(self, head: str) -> Iterator[None]:
-        """A line that ends with a colon and what belongs to it."""
+        """Add a line that ends with a colon, and indent the lines of the block."""
         self.add(head)
         with self.deeper():
             yield
 
 
 def is_fixed(field: Field) -> bool:
-    """Whether it always takes the same number of bytes."""
+    """Return True if the field always has the same number of bytes."""
     return field.wire_type in FIXED_SIZES and not field.is_array
 
 
 def fixed_runs(fields: Sequence[Field]) -> list[list[Field]]:
-    """The fields in order, neighbours of fixed size together."""
+    """Return the fields in order, with adjacent fields of fixed size in one list."""
     runs: list[list[Field]] = []
     for field in fields:
         if runs and is_fixed(field) and is_fixed(runs[-1][-1]):
@@ -67,21 +67,21 @@ def fixed_runs(fields: Sequence[Field]) -> list[list[Field]]:
 
 
 def struct_name(run: Sequence[Field]) -> str:
-    """The name of the Struct that holds these fields."""
+    """Return the name of the Struct for these fields."""
     return "_S_" + "".join(_NAME_LETTERS[field.wire_type] for field in run)
 
 
 def struct_format(run: Sequence[Field]) -> str:
-    """The format of the Struct that holds these fields."""
+    """Return the format of the Struct for these fields."""
     return ">" + "".join(STRUCT_CODES[field.wire_type] for field in run)
 
 
 def element_name(element: type[msgspec.Struct], version: int) -> str:
-    """The struct in the shape that it has in this version of the record: versions that look alike share a name."""
+    """Return the name of a struct's form in this version of the record; versions of equal form share a name."""
     shape = max((field.since for field in schema_of(element).fields if field.since <= version), default=0)
     return f"{element.__name__}_{shape}"
 
 
 def default_text(field: Field) -> str:
-    """The default as Python text."""
+    """Return the default as Python text."""
     return repr(field.default)

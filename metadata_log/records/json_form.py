@@ -1,8 +1,8 @@
-"""Records as Kafka's tools print them: JSON names, the order of keys, and the very text.
+"""Records in the JSON of Kafka's tools: names, the order of keys, and the exact text.
 
-`data_of` gives plain Python values for whoever writes JSON of their own; `json_text` is byte for byte what Kafka's
-JSON converters and Jackson make of the same record. A tagged field is left out at its default; every other field of
-the version is there, null included. Nothing here knows bytes or offsets.
+`data_of` returns plain Python values for other JSON writers. `json_text` equals the text of Kafka's JSON converters and
+Jackson byte for byte. A tagged field at its default is left out; every other field of the version is present, including
+null. Must not know: bytes or offsets.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _CONSTANTS: Final = {None: "null", True: "true", False: "false"}
 
 
 def type_name(record_type: type[MetadataRecord]) -> str:
-    """The type as Kafka's tools name it: "PARTITION_RECORD"."""
+    """Return the type's name in Kafka's tools: "PARTITION_RECORD"."""
     return constant_case(record_type.__name__)
 
 
 def data_of(record: MetadataRecord | ControlRecord, version: int) -> dict[str, JsonValue]:
-    """The fields of this version under Kafka's names, in Kafka's order; ids as text, bytes as base64."""
+    """Return the fields of this version with Kafka's names and order; ids as text, bytes as base64."""
     return _data(record, version)
 
 

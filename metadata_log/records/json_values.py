@@ -1,7 +1,6 @@
-"""What values look like in the JSON that Kafka's tools print: strings, ids, bytes, doubles and their arrays.
+"""The text of values in the JSON of Kafka's tools: strings, ids, bytes, doubles and their arrays.
 
-Decides: the very characters. Must not know: records. Texts that come again and again (ids, replica lists) are kept, a
-bounded number of them.
+Must not know: records. A bounded cache has texts that repeat often (ids, replica lists).
 """
 
 from __future__ import annotations
@@ -24,44 +23,44 @@ _KEPT: Final = 4096
 
 
 def string_text(value: str) -> str:
-    """Quoted; only what must be is escaped."""
+    """Return a quoted string with the fewest escapes."""
     return f'"{_ESCAPED.sub(_escape, value)}"' if _ESCAPED.search(value) else f'"{value}"'
 
 
 @functools.lru_cache(_KEPT)
 def uuid_text(value: bytes) -> str:
-    """An id, quoted."""
+    """Return a quoted id."""
     return f'"{id_text(value)}"'
 
 
 def bytes_text(value: bytes) -> str:
-    """Bytes in base64, quoted."""
+    """Return bytes in quoted base64."""
     return f'"{base64.b64encode(value).decode("ascii")}"'
 
 
 def double_text(value: float) -> str:
-    """A double; what is not finite stands in quotes."""
+    """Return a double; an infinite one or NaN is quoted."""
     return java_double(value) if math.isfinite(value) else f'"{java_double(value)}"'
 
 
 @functools.lru_cache(_KEPT)
 def ints_text(values: tuple[int, ...]) -> str:
-    """An array of numbers."""
+    """Return an array of numbers."""
     return "[" + ",".join(map(str, values)) + "]"
 
 
 def uuids_text(values: tuple[bytes, ...]) -> str:
-    """An array of ids."""
+    """Return an array of ids."""
     return "[" + ",".join(map(uuid_text, values)) + "]"
 
 
 def strings_text(values: tuple[str, ...]) -> str:
-    """An array of strings."""
+    """Return an array of strings."""
     return "[" + ",".join(map(string_text, values)) + "]"
 
 
 def java_double(value: float) -> str:
-    """A double as Java's Double.toString writes it: the fewest digits that name it, two at least."""
+    """Return a double as Java's Double.toString: the fewest digits that identify it, but at least two."""
     if math.isnan(value):
         return "NaN"
     if math.isinf(value):

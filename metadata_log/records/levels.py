@@ -1,7 +1,7 @@
-"""metadata.version: its levels, their names, and which version of a record is written at a level.
+"""metadata.version: its levels, their names, and the version of each record that is written at a level.
 
-The only place that knows this. A level is the finalised value of the feature `metadata.version`; a level's name is
-"4.3-IV0", or the release alone for the newest level of it that is in production.
+A level is the finalized value of the feature `metadata.version`. Its name is "4.3-IV0"; a release's number alone means
+its newest production level.
 
 Source: Apache Kafka 4.4's MetadataVersion, and what its controller writes (KIP-778).
 """
@@ -49,7 +49,7 @@ class MetadataVersion(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def name(self) -> str:
-        """As Kafka's tools write it."""
+        """The name in Kafka's tools."""
         return f"{self.release}-{self.step}"
 
     def __str__(self) -> str:
@@ -77,13 +77,13 @@ METADATA_VERSIONS: Final = _table()
 MINIMUM_LEVEL: Final = METADATA_VERSIONS[0].level
 LATEST_PRODUCTION: Final = 33
 DEFAULT_LEVEL: Final = LATEST_PRODUCTION
-"""The level of a new cluster, unless another is asked for."""
+"""The level of a new cluster by default."""
 
 _BEFORE: Final = {1: "3.0-IV1", 2: "3.1-IV0", 3: "3.2-IV0", 4: "3.3-IV0", 5: "3.3-IV1", 6: "3.3-IV2"}
-"""Names of levels below the minimum, which Kafka 3.3 to 3.9 runs at. Kafka 4 and nodes of this software do not."""
+"""Names of levels below the minimum. Kafka 3.3 to 3.9 runs at them; Kafka 4 and nodes of this software do not."""
 
 LOWEST_LEVEL: Final = min(_BEFORE)
-"""The first of all levels. Below `MINIMUM_LEVEL` tools alone read a log."""
+"""The first of all levels. Below `MINIMUM_LEVEL` only tools read a log."""
 
 _BY_LEVEL: Final = {version.level: version for version in METADATA_VERSIONS}
 _BY_NAME: Final = {version.name: version for version in METADATA_VERSIONS}
@@ -133,18 +133,18 @@ _WRITTEN_SINCE: Final[dict[type[MetadataRecord], tuple[int, ...]]] = {
     ClearElrRecord: (ELR_LEVEL,),
     UnregisterControllerRecord: (UNREGISTER_CONTROLLER_LEVEL,),
 }
-"""The level from which each version of a record may be written; what is not here: version 0, from the minimum on."""
+"""The level from which each version of a record may be written; other records have version 0, from the minimum on."""
 
 
 class UnknownLevelError(ValueError):
-    """No level of metadata.version that we know, by number or by name."""
+    """A number or name is not a known level of metadata.version."""
 
 
 def metadata_version(level: int) -> MetadataVersion:
-    """The level with this number.
+    """Return the level with this number.
 
     Raises:
-        UnknownLevelError: there is none.
+        UnknownLevelError: the number is unknown, or below the minimum.
     """
     version = _BY_LEVEL.get(level)
     if version is None:
@@ -156,27 +156,27 @@ def metadata_version(level: int) -> MetadataVersion:
 
 
 def level_name(level: int) -> str:
-    """Return the level with its name, "4.5-IV0 (34)"; the number alone where it is not known."""
+    """Return name and number of a level, "4.5-IV0 (34)", or only the number of an unknown one."""
     name = _BEFORE.get(level) or _BY_LEVEL.get(level)
     return str(level) if name is None else f"{name} ({level})"
 
 
 def plain_level_name(level: int) -> str:
-    """Return the level's name, "4.5-IV0"; its number where it is not known."""
+    """Return the level's name, "4.5-IV0", or the number of an unknown one."""
     name = _BEFORE.get(level) or _BY_LEVEL.get(level)
     return str(level if name is None else name)
 
 
 def level_text(feature: str, level: int) -> str:
-    """Return a feature's level as people read it: `4.3-IV0 (30)` of metadata.version, the number of another."""
+    """Return a feature's level for output: `4.3-IV0 (30)` for metadata.version, the number for another."""
     return level_name(level) if feature == FEATURE_NAME else str(level)
 
 
 def parse_metadata_version(text: str) -> MetadataVersion:
-    """The level with this name: "4.3-IV0", or "4.3" and "4.3.1" for the newest production level of a release.
+    """Return the level with this name: "4.3-IV0", or "4.3" and "4.3.1" for the newest production level of a release.
 
     Raises:
-        UnknownLevelError: there is none; levels in development are refused by their release, not by their full name.
+        UnknownLevelError: the name is unknown. A level in development is found only by its full name.
     """
     release = ".".join(text.split(".")[:2])
     version = _BY_NAME.get(text) or _BY_RELEASE.get(release)
@@ -187,10 +187,10 @@ def parse_metadata_version(text: str) -> MetadataVersion:
 
 
 def write_version(record_type: type[MetadataRecord], metadata_version_level: int) -> int:
-    """The highest version of this record that may be written at this finalised level.
+    """Return the highest version of this record that may be written at this finalized level.
 
     Raises:
-        InvariantViolation: the level is not one that we know, or this record may not be written at it at all.
+        InvariantViolation: the level is unknown, or the record may not be written at it.
     """
     if metadata_version_level not in _BY_LEVEL:
         raise InvariantViolation(f"{record_type.__name__} at level {metadata_version_level}, which is unknown")
@@ -205,6 +205,6 @@ def write_version(record_type: type[MetadataRecord], metadata_version_level: int
 
 
 def is_writable(record_type: type[MetadataRecord], metadata_version_level: int) -> bool:
-    """Whether this record may be written at this finalised level, in any version."""
+    """Return True if any version of this record may be written at this finalized level."""
     since = _WRITTEN_SINCE.get(record_type, (MINIMUM_LEVEL,))
     return metadata_version_level in _BY_LEVEL and metadata_version_level >= since[0]

@@ -1,7 +1,7 @@
-"""Parts of a log that a later release has written: levels, features, records and files that are not known here.
+"""Parts of a log that a later release has written: unknown levels, features, records and files.
 
-Decides: how such a part is named, and if the metadata after it is still whole. Must not know: images, files, and what
-a tool does about it. Controllers refuse a log with such parts; tools judge the rest of it, and name them.
+Decides: the name of such a part, and whether the metadata after it is still complete. Must not know: images, files, or
+a tool's reaction. Controllers reject a log with such parts; tools judge the rest of it, and name them.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from metadata_log.records.levels import FEATURE_NAME, LATEST_PRODUCTION, level_n
 from metadata_log.records.registry import CONTROL_RECORDS, METADATA_RECORDS
 
 LATEST_RELEASE: Final = metadata_version(LATEST_PRODUCTION).release
-"""The newest release of Apache Kafka that is known here."""
+"""The newest known release of Apache Kafka."""
 
 
 class NewerPart(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A part of a log that is not known here.
+    """An unknown part of a log.
 
     Attributes:
         what: its name, as an item of a list.
-        hides_metadata: the metadata after it is not whole, because a record was passed over.
-        is_of_kafka: a later release of Apache Kafka has it, not a vendor's; False where either may.
+        hides_metadata: the metadata after it is incomplete, because a record was skipped.
+        is_of_kafka: a later release of Apache Kafka has it; False if it may also be a vendor's.
     """
 
     what: str
@@ -35,7 +35,7 @@ class NewerPart(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class NewerParts(msgspec.Struct, frozen=True, kw_only=True):
-    """All such parts of one log, each once, in the order in which they were met."""
+    """All unknown parts of one log, each once, in the order of their discovery."""
 
     parts: tuple[NewerPart, ...] = ()
 
@@ -44,7 +44,7 @@ class NewerParts(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def hides_metadata(self) -> bool:
-        """Return True if a record was passed over, so that the metadata is not whole."""
+        """True if a record was skipped, so that the metadata is incomplete."""
         return any(part.hides_metadata for part in self.parts)
 
     def plus(self, *more: NewerPart) -> NewerParts:
@@ -62,7 +62,7 @@ class NewerParts(msgspec.Struct, frozen=True, kw_only=True):
 NOTHING_NEWER: Final = NewerParts()
 
 DEPENDENT: Final = NewerPart(what="records that refer to those", hides_metadata=True)
-"""Records that are known, and cannot be replayed where another was passed over."""
+"""Known records that cannot be replayed without a skipped one."""
 
 
 def newer_record(error: UnknownRecordError) -> NewerPart:

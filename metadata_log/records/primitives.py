@@ -1,10 +1,10 @@
-"""What the generated codec calls: lengths, strings, arrays and tags of Kafka's flexible messages, and its refusals.
+"""Functions for the generated codec: lengths, strings, arrays and tags of Kafka's flexible messages, and its errors.
 
-The generated code takes the short way inline (lengths of one byte) and comes here for the rest, so the functions that
-read take the position of the length and return the value and the position after it. They may raise IndexError,
-struct.error and UnicodeDecodeError besides MalformedRecordError; `serde` turns all of them into one error.
+The generated code handles lengths of one byte inline, and calls these functions for the rest. A reading function takes
+the position of the length, and returns the value and the position after it. It may raise IndexError, struct.error,
+UnicodeDecodeError and MalformedRecordError; `serde` turns all of them into one error.
 
-Lengths of strings and arrays stand on the wire plus one: 0 is null (KIP-482).
+Encoded lengths of strings and arrays are one greater: 0 is null (KIP-482).
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from typing import Any, Final, TypeAlias
 from metadata_log.errors import InvariantViolation, MalformedRecordError
 
 MAX_STRING: Final = 32767
-"""Bytes of UTF-8: Kafka refuses a longer string, read or written."""
+"""Bytes of UTF-8: Kafka neither reads nor writes a longer string."""
 
 _MAX_UVARINT_BYTES: Final = 5
 _MAX_LENGTH: Final = 2**31 - 1
 
 ONE: Final = tuple(bytes((value,)) for value in range(128))
-"""The numbers that an unsigned varint holds in one byte."""
+"""The encoding of each number that an unsigned varint has in one byte."""
 
 _Read: TypeAlias = Callable[[bytes, int], tuple[Any, ...]]
 
@@ -36,20 +36,20 @@ def _refuse_null(v: bytes, p: int) -> tuple[int, ...]:
 
 READ_INT32S: Final[tuple[_Read, ...]] = (_refuse_null, *_INT32S)
 READ_UUIDS: Final[tuple[_Read, ...]] = (_refuse_null, *_UUIDS)
-"""Readers of arrays by the length on the wire, where it takes one byte."""
+"""Readers of arrays by the encoded length, if that has one byte."""
 
 PACK_INT32S: Final = tuple(Struct(f">B{max(length - 1, 0)}i").pack for length in range(128))
-"""Writers of arrays with their length, by the length on the wire."""
+"""Writers of arrays with their length, by the encoded length."""
 
 TAGGED: Final = 33
-"""A tagged array of int32 with a length on the wire below this has a size of one byte."""
+"""A tagged array of int32 with a smaller encoded length has a size of one byte."""
 
 PACK_TAGGED_INT32S: Final = tuple(Struct(f">BBB{max(length - 1, 0)}i").pack for length in range(TAGGED))
-"""Writers of arrays behind tag and size."""
+"""Writers of tag, size and array, by the encoded length."""
 
 
 def uvarint(value: int) -> bytes:
-    """An unsigned number, seven bits a byte, least significant first."""
+    """Encode an unsigned number, seven bits a byte, least significant first."""
     out = bytearray()
     while value > 0x7F:
         out.append(value & 0x7F | 0x80)
@@ -59,7 +59,7 @@ def uvarint(value: int) -> bytes:
 
 
 def read_uvarint(v: bytes, p: int) -> tuple[int, int]:
-    """An unsigned number of at most five bytes and 31 bits."""
+    """Read an unsigned number of at most five bytes and 31 bits."""
     value = 0
     for index in range(_MAX_UVARINT_BYTES):
         byte = v[p + index]
@@ -72,7 +72,7 @@ def read_uvarint(v: bytes, p: int) -> tuple[int, int]:
 
 
 def read_length(v: bytes, p: int) -> tuple[int, int]:
-    """A length, -1 for null, that the rest of the value has room for (every element takes a byte at least)."""
+    """Read a length, -1 for null; raise if it exceeds the remaining bytes (an element has at least one byte)."""
     length, p = read_uvarint(v, p)
     length -= 1
     if length > len(v) - p:
@@ -81,7 +81,7 @@ def read_length(v: bytes, p: int) -> tuple[int, int]:
 
 
 def read_count(v: bytes, p: int) -> tuple[int, int]:
-    """The length of an array that may not be null."""
+    """Read the length of an array that may not be null."""
     length, p = read_length(v, p)
     if length < 0:
         raise MalformedRecordError(f"null before byte {p}, where an array must stand")
@@ -89,7 +89,7 @@ def read_count(v: bytes, p: int) -> tuple[int, int]:
 
 
 def read_string(v: bytes, p: int) -> tuple[str, int]:
-    """A compact string."""
+    """Read a compact string."""
     text, p = read_nullable_string(v, p)
     if text is None:
         raise MalformedRecordError(f"null before byte {p}, where a string must stand")
@@ -97,7 +97,7 @@ def read_string(v: bytes, p: int) -> tuple[str, int]:
 
 
 def read_nullable_string(v: bytes, p: int) -> tuple[str | None, int]:
-    """A compact nullable string."""
+    """Read a compact nullable string."""
     length, p = read_length(v, p)
     if length < 0:
         return None, p
@@ -107,13 +107,13 @@ def read_nullable_string(v: bytes, p: int) -> tuple[str | None, int]:
 
 
 def read_bytes(v: bytes, p: int) -> tuple[bytes, int]:
-    """Compact bytes."""
+    """Read compact bytes."""
     length, p = read_count(v, p)
     return v[p : p + length], p + length
 
 
 def read_strings(v: bytes, p: int) -> tuple[tuple[str, ...], int]:
-    """A compact array of compact strings."""
+    """Read a compact array of compact strings."""
     count, p = read_count(v, p)
     texts = []
     for _ in range(count):
@@ -123,18 +123,18 @@ def read_strings(v: bytes, p: int) -> tuple[tuple[str, ...], int]:
 
 
 def read_int32s(v: bytes, p: int) -> tuple[tuple[int, ...], int]:
-    """A compact array of int32."""
+    """Read a compact array of int32."""
     count, p = read_count(v, p)
     return Struct(f">{count}i").unpack_from(v, p), p + 4 * count
 
 
 def read_nullable_int32s(v: bytes, p: int) -> tuple[tuple[int, ...] | None, int]:
-    """A compact nullable array of int32."""
+    """Read a compact nullable array of int32."""
     return read_int32s(v, p) if v[p] else (None, p + 1)
 
 
 def read_uuids(v: bytes, p: int) -> tuple[tuple[bytes, ...], int]:
-    """A compact array of ids."""
+    """Read a compact array of ids."""
     count, p = read_count(v, p)
     end = p + 16 * count
     if end > len(v):
@@ -143,19 +143,19 @@ def read_uuids(v: bytes, p: int) -> tuple[tuple[bytes, ...], int]:
 
 
 def read_nullable_uuids(v: bytes, p: int) -> tuple[tuple[bytes, ...] | None, int]:
-    """A compact nullable array of ids."""
+    """Read a compact nullable array of ids."""
     return read_uuids(v, p) if v[p] else (None, p + 1)
 
 
 def read_tag_head(v: bytes, p: int) -> tuple[int, int, int]:
-    """Tag, end of the content, position of the content."""
+    """Read a tag's head: tag, end of the content, position of the content."""
     tag, p = read_uvarint(v, p)
     size, p = read_uvarint(v, p)
     return tag, p + size, p
 
 
 def skip_tags(v: bytes, p: int) -> int:
-    """The position after a section of tags of which none is known: a tagged field may be ignored (KIP-482)."""
+    """Return the position after a section of unknown tags: a reader may ignore tagged fields (KIP-482)."""
     count, p = read_uvarint(v, p)
     for _ in range(count):
         _, p, _ = read_tag_head(v, p)
@@ -165,35 +165,35 @@ def skip_tags(v: bytes, p: int) -> int:
 
 
 def long_string_length(length_plus_one: int) -> bytes:
-    """The length before a string that has 127 bytes or more."""
+    """Encode the length of a string that has 127 bytes or more."""
     if length_plus_one > MAX_STRING + 1:
         raise MalformedRecordError(f"a string has {length_plus_one - 1} bytes in UTF-8; {MAX_STRING} are allowed")
     return uvarint(length_plus_one)
 
 
 def write_string(text: str) -> bytes:
-    """A compact string."""
+    """Encode a compact string."""
     content = text.encode()
     return long_string_length(len(content) + 1) + content
 
 
 def write_strings(texts: tuple[str, ...]) -> bytes:
-    """A compact array of compact strings."""
+    """Encode a compact array of compact strings."""
     return b"".join((array_length(len(texts)), *map(write_string, texts)))
 
 
 def write_bytes(content: bytes) -> bytes:
-    """Compact bytes."""
+    """Encode compact bytes."""
     return uvarint(len(content) + 1) + content
 
 
 def write_int32s(values: tuple[int, ...]) -> bytes:
-    """A compact array of int32."""
+    """Encode a compact array of int32."""
     return array_length(len(values)) + Struct(f">{len(values)}i").pack(*values)
 
 
 def write_uuids(ids: tuple[bytes, ...]) -> bytes:
-    """A compact array of ids."""
+    """Encode a compact array of ids."""
     for value in ids:
         if len(value) != 16:
             raise wrong_id(value)
@@ -201,38 +201,38 @@ def write_uuids(ids: tuple[bytes, ...]) -> bytes:
 
 
 def array_length(count: int) -> bytes:
-    """The length before an array."""
+    """Encode the length of an array."""
     return ONE[count + 1] if count < 127 else uvarint(count + 1)
 
 
 def tagged(tag: bytes, content: bytes) -> bytes:
-    """A tagged field: tag, size, content."""
+    """Encode a tagged field: tag, size, content."""
     size = len(content)
     return tag + (ONE[size] if size < 128 else uvarint(size)) + content
 
 
 def wrong_end(v: bytes, p: int) -> MalformedRecordError:
-    """The fields end elsewhere than the bytes do."""
+    """Return the error of a record whose fields and bytes have different ends."""
     if p > len(v):
         return MalformedRecordError(f"it is cut short: {p - len(v)} bytes are missing")
     return MalformedRecordError(f"{len(v) - p} bytes are left over after its last field")
 
 
 def wrong_tag(tag: int, p: int, end: int) -> MalformedRecordError:
-    """A tagged field is longer or shorter than its own size says."""
+    """Return the error of a tagged field whose content differs from its size."""
     return MalformedRecordError(f"the field of tag {tag} ends at byte {p}, its size says {end}")
 
 
 def tag_of_newer_version(tag: int) -> MalformedRecordError:
-    """A tag that this record type has, but not in this version."""
+    """Return the error of a tag that this record type has only in a later version."""
     return MalformedRecordError(f"tag {tag} is of a newer version of this record")
 
 
 def wrong_id(value: bytes) -> MalformedRecordError:
-    """An id that is not 16 bytes long: to pad or cut it would write another id."""
+    """Return the error of an id that has not 16 bytes: padding or cutting it would write another id."""
     return MalformedRecordError(f"an id has {len(value)} bytes, not 16: {value!r}")
 
 
 def newer_field(name: str, version: int) -> InvariantViolation:
-    """A field is set that the version being written does not have: to leave it out would lose it silently."""
+    """Return the error of a set field that the written version lacks: leaving it out would lose it silently."""
     return InvariantViolation(f"{name} is set, but version {version} does not have it")

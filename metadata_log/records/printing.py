@@ -1,7 +1,7 @@
-"""From a record's bytes to the JSON text that Kafka's tools print of it, by the generated functions.
+"""Conversion of a record's bytes to the JSON text of Kafka's tools, with the generated functions.
 
-Decides: nothing about the text (`printers` and `json_values` do); it finds the functions by the record's first bytes.
-Must not know: batches and files. `json_form` gives the same as Python values.
+It finds the functions by the record's first bytes; `printers` and `json_values` decide the text. Must not know: batches
+and files. `json_form` has the same data as Python values.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _Read = Callable[[bytes], MetadataRecord]
 _Print = Callable[[Any], str]
 
 READ_ERRORS: Final = (struct.error, IndexError, UnicodeDecodeError, MalformedRecordError)
-"""What a reader of BY_FRAME raises on bad bytes; `metadata_text` of the same bytes says why in words."""
+"""The errors of a reader of BY_FRAME for malformed bytes; `metadata_text` of the same bytes raises with a message."""
 
 
 def _by_frame() -> dict[bytes, tuple[_Read, str, _Print]]:
@@ -38,7 +38,7 @@ BY_FRAME: Final = _by_frame()
 
 
 def metadata_text(value: bytes) -> str:
-    """Type, version and data of a metadata record, as one JSON object.
+    """Return type, version and data of a metadata record as one JSON object.
 
     Raises:
         UnknownRecordError, MalformedRecordError: as `decode_versioned`.
@@ -48,5 +48,5 @@ def metadata_text(value: bytes) -> str:
 
 
 def data_text(record: MetadataRecord | ControlRecord, version: int) -> str:
-    """The fields of a record in this version, as one JSON object."""
+    """Return the fields of a record in this version as one JSON object."""
     return PRINTERS[type(record)][version](record)

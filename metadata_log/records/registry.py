@@ -1,7 +1,4 @@
-"""Which record classes there are: by api key, by control type, and as the unions that a `match` goes through.
-
-The one list of records. Nothing here knows bytes.
-"""
+"""The only list of record classes: by api key, by control type, and as unions for `match`."""
 
 from __future__ import annotations
 

@@ -1,11 +1,10 @@
-"""Records to bytes and back: finds the generated function and turns whatever goes wrong into one error.
+"""Encoding and decoding of records: finds the generated function, and turns all its errors into one.
 
 A metadata record's value is a frame (unsigned varints: frame version 1, api key, version) and the body. A control
 record has its type in the key (int16 version 0, int16 type) and its version in front of the body.
 
-Some bytes that Kafka never writes decode all the same, as they do in Kafka: a bool of 2, a number with needless bytes,
-a tag that holds its default, an unknown tag. They would be written differently, so what is stored and forwarded are
-the bytes received, never a re-encoding.
+Like Kafka, this decodes some bytes that Kafka never writes: a bool of 2, superfluous bytes of a number, a tag with its
+default, an unknown tag. A new encoding would differ. So nodes store and forward received bytes, never a new encoding.
 
 Source: KIP-631 (the frame), KIP-482 (flexible messages), KIP-595 (control records).
 """
@@ -29,11 +28,11 @@ _WRITE_ERRORS: Final = (KeyError, struct.error, UnicodeEncodeError, MalformedRec
 
 
 def decode_record(value: bytes) -> MetadataRecord:
-    """The record that a value of a data batch holds.
+    """Return the record in a value of a data batch.
 
     Raises:
         UnknownRecordError: Kafka 4.4 has no such type, or no such version of it.
-        MalformedRecordError: the bytes are not those of a record; nothing else is raised for bad bytes.
+        MalformedRecordError: the bytes are not a record; malformed bytes raise nothing else.
     """
     read = READERS.get(value[:_FRAME_BYTES])
     if read is None:
@@ -45,7 +44,7 @@ def decode_record(value: bytes) -> MetadataRecord:
 
 
 def decode_versioned(value: bytes) -> tuple[MetadataRecord, int]:
-    """`decode_record`, and the version in which the record was written."""
+    """Return the record, as `decode_record`, and the version in which it was written."""
     if value[:_FRAME_BYTES] in READERS:
         return decode_record(value), value[2]
     api_key, version, end = _frame(value)
@@ -56,7 +55,7 @@ def decode_versioned(value: bytes) -> tuple[MetadataRecord, int]:
 
 
 def api_key_of(value: bytes) -> int:
-    """The type of the record that a value of a data batch holds, without reading the record.
+    """Return the api key of the record in a value of a data batch, without decoding the record.
 
     Raises:
         MalformedRecordError: the value has no frame.
@@ -67,11 +66,11 @@ def api_key_of(value: bytes) -> int:
 
 
 def encode_record(record: MetadataRecord, version: int) -> bytes:
-    """The value that holds `record` in this version; `levels.write_version` says which version to write.
+    """Return the encoding of `record` in this version; `levels.write_version` returns the version to write.
 
     Raises:
         InvariantViolation: the record has no such version, or has a field set that this version lacks.
-        MalformedRecordError: a number, a string or an id does not fit its place on the wire.
+        MalformedRecordError: a number, a string or an id does not fit its wire form.
     """
     try:
         return WRITERS[type(record)][version](record)
@@ -80,7 +79,7 @@ def encode_record(record: MetadataRecord, version: int) -> bytes:
 
 
 def encode_control(record: ControlRecord) -> tuple[bytes, bytes]:
-    """Key and value of a control record, in the version that it names itself.
+    """Return key and value of a control record, in the version of its field `version`.
 
     Raises:
         InvariantViolation, MalformedRecordError: as `encode_record`.
@@ -93,10 +92,10 @@ def encode_control(record: ControlRecord) -> tuple[bytes, bytes]:
 
 
 def control_type_of(key: bytes) -> int:
-    """The type that the key of a control record names; it may be one that we do not know.
+    """Return the type in the key of a control record, known or not.
 
     Raises:
-        MalformedRecordError: it is no such key.
+        MalformedRecordError: the bytes are not such a key.
     """
     if len(key) < _CONTROL_KEY.size:
         raise MalformedRecordError(f"the key of a control record has {len(key)} bytes, not {_CONTROL_KEY.size}")
@@ -107,11 +106,11 @@ def control_type_of(key: bytes) -> int:
 
 
 def decode_control(key: bytes, value: bytes) -> ControlRecord:
-    """The control record in these bytes.
+    """Return the control record in these bytes.
 
     Raises:
-        UnknownRecordError: not a type of the quorum's (2 to 6), or no version of it that Kafka 4.4 has.
-        MalformedRecordError: the bytes are not those of a control record.
+        UnknownRecordError: Kafka 4.4 has no such type (2 to 6 are the quorum's), or no such version of it.
+        MalformedRecordError: the bytes are not a control record.
     """
     control_type = control_type_of(key)
     if len(value) < _INT16.size:
@@ -127,7 +126,7 @@ def decode_control(key: bytes, value: bytes) -> ControlRecord:
 
 
 def control_or_newer(key: bytes, value: bytes) -> ControlRecord | UnknownRecordError:
-    """Return the control record in these bytes, or the error that names it where only a later release knows it.
+    """Return the control record in these bytes, or its UnknownRecordError if a later release wrote it.
 
     Raises:
         MalformedRecordError: as `decode_control`.
@@ -145,7 +144,7 @@ def _unwritable(record: MetadataRecord | ControlRecord, version: int, error: Exc
 
 
 def _frame(value: bytes) -> tuple[int, int, int]:
-    """Api key, version and where the body begins, also where a number has needless bytes."""
+    """Return api key, version and the position of the body, also if a number has superfluous bytes."""
     try:
         frame_version, position = read_uvarint(value, 0)
         api_key, position = read_uvarint(value, position)

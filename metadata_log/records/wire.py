@@ -1,8 +1,7 @@
-"""The marks that make a record class the table of its own wire form, and the reading of that table.
+"""The declaration of wire forms in record classes.
 
-Each field of a record class is `Annotated[type, Wire(...)]`; its default stands in the class as usual. Everything that
-depends on the wire form (the generated codec, the JSON form, the tests) is derived from `schema_of(cls)`; nothing
-repeats it. This module knows no record, and neither bytes nor JSON.
+Each field of a record class is `Annotated[type, Wire(...)]`, with its default as usual. The generated codec, the JSON
+form and the tests derive the wire form from `schema_of(cls)`. Must not know: records, bytes, JSON.
 
 Wire forms are those of Kafka's flexible messages (KIP-482): bool, int8, int16, int32, int64, uint16, float64, uuid,
 string, bytes, struct; `[]` before one makes it a compact array, `?` after it makes it nullable.
@@ -28,16 +27,16 @@ FIXED_SIZES: Final = {
     "float64": 8,
     "uuid": 16,
 }
-"""Bytes that each form of fixed size takes."""
+"""The number of bytes of each form of fixed size."""
 
 WIRE_TYPES: Final = frozenset({*FIXED_SIZES, "string", "bytes", "struct"})
 
 
 class Wire(msgspec.Struct, frozen=True):
-    """How one field stands on the wire.
+    """The wire form of one field.
 
-    `since` is the first version that has it; a `tag` makes it a tagged field, written only when it is not at its
-    default. `json` is its name in Kafka's JSON where that is not the attribute's name in camel case.
+    `since` is the first version with the field. A `tag` makes it a tagged field, which is written only if it differs
+    from its default. `json` is its name in Kafka's JSON, if that is not the attribute's name in camel case.
     """
 
     form: str
@@ -47,7 +46,7 @@ class Wire(msgspec.Struct, frozen=True):
 
 
 class Field(msgspec.Struct, frozen=True, kw_only=True):
-    """One field of a record or of a struct in it, as its class declares it."""
+    """The declaration of one field of a record or of a struct in it."""
 
     name: str
     json_name: str
@@ -58,7 +57,7 @@ class Field(msgspec.Struct, frozen=True, kw_only=True):
     tag: int | None
     default: Any = msgspec.NODEFAULT
     element: type[msgspec.Struct] | None = None
-    """The class of the struct, where `wire_type` is "struct"."""
+    """The class of the struct if `wire_type` is "struct", otherwise None."""
 
     @property
     def has_default(self) -> bool:
@@ -66,27 +65,27 @@ class Field(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Schema(msgspec.Struct, frozen=True, kw_only=True):
-    """A class as its declaration has it: the fields in wire order."""
+    """The declaration of a class: its fields in wire order."""
 
     record: type[msgspec.Struct]
     fields: tuple[Field, ...]
 
     def untagged(self, version: int) -> tuple[Field, ...]:
-        """The fields that always stand in this version, in the order of the wire."""
+        """Return the untagged fields of this version, in wire order."""
         return tuple(field for field in self.fields if field.tag is None and field.since <= version)
 
     def tagged(self, version: int) -> tuple[Field, ...]:
-        """The tagged fields of this version, by ascending tag."""
+        """Return the tagged fields of this version, by ascending tag."""
         fields = [field for field in self.fields if field.tag is not None and field.since <= version]
         return tuple(sorted(fields, key=lambda field: typing.cast(int, field.tag)))
 
     def newer(self, version: int) -> tuple[Field, ...]:
-        """The fields that this version does not have."""
+        """Return the fields that this version lacks."""
         return tuple(field for field in self.fields if field.since > version)
 
 
 class DeclarationError(TypeError):
-    """A record class contradicts itself: its annotation, its wire form and its default do not fit together."""
+    """The annotation, wire form and default of a record class's field contradict each other."""
 
 
 @functools.cache
@@ -132,7 +131,7 @@ def _field(record: type[msgspec.Struct], info: msgspec.structs.FieldInfo, hint: 
 def _parse_form(where: str, form: str) -> tuple[bool, str, bool]:
     match = re.fullmatch(r"(\[\])?([a-z0-9]+)(\?)?", form)
     if match is None or match[2] not in WIRE_TYPES:
-        raise DeclarationError(f"{where} has the wire form {form!r}, which is none")
+        raise DeclarationError(f"{where} has the wire form {form!r}, which is unknown")
     is_array, nullable = match[1] is not None, match[3] is not None
     if nullable and (match[2] == "struct" or not (is_array or match[2] in ("string", "bytes"))):
         raise DeclarationError(f"{where} is of a form that has no null: {form!r}")
@@ -156,12 +155,12 @@ def _element(where: str, hint: Any, is_array: bool) -> type[msgspec.Struct]:
 
 
 def camel_case(name: str) -> str:
-    """`leader_epoch` as `leaderEpoch`."""
+    """Return `leader_epoch` as `leaderEpoch`."""
     head, *rest = name.split("_")
     return head + "".join(part.capitalize() for part in rest)
 
 
 @functools.cache  # of few names
 def constant_case(name: str) -> str:
-    """`NoOpRecord` as `NO_OP_RECORD`: how Kafka's tools name a record type."""
+    """Return `NoOpRecord` as `NO_OP_RECORD`, the type's name in Kafka's tools."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).upper()

@@ -74,7 +74,7 @@ class NoOpRecord(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class ZkMigrationStateRecord(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Where a migration from ZooKeeper stood (KIP-866): 0 none, 1 pre-migration, 2 migration, 3 post-migration."""
+    """The state of a migration from ZooKeeper (KIP-866): 0 none, 1 pre-migration, 2 migration, 3 post-migration."""
 
     API_KEY: ClassVar[int] = 21
     VERSIONS: ClassVar[range] = range(1)

@@ -46,7 +46,7 @@ class PartitionRecord(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class PartitionChangeRecord(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What changes in a partition; a field at its default changes nothing (KIP-631, KIP-858, KIP-966).
+    """A change of a partition; a field at its default changes nothing (KIP-631, KIP-858, KIP-966).
 
     `leader` -2: unchanged, -1: none from now on. `leader_recovery_state` -1: unchanged.
     """
