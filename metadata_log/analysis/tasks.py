@@ -117,7 +117,8 @@ def _verdict(evidence: Evidence, course: Mapping[str, LogCourse]) -> Verdict:
     plan, view, report = evidence.plan, evidence.proved, judge(evidence)
     replicas = sorted(view.replicas, key=lambda replica: (replica.source.node_id is None, replica.source.node_id or 0))
     summaries = [
-        _summary(replica, course[replica.facts.directory], is_voter=view.is_voter(replica)) for replica in replicas
+        _summary(replica, course[replica.facts.directory], is_voter=view.is_listed_as_voter(replica))
+        for replica in replicas
     ]
     leading = max(summaries, key=lambda one: (one.last_epoch, one.end_offset), default=None)
     of_leading = LogCourse() if leading is None else course[replicas[summaries.index(leading)].facts.directory]

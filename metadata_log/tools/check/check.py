@@ -141,7 +141,7 @@ def _nodes_checked(evidence: Evidence) -> Iterator[CheckedNode]:
     """Yield what is counted of each node; no directory of one that is only a controller is a partition."""
     view = evidence.proved
     replicas = {id(replica.source): replica for replica in (*view.replicas, *evidence.set_aside)}
-    voters = {id(replica.source) for replica in view.replicas if view.is_voter(replica)}
+    voters = {id(replica.source) for replica in view.replicas if view.is_listed_as_voter(replica)}
     for node in evidence.plan.nodes:
         of_brokers = evidence.plan.held if node in evidence.brokers else {}
         yield _checked(node, of_brokers, replicas.get(id(node)), is_voter=id(node) in voters)

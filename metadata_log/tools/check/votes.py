@@ -18,10 +18,10 @@ from metadata_log.offsets import is_near_last_epoch
 from metadata_log.tools.check.lone_elections import check_lone_elections
 from metadata_log.tools.findings.finding import Finding, Severity, finding, is_well
 from metadata_log.tools.read.control_facts import Election
-from metadata_log.tools.replicas.committed_bounds import is_voter_key
 from metadata_log.tools.replicas.last_epochs import near_last_epoch
 from metadata_log.tools.replicas.replica import Replica
 from metadata_log.tools.replicas.replica_set import ReplicaSet, witnesses_of
+from metadata_log.tools.replicas.voters_in_force import is_voter
 from metadata_log.tools.replicas.witnesses import Witnesses
 from metadata_log.tools.verify.log_facts import voter_sets
 from metadata_log.tools.words import join_names
@@ -245,8 +245,8 @@ def _granted(replica: Replica, holder: Replica, election: Election) -> bool:
     told = sorted(voter_sets(holder.facts), key=lambda voting: voting.offset)
     before = [voting for voting in told if voting.offset < election.offset]
     if before:
-        return all(is_voter_key(replica.key, voter) for voter in before[-1].voters if voter.node_id == node_id)
-    return not told or any(is_voter_key(replica.key, voter) for voter in told[0].voters)
+        return all(is_voter(replica.key, [voter]) for voter in before[-1].voters if voter.node_id == node_id)
+    return not told or is_voter(replica.key, told[0].voters)
 
 
 def _votes_with_directories(replica: Replica, holder: Replica, election: Election) -> bool:

@@ -13,8 +13,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from metadata_log.ids import ZERO_DIRECTORY_ID, ReplicaKey
+from metadata_log.ids import ReplicaKey
 from metadata_log.tools.read.contents import EpochSpan
+from metadata_log.tools.replicas.voters_in_force import is_voter
 from metadata_log.voters import majority_of
 
 
@@ -82,7 +83,7 @@ def committed_bounds(replicas: Sequence[ReplicaExtent], voters: Sequence[Replica
             whose = f"the log of node {replica.key.node_id}" if replica.key.node_id >= 0 else "a log of an unnamed node"
             because = f"by {whose}, a leader whose first batch ends there wrote metadata"
     by_voter = [
-        [replica for replica in replicas if replica.votes and is_voter_key(replica.key, voter)] for voter in voters
+        [replica for replica in replicas if replica.votes and is_voter(replica.key, [voter])] for voter in voters
     ]
     majority = majority_of(len(voters))
     held = _held_by_majority(by_voter, majority) if voters else None
@@ -102,12 +103,6 @@ def committed_bounds(replicas: Sequence[ReplicaExtent], voters: Sequence[Replica
 
 def _most_of(voters: int) -> str:
     return "the only voter" if voters == 1 else f"a majority of the {voters} voters"
-
-
-def is_voter_key(key: ReplicaKey, voter: ReplicaKey) -> bool:
-    """Return True if a directory is this voter's. If one of the two has no directory id, the node id alone decides."""
-    same_directory = ZERO_DIRECTORY_ID in (voter.directory_id, key.directory_id) or key == voter
-    return key.node_id == voter.node_id and same_directory
 
 
 def _held_by_majority(by_voter: Sequence[Sequence[ReplicaExtent]], majority: int) -> tuple[int, int] | None:

@@ -178,7 +178,7 @@ def _line(view: ReplicaSet, replica: Replica) -> ReplicaLine:
         replica=replica.label,
         node_id=replica.source.node_id,
         path=str(replica.source.path),
-        is_voter=view.is_voter(replica),
+        is_voter=view.is_listed_as_voter(replica),
         start_offset=replica.facts.start_offset,
         end_offset=replica.facts.end_offset,
         last_epoch=replica.last_epoch,

@@ -24,7 +24,7 @@ def near_last_epoch(view: ReplicaSet) -> Iterator[Finding]:
 
 
 def _finding(view: ReplicaSet, replica: Replica, epoch: int) -> Finding:
-    in_log, is_observer = int(replica.last_epoch), not view.is_voter(replica) and len(view.voters.keys) > 0
+    in_log, is_observer = int(replica.last_epoch), not view.may_be_voter(replica) and len(view.voters.keys) > 0
     is_grave = epochs_left(epoch) == 0 or (is_observer and epoch > in_log)
     is_lasting = is_near_last_epoch(in_log) and epoch <= in_log + 1
     return finding(

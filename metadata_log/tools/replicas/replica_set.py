@@ -16,11 +16,18 @@ import msgspec
 from metadata_log.ids import NodeId, ReplicaKey
 from metadata_log.tools.findings.finding import Finding, Severity, finding
 from metadata_log.tools.read.sources import NodeSource
-from metadata_log.tools.replicas.committed_bounds import CommittedBounds, committed_bounds, is_voter_key
+from metadata_log.tools.replicas.committed_bounds import CommittedBounds, committed_bounds
 from metadata_log.tools.replicas.first_vote import is_first_vote
 from metadata_log.tools.replicas.judge import ReplicaView
 from metadata_log.tools.replicas.replica import Replica
-from metadata_log.tools.replicas.voters_in_force import NamedVoters, VotersInForce, latest_set, with_before
+from metadata_log.tools.replicas.voters_in_force import (
+    NamedVoters,
+    VotersInForce,
+    is_voter,
+    latest_set,
+    may_be_voter,
+    with_before,
+)
 from metadata_log.tools.replicas.witnesses import Witnesses
 from metadata_log.tools.verify.log_facts import LogFacts, voter_sets
 from metadata_log.tools.verify.voters import VotersLog
@@ -67,8 +74,16 @@ class ReplicaSet:
         return ReplicaSet(self.replicas, self.bare, voters=self.voters, bounds=bounds)
 
     def is_voter(self, replica: Replica) -> bool:
-        """Return True if it is one of the voters in force; a static voter is known by its node id alone."""
-        return any(is_voter_key(replica.key, voter) for voter in self.voters.keys)
+        """Return True if its directory id is that of a voter in force; a static voter is known by its node id alone."""
+        return is_voter(replica.key, self.voters.keys)
+
+    def may_be_voter(self, replica: Replica) -> bool:
+        """Return True if it is a voter in force, or has no directory id that says that it is none."""
+        return may_be_voter(replica.key, self.voters.keys)
+
+    def is_listed_as_voter(self, replica: Replica) -> bool:
+        """Return True if it is a voter, or may be one whose meta.properties cannot be read: for tables of replicas."""
+        return self.is_voter(replica) or (replica.source.identity is None and self.may_be_voter(replica))
 
     @cached_property
     def _latest(self) -> VotersInForce:
@@ -178,7 +193,7 @@ def _lacking(view: ReplicaSet, voters: Sequence[ReplicaKey]) -> tuple[list[list[
     lacking: list[list[Replica]] = []
     bare: list[NodeSource] = []
     for voter in voters if view.bounds.lower else ():
-        copies = [replica for replica in view.replicas if is_voter_key(replica.key, voter)]
+        copies = [replica for replica in view.replicas if is_voter(replica.key, [voter])]
         if copies and all(replica.reach < view.bounds.lower and not replica.facts.is_unread for replica in copies):
             lacking.append(copies)
         if not copies:
@@ -237,7 +252,7 @@ def voters_without_log(view: ReplicaSet) -> Iterator[Finding]:
             meaning = f"node {node.node_id} is a voter, and {node.path} holds no metadata log"
             yield finding("voter_without_log", meaning, node_id=node.node_id, file=str(node.path))
     for replica in view.replicas:
-        if replica.reach or replica.facts.is_unread or not view.is_voter(replica):
+        if replica.reach or replica.facts.is_unread or not view.may_be_voter(replica):
             continue
         state = replica.facts.quorum_state
         best = _ranked(view.replicas)[0].facts.elections

@@ -1,6 +1,6 @@
 """The voters in force, by the replicas that are here: the latest set, and the one that it replaced.
 
-Decides: which sets may be in force. Must not know: how a log is read.
+Decides: which sets may be in force, and which directory is a voter's. Must not know: how a log is read.
 
 A VotersRecord counts from its append on, and a majority of the set that it names commits it (KIP-853). Until that is
 proven, it may also have been dropped: then the set before it elected a leader, and committed without it.
@@ -9,12 +9,12 @@ proven, it may also have been dropped: then the set before it elected a leader, 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal, TypeAlias
 
 import msgspec
 
-from metadata_log.ids import NodeId, ReplicaKey
+from metadata_log.ids import ZERO_DIRECTORY_ID, NodeId, ReplicaKey
 
 VotersSource: TypeAlias = Literal["record", "static", "election", "none"]
 
@@ -49,6 +49,25 @@ class VotersInForce(msgspec.Struct, frozen=True, kw_only=True):
     keys: tuple[ReplicaKey, ...] = ()
     before: tuple[ReplicaKey, ...] = ()
     source: VotersSource = "none"
+
+
+def is_voter(key: ReplicaKey | None, voters: Iterable[ReplicaKey]) -> bool:
+    """Return True if a directory is one of these voters'; a static voter is known by its node id alone.
+
+    A directory without an id is no voter's that has one (Kafka's `VoterSet.isVoter`): a node that starts there gets a
+    new id, and only observes. See `may_be_voter`.
+    """
+    if key is None:
+        return False
+    ids = (ZERO_DIRECTORY_ID, key.directory_id)
+    return any(voter.node_id == key.node_id and voter.directory_id in ids for voter in voters)
+
+
+def may_be_voter(key: ReplicaKey | None, voters: Iterable[ReplicaKey]) -> bool:
+    """Return True if a directory is one of these voters', or has no id that says that it is another one."""
+    if key is None or key.directory_id != ZERO_DIRECTORY_ID:
+        return is_voter(key, voters)
+    return any(voter.node_id == key.node_id for voter in voters)
 
 
 def latest_set(ranked: Sequence[NamedVoters]) -> VotersInForce:

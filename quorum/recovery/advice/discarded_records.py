@@ -11,6 +11,7 @@ from typing import Final
 import msgspec
 
 from metadata_log.ids import ReplicaKey
+from metadata_log.tools.replicas.voters_in_force import is_voter
 from metadata_log.voters import majority_of
 from quorum.recovery.advice.commands import command
 from quorum.recovery.advice.obstacles import undo_lines
@@ -18,7 +19,6 @@ from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.evidence.abandoned_branch import repair_beside
 from quorum.recovery.evidence.historical_extents import holds, is_last, let_go_by
 from quorum.recovery.evidence.repair_evidence import Survey
-from quorum.recovery.evidence.voters_in_force import is_among
 from quorum.recovery.journal.accepted_loss import Accepted, LetGo
 from quorum.recovery.journal.repair_facts import LostRecords, Step
 
@@ -99,7 +99,7 @@ def _without(known: Survey, one: Gone, voters: Sequence[ReplicaKey]) -> int:
         for done, lost in let_go_by(copy)
         if is_last(copy, done, lost) and lost.start < one.lost.end and one.lost.start < lost.end
     }
-    speaking = [copy for copy in one.holders if known.speaks(copy) and is_among(copy, voters)]
+    speaking = [copy for copy in one.holders if known.speaks(copy) and is_voter(copy.place.key, voters)]
     whole = [copy for copy in speaking if copy.stop is None and copy.short is None]
     return len(voters) - len({copy.node_id for copy in whole if copy.end.offset >= one.lost.end} - cut)
 

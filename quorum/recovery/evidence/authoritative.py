@@ -19,6 +19,7 @@ import msgspec
 from metadata_log.ids import ReplicaKey
 from metadata_log.tools.read.control_facts import Election
 from metadata_log.tools.replicas.first_vote import is_first_vote
+from metadata_log.tools.replicas.voters_in_force import is_voter
 from metadata_log.voters import majority_of
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.evidence.conflicts import common_end, is_passed_over
@@ -37,18 +38,10 @@ class Silent(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.copy.label} {self.why}"
 
 
-def votes_as(copy: Copy, voter: ReplicaKey) -> bool:
-    """Whether it is of that voter; static voters have no directory id."""
-    key = copy.place.key
-    if key is None or key.node_id != voter.node_id:
-        return False
-    return key.directory_id == voter.directory_id or not any(voter.directory_id)
-
-
 def silent_ones(copies: Sequence[Copy], *sets: Sequence[ReplicaKey]) -> tuple[Silent, ...]:
     """The copies that do not speak for their voters, in the order of the voters: of one set, or of the latest and the
     one before it, while it is not proven which was in force."""
-    by_set = [[[copy for copy in copies if votes_as(copy, voter)] for voter in voters] for voters in sets]
+    by_set = [[[copy for copy in copies if is_voter(copy.place.key, [voter])] for voter in voters] for voters in sets]
     found: dict[int, Silent] = {}
     for by_voter in by_set:
         for one in (one for own in by_voter for one in _each(copies, own, by_voter)):

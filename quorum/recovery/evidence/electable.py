@@ -5,9 +5,9 @@ Decides: which those are. Must not know: what is done about them.
 
 from __future__ import annotations
 
+from metadata_log.tools.replicas.voters_in_force import is_voter
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.evidence.repair_evidence import Survey
-from quorum.recovery.evidence.voters_in_force import is_among
 
 
 def elects(known: Survey, copy: Copy) -> bool:
@@ -17,7 +17,7 @@ def elects(known: Survey, copy: Copy) -> bool:
         return False
     if copy.kraft_version == 0 and int(key.node_id) in copy.static_voters:
         return True
-    return known.is_voter(copy) or (own is not None and is_among(copy, own.keys))
+    return known.is_voter(copy) or (own is not None and is_voter(copy.place.key, own.keys))
 
 
 def elects_once_cut(known: Survey, copy: Copy) -> bool:

@@ -15,15 +15,15 @@ from metadata_log.directory import QUORUM_STATE_FILE
 from metadata_log.ids import ReplicaKey
 from metadata_log.records.newer import NOTHING_NEWER, NewerParts
 from metadata_log.tools.replicas.committed_bounds import CommittedBounds, committed_bounds
+from metadata_log.tools.replicas.voters_in_force import is_voter
 from metadata_log.voters import Endpoint, VoterSet, majority_of
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.copies.sidecar_files import NO_SUCH_FILE
-from quorum.recovery.evidence.authoritative import Silent, silent_ones, votes_as
+from quorum.recovery.evidence.authoritative import Silent, silent_ones
 from quorum.recovery.evidence.conflicts import Conflict, Uncompared, conflicts_of, uncompared
 from quorum.recovery.evidence.historical_extents import bounds_once, extents
 from quorum.recovery.evidence.same_log import is_comparable
 from quorum.recovery.evidence.voters_in_force import (
-    is_among,
     is_majority,
     latest_voters,
     undecided,
@@ -104,7 +104,7 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
 
     def is_voter(self, copy: Copy) -> bool:
         """Whether its replica votes, by any set that may be in force."""
-        return any(is_among(copy, voters) for voters in self.voter_sets)
+        return any(is_voter(copy.place.key, voters) for voters in self.voter_sets)
 
     def speaks(self, copy: Copy) -> bool:
         """Whether it may be counted as what a voter held last, and that voter as one who votes from there."""
@@ -136,7 +136,7 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
 
     def _unheard(self, voters: Sequence[ReplicaKey]) -> list[int]:
         told = [copy for copy in self.copies if not copy.held_more and self.speaks(copy)]
-        return [int(one.node_id) for one in voters if not any(votes_as(copy, one) for copy in told)]
+        return [int(one.node_id) for one in voters if not any(is_voter(copy.place.key, [one]) for copy in told)]
 
     @property
     def mute_voters(self) -> frozenset[int]:
@@ -192,7 +192,7 @@ def survey(copies: Sequence[Copy]) -> Survey:
     cluster_id = one_cluster([copy.place.identity for copy in copies], [copy.place.log_dir for copy in copies])
     ranked = sorted(copies, key=lambda copy: copy.rank, reverse=True)
     voters = latest_voters(ranked)
-    ranked.sort(key=lambda copy: (copy.rank, is_among(copy, voters)), reverse=True)
+    ranked.sort(key=lambda copy: (copy.rank, is_voter(copy.place.key, voters)), reverse=True)
     nodes = {copy.node_id for copy in ranked}
     images = [copy.image for copy in ranked if copy.image is not None]
     brokers = {int(node_id) for node_id in images[0].cluster.brokers} if images else set()
@@ -208,7 +208,7 @@ def survey(copies: Sequence[Copy]) -> Survey:
         left, bounds = (weaker(*each) for each in zip(*both, strict=True))
     voting = {int(voter.node_id) for voter in (*voters, *before)}.union(*(copy.behind.voters for copy in ranked))
     running = [copy for copy in ranked if copy.used_by is not None]
-    if any(is_among(copy, (*voters, *before)) for copy in running):  # by now a majority may hold more
+    if any(is_voter(copy.place.key, (*voters, *before)) for copy in running):  # by now a majority may hold more
         left, bounds = (msgspec.structs.replace(each, upper=None) for each in (left, bounds))
     return Survey(
         copies=tuple(ranked),

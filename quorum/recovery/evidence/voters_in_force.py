@@ -14,19 +14,14 @@ import msgspec
 
 from metadata_log.ids import NodeId, ReplicaKey
 from metadata_log.tools.replicas.committed_bounds import CommittedBounds
+from metadata_log.tools.replicas.voters_in_force import is_voter
 from metadata_log.voters import VoterSet, majority_of
 from quorum.recovery.copies.log_copy import Copy
-from quorum.recovery.evidence.authoritative import votes_as
-
-
-def is_among(copy: Copy, voters: Iterable[ReplicaKey]) -> bool:
-    """Whether the copy is one of theirs."""
-    return any(votes_as(copy, voter) for voter in voters)
 
 
 def is_majority(copies: Iterable[Copy], voters: Sequence[ReplicaKey]) -> bool:
     """Whether these are of more than half of the voters; two copies of one node count once."""
-    return len({copy.node_id for copy in copies if is_among(copy, voters)}) >= majority_of(len(voters))
+    return len({copy.node_id for copy in copies if is_voter(copy.place.key, voters)}) >= majority_of(len(voters))
 
 
 def latest_voters(ranked: Sequence[Copy]) -> tuple[ReplicaKey, ...]:
