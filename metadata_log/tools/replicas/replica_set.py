@@ -26,7 +26,7 @@ from metadata_log.tools.replicas.voters_in_force import (
     is_voter,
     latest_set,
     may_be_voter,
-    with_before,
+    voters_in_force,
 )
 from metadata_log.tools.replicas.witnesses import Witnesses
 from metadata_log.tools.verify.log_facts import LogFacts, voter_sets
@@ -60,7 +60,7 @@ class ReplicaSet:
         """The voters in force."""
         if self._known_voters is not None:
             return self._known_voters
-        return with_before(self._latest, self._named, self.bounds.lower)
+        return voters_in_force(self._named, self.bounds.lower)
 
     @cached_property
     def bounds(self) -> CommittedBounds:
@@ -76,6 +76,10 @@ class ReplicaSet:
     def is_voter(self, replica: Replica) -> bool:
         """Return True if its directory id is that of a voter in force; a static voter is known by its node id alone."""
         return is_voter(replica.key, self.voters.keys)
+
+    def has_majority(self, replicas: Iterable[Replica]) -> bool:
+        """Return True if these are a majority of every voter set that may be in force."""
+        return self.voters.has_majority(replica.key for replica in replicas)
 
     def may_be_voter(self, replica: Replica) -> bool:
         """Return True if it is a voter in force, or has no directory id that says that it is none."""
@@ -126,6 +130,7 @@ def _named(replica: Replica, recorded: tuple[ReplicaKey, ...] | None) -> NamedVo
         before=earlier[-1].voters if earlier else (),
         static=facts.static_voters,
         electors=tuple(map(NodeId, facts.elections[-1].voters)) if facts.elections else (),
+        is_repaired=any(election.is_repairs for election in facts.elections),
     )
 
 
@@ -181,7 +186,7 @@ def lacking_copies(view: ReplicaSet) -> list[Replica]:
 
 def _is_lost(view: ReplicaSet) -> bool:
     """Whether no majority can have all that was committed, whichever of the two sets did that."""
-    for voters in filter(None, (view.voters.keys, view.voters.before)):
+    for voters in view.voters.sets:
         lacking, bare = _lacking(view, voters)
         if len(voters) - len(lacking) - len(bare) >= majority_of(len(voters)):
             return False

@@ -15,6 +15,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from metadata_log.ids import ZERO_DIRECTORY_ID, NodeId, ReplicaKey
+from metadata_log.voters import majority_of
 
 VotersSource: TypeAlias = Literal["record", "static", "election", "none"]
 
@@ -25,16 +26,20 @@ class NamedVoters(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         recorded: the latest set in its log, or in its newest checkpoint; None if it has none, or other logs deny it.
         recorded_at: the offset from which that set counts; -1 if it is a checkpoint's.
-        before: the set that it replaced; empty if none is known.
+        is_newer: a later release wrote the latest set, in a form that is not known.
+        before: the set that it replaced; empty if none is known, or a repair wrote the latest one: nobody elects that.
         static: the voters of its configuration, by files beside the log; empty if none says.
         electors: the node ids of those who could vote in its last election.
+        is_repaired: a repair began an epoch in its log.
     """
 
     recorded: tuple[ReplicaKey, ...] | None = None
     recorded_at: int = -1
+    is_newer: bool = False
     before: tuple[ReplicaKey, ...] = ()
     static: tuple[ReplicaKey, ...] = ()
     electors: tuple[NodeId, ...] = ()
+    is_repaired: bool = False
 
 
 class VotersInForce(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,6 +54,26 @@ class VotersInForce(msgspec.Struct, frozen=True, kw_only=True):
     keys: tuple[ReplicaKey, ...] = ()
     before: tuple[ReplicaKey, ...] = ()
     source: VotersSource = "none"
+
+    @property
+    def is_certain(self) -> bool:
+        """Return True if a record or a configuration names the voters, and not only an election."""
+        return self.source in ("record", "static")
+
+    @property
+    def sets(self) -> tuple[tuple[ReplicaKey, ...], ...]:
+        """All sets that may be in force; none if the voters are not known."""
+        return tuple(voters for voters in (self.keys, self.before) if voters)
+
+    @property
+    def ids(self) -> tuple[int, ...]:
+        """The node ids of all who may vote."""
+        return tuple(sorted({int(voter.node_id) for voters in self.sets for voter in voters}))
+
+    def has_majority(self, keys: Iterable[ReplicaKey | None]) -> bool:
+        """Return True if these directories are of a majority of every set that may be in force."""
+        present = tuple(keys)
+        return bool(self.keys) and all(is_majority(present, voters) for voters in self.sets)
 
 
 def is_voter(key: ReplicaKey | None, voters: Iterable[ReplicaKey]) -> bool:
@@ -70,26 +95,46 @@ def may_be_voter(key: ReplicaKey | None, voters: Iterable[ReplicaKey]) -> bool:
     return any(voter.node_id == key.node_id for voter in voters)
 
 
+def voters_in_force(ranked: Sequence[NamedVoters], committed: int) -> VotersInForce:
+    """Return the voters by these replicas, the most advanced first; `committed`: up to where all is, by the latest set.
+
+    The set before the latest one is among them unless the change is committed.
+    """
+    latest = latest_set(ranked)
+    named = next((one for one in ranked if one.recorded is not None), None)
+    if named is None or committed > named.recorded_at or set(named.before) == set(latest.keys):
+        return latest
+    return msgspec.structs.replace(latest, before=named.before)
+
+
 def latest_set(ranked: Sequence[NamedVoters]) -> VotersInForce:
     """Return the latest voters by these replicas, the most advanced first; `before` is left empty.
 
-    A record goes before static voters, and these before the last electors.
+    A record goes before static voters, and these before the last electors. Nothing but that election says that the
+    electors still vote: a repair must not rely on them (see `VotersInForce.is_certain`).
     """
     for named in ranked:
         if named.recorded is not None:
             return VotersInForce(keys=named.recorded, source="record")
-    static = Counter(named.static for named in ranked if named.static)
+        if named.is_newer:
+            return VotersInForce()
+    static = [named for named in ranked if named.static]
     if static:
-        return VotersInForce(keys=static.most_common(1)[0][0], source="static")
+        return VotersInForce(keys=_static(static), source="static")
     for named in ranked:
         if named.electors:
             return VotersInForce(keys=tuple(ReplicaKey(node_id=one) for one in named.electors), source="election")
     return VotersInForce()
 
 
-def with_before(latest: VotersInForce, ranked: Sequence[NamedVoters], committed: int) -> VotersInForce:
-    """Return the voters with the set before them, unless the change is committed; `committed`: up to where all is."""
-    named = next((one for one in ranked if one.recorded is not None), None)
-    if named is None or committed > named.recorded_at:
-        return latest
-    return msgspec.structs.replace(latest, before=named.before)
+def _static(ranked: Sequence[NamedVoters]) -> tuple[ReplicaKey, ...]:
+    """Return the static voters that most replicas name; those of the most advanced one if a repair set them there."""
+    if ranked[0].is_repaired:
+        return ranked[0].static
+    return Counter(named.static for named in ranked).most_common(1)[0][0]
+
+
+def is_majority(keys: Iterable[ReplicaKey | None], voters: Sequence[ReplicaKey]) -> bool:
+    """Return True if these directories are of more than half of the voters; two of one node count once."""
+    present = {key.node_id for key in keys if key is not None and is_voter(key, voters)}
+    return len(present) >= majority_of(len(voters))

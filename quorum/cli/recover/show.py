@@ -183,7 +183,7 @@ def inspection_data(found: Inspection) -> dict[str, object]:
         "cluster_id": known.cluster_id,
         "kraft_version": known.told_by.kraft_version,
         "voters": _voters_data(known),
-        "voters_before": [int(voter.node_id) for voter in known.voters_before],
+        "voters_before": [int(voter.node_id) for voter in known.in_force.before],
         "committed": msgspec.to_builtins(known.bounds),
         "greatest_epoch": known.greatest_epoch,
         "absent_voters": known.absent_voters,

@@ -75,7 +75,7 @@ def is_fetched_again(known: Survey, one: Gone) -> bool:
     """Whether every majority of the voters has one who holds it: then that one leads, and the other fetches it."""
     if not known.voters or not is_last(one.copy, one.done, one.lost):
         return False
-    return all(_without(known, one, voters) < majority_of(len(voters)) for voters in known.voter_sets)
+    return all(_without(known, one, voters) < majority_of(len(voters)) for voters in known.in_force.sets)
 
 
 def endangered(known: Survey) -> list[Gone]:

@@ -18,7 +18,7 @@ from quorum.recovery.evidence.authoritative import silent_ones
 from quorum.recovery.evidence.conflicts import epoch_before, is_passed_over, joined_end
 from quorum.recovery.evidence.historical_extents import bounds_once, extents
 from quorum.recovery.evidence.same_log import is_comparable
-from quorum.recovery.evidence.voters_in_force import latest_voters
+from quorum.recovery.evidence.voters_in_force import certain_voters
 
 
 def repair_beside(copies: Sequence[Copy], copy: Copy) -> int | None:
@@ -50,7 +50,7 @@ def bounds_of(copies: Sequence[Copy], bounds: CommittedBounds, copy: Copy) -> Co
     if epoch is None:
         return bounds
     old = [one for one in copies if one.end.epoch < epoch and is_comparable(one, copy)]
-    voters = latest_voters(old)
+    voters = certain_voters(old, 0).keys
     mute = [one.copy for one in silent_ones(old, voters)]
     by_them = bounds_once(old, mute, voters, committed_bounds(extents(old, mute), voters))
     return msgspec.structs.replace(by_them, upper=None)

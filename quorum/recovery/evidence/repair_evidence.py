@@ -15,7 +15,7 @@ from metadata_log.directory import QUORUM_STATE_FILE
 from metadata_log.ids import ReplicaKey
 from metadata_log.records.newer import NOTHING_NEWER, NewerParts
 from metadata_log.tools.replicas.committed_bounds import CommittedBounds, committed_bounds
-from metadata_log.tools.replicas.voters_in_force import is_voter
+from metadata_log.tools.replicas.voters_in_force import VotersInForce, is_voter
 from metadata_log.voters import Endpoint, VoterSet, majority_of
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.copies.sidecar_files import NO_SUCH_FILE
@@ -24,10 +24,8 @@ from quorum.recovery.evidence.conflicts import Conflict, Uncompared, conflicts_o
 from quorum.recovery.evidence.historical_extents import bounds_once, extents
 from quorum.recovery.evidence.same_log import is_comparable
 from quorum.recovery.evidence.voters_in_force import (
-    is_majority,
-    latest_voters,
+    certain_voters,
     undecided,
-    voters_before,
     weaker,
 )
 from quorum.recovery.journal.audited_repairs import Told
@@ -41,8 +39,7 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
     """The copies, the best first, and what they amount to.
 
     Attributes:
-        voters: in force by the best copy: keys; without directory ids where they are static.
-        voters_before: those before, while it is not proven that the change to `voters` was committed; else empty.
+        in_force: the voters, by a record or a configuration.
         absent_voters, absent_brokers: named by the metadata, or behind damage, and no copy of theirs is here.
         bounds: of what was committed; what a log held until an accepted repair let it go counts as held.
         bounds_left: the same by what the logs hold now.
@@ -54,8 +51,7 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
 
     copies: tuple[Copy, ...]
     cluster_id: str | None
-    voters: tuple[ReplicaKey, ...]
-    voters_before: tuple[ReplicaKey, ...] = ()
+    in_force: VotersInForce
     bounds: CommittedBounds
     bounds_left: CommittedBounds
     absent_voters: tuple[int, ...]
@@ -102,37 +98,32 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
         """Return all that a later release has written in any copy, and that is not judged."""
         return newer_of(self.copies)
 
+    @property
+    def voters(self) -> tuple[ReplicaKey, ...]:
+        """The latest voters."""
+        return self.in_force.keys
+
     def is_voter(self, copy: Copy) -> bool:
-        """Whether its replica votes, by any set that may be in force."""
-        return any(is_voter(copy.place.key, voters) for voters in self.voter_sets)
+        """Return True if its replica votes, by any set that may be in force."""
+        return any(is_voter(copy.place.key, voters) for voters in self.in_force.sets)
 
     def speaks(self, copy: Copy) -> bool:
         """Whether it may be counted as what a voter held last, and that voter as one who votes from there."""
         return self.is_voter(copy) and not any(one.copy is copy for one in self.silent)
 
     @property
-    def voter_sets(self) -> tuple[tuple[ReplicaKey, ...], ...]:
-        """All that may be in force; none where who votes is not known."""
-        return tuple(voters for voters in (self.voters, self.voters_before) if voters)
-
-    @property
-    def voter_ids(self) -> tuple[int, ...]:
-        """All who may vote."""
-        return tuple(sorted({int(voter.node_id) for voters in self.voter_sets for voter in voters}))
-
-    @property
     def undecided(self) -> str | None:
         """A sentence about a change of the voters that may or may not be in force; None where there is none."""
-        return undecided(self.voters, self.voters_before)
+        return undecided(self.in_force)
 
     def has_majority(self, copies: Sequence[Copy]) -> bool:
         """Whether a majority of the voters is among them, of every set that may be in force."""
-        return bool(self.voters) and all(is_majority(copies, voters) for voters in self.voter_sets)
+        return self.in_force.has_majority(copy.place.key for copy in copies)
 
     @property
     def unheard_voters(self) -> tuple[int, ...]:
         """Voters of which no whole log is here: what they held last is not known."""
-        return tuple(sorted({node_id for voters in self.voter_sets for node_id in self._unheard(voters)}))
+        return tuple(sorted({node_id for voters in self.in_force.sets for node_id in self._unheard(voters)}))
 
     def _unheard(self, voters: Sequence[ReplicaKey]) -> list[int]:
         told = [copy for copy in self.copies if not copy.held_more and self.speaks(copy)]
@@ -151,7 +142,7 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def majority_is_absent(self) -> bool:
         """Whether records may have been committed that no copy here holds."""
-        return any(len(self._unheard(voters)) >= majority_of(len(voters)) for voters in self.voter_sets)
+        return any(len(self._unheard(voters)) >= majority_of(len(voters)) for voters in self.in_force.sets)
 
     @property
     def in_use(self) -> tuple[Copy, ...]:
@@ -191,7 +182,7 @@ def survey(copies: Sequence[Copy]) -> Survey:
         raise RefusedError("no copy of a metadata log is named")
     cluster_id = one_cluster([copy.place.identity for copy in copies], [copy.place.log_dir for copy in copies])
     ranked = sorted(copies, key=lambda copy: copy.rank, reverse=True)
-    voters = latest_voters(ranked)
+    voters = certain_voters(ranked, 0).keys
     ranked.sort(key=lambda copy: (copy.rank, is_voter(copy.place.key, voters)), reverse=True)
     nodes = {copy.node_id for copy in ranked}
     images = [copy.image for copy in ranked if copy.image is not None]
@@ -201,7 +192,8 @@ def survey(copies: Sequence[Copy]) -> Survey:
     of_one_log = [copy for copy in ranked if is_comparable(ranked[0], copy)]
     silent = silent_ones(of_one_log, voters)
     left, bounds = _bounds(of_one_log, silent, voters)
-    before = voters_before(ranked, bounds.lower)
+    in_force = certain_voters(ranked, bounds.lower)
+    before = in_force.before
     if before:
         silent = silent_ones(of_one_log, voters, before)
         both = [_bounds(of_one_log, silent, one) for one in (voters, before)]
@@ -213,8 +205,7 @@ def survey(copies: Sequence[Copy]) -> Survey:
     return Survey(
         copies=tuple(ranked),
         cluster_id=cluster_id,
-        voters=voters,
-        voters_before=before,
+        in_force=in_force,
         bounds=bounds,
         bounds_left=left,
         absent_voters=tuple(sorted(voting - nodes)),

@@ -162,7 +162,7 @@ def _voters(known: Survey, chosen: Copy, new: NewController, own: MetaProperties
             "new controller's bootstrap.checkpoint does. Use the kraft that knows the release that wrote it, or a "
             "surviving controller's own directory (kraft recover standalone)"
         )
-    ids = set(known.voter_ids)
+    ids = set(known.in_force.ids)
     if new.node_id in image.cluster.brokers and new.node_id not in ids:
         raise RefusedError(
             f"--node-id {new.node_id} is a broker's: give the id of a lost controller"
@@ -274,7 +274,7 @@ def _hard_to_find(known: Survey, new: NewController) -> Iterator[str]:
     """Sentences about what no broker's configuration is sure to name: an id or an address that no controller had."""
     servers = "controller.quorum.bootstrap.servers (or controller.quorum.voters)"
     image = known.told_by.image
-    ids = set(known.voter_ids) | {*map(int, image.cluster.controllers if image else ())}
+    ids = set(known.in_force.ids) | {*map(int, image.cluster.controllers if image else ())}
     if ids and new.node_id not in ids:
         yield (
             f"--node-id {new.node_id} never was a controller's here, those were {', '.join(map(str, sorted(ids)))}: "

@@ -92,7 +92,7 @@ class Outlook(msgspec.Struct, frozen=True, kw_only=True):
 
     def others(self, staying: Sequence[int]) -> list[int]:
         """Nodes that vote so far, and are not among those."""
-        return sorted(set(self.known.voter_ids) - set(staying))
+        return sorted(set(self.known.in_force.ids) - set(staying))
 
     def proposal(
         self,

@@ -88,7 +88,7 @@ def test_who_votes_and_how_far_is_known(case: NewerLog, clusters: Path, tmp_path
 
     found = inspect_copies(FILES, data(cluster, 1, 11, 12))
 
-    assert found.survey.voter_ids == (1, 2, 3)
+    assert found.survey.in_force.ids == (1, 2, 3)
     assert {int(copy.end.offset) for copy in found.survey.copies} == {end_of(cluster)}
     assert all(copy.stop is None and copy.problem is None for copy in found.survey.copies)
     assert part_of(case) in found.survey.newer.text()

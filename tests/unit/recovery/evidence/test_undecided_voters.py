@@ -54,7 +54,7 @@ def test_the_voters_before_a_removal_may_have_committed_without_its_holder() -> 
     remove_voter(files, "/n1", 3)
     known = seen(files, "/n1")
     assert [int(voter.node_id) for voter in known.voters] == [1, 2]
-    assert [int(voter.node_id) for voter in known.voters_before] == [1, 2, 3]
+    assert [int(voter.node_id) for voter in known.in_force.before] == [1, 2, 3]
     assert known.absent_voters == before.absent_voters == (2, 3)
     assert known.unheard_voters == (2, 3)
     assert known.majority_is_absent
@@ -84,7 +84,7 @@ def test_after_the_repair_its_own_voters_are_in_force_and_what_it_may_have_lost_
     files = load_nodes("basic", 1)
     remove_voter(files, "/n1", 3)
     repair(files, lambda files: propose_standalone(files, "/n1", [], request()), "/n1")
-    assert seen(files, "/n1").voters_before == ()
+    assert seen(files, "/n1").in_force.before == ()
     assert verify_directories(files, ["/n1"]).is_sound
     situation = inspect_copies(files, ["/n1"]).plan.situation
     assert "may have lost" in situation
@@ -112,7 +112,7 @@ def test_a_removal_that_a_majority_of_the_new_voters_holds_is_in_force() -> None
     for path in ("/n1", "/n2"):
         remove_voter(files, path, 3)
     known = seen(files, "/n1", "/n2")
-    assert known.voters_before == ()
+    assert known.in_force.before == ()
     assert known.undecided is None
     assert 3 not in known.absent_voters
     assert not known.majority_is_absent
@@ -123,7 +123,7 @@ def test_whom_only_an_undecided_record_added_and_who_was_there_are_both_asked_fo
     for path in ("/n1", "/n4"):
         cut_at(files, path, 54)
     known = seen(files, "/n1", "/n4")
-    assert known.voters_before
+    assert known.in_force.before
     assert known.majority_is_absent
     assert inspect_copies(files, ["/n1", "/n4"]).plan.repairs[0].may_lose is not None
 
@@ -136,7 +136,7 @@ def test_who_lags_behind_an_undecided_removal_is_sound() -> None:
     remove_voter(files, "/n3", 1)
     found = inspect_copies(files, ["/n1", "/n2", "/n3"])
     assert [int(voter.node_id) for voter in found.survey.voters] == [2, 3]
-    assert [int(voter.node_id) for voter in found.survey.voters_before] == [1, 2, 3]
+    assert [int(voter.node_id) for voter in found.survey.in_force.before] == [1, 2, 3]
     assert found.is_whole
     assert not found.survey.silent
     with pytest.raises(RefusedError):
