@@ -26,10 +26,9 @@ from metadata_log.tools.findings.finding import Finding, finding
 from metadata_log.tools.read.log_reader import LogReader
 from metadata_log.tools.replicas.replica import Replica
 from metadata_log.tools.replicas.replica_set import ReplicaSet
-from metadata_log.tools.replicas.same_log import are_kindred
+from metadata_log.tools.replicas.same_log import SameLog
 from metadata_log.tools.verify.log_facts import LogFacts
 from metadata_log.tools.words import join_names
-from metadata_log.voters import majority_of
 
 _COMPARED: Final = 16
 """So many batches are a log's head."""
@@ -79,11 +78,12 @@ def without_aliens(logs: Sequence[Replica]) -> tuple[list[Replica], list[Finding
 def _strange_pairs(logs: Sequence[Replica], heads: Mapping[int, _Head]) -> set[frozenset[int]]:
     """Return every two logs, by their numbers, that were never replicas of one."""
     found = set()
+    replicas = ReplicaSet(logs)
     for one, other in combinations(range(len(logs)), 2):
         if one in heads and other in heads and heads[one].has_first_epoch_of(heads[other]):
             is_strange = heads[one].is_strange_to(heads[other])
         else:
-            is_strange = _have_nothing_in_common(logs[one], logs[other])
+            is_strange = _have_nothing_in_common(replicas, logs[one], logs[other])
         if is_strange:
             found.add(frozenset((one, other)))
     return found
@@ -99,14 +99,14 @@ def _images(report: LogFacts) -> list[MetadataImage]:
     return [image for image in images if image is not None]
 
 
-def _have_nothing_in_common(one: Replica, other: Replica) -> bool:
+def _have_nothing_in_common(replicas: ReplicaSet, one: Replica, other: Replica) -> bool:
     """Return True if nothing that a cluster's logs share is in both, and something says that they are not of one."""
     mine, theirs = one.facts, other.facts
     shared = named_directories(mine.known_voters) & named_directories(theirs.known_voters)
     if shared or not _have_other_topics(mine, theirs):
         return False
     if max(mine.start_offset, theirs.start_offset) < min(mine.end_offset, theirs.end_offset):
-        return not are_kindred(OsFiles(), mine, theirs)
+        return replicas.same_log(one, other) is SameLog.DENIED
     return _is_misplaced(one, theirs) or _is_misplaced(other, mine)
 
 
@@ -158,8 +158,7 @@ def _head(files: Files, path: str) -> _Head:
 def are_majority(logs: Sequence[Replica], others: Sequence[int]) -> bool:
     """Whether these logs are a majority of the voters that they name."""
     view = ReplicaSet([logs[index] for index in others])
-    voting = {replica.source.node_id for replica in view.replicas if view.is_voter(replica)}
-    return bool(view.voters.keys) and len(voting) >= majority_of(len(view.voters.keys))
+    return view.has_majority(view.replicas)
 
 
 def _finding(logs: Sequence[Replica], index: int, others: Sequence[int], heads: Mapping[int, _Head]) -> Finding:

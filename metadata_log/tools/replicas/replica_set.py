@@ -20,6 +20,7 @@ from metadata_log.tools.replicas.committed_bounds import CommittedBounds, commit
 from metadata_log.tools.replicas.first_vote import is_first_vote
 from metadata_log.tools.replicas.judge import ReplicaView
 from metadata_log.tools.replicas.replica import Replica
+from metadata_log.tools.replicas.same_log import SameLog, same_log, traces_of
 from metadata_log.tools.replicas.voters_in_force import (
     NamedVoters,
     VotersInForce,
@@ -76,6 +77,14 @@ class ReplicaSet:
     def is_voter(self, replica: Replica) -> bool:
         """Return True if its directory id is that of a voter in force; a static voter is known by its node id alone."""
         return is_voter(replica.key, self.voters.keys)
+
+    def same_log(self, one: Replica, other: Replica) -> SameLog:
+        """Return how it is known that two of the replicas are of one log.
+
+        Raises:
+            OSError: a segment cannot be read any more.
+        """
+        return same_log(traces_of(one.facts), traces_of(other.facts))
 
     def has_majority(self, replicas: Iterable[Replica]) -> bool:
         """Return True if these are a majority of every voter set that may be in force."""

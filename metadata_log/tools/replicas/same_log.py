@@ -1,61 +1,153 @@
-"""Which logs are replicas of one log, where the id of their cluster does not tell: two clusters may share it.
+"""Tell which logs are of one log if the id of their cluster does not: two clusters may share it.
 
-Decides: what tells them apart. Must not know: what is wrong with a log, and why it is asked.
+Decides: what counts as shared, and what contradicts. Must not know: what is wrong with a log, and what follows.
 
-Where both of two replicas have records, they have the same batches: of one log's first batches there the other has at
-least one, however much is damaged or was never committed. Logs that share no offset may be replicas of one.
+Two clusters have one cluster id if a clone goes on, or if the id was set by hand. Replicas of one log have the same
+batches: with records at the same offsets in both, they have at least one in common, however much is damaged or was
+never committed. Ids are random, so that no other cluster has the same by chance.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import dropwhile, islice
-from typing import Final
+import enum
+from collections.abc import Sequence
 
 import msgspec
 
-from metadata_log.files.port import Files
-from metadata_log.storage.segment import LocatedBatch
-from metadata_log.tools.read.log_reader import LogReader
+from metadata_log.ids import id_text, is_reserved_directory_id
+from metadata_log.image import MetadataImage
+from metadata_log.tools.read.batch_sums import BatchSums
+from metadata_log.tools.read.contents import EpochSpan
 from metadata_log.tools.verify.log_facts import LogFacts
 
-_COMPARED: Final = 16
-"""So many batches from where both have records."""
+
+class SameLog(enum.Enum):
+    """How it is known that two replicas are of one log."""
+
+    SHOWN = enum.auto()
+    """They share a batch, a topic, a broker's run, or a broker's directory."""
+    DENIED = enum.auto()
+    """They share nothing of that, and cannot be of one log."""
+    UNKNOWN = enum.auto()
+    """They share nothing of that, and nothing contradicts."""
 
 
-class _Batch(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What tells a batch from others."""
+class Traces(msgspec.Struct, frozen=True, kw_only=True):
+    """The parts of a replica by which its log is known.
 
-    offset: int
-    epoch: int
-    crc: int
+    Attributes:
+        sums: of its batches; None if a segment cannot be read.
+        spans: the offsets at which it has batches.
+        image: the metadata at its end, if that is known.
+        committed_before: all before this offset was committed, by the log itself.
+        hides_metadata: a later release wrote records there that are not known.
+    """
+
+    sums: BatchSums | None
+    spans: tuple[EpochSpan, ...]
+    image: MetadataImage | None
+    committed_before: int
+    hides_metadata: bool
 
 
-def are_kindred(files: Files, one: LogFacts, other: LogFacts) -> bool:
-    """Whether nothing says that these are not replicas of one log."""
-    start = max(one.start_offset, other.start_offset)
-    if start >= min(one.end_offset, other.end_offset):
+def traces_of(facts: LogFacts) -> Traces:
+    """Return the traces that a verification leaves."""
+    return Traces(
+        sums=None if facts.is_unread else facts.sums,
+        spans=facts.epochs,
+        image=facts.image,
+        committed_before=facts.committed_before,
+        hides_metadata=facts.newer.hides_metadata,
+    )
+
+
+def same_log(one: Traces, other: Traces) -> SameLog:
+    """Return how it is known that these are of one log.
+
+    Raises:
+        OSError: a segment cannot be read any more.
+    """
+    if share_batch(one, other) or _share_ids(one.image, other.image):
+        return SameLog.SHOWN
+    is_denied = _overlap(one, other) or contradiction(one, other) is not None
+    return SameLog.DENIED if is_denied else SameLog.UNKNOWN
+
+
+def share_batch(one: Traces, other: Traces) -> bool:
+    """Return True if a batch of both ends at one offset and is the same; an epoch that was changed is no difference.
+
+    Raises:
+        OSError: a segment cannot be read any more.
+    """
+    return one.sums is not None and other.sums is not None and one.sums.shares_batch(other.sums)
+
+
+def contradiction(one: Traces, other: Traces) -> str | None:
+    """Return what their metadata says that cannot be of one log; None if nothing does, or they share a batch.
+
+    Raises:
+        OSError: a segment cannot be read any more.
+    """
+    mine, theirs = one.image, other.image
+    if mine is None or theirs is None or share_batch(one, other):
+        return None
+    for topic_id, topic in mine.topics.by_id.items():
+        renamed = theirs.topics.topic(topic_id)
+        if renamed is not None and renamed.name != topic.name:
+            return f"topic {id_text(topic_id)} is {topic.name} in one and {renamed.name} in the other"
+    if one.hides_metadata or other.hides_metadata:
+        return None  # a later registration may be among what is not known
+    for node_id, broker in mine.cluster.brokers.items():
+        again = theirs.cluster.brokers.get(node_id)
+        if again is None or again.incarnation_id == broker.incarnation_id:
+            continue
+        # A registration's epoch is its record's offset: a log that had committed the later one would know it.
+        behind = one if broker.epoch < again.epoch else other
+        if broker.epoch == again.epoch or max(broker.epoch, again.epoch) < behind.committed_before:
+            return (
+                f"broker {node_id} registered at offset {broker.epoch} as {id_text(broker.incarnation_id)} in one, and "
+                f"at offset {again.epoch} as {id_text(again.incarnation_id)} in the other"
+            )
+    return None
+
+
+def _overlap(one: Traces, other: Traces) -> bool:
+    """Return True if both can be read, and have batches at the same offsets."""
+    if one.sums is None or other.sums is None:
+        return False
+    return any(
+        max(mine.start_offset, theirs.start_offset) < min(mine.end_offset, theirs.end_offset)
+        for mine in one.spans
+        for theirs in other.spans
+    )
+
+
+def _share_ids(one: MetadataImage | None, other: MetadataImage | None) -> bool:
+    if one is None or other is None:
+        return False
+    fewer, more = sorted((one.topics, other.topics), key=len)
+    if any(more.topic(topic_id) is not None for topic_id in fewer.by_id):
         return True
-    ours, theirs = (set(islice(_batches_from(files, report, start), _COMPARED)) for report in (one, other))
-    return not ours or not theirs or not ours.isdisjoint(theirs)
+    runs = {broker.incarnation_id for broker in one.cluster.brokers.values()}
+    disks = {directory for broker in one.cluster.brokers.values() for directory in broker.directories}
+    own = {directory for directory in disks if not is_reserved_directory_id(directory)}
+    return any(
+        broker.incarnation_id in runs or not own.isdisjoint(broker.directories)
+        for broker in other.cluster.brokers.values()
+    )
 
 
-def _batches_from(files: Files, report: LogFacts, start: int) -> Iterator[_Batch]:
-    bases = [int(path.rsplit("/", 1)[-1][:20]) for path in report.segments]
-    first = max((number for number, base in enumerate(bases) if base <= start), default=0)
-    # A segment that cannot be read, or that a running node has removed, shows nothing here.
-    events = LogReader(files, report.segments[first:]).events(runs=False)
-    headers = (event.header for event in events if isinstance(event, LocatedBatch))
-    for header in dropwhile(lambda header: header.base_offset < start, headers):
-        yield _Batch(offset=int(header.base_offset), epoch=int(header.partition_leader_epoch), crc=int(header.crc))
+def kindred_groups(reports: Sequence[LogFacts]) -> list[list[int]]:
+    """Return the logs, by their numbers, in groups of those that may be replicas of one.
 
-
-def kindred_groups(files: Files, reports: Sequence[LogFacts]) -> list[list[int]]:
-    """The logs, by their numbers, in groups of those that may be replicas of one."""
+    Raises:
+        OSError: a segment cannot be read any more.
+    """
     groups: list[list[int]] = []
-    for number, report in enumerate(reports):
-        own = (group for group in groups if all(are_kindred(files, report, reports[one]) for one in group))
-        group = next(own, None)
+    traces = [traces_of(report) for report in reports]
+    for number, own in enumerate(traces):
+        fitting = (group for group in groups if all(same_log(own, traces[one]) is not SameLog.DENIED for one in group))
+        group = next(fitting, None)
         if group is None:
             groups.append([number])
         else:

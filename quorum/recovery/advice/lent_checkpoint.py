@@ -12,7 +12,7 @@ from quorum.recovery.advice.commands import command
 from quorum.recovery.copies.copy_parts import CheckpointFile
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.evidence.repair_evidence import Survey
-from quorum.recovery.evidence.same_log import is_comparable
+from quorum.recovery.evidence.same_log import shows_one_log
 from quorum.recovery.journal.repair_facts import Step
 
 
@@ -24,7 +24,7 @@ def lender(known: Survey, copy: Copy) -> tuple[Copy, CheckpointFile] | None:
         (other, other.origin)
         for other in known.copies
         if other is not copy and other.origin is not None and other.place.manifest is None
-        if is_comparable(copy, other) and _goes_on_from(copy, other.origin)
+        if shows_one_log(copy, other) and _goes_on_from(copy, other.origin)
     ]
     return max(found, key=lambda one: int(one[1].end.offset), default=None)
 

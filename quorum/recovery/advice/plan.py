@@ -57,7 +57,7 @@ from quorum.recovery.evidence.abandoned_branch import is_past_repair
 from quorum.recovery.evidence.lost_records import excess, shortfalls
 from quorum.recovery.evidence.other_disks import not_here
 from quorum.recovery.evidence.repair_evidence import Survey
-from quorum.recovery.evidence.same_log import is_comparable
+from quorum.recovery.evidence.same_log import shows_one_log
 from quorum.recovery.journal.repair_facts import LostRecords, Step
 
 
@@ -139,7 +139,7 @@ def whole_voters(known: Survey) -> list[Copy]:
     """Voters' copies that a node starts from, at most without a file that it makes anew or once mended on its own; of
     those of which nothing shows that they are of one log, the best's."""
     whole = [copy for copy in known.copies if known.is_voter(copy) and lasting_fault(copy) is None]
-    return [copy for copy in whole if is_comparable(whole[0], copy)]
+    return [copy for copy in whole if shows_one_log(whole[0], copy)]
 
 
 def lacking(known: Survey, voters: Sequence[Copy]) -> str | None:

@@ -19,7 +19,7 @@ from quorum.recovery.advice.commands import set_log_aside_line
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.evidence.conflicts import joined_end
 from quorum.recovery.evidence.repair_evidence import Survey
-from quorum.recovery.evidence.same_log import is_comparable
+from quorum.recovery.evidence.same_log import shows_one_log
 from quorum.recovery.journal.repair_facts import Step
 
 
@@ -58,7 +58,7 @@ def left_behind(
             continue
         common = joined_end(known.copies, kept, copy)
         newest = max((int(one.end.offset) for one in copy.checkpoints), default=0)
-        is_told = common is not None and is_comparable(kept, copy)
+        is_told = common is not None and shows_one_log(kept, copy)
         common = 0 if common is None else common
         is_checkpoint = newest > common
         if not is_told or is_checkpoint or (voters_at is not None and common <= voters_at < copy.end.offset - 1):

@@ -17,7 +17,7 @@ from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.evidence.authoritative import silent_ones
 from quorum.recovery.evidence.conflicts import epoch_before, is_passed_over, joined_end
 from quorum.recovery.evidence.historical_extents import bounds_once, extents
-from quorum.recovery.evidence.same_log import is_comparable
+from quorum.recovery.evidence.same_log import shows_one_log
 from quorum.recovery.evidence.voters_in_force import certain_voters
 
 
@@ -29,7 +29,7 @@ def repair_beside(copies: Sequence[Copy], copy: Copy) -> int | None:
     for one in copies:
         if one is not copy and is_passed_over(copies, one, copy):
             return epoch_before(one)
-        if one is copy or one.repair is None or copy.end.epoch >= one.repair.epoch or not is_comparable(one, copy):
+        if one is copy or one.repair is None or copy.end.epoch >= one.repair.epoch or not shows_one_log(one, copy):
             continue
         joined = joined_end(copies, one, copy)
         if joined is not None and joined <= one.repair.offset and copy.end.offset > joined:
@@ -49,7 +49,7 @@ def bounds_of(copies: Sequence[Copy], bounds: CommittedBounds, copy: Copy) -> Co
     epoch = repair_beside(copies, copy)
     if epoch is None:
         return bounds
-    old = [one for one in copies if one.end.epoch < epoch and is_comparable(one, copy)]
+    old = [one for one in copies if one.end.epoch < epoch and shows_one_log(one, copy)]
     voters = certain_voters(old, 0).keys
     mute = [one.copy for one in silent_ones(old, voters)]
     by_them = bounds_once(old, mute, voters, committed_bounds(extents(old, mute), voters))

@@ -24,7 +24,7 @@ from metadata_log.voters import majority_of
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.evidence.conflicts import common_end, is_passed_over
 from quorum.recovery.evidence.historical_extents import forgetful
-from quorum.recovery.evidence.same_log import is_comparable
+from quorum.recovery.evidence.same_log import shows_one_log
 
 
 class Silent(msgspec.Struct, frozen=True, kw_only=True):
@@ -159,7 +159,7 @@ def _outgrown(copies: Sequence[Copy], copy: Copy, voting: Sequence[Copy]) -> str
 def _outgrows(copy: Copy, holder: Copy, election: Election) -> bool:
     """Whether it has all that the leader began with, and goes on from there in an older epoch."""
     begun = 0 <= copy.epoch_at(election.offset) < election.epoch
-    return begun and is_comparable(copy, holder) and common_end(copy, holder) == election.offset
+    return begun and shows_one_log(copy, holder) and common_end(copy, holder) == election.offset
 
 
 def _is_passed_over(copies: Sequence[Copy], prover: Copy, election: Election) -> bool:
@@ -214,7 +214,7 @@ def _was_let_go(copies: Sequence[Copy], prover: Copy) -> bool:
 
 def _lacks(copies: Sequence[Copy], copy: Copy, prover: Copy, end: int) -> bool:
     """Whether its log shows that it lacks some of that: not damaged, not running, and cut by no accepted repair."""
-    if copy.stop is not None or copy.short is not None or copy.used_by is not None or not is_comparable(copy, prover):
+    if copy.stop is not None or copy.short is not None or copy.used_by is not None or not shows_one_log(copy, prover):
         return False
     common = common_end(copy, prover)
     return common < end and copy.node_id not in forgetful(copies, prover, common)

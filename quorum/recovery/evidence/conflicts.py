@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from quorum.recovery.copies.log_copy import Copy
-from quorum.recovery.evidence.same_log import contradiction, is_comparable
+from quorum.recovery.evidence.same_log import contradiction, shows_one_log
 
 LEAST_GAP: Final = 1000
 """As many epochs as a repair passes over, or more; elections take one or a few."""
@@ -68,7 +68,7 @@ def common_end(one: Copy, other: Copy) -> int:
     Where they do not overlap, the shorter is taken for a beginning of the longer: a checkpoint holds what is committed.
     0 where nothing shows that they are of one log.
     """
-    return _matching_end(one, other) if is_comparable(one, other) else 0
+    return _matching_end(one, other) if shows_one_log(one, other) else 0
 
 
 def joined_end(copies: Sequence[Copy], one: Copy, other: Copy) -> int | None:
@@ -105,7 +105,7 @@ def _is_hidden(copies: Sequence[Copy], one: Copy, other: Copy) -> bool:
     done = (told.new_epoch for copy in copies for told in copy.audited.accepted if told.new_epoch is not None)
     if begun - reached < LEAST_GAP and not any(reached < epoch <= begun for epoch in done):
         return False
-    return is_comparable(one, other) and _matching_end(one, other) <= at
+    return shows_one_log(one, other) and _matching_end(one, other) <= at
 
 
 def _beginning(copy: Copy) -> tuple[int, int]:
@@ -149,7 +149,7 @@ class Uncompared(msgspec.Struct, frozen=True, kw_only=True):
     other: Copy
 
     def __str__(self) -> str:
-        if is_comparable(self.one, self.other):
+        if shows_one_log(self.one, self.other):
             early, late = sorted((self.one, self.other), key=_beginning)
             return (
                 f"{late.label} begins at offset {late.start_offset}, in epoch {epoch_before(late)}, and {early.label} "
@@ -167,7 +167,7 @@ def uncompared(copies: Sequence[Copy], conflicts: Sequence[Conflict]) -> Iterato
     known = [conflict.copies for conflict in conflicts]
     for index, one in enumerate(copies):
         for other in copies[index + 1 :]:
-            is_told = is_comparable(one, other) and joined_end(copies, one, other) is not None
+            is_told = shows_one_log(one, other) and joined_end(copies, one, other) is not None
             if (one, other) not in known and not is_told:
                 yield Uncompared(one=one, other=other)
 

@@ -33,7 +33,7 @@ from quorum.recovery.evidence.authoritative import is_proved
 from quorum.recovery.evidence.conflicts import joined_end
 from quorum.recovery.evidence.historical_extents import forgetful
 from quorum.recovery.evidence.repair_evidence import Survey
-from quorum.recovery.evidence.same_log import is_comparable
+from quorum.recovery.evidence.same_log import shows_one_log
 from quorum.recovery.journal.repair_facts import OF_LATER_RELEASE, LostRecords
 
 _MOST_TOPICS: Final = 20
@@ -44,7 +44,7 @@ def excess(files: Files, known: Survey, kept: Copy) -> list[LostRecords]:
     found = []
     for copy in known.copies:
         joined = joined_end(known.copies, kept, copy)
-        is_uncompared = not is_comparable(kept, copy) or joined is None
+        is_uncompared = not shows_one_log(kept, copy) or joined is None
         start = 0 if joined is None else joined
         if copy is kept or copy.end.offset <= start:
             continue
@@ -65,7 +65,7 @@ def _bounds_on(files: Files, known: Survey, copy: Copy) -> CommittedBounds:
     at the same offsets says nothing of its own, unless some log proves them or held them once."""
     bounds = bounds_of(known.copies, known.bounds, copy)
     fork = joined_end(known.copies, known.best, copy)
-    if fork is None or fork >= copy.end.offset or not is_comparable(known.best, copy):
+    if fork is None or fork >= copy.end.offset or not shows_one_log(known.best, copy):
         return bounds
     if repair_beside(known.copies, copy) is not None or forgetful(known.copies, copy, fork):
         return bounds
@@ -85,7 +85,7 @@ def superseded(files: Files, known: Survey, kept: Copy, copy: Copy, start: int) 
     whose electors had been made to forget it, or whose copies do not speak for them: `may`. None where no such leader
     is, or where what he lacked was committed: then he was elected by voters who had been set back.
     """
-    is_fork = is_comparable(kept, copy) and joined_end(known.copies, kept, copy) == start
+    is_fork = shows_one_log(kept, copy) and joined_end(known.copies, kept, copy) == start
     if copy.end.epoch >= kept.epoch_at(start) or not is_fork:
         return None
     if any(is_proved(one, copy, start) for one in known.copies):

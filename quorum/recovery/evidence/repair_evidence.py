@@ -22,7 +22,7 @@ from quorum.recovery.copies.sidecar_files import NO_SUCH_FILE
 from quorum.recovery.evidence.authoritative import Silent, silent_ones
 from quorum.recovery.evidence.conflicts import Conflict, Uncompared, conflicts_of, uncompared
 from quorum.recovery.evidence.historical_extents import bounds_once, extents
-from quorum.recovery.evidence.same_log import is_comparable
+from quorum.recovery.evidence.same_log import shows_one_log
 from quorum.recovery.evidence.voters_in_force import (
     certain_voters,
     undecided,
@@ -189,7 +189,7 @@ def survey(copies: Sequence[Copy]) -> Survey:
     brokers = {int(node_id) for node_id in images[0].cluster.brokers} if images else set()
     brokers = brokers.union(*(copy.behind.brokers for copy in ranked))
     conflicts = tuple(conflicts_of(ranked))
-    of_one_log = [copy for copy in ranked if is_comparable(ranked[0], copy)]
+    of_one_log = [copy for copy in ranked if shows_one_log(ranked[0], copy)]
     silent = silent_ones(of_one_log, voters)
     left, bounds = _bounds(of_one_log, silent, voters)
     in_force = certain_voters(ranked, bounds.lower)
