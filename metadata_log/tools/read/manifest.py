@@ -17,7 +17,15 @@ from metadata_log.errors import CorruptFileError
 from metadata_log.files.json_files import decode_json
 from metadata_log.files.os_files import OsFiles
 from metadata_log.files.port import read_small_file
-from metadata_log.ids import DirectoryId, InvalidIdError, NodeId, ReplicaKey, id_text, parse_directory_id
+from metadata_log.ids import (
+    ZERO_DIRECTORY_ID,
+    DirectoryId,
+    InvalidIdError,
+    NodeId,
+    ReplicaKey,
+    id_text,
+    parse_directory_id,
+)
 from metadata_log.tools.new_files import naming
 
 MANIFEST_FILE: Final = "manifest.json"
@@ -100,6 +108,12 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
         """Whose log it is, as the replica's meta.properties said."""
         directory_id = None if self.directory_id is None else parse_directory_id(self.directory_id)
         return MetaProperties(cluster_id=self.cluster_id, node_id=NodeId(self.node_id), directory_id=directory_id)
+
+    @property
+    def static_voters(self) -> tuple[ReplicaKey, ...]:
+        """The voters of the configuration; empty if a record names them."""
+        keys = tuple(voter.key for voter in self.voters)
+        return keys if all(key.directory_id == ZERO_DIRECTORY_ID for key in keys) else ()
 
 
 def is_export(directory: Path) -> bool:

@@ -21,6 +21,7 @@ from metadata_log.directory.meta_properties import told_node_id
 from metadata_log.errors import CorruptFileError, WrongUseError
 from metadata_log.files.os_files import OsFiles
 from metadata_log.files.port import read_small_file
+from metadata_log.ids import ReplicaKey
 from metadata_log.tools.findings.finding import why_unreadable
 from metadata_log.tools.new_files import naming
 from metadata_log.tools.read.disks import is_brokers_disk, is_topics_partition
@@ -68,7 +69,7 @@ class NodeSource(msgspec.Struct, frozen=True, kw_only=True):
         is_told_by_path: its files do not say.
         metadata: the directory of its metadata log; None where the disk with it was not given.
         log_directories: its disks, without meta.properties those that hold a metadata directory, or what brokers leave.
-        high_watermark: by an export's manifest.
+        high_watermark, static_voters: by an export's manifest.
         is_bare: nothing of a node is there.
     """
 
@@ -77,6 +78,7 @@ class NodeSource(msgspec.Struct, frozen=True, kw_only=True):
     metadata: Path | None
     log_directories: tuple[LogDirectory, ...] = ()
     high_watermark: int | None = None
+    static_voters: tuple[ReplicaKey, ...] = ()
     is_told_by_path: bool = False
     is_bare: bool = False
 
@@ -353,6 +355,7 @@ def _export(path: Path) -> NodeSource:
         metadata=path,
         log_directories=(LogDirectory(path=path, identity=manifest.identity),),
         high_watermark=manifest.high_watermark,
+        static_voters=manifest.static_voters,
     )
 
 

@@ -137,7 +137,7 @@ def _named(replica: Replica, recorded: tuple[ReplicaKey, ...] | None) -> NamedVo
         recorded=recorded,
         recorded_at=at,
         before=earlier[-1].voters if earlier else (),
-        static=facts.static_voters,
+        static=replica.source.static_voters or facts.static_voters,
         electors=tuple(map(NodeId, facts.elections[-1].voters)) if facts.elections else (),
         is_repaired=any(election.is_repairs for election in facts.elections),
     )

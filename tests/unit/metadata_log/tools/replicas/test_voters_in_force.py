@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
+
+import msgspec
 import pytest
 
+from metadata_log.directory import QUORUM_STATE_FILE
 from metadata_log.ids import DirectoryId, NodeId, ReplicaKey
+from metadata_log.tools.read.sources import find_sources
+from metadata_log.tools.replicas.replica import read_replica
+from metadata_log.tools.replicas.replica_set import ReplicaSet
 from metadata_log.tools.replicas.voters_in_force import (
     NamedVoters,
     VotersInForce,
@@ -13,6 +21,7 @@ from metadata_log.tools.replicas.voters_in_force import (
     may_be_voter,
     voters_in_force,
 )
+from metadata_log.tools.verify.depth import Depth
 
 OLD, NEW = DirectoryId(b"\x01" * 16), DirectoryId(b"\x02" * 16)
 
@@ -90,3 +99,18 @@ def test_a_majority_is_needed_of_both_sets() -> None:
 
     assert not voters.has_majority(keys(1, 2))
     assert voters.has_majority(keys(1, 3, 4))
+
+
+def test_a_manifest_names_static_voters_before_the_last_election(clusters: Path, tmp_path: Path) -> None:
+    shutil.copytree(clusters / "static-3.9" / "node-1", tmp_path / "node-1")
+    (node,) = find_sources([tmp_path / "node-1"]).nodes
+    assert node.metadata is not None
+    (node.metadata / QUORUM_STATE_FILE).unlink()
+    replica = read_replica(node, depth=Depth.BYTES)
+    told = msgspec.structs.replace(node, static_voters=keys(1, 2))
+
+    by_election = ReplicaSet([replica]).voters
+    by_manifest = ReplicaSet([msgspec.structs.replace(replica, source=told)]).voters
+
+    assert (by_election.source, by_election.ids) == ("election", (1, 2, 3))
+    assert (by_manifest.source, by_manifest.ids) == ("static", (1, 2))
