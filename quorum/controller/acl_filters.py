@@ -1,7 +1,6 @@
-"""Which access control entries a filter means.
+"""Matching of access control entries by filters, by the rules of Kafka's AclBindingFilter.
 
-Decides by Kafka's rules of AclBindingFilter; a filter with a number that nobody knows is told apart. Must not know:
-what is done to the entries.
+A filter with an unknown number gets its own error. Must not know: the operation on the entries.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ OPERATIONS: Final = frozenset(int(each) for each in Operation)
 
 
 def why_unknown(asked: AclFilter) -> str | None:
-    """Which number of the filter stands for nothing; None when all are known."""
+    """Return an error message for the first unknown number of the filter, or None."""
     known = (
         ("resource type", asked.resource_type, RESOURCE_TYPES),
         ("pattern type", asked.pattern_type, {MATCH, LITERAL, PREFIXED}),
@@ -34,14 +33,14 @@ def why_unknown(asked: AclFilter) -> str | None:
 
 
 def matching(asked: AclFilter, acls: AclsImage) -> list[tuple[AclEntry, Uuid]]:
-    """The entries that a known filter means, with their ids, in the order of what they say."""
+    """Return the entries that match a valid filter, with their ids, sorted by their content."""
     return sorted((entry, acl_id) for acl_id, entry in acls.by_id.items() if is_meant(asked, entry))
 
 
 class ManyFilters:
-    """The entries that each of many filters means.
+    """The entries that match each of many filters.
 
-    Looks through all entries only for filters that name no resource; the work of those is filters times entries.
+    Only a filter without a resource name searches all entries: its cost is filters times entries.
     """
 
     def __init__(self, acls: AclsImage) -> None:
@@ -50,13 +49,13 @@ class ManyFilters:
         for acl_id, entry in acls.by_id.items():
             self._of_name.setdefault(entry.resource_name, []).append((entry, acl_id))
         self._lengths = sorted({len(entry.resource_name) for entry in acls.by_id.values() if _is_prefix(entry)})
-        """Of the names of which other names may begin."""
+        """The lengths of prefixed resource names."""
         self._found: dict[AclFilter, list[tuple[AclEntry, Uuid]]] = {}
         self.looks = 0
-        """How many entries were held against a filter so far."""
+        """The number of comparisons of an entry with a filter so far."""
 
     def matching(self, asked: AclFilter) -> list[tuple[AclEntry, Uuid]]:
-        """See `matching`; a filter that is there again costs nothing."""
+        """Return the entries that match, see `matching`; a repeated filter costs nothing."""
         found = self._found.get(asked)
         if found is None:
             found = self._found[asked] = self._look(asked)
@@ -83,7 +82,7 @@ def _is_prefix(entry: AclEntry) -> bool:
 
 
 def is_meant(asked: AclFilter, entry: AclEntry) -> bool:
-    """Whether the filter means this entry."""
+    """Return True if the entry matches the filter."""
     return (
         asked.resource_type in (ANY, entry.resource_type)
         and _is_pattern_meant(asked, entry)

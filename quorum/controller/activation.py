@@ -1,8 +1,7 @@
-"""What a controller writes first when it becomes the active one.
+"""The first records of a controller that becomes active.
 
-On an empty log: all that a cluster begins with, in one metadata transaction (KIP-868). Else an open transaction of its
-predecessor is aborted. And wherever the metadata topic has no id of its own yet, it gets one (KIP-516), within the same
-batch.
+On an empty log they are the bootstrap records of a cluster, in one metadata transaction (KIP-868). Otherwise they abort
+an open transaction of the predecessor. If the metadata topic has no own id yet, the same batch assigns one (KIP-516).
 """
 
 from __future__ import annotations
@@ -36,11 +35,11 @@ def activation_records(
     open_transaction: bool,
     metadata_topic_id: TopicId,
 ) -> tuple[MetadataRecord, ...]:
-    """The records, in order, for one atomic batch; none where nothing is to be done.
+    """Return the records, in order, for one atomic batch, possibly none.
 
     Raises:
-        InvariantViolation: the id handed in is reserved or taken, or an empty log was given no metadata.version to
-            begin with.
+        InvariantViolation: the new id is reserved or in use, or the log is empty and the bootstrap records have no
+            metadata.version.
     """
     records: list[MetadataRecord] = [AbortTransactionRecord(reason=ABORT_REASON)] if open_transaction else []
     is_empty = image.features.metadata_version is None
@@ -72,7 +71,7 @@ def _bootstrap_level(bootstrap_values: tuple[MetadataRecord, ...], feature: str)
 def _cluster_wide_minimum(
     bootstrap_values: tuple[MetadataRecord, ...], config: ControllerConfig
 ) -> tuple[MetadataRecord, ...]:
-    """Where partitions keep eligible leader replicas, the whole cluster must agree on the smallest ISR (KIP-966)."""
+    """Return a cluster-wide `min.insync.replicas` if the ELR feature is on: all brokers must agree on it (KIP-966)."""
     if _bootstrap_level(bootstrap_values, ELIGIBLE_LEADER_REPLICAS_VERSION) == 0:
         return ()
     if any(isinstance(record, ConfigRecord) and record.name == MIN_INSYNC_REPLICAS for record in bootstrap_values):

@@ -1,12 +1,12 @@
-"""Who may do what to what, by the access control entries of the image: the rules of Kafka's StandardAuthorizer.
+"""Authorization by the access control entries of the image, with the rules of Kafka's StandardAuthorizer.
 
-Decides: a super user may do all; else one entry that denies counts for more than any that allow; where no entry is
-about the resource, `allow.everyone.if.no.acl.found` decides. Must not know: how a principal was found out, and which
-operation a request is.
+Decides: a super user is allowed everything. Otherwise one entry that denies overrides all that allow. If no entry
+applies to the resource, `allow.everyone.if.no.acl.found` decides. Must not know: authentication, or which operation a
+request needs.
 
-An entry is about a resource of its type if it names it (literal), names `*` (literal), or begins it (prefixed). An
-entry's host may be a range (CIDR); the finalised metadata.version decides who may add it, not who is in it. Source:
-KIP-11, KIP-290, KIP-801, KIP-1276.
+An entry applies to a resource of its type if its name is equal or `*` (literal), or a prefix (prefixed). An entry's
+host may be a CIDR range; the finalized metadata.version limits adding such an entry, not its effect. Source: KIP-11,
+KIP-290, KIP-801, KIP-1276.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ _IMPLY: Final[dict[int, frozenset[Operation]]] = {
     ),
     Operation.DESCRIBE_CONFIGS: frozenset({Operation.DESCRIBE_CONFIGS, Operation.ALTER_CONFIGS}),
 }
-"""Whoever is allowed one of these may do that too; whoever is denied one of them, may still."""
+"""Operation → the operations whose permission allows it, too. Their denial does not deny it."""
 
 
 class AclIndex:
-    """Entries by what they are about, so that few of them are looked at for one resource."""
+    """Entries by resource, so that a check reads few of them."""
 
     def __init__(self, acls: AclsImage) -> None:
         self._literal: dict[tuple[int, str], list[AclEntry]] = {}
         self._prefixed: dict[tuple[int, str], list[AclEntry]] = {}
         self._lengths: dict[int, set[int]] = {}
         self.ranges: dict[str, HostRange | None] = {}
-        """By the hosts with a slash; None where one names no range."""
+        """Host with a slash → its range, or None for an invalid one."""
         for entry in acls.by_id.values():
             if is_range(entry.host):
                 self.ranges[entry.host] = range_of(entry.host)
@@ -48,7 +48,7 @@ class AclIndex:
                 self._lengths.setdefault(entry.resource_type, set()).add(len(entry.resource_name))
 
     def about(self, resource_type: int, name: str) -> Iterator[AclEntry]:
-        """Every entry that is about the resource."""
+        """Yield every entry that applies to the resource."""
         yield from self._literal.get((resource_type, name), ())
         if name != WILDCARD:
             yield from self._literal.get((resource_type, WILDCARD), ())
@@ -58,7 +58,7 @@ class AclIndex:
 
 
 class Authorizer:
-    """Holds the settings, and the index of the entries that it was last asked about: a pure function of its inputs."""
+    """The settings, and the index of the last entries. The results depend only on the inputs."""
 
     def __init__(self, *, super_users: frozenset[str] = frozenset(), allow_everyone_if_no_acl: bool = False) -> None:
         """`super_users` are principals as `User:name`."""
@@ -68,7 +68,7 @@ class Authorizer:
         self._index = AclIndex(AclsImage())
 
     def allows(self, principal: str, host: str, operation: int, resource_type: int, name: str, acls: AclsImage) -> bool:
-        """Whether `principal` at the address `host` may do `operation` to the resource."""
+        """Return True if `principal` at the address `host` may do `operation` on the resource."""
         if principal in self._super_users:
             return True
         if self._indexed is not acls.by_id:
@@ -100,8 +100,7 @@ def _concerns(entry: AclEntry, operation: int) -> bool:
 
 
 def _as_kafka_writes(host: str) -> str:
-    """An address of IPv6 as Java spells it, and so the entries that are about it: `0:0:0:0:0:0:0:1`. What is none is
-    compared as it is."""
+    """Return an IPv6 address in Java's form, which entries use: `0:0:0:0:0:0:0:1`. Other text is returned unchanged."""
     if ":" not in host:
         return host
     try:

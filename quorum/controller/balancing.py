@@ -1,9 +1,8 @@
-"""What is looked at from time to time: whether leaders can go back to the first replica, and whether somebody can lead,
-uncleanly, where nobody does.
+"""Periodic elections: preferred leaders become leaders again, and leaderless partitions may get an unclean leader.
 
-Decides when (`leader.imbalance.check.interval.seconds`, `unclean.leader.election.interval.ms`, counted from the
-controller's activation) and who is looked at, over several turns. As in Kafka's controllers, how many leaders a broker
-lacks plays no part.
+Decides when (`leader.imbalance.check.interval.seconds`, `unclean.leader.election.interval.ms`, from the controller's
+activation on) and for which partitions, over several turns. As in Kafka's controllers, the number of leaders that a
+broker lacks does not matter.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from quorum.controller.turn import Turn
 
 
 def begin_what_is_due(turn: Turn) -> None:
-    """Note for this and the next turns what is to be looked at again; to be called once the index is built."""
+    """Start the periodic work that is due, for this and later turns. The index must be built."""
     state = turn.state
     due = state.rounds.take_due(turn.now_ms)
     if due.leaderless:
@@ -36,13 +35,13 @@ def begin_what_is_due(turn: Turn) -> None:
 
 
 def continue_balancing(turn: Turn) -> list[PartitionChangeRecord]:
-    """One turn's part of the leaders that go back to the first replica."""
+    """Return one turn's records that make preferred replicas leaders again."""
     balances = turn.state.balances
     records: list[PartitionChangeRecord] = []
     while balances and not records:
         broker_id, sweep = balances[-1]
         if broker_id in turn.brokers.active:
-            seen: set[TopicId] = set()  # a topic may be listed more than once, and the image stays as it is in a turn
+            seen: set[TopicId] = set()  # a topic may be listed more than once, and the image is fixed within a turn
             for topic in sweep.remaining(turn.image, PARTITIONS_A_STEP):
                 if topic.topic_id in seen:
                     continue

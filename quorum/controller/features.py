@@ -1,6 +1,6 @@
-"""Features: the levels that this software can run, and who else must be able to run a level before it is finalised.
+"""Features: the supported levels, and the nodes that must support a level before it is finalized.
 
-Decides nothing about levels that are finalised already. Source: the features of Kafka 4.4 and what they depend on.
+Source: the features of Kafka 4.4 and their dependencies.
 """
 
 from __future__ import annotations
@@ -30,14 +30,17 @@ SUPPORTED_FEATURES: Final = (
         for name, most in supported_features(LATEST_PRODUCTION).items()
     ),
 )
-"""What this software can run, as Kafka 4.4's controllers register."""
+"""The supported levels of this software, as in the registration of Kafka 4.4's controllers."""
 
 _OWN: Final = {each.name: (each.min_supported_version, each.max_supported_version) for each in SUPPORTED_FEATURES}
 
 
 def why_not_supported(name: str, level: int, image: MetadataImage, config: ControllerConfig) -> str | None:
-    """Who cannot run this level, in words; None where everybody can: this controller, all registered brokers, and, from
-    3.7-IV0 on, the controllers that vote or were heard. The registration of one that is gone judges nothing."""
+    """Return which node does not support this level, as a message, or None.
+
+    Checked are this controller, all registered brokers and, from 3.7-IV0 on, the controllers that vote or were heard.
+    The registration of a controller that is gone does not count.
+    """
     if name not in _OWN:
         return f"Local controller {config.node_id} does not support this feature."
     for who, ranges in _everybody(image, config):
@@ -68,7 +71,7 @@ def _ranges(features: tuple[SupportedFeature, ...]) -> dict[str, tuple[int, int]
 
 
 def why_not_on_its_own(name: str, level: int, levels: Mapping[str, int]) -> str | None:
-    """What this level lacks among the levels of the other features, in words; None where it lacks nothing."""
+    """Return which dependency of this level is missing among the other features' levels, as a message, or None."""
     least = needed_metadata_version(name, level)
     if levels.get(METADATA_VERSION, 0) < least:
         return f"{name} could not be set to {level} because it depends on {METADATA_VERSION} {level_name(least)}"

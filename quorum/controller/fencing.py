@@ -1,7 +1,7 @@
-"""Brokers that fell silent: one at a time is taken out of the ISRs and fenced.
+"""Fencing of silent brokers: one at a time leaves the ISRs and is fenced.
 
-One at a time, so that the effect of each is visible before the next is judged (KIP-631); and over several turns if it
-takes long, the fence itself last.
+The next broker is judged only after the effect of the last is in the image (KIP-631). A long fencing takes several
+turns; the record of the fence is the last.
 """
 
 from __future__ import annotations
@@ -13,13 +13,12 @@ from quorum.controller.turn import Turn
 
 
 def fence_one_stale_broker(turn: Turn) -> ControllerResult[None]:
-    """The next records on the way to fencing the broker that has been silent for longest; none if none is stale."""
+    """Return the next records to fence the broker with the longest silence, or none if no session is stale."""
     sessions, brokers = turn.state.sessions, turn.image.cluster.brokers
     while (broker_id := sessions.stale(turn.now_ms)) is not None:
         broker = brokers.get(broker_id)
         if broker is None or broker.fenced or sessions.of(broker).last_contact_ms is None:
-            # Gone, fenced already, or registered anew since: nothing to fence, and its session is over. What is done
-            # for its successor, which asks to be let in, goes on.
+            # The broker is gone, fenced, or registered again: end its session. Work for its new incarnation continues.
             sessions.forget(broker_id)
             turn.state.departures.pop(broker_id, None)
             continue

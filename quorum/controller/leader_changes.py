@@ -1,7 +1,8 @@
-"""Leaders and ISRs when a broker comes, goes or loses a directory: which partitions are concerned, and their records.
+"""Changes of leaders and ISRs when a broker comes, goes or loses a directory.
 
-Decides who is looked at and who may lead; what then becomes of one partition is `partition_change`'s. A broker that
-leaves goes out of the ISRs first and is fenced or let go last, so that each prefix of the records is a sound state.
+Decides: the affected partitions, and the brokers that may lead; `partition_change` decides each partition's record. A
+leaving broker is removed from all ISRs before the record that fences or unregisters it. So each prefix of the records
+is a valid state.
 """
 
 from __future__ import annotations
@@ -25,21 +26,21 @@ from quorum.controller.turn import Turn
 
 
 class BrokerEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What is about to happen to a broker, which the image does not show yet; -1 where it is nobody."""
+    """A broker's change that is not in the image yet; each field is a broker id or -1."""
 
     removed: NodeId = NO_LEADER
-    """May not lead and leaves the ISR."""
+    """A broker that may not lead and leaves the ISR."""
     added: NodeId = NO_LEADER
-    """May lead, though still fenced in the image."""
+    """A broker that may lead, though it is fenced in the image."""
     unclean: NodeId = NO_LEADER
-    """May not lead, leaves ISR and ELR: it may have lost what it had acknowledged."""
+    """A broker that may not lead, and leaves ISR and ELR: it may have lost acknowledged records."""
 
 
 NOTHING_HAPPENS: Final = BrokerEvent()
 
 
 def election_rules(turn: Turn, topic: TopicImage, event: BrokerEvent = NOTHING_HAPPENS) -> ElectionRules:
-    """What holds for the partitions of `topic` under an event."""
+    """Return the election rules for the partitions of `topic` under an event."""
     brokers = turn.image.cluster.brokers
     active = (turn.brokers.active | {event.added}) - {event.removed, event.unclean}
     level = level_of(turn.image)
@@ -69,7 +70,7 @@ def _changes(
     concerns: Callable[[PartitionImage], bool],
     limit: int,
 ) -> list[PartitionChangeRecord]:
-    """The records for all partitions concerned; ends with the topic in which the limit is reached."""
+    """Return the records of all affected partitions, up to the topic in which the limit is reached."""
     records: list[PartitionChangeRecord] = []
     gone = (event.removed, event.unclean)
     for topic in topics:
@@ -88,9 +89,9 @@ def _changes(
 
 
 def take_out_of_isrs(turn: Turn, broker_id: NodeId) -> tuple[list[PartitionChangeRecord], bool]:
-    """Take a leaving broker out of ISRs, as many as one turn may; the flag says whether none is left.
+    """Remove a leaving broker from the ISRs of as many partitions as one turn may; the flag is True if none is left.
 
-    Called again in the next turns, it goes on where it stopped; `forget_departure` ends that.
+    A call in a later turn continues; `forget_departure` ends the work.
     """
     index, departures = turn.state.index, turn.state.departures
     index.advance()
@@ -106,18 +107,21 @@ def take_out_of_isrs(turn: Turn, broker_id: NodeId) -> tuple[list[PartitionChang
 
 
 def _on_newest(sweep: Sweep | None, topic_ids: Sequence[TopicId]) -> Sweep:
-    """The sweep, from the beginning if there is none or the list has been made anew."""
+    """Return the sweep, or a new one if it is missing or its list was rebuilt."""
     return sweep if sweep is not None and sweep.topic_ids is topic_ids else Sweep(topic_ids)
 
 
 def forget_departure(turn: Turn, broker_id: NodeId) -> bool:
-    """The broker stays after all, or is gone. True if it was on its way: it may have left partitions leaderless."""
+    """Drop a broker's departure; return True if there was one, which may have left partitions without a leader."""
     was_cleaned_up = turn.state.clean_ups.pop(broker_id, None) is not None
     return turn.state.departures.pop(broker_id, None) is not None or was_cleaned_up
 
 
 def elect_for_arrival(turn: Turn, broker_id: NodeId) -> list[PartitionChangeRecord]:
-    """Leaders for partitions that have none and were waiting for this broker; what is too much for a turn follows."""
+    """Return records that elect leaders for leaderless partitions, with this broker as a candidate.
+
+    Partitions beyond one turn's limit follow in later turns.
+    """
     if not turn.state.index.advance():
         turn.state.has_to_look_for_leaderless = True
         return []
@@ -129,7 +133,7 @@ def elect_for_arrival(turn: Turn, broker_id: NodeId) -> list[PartitionChangeReco
 
 
 def continue_elections(turn: Turn) -> list[PartitionChangeRecord]:
-    """One turn's part of the elections that were put off; to be called once the index is built."""
+    """Return one turn's records of the elections that were deferred. The index must be built."""
     state = turn.state
     if state.has_to_look_for_leaderless:
         state.has_to_look_for_leaderless = False
@@ -161,10 +165,10 @@ def _leaderless(turn: Turn, sweep: Sweep) -> Iterator[TopicImage]:
 
 
 def clean_up_after(turn: Turn, broker_id: NodeId, *, was_clean: bool) -> tuple[list[PartitionChangeRecord], bool]:
-    """A new incarnation registers: its predecessor leaves every ISR, and every ELR too if it did not stop cleanly.
+    """Remove a broker's former incarnation from every ISR, and after an unclean stop from every ELR, too.
 
-    The registration must come after it: the flag says whether nothing is left to do. If something is, it is gone on
-    with by `continue_clean_ups`. Without a clean stop, what was acknowledged may never have reached the disk (KIP-966).
+    The flag is True if no partition is left; the new registration must wait for that. `continue_clean_ups` does the
+    rest. After an unclean stop, acknowledged records may never have reached the disk (KIP-966).
     """
     state = turn.state
     state.index.advance()
@@ -178,7 +182,7 @@ def clean_up_after(turn: Turn, broker_id: NodeId, *, was_clean: bool) -> tuple[l
 
 
 def continue_clean_ups(turn: Turn) -> list[PartitionChangeRecord]:
-    """One turn's part of what processes that have died left in ISRs."""
+    """Return one turn's records that remove dead incarnations from ISRs."""
     for broker_id, clean_up in turn.state.clean_ups.items():
         if not clean_up.sweep.is_done:
             return _clean_up(turn, broker_id, clean_up)
@@ -198,8 +202,10 @@ def _clean_up(turn: Turn, broker_id: NodeId, clean_up: CleanUp) -> list[Partitio
 
 
 def lose_directories(turn: Turn, broker: BrokerRegistration, lost: Iterable[DirectoryId]) -> list[MetadataRecord]:
-    """Directories of a live broker are lost: its replicas there leave ISRs and leadership, as many as one turn may; the
-    broker's record of it comes after them all (KIP-858). What is left `continue_losses` goes on with."""
+    """Remove a live broker's replicas in lost directories from ISRs and leadership (KIP-858).
+
+    Each turn has a limit, and `continue_losses` does the rest. The record of the broker's directories is the last.
+    """
     state, directories = turn.state, frozenset(lost)
     state.index.advance()
     loss = state.losses.get(broker.broker_id)
@@ -210,7 +216,7 @@ def lose_directories(turn: Turn, broker: BrokerRegistration, lost: Iterable[Dire
 
 
 def continue_losses(turn: Turn) -> list[MetadataRecord]:
-    """One turn's part of what is lost with directories; a broker that is gone, or another process, has nothing left."""
+    """Return one turn's records for lost directories. The work ends if the broker is gone or has registered again."""
     for broker_id, loss in list(turn.state.losses.items()):
         broker = turn.image.cluster.brokers.get(broker_id)
         if broker is not None and broker.epoch == loss.broker_epoch:
@@ -220,7 +226,7 @@ def continue_losses(turn: Turn) -> list[MetadataRecord]:
 
 
 def is_being_lost(turn: Turn, broker_id: NodeId, directory: DirectoryId) -> bool:
-    """Whether the broker has told that it lost the directory, which its registration does not say yet."""
+    """Return True if the broker has reported the directory as lost, and its registration does not show it yet."""
     loss = turn.state.losses.get(broker_id)
     return loss is not None and directory in loss.directories
 
@@ -244,7 +250,7 @@ def _lose(turn: Turn, broker: BrokerRegistration, loss: Loss) -> list[MetadataRe
 
 
 def take_out_of_partitions(turn: Turn, broker_id: NodeId, work: Unregistration) -> list[PartitionChangeRecord]:
-    """A broker is to be no longer registered: it leaves ISRs and leadership, as many as one turn may."""
+    """Return one turn's records that remove a broker from ISRs and leadership before its unregistration."""
     work.sweep = _on_newest(work.sweep, turn.state.index.topics_on(broker_id))
     return _changes(
         turn,
@@ -256,5 +262,5 @@ def take_out_of_partitions(turn: Turn, broker_id: NodeId, work: Unregistration) 
 
 
 def leads_any(turn: Turn, broker_id: NodeId) -> bool:
-    """Whether the broker leads a partition; also True while that is not known yet."""
+    """Return True if the broker leads a partition, or if that is not known yet."""
     return turn.state.index.may_lead(broker_id, turn.image)

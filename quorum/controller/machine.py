@@ -1,10 +1,10 @@
-"""The controller's state machine: takes requests and the passing of time, gives records and answers.
+"""The controller's state machine: from requests and the passage of time to records and responses.
 
-Decides which handler answers what, and in which order the work that is due by itself is done. Keeps only soft state
-(broker sessions, an index of hosted topics, work put off to the next turns), all of which a new controller can do
-without. Must not know how records become durable, nor who is connected.
+Decides: the handler of each request, and the order of due work. It has only soft state that a new controller does not
+need: broker sessions, an index of hosted topics, deferred work. Must not know: how records become durable, or which
+clients are connected.
 
-Whoever drives it appends the records of every result, in order, or deactivates it: the soft state counts on them.
+The driver must append the records of every result, in order, or deactivate the machine: the soft state relies on them.
 """
 
 from __future__ import annotations
@@ -63,12 +63,12 @@ class ControllerMachine:
 
     @property
     def is_active(self) -> bool:
-        """Whether requests are taken."""
+        """True if the machine serves requests."""
         return self._state is not None
 
     @property
     def epoch(self) -> Epoch:
-        """The Raft epoch that it was last activated in; -1 before the first."""
+        """The Raft epoch of the last activation; -1 before the first."""
         return self._epoch
 
     def use_kraft_version(self, version: int) -> None:
@@ -77,7 +77,7 @@ class ControllerMachine:
             self._config = msgspec.structs.replace(self._config, kraft_version=version)
 
     def use_heard(self, heard: frozenset[NodeId], now_ms: int) -> None:
-        """Judge changes of features by these nodes: the voters, and those that were heard within the session timeout.
+        """Set the nodes that must support a new feature level: the voters, and those heard within the session timeout.
 
         Until that timeout has passed since activation, silence proves nothing: every registered controller counts.
         """
@@ -95,9 +95,9 @@ class ControllerMachine:
         open_transaction: bool,
         metadata_topic_id: TopicId,
     ) -> ControllerResult[None]:
-        """Become the active controller of `epoch` over `image`, which holds all that is committed.
+        """Become the active controller of `epoch` with the committed `image`; return the first records to append.
 
-        Every broker that is not fenced counts as heard of now. Returns what must be appended before anything else.
+        Every broker that is not fenced counts as heard now.
 
         Raises:
             InvariantViolation: see `activation_records`.
@@ -119,7 +119,7 @@ class ControllerMachine:
         return ControllerResult(records=records, response=None)
 
     def deactivate(self) -> None:
-        """Stop being active: forget everything that is not in the log."""
+        """Become a standby, and drop all soft state."""
         self._state = None
 
     def on_request(
@@ -132,10 +132,10 @@ class ControllerMachine:
         draw: int,
         new_ids: Iterator[TopicId],
     ) -> ControllerResult[R]:
-        """Answer one request, with the records that it takes.
+        """Return the response to a request, and the records that it needs.
 
-        `image` is the newest, with all that was appended; `next_offset` is where the first record will stand; `draw`
-        places replicas; `new_ids` gives as many fresh random ids as there are topics to create.
+        `image` includes all appended records; `next_offset` is the first record's future offset; `draw` is random for
+        the placement of replicas; `new_ids` yields as many random ids as there are topics to create.
 
         Raises:
             InvariantViolation: `new_ids` ran out, or the request has no row in the table.
@@ -167,17 +167,17 @@ class ControllerMachine:
         return result
 
     def on_control_batch(self, clock: Clock) -> None:
-        """Take note of a batch that Raft has appended by itself: the log was not idle."""
+        """Note a batch that Raft has appended: the log is not idle."""
         if self._state is not None:
             self._state.rounds.on_append(clock.monotonic_ms)
 
     def on_elapsed(
         self, image: MetadataImage, next_offset: Offset, clock: Clock, *, all_committed: bool = True
     ) -> ControllerResult[None]:
-        """Do what is due, a step of it: fence a stale broker, else go on with what was put off.
+        """Do one step of the due work: fence a stale broker, or continue deferred work.
 
-        An idle controller writes a NoOp instead, if all before `next_offset` is committed (`all_committed`).
-        Call it again with the image that its records make for as long as `next_deadline_ms` is not in the future.
+        An idle controller writes a NoOp instead, if all records before `next_offset` are committed (`all_committed`).
+        While `next_deadline_ms` is not in the future, the caller repeats the call with the image after these records.
         """
         state = self._state
         if state is None:
@@ -211,7 +211,7 @@ class ControllerMachine:
         return result
 
     def next_deadline_ms(self) -> int | None:
-        """When `on_elapsed` has something to do next, on the monotonic clock; None on a standby."""
+        """Return when `on_elapsed` is due next (monotonic ms), or None on a standby."""
         state = self._state
         if state is None:
             return None

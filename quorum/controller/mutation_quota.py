@@ -1,8 +1,8 @@
-"""How fast a client may change topics: the quota `controller_mutation_rate`, in partitions created or deleted a second.
+"""The quota `controller_mutation_rate`: partitions that a client may create or delete a second.
 
-Decides which quota holds for a user with a client id, how much of it is left, and how long it takes until there is some
-again. Must not know: what is asked for. Soft state of the active controller: a new one begins with full buckets, as
-Kafka's do. Sources: KIP-599 (the quota, its token bucket), KIP-546 (which of several quotas holds).
+Decides: the quota of a user with a client id, its remaining tokens, and the time until tokens are available again. Soft
+state of the active controller: a new one begins with full buckets, as in Kafka. Sources: KIP-599 (the quota and its
+token bucket), KIP-546 (the precedence of quotas).
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from metadata_log.image.access import CLIENT_ID, MUTATION_RATE, USER
 from quorum.api.context import RequestContext
 
 Quotas = Mapping[QuotaEntity, Mapping[str, float]]
-"""Values by key by entity, as the image has them."""
+"""Entity → key → value, as in the image."""
 MOST_BUCKETS: Final = 10_000
-"""Clients choose their ids: then the bucket goes that nobody has used for longest. Made again, it is full."""
+"""The most buckets, as clients choose their ids. The least recently used is dropped; a new one is full."""
 
 _Owner = tuple[str, str]
-"""User and client id that share a bucket; empty where the quota does not look at it."""
+"""User and client id of a bucket; empty if the quota does not depend on it."""
 
 
 class _Bucket:
-    """Tokens that come back at the rate of the quota, until there are enough for the burst; below zero it is a debt."""
+    """Tokens that refill at the quota's rate up to the burst. A negative number is a debt."""
 
     __slots__ = ("at_ms", "tokens")
 
@@ -42,7 +42,7 @@ class _Bucket:
 
 
 class MutationQuota:
-    """What one request may spend."""
+    """The tokens that one request may spend."""
 
     __slots__ = ("_bucket", "_is_strict", "_rate", "throttle_time_ms")
 
@@ -51,11 +51,14 @@ class MutationQuota:
         self._rate = rate
         self._is_strict = is_strict
         self.throttle_time_ms = 0
-        """How long the client is to wait before it asks for more."""
+        """The time that the client should wait before its next request."""
 
     def take(self, partitions: int) -> bool:
-        """Spend a token for each partition; False when nothing was left, and nothing is spent. Whoever has any left may
-        spend more than that. Who would not understand a refusal is let through, and told to wait."""
+        """Spend a token for each partition; return False, without spending, if the bucket is in debt.
+
+        A request may spend more tokens than are left. A client that does not know the error is never rejected, but its
+        response has a throttle time.
+        """
         bucket = self._bucket
         if bucket is None:
             return True
@@ -69,12 +72,12 @@ class MutationQuota:
 
     @property
     def why_not(self) -> str:
-        """The refusal in words."""
+        """The message of a rejected request."""
         return f"The throttling quota has been exceeded: ask again in {self.throttle_time_ms} ms."
 
 
 class MutationQuotas:
-    """All buckets; `burst_s`: tokens of so many seconds may be spent at once."""
+    """All buckets; `burst_s`: a client may spend the tokens of so many seconds at once."""
 
     def __init__(self, burst_s: int) -> None:
         self._burst_s = burst_s
@@ -84,7 +87,7 @@ class MutationQuotas:
         return len(self._buckets)
 
     def of(self, context: RequestContext, quotas: Quotas, now_ms: int) -> MutationQuota:
-        """What the request may spend now."""
+        """Return the tokens that the request may spend now."""
         found = _quota_of(context, quotas) if quotas else None
         if found is None:
             return MutationQuota()
@@ -101,7 +104,7 @@ class MutationQuotas:
 
 
 def _quota_of(context: RequestContext, quotas: Quotas) -> tuple[_Owner, float] | None:
-    """The most specific quota for the user and the client id, in tokens a second, and whom its bucket belongs to."""
+    """Return the most specific quota for user and client id: the bucket's owner and the tokens a second; or None."""
     user = context.principal.partition(":")[2]
     for parts, owner in _levels(user, context.client_id):
         rate = quotas.get(QuotaEntity(parts=parts), {}).get(MUTATION_RATE)
@@ -111,8 +114,10 @@ def _quota_of(context: RequestContext, quotas: Quotas) -> tuple[_Owner, float] |
 
 
 def _levels(user: str, client_id: str) -> Iterator[tuple[tuple[tuple[str, str | None], ...], _Owner]]:
-    """The entities that a quota may be of, the most specific first. A default has a bucket for each whom it is for;
-    whoever names no client id is under no quota of client ids."""
+    """Yield possible quota entities and bucket owners, the most specific first.
+
+    Each user or client id of a default has its own bucket. Without a client id, no quota of client ids applies.
+    """
     for name in (user, None):
         if client_id:
             yield ((CLIENT_ID, client_id), (USER, name)), (user, client_id)

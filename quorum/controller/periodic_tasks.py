@@ -1,4 +1,4 @@
-"""When the active controller looks again at what nobody asks it to: soft state, counted from its activation.
+"""The times of the active controller's periodic tasks: soft state, counted from its activation.
 
 Decides: when each task is due, and when the controller has been idle for so long that a NoOp is due.
 """
@@ -11,18 +11,18 @@ from quorum.controller.config import ControllerConfig
 
 
 class Due(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What has become due."""
+    """The tasks that are due."""
 
     balance: bool
-    """Leaders may go back to the first replica."""
+    """Preferred elections are due."""
     leaderless: bool
-    """Partitions without a leader may have got one that can lead, if only uncleanly."""
+    """Elections for leaderless partitions are due, including unclean ones."""
     tokens: bool
-    """Delegation tokens may have expired."""
+    """The removal of expired delegation tokens is due."""
 
 
 class Rounds:
-    """The next moment of each."""
+    """The next time of each task."""
 
     __slots__ = (
         "_balance_at_ms",
@@ -48,16 +48,16 @@ class Rounds:
         self._last_append_ms = now_ms
 
     def on_append(self, now_ms: int) -> None:
-        """Count idleness from now on.
+        """Restart the idle time.
 
-        The deadline stays: each append would have the node's timer armed again.
+        The deadline does not move: otherwise each append would arm the node's timer again.
         """
         self._last_append_ms = now_ms
 
     def take_idle(self, now_ms: int, *, all_committed: bool) -> bool:
-        """Return True if nothing was appended for the interval, and everything before is committed.
+        """Return True if nothing was appended for the interval, and all records are committed.
 
-        While commits are stuck more NoOps would only make the log longer. The next look is an interval away.
+        While commits are stuck, more NoOps would only make the log longer. The next check is an interval later.
         """
         if self._idle_ms is None or self._idle_at_ms is None or now_ms < self._idle_at_ms:
             return False
@@ -66,7 +66,7 @@ class Rounds:
         return is_idle and all_committed
 
     def take_due(self, now_ms: int) -> Due:
-        """What is due; the next round of it is counted from now."""
+        """Return the due tasks; their next intervals begin now."""
         balance = self._balance_at_ms is not None and self._balance_at_ms <= now_ms
         if balance and self._balance_ms is not None:
             self._balance_at_ms = now_ms + self._balance_ms
@@ -79,6 +79,6 @@ class Rounds:
         return Due(balance=balance, leaderless=leaderless, tokens=tokens)
 
     def next_deadline_ms(self) -> int:
-        """When something is due."""
+        """Return the next time at which a task is due (monotonic ms)."""
         moments = (self._leaderless_at_ms, self._balance_at_ms, self._tokens_at_ms, self._idle_at_ms)
         return min(at_ms for at_ms in moments if at_ms is not None)

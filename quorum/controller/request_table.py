@@ -95,7 +95,7 @@ class Handlers:
     ) -> None:
         """Add a row. `rejected` is the request's own method: it ties the class of the response to the request's.
 
-        `proves_nothing`: brokers and controllers send it all the time, and its response is fenced by epochs of its own.
+        `proves_nothing`: brokers and controllers send it all the time, and its response has epochs that fence it.
         Any other response that wrote nothing describes the present, so a controller first proves that it still leads.
 
         Raises:

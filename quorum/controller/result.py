@@ -1,4 +1,4 @@
-"""The controller's result: records to append and the response to send when they are committed."""
+"""The result of the controller: records to append, and the response to send after their commit."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ T = TypeVar("T")
 
 
 class ControllerResult(msgspec.Struct, Generic[T], frozen=True, kw_only=True, gc=False):
-    """Records in order, and the response; `ControllerResult[None]` is of what no client requested.
+    """Records in order, and the response; `ControllerResult[None]` is the result of due work, without a client.
 
-    The response may be sent once the records are committed, and never before what the image that it was made from
-    contains. `is_atomic`: the records belong in one batch. Otherwise they may be split over several, in order, as with
-    the many partition changes that go with a broker: each prefix of them is a state to live with.
+    The response may leave once the records, and all records in the image from which it was made, are committed.
+    `is_atomic` requires one batch for the records. Otherwise several batches may have them, in order, as with the many
+    partition changes for a broker: each prefix of them is a valid state.
     """
 
     records: tuple[MetadataRecord, ...] = ()

@@ -1,7 +1,7 @@
-"""When each broker was last heard of, and how far it has got: what makes a broker live, stale, or free to stop.
+"""The last contact and applied offset of each broker, which make it live, stale, or free to stop.
 
-Soft state of the active controller. A new one counts the time from its own activation, because it cannot know when its
-predecessor heard from anyone (KIP-631). Whether a broker is fenced stands in the image, not here.
+Soft state of the active controller. A new controller counts from its own activation, because it does not know when its
+predecessor heard from each broker (KIP-631). The image, not the session, has a broker's fenced state.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ NEVER = -1
 
 
 class BrokerSession:
-    """One broker's, for one broker epoch. Offsets are of the last record applied or written, -1 when there is none."""
+    """The session of one broker epoch. Offsets are those of the last record applied or written, or -1."""
 
     __slots__ = (
         "broker_epoch",
@@ -28,16 +28,16 @@ class BrokerSession:
     def __init__(self, broker_epoch: int, registration_offset: int) -> None:
         self.broker_epoch = broker_epoch
         self.registration_offset = registration_offset
-        """Of its latest RegisterBrokerRecord: what the broker must have applied to be caught up."""
+        """The offset of its last RegisterBrokerRecord, which the broker must have applied to be caught up."""
         self.last_contact_ms: int | None = None
-        """On the monotonic clock; None before the first heartbeat."""
+        """Monotonic ms; None before the first heartbeat."""
         self.metadata_offset = NEVER
         self.controlled_shutdown_offset = NEVER
-        """What every active broker must have applied before this one may stop; -1 when it is not stopping."""
+        """The offset that every active broker must have applied before this one may stop; -1 if it is not stopping."""
 
 
 class BrokerSessions:
-    """All sessions, and the next moment at which one of them may have become stale."""
+    """All sessions, and the next time at which one of them may be stale."""
 
     def __init__(self, timeout_ms: int) -> None:
         self._timeout_ms = timeout_ms
@@ -45,7 +45,7 @@ class BrokerSessions:
         self._next_check_ms: int | None = None
 
     def of(self, broker: BrokerRegistration) -> BrokerSession:
-        """The session of this very registration, a fresh one if there is none yet."""
+        """Return the session of this registration, a new one if necessary."""
         session = self._sessions.get(broker.broker_id)
         if session is None or session.broker_epoch != broker.epoch:
             # Kafka may write an epoch a little below the record's offset; never above it.
@@ -53,7 +53,7 @@ class BrokerSessions:
         return session
 
     def register(self, broker_id: NodeId, broker_epoch: int, offset: int) -> None:
-        """A RegisterBrokerRecord is being written at `offset`; a new broker epoch begins a new session."""
+        """Note a RegisterBrokerRecord at `offset`; a new broker epoch begins a new session."""
         session = self._sessions.get(broker_id)
         if session is None or session.broker_epoch != broker_epoch:
             self._sessions[broker_id] = BrokerSession(broker_epoch, offset)
@@ -61,23 +61,23 @@ class BrokerSessions:
             session.registration_offset = offset
 
     def touch(self, session: BrokerSession, now_ms: int) -> None:
-        """The broker was heard of."""
+        """Note a contact of the broker."""
         session.last_contact_ms = now_ms
         expiry = now_ms + self._timeout_ms + 1
         if self._next_check_ms is None or expiry < self._next_check_ms:
             self._next_check_ms = expiry
 
     def forget(self, broker_id: NodeId) -> None:
-        """The broker is dead, or was told that it may stop: its id is free for a new incarnation."""
+        """Drop the session of a broker that is dead or may stop: its id is free for a new incarnation."""
         self._sessions.pop(broker_id, None)
 
     def is_live(self, broker: BrokerRegistration, now_ms: int) -> bool:
-        """Whether this registration was heard of within the session timeout."""
+        """Return True if this registration had contact within the session timeout."""
         session = self._sessions.get(broker.broker_id)
         return session is not None and session.broker_epoch == broker.epoch and self._is_fresh(session, now_ms)
 
     def stale(self, now_ms: int) -> NodeId | None:
-        """The broker that has been silent for longest, if for longer than the timeout."""
+        """Return the broker with the longest silence if that exceeds the timeout, or None."""
         if self._next_check_ms is None or now_ms < self._next_check_ms:
             return None
         contacts = [
@@ -93,13 +93,13 @@ class BrokerSessions:
         return broker_id if self._next_check_ms <= now_ms else None
 
     def lowest_offset(self, broker_ids: Iterable[NodeId]) -> int | None:
-        """How far the slowest of these brokers has got: -1 if one has said nothing yet, None if there are none."""
+        """Return the lowest applied offset of these brokers, -1 if one is unknown, or None without brokers."""
         sessions = self._sessions
         offsets = [sessions[broker].metadata_offset if broker in sessions else NEVER for broker in broker_ids]
         return min(offsets, default=None)
 
     def next_deadline_ms(self) -> int | None:
-        """No session becomes stale before this; it may be early, never late."""
+        """Return a time (monotonic ms) before which no session is stale, or None."""
         return self._next_check_ms
 
     def _is_fresh(self, session: BrokerSession, now_ms: int) -> bool:
@@ -107,7 +107,7 @@ class BrokerSessions:
 
 
 def why_stale(broker_id: int, broker_epoch: int, image: MetadataImage) -> str | None:
-    """What is wrong with a broker's epoch (STALE_BROKER_EPOCH); None when it is that of the registration."""
+    """Return why a broker's epoch is stale (STALE_BROKER_EPOCH), or None."""
     broker = image.cluster.brokers.get(NodeId(broker_id))
     if broker is None:
         return f"No broker registration found for broker id {broker_id}"

@@ -1,7 +1,6 @@
-"""Topics that are still to be looked at, so that a long piece of work can be done over several turns.
+"""Positions in lists of topics, with which long work continues over several turns.
 
-Decides nothing about topics: it only remembers the place. A turn that changed a hundred thousand partitions at once
-would keep everybody else waiting for seconds.
+A turn that changes a hundred thousand partitions at once would delay all requests for seconds.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from metadata_log.image import MetadataImage, TopicImage
 
 
 class Sweep:
-    """A list of topics with a place in it. The list may grow at its end meanwhile: what comes is looked at too."""
+    """A position in a list of topics. The list may grow at its end meanwhile; the sweep includes new entries."""
 
     __slots__ = ("_position", "topic_ids")
 
@@ -24,8 +23,10 @@ class Sweep:
         self._position = 0
 
     def remaining(self, image: MetadataImage, most_partitions: int) -> Iterator[TopicImage]:
-        """The topics from the place on that still exist, until so many partitions have been seen in them; taking one
-        moves the place past it. One that is listed twice is given once: all of it is looked at in one image."""
+        """Yield existing topics from the position on, up to so many partitions, and move the position.
+
+        A topic that is listed twice is yielded once: the image does not change within a turn.
+        """
         by_id = image.topics.by_id
         given: set[TopicId] = set()
         seen = 0
@@ -41,30 +42,30 @@ class Sweep:
 
     @property
     def is_done(self) -> bool:
-        """Whether no topic is left."""
+        """True if no topic is left."""
         return self._position >= len(self.topic_ids)
 
 
 class Loss(msgspec.Struct, kw_only=True, gc=False):
-    """A live broker's replicas in directories that it has lost leave ISRs and leadership, topic by topic (KIP-858)."""
+    """The removal of a live broker's replicas in lost directories from ISRs and leadership (KIP-858)."""
 
     sweep: Sweep
     broker_epoch: int
-    """Of the process that lost them."""
+    """The broker epoch of the process that lost them."""
     directories: frozenset[DirectoryId]
 
 
 class CleanUp(msgspec.Struct, kw_only=True, gc=False):
-    """What a process that has died leaves behind is done away with, topic by topic."""
+    """The removal of a dead process from ISRs, topic by topic."""
 
     sweep: Sweep
     is_unclean: bool
-    """It may have lost what it had acknowledged, so that it leaves every ELR too (KIP-966)."""
+    """The process may have lost acknowledged records, so it leaves every ELR, too (KIP-966)."""
 
 
 class Unregistration(msgspec.Struct, kw_only=True, gc=False):
-    """A broker leaves the cluster, topic by topic; its registration goes last."""
+    """The removal of a broker from the cluster, topic by topic; its registration is removed last."""
 
     sweep: Sweep
     broker_epoch: int
-    """Of the registration that shall go."""
+    """The broker epoch of the registration to remove."""

@@ -1,7 +1,4 @@
-"""The removal of delegation tokens that have expired (KIP-48), some a turn.
-
-Decides which; when they are looked at is for `periodic_tasks` to say.
-"""
+"""The removal of expired delegation tokens (KIP-48), some each turn. `periodic_tasks` decides when."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ _REMOVED_A_TURN: Final = 1_000
 
 
 def continue_token_sweep(turn: Turn) -> list[RemoveDelegationTokenRecord]:
-    """One turn's part of them."""
+    """Return one turn's records that remove expired tokens."""
     if not turn.state.has_to_remove_tokens:
         return []
     tokens = turn.image.delegation_tokens.by_id

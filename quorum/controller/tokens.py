@@ -1,7 +1,7 @@
-"""Delegation tokens: how their secrets are derived, and how long they live.
+"""Delegation tokens: the derivation of their secrets, and their lifetime.
 
-Decides: that a token's secret is HMAC-SHA-512 of its id under the key that all controllers and brokers share, and so
-stands in no record (KIP-48, KIP-900). Must not know: who may have a token.
+A token's secret is the HMAC-SHA-512 of its id with the key that all controllers and brokers share, so no record has it
+(KIP-48, KIP-900). Must not know: authorization.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from metadata_log.image import DelegationToken, MetadataImage
 
 
 class TokenSettings(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The same on all of a quorum and on its brokers. Its text form hides the key."""
+    """The settings, equal on all controllers and brokers. The text form hides the key."""
 
     secret_key: bytes
     """`delegation.token.secret.key`."""
     max_lifetime_ms: int
     """`delegation.token.max.lifetime.ms`."""
     expiry_time_ms: int
-    """`delegation.token.expiry.time.ms`: for how long it is valid without being renewed."""
+    """`delegation.token.expiry.time.ms`: the validity of a token without renewal."""
     expiry_check_interval_ms: int
     """`delegation.token.expiry.check.interval.ms`."""
 
@@ -29,15 +29,15 @@ class TokenSettings(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return "TokenSettings(hidden)"
 
     def hmac_of(self, token_id: str) -> bytes:
-        """The secret of a token."""
+        """Return the secret of a token."""
         return hmac.digest(self.secret_key, token_id.encode(), "sha512")
 
     def token_of(self, secret: bytes, image: MetadataImage) -> DelegationToken | None:
-        """The token whose secret this is."""
+        """Return the token with this secret, or None."""
         tokens = image.delegation_tokens.by_id.values()
         return next((token for token in tokens if hmac.compare_digest(self.hmac_of(token.token_id), secret)), None)
 
 
 def is_expired(token: DelegationToken, wall_ms: int) -> bool:
-    """Whether it is valid no more."""
+    """Return True if the token has expired."""
     return min(token.max_timestamp, token.expiration_timestamp) < wall_ms

@@ -1,7 +1,6 @@
-"""What a topic may be called, and which names are spoken for.
+"""Kafka's messages for illegal topic names, and the names of internal topics.
 
-Decides by the name alone; whether a topic of that name exists is the caller's question. The rules of a name are
-`metadata_log.topic_names`'s.
+`metadata_log.topic_names` has the rules.
 """
 
 from __future__ import annotations
@@ -17,6 +16,6 @@ INTERNAL_TOPICS: Final = frozenset(
 
 
 def why_illegal(name: str) -> str | None:
-    """What is wrong with `name` as a topic's name; None when nothing is."""
+    """Return Kafka's message for an illegal topic name, or None."""
     fault = name_fault(name)
     return None if fault is None else f"Topic name is invalid: {fault}"

@@ -1,7 +1,7 @@
-"""What a handler is given: one request's surroundings, and the controller's soft state.
+"""The input of a handler: the context of one request, and the controller's soft state.
 
-Decides nothing. Handlers read the image and the settings, draw from what they are handed, and change soft state only
-through its own methods.
+Handlers read the image and the settings, take randomness and ids only from the turn, and change soft state only through
+its methods.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from quorum.controller.sweep import CleanUp, Loss, Sweep, Unregistration
 
 
 class Clock(Protocol):
-    """The time as it is handed in: monotonic for deadlines, wall for what is written or shown."""
+    """The time of a turn: monotonic for deadlines, wall clock for records and output."""
 
     @property
     def monotonic_ms(self) -> int: ...
@@ -38,45 +38,45 @@ class Clock(Protocol):
 
 
 class SoftState:
-    """What the active controller knows beyond the image, and any successor can do without."""
+    """The active controller's state outside the image, which a successor does not need."""
 
     def __init__(self, config: ControllerConfig, image: MetadataImage, now_ms: int = 0) -> None:
         self.sessions = BrokerSessions(config.session_timeout_ms)
         self.index = TopicIndex(image)
         self.departures: dict[NodeId, Sweep] = {}
-        """Brokers that are being taken out of ISRs, over several turns, or were and have not come back."""
+        """Brokers that are leaving ISRs over several turns, or have left them and not returned."""
         self.clean_ups: dict[NodeId, CleanUp] = {}
-        """What processes that have died left in ISRs, until their successors are registered."""
+        """Dead processes that are leaving ISRs, until their new incarnations are registered."""
         self.losses: dict[NodeId, Loss] = {}
-        """Directories of live brokers that are lost, until all their replicas have left ISRs and it is written."""
+        """Lost directories of live brokers, until their replicas have left ISRs and the record is written."""
         self.unregistrations: dict[NodeId, Unregistration] = {}
-        """Brokers that are to be no longer registered, until they have left all ISRs."""
+        """Brokers to unregister, until they have left all ISRs."""
         self.unregistered: set[NodeId] = set()
-        """Those that are gone since somebody was told to ask again."""
+        """Brokers that were unregistered after their request got a retryable error."""
         self.elections: list[Sweep] = []
-        """Topics in which partitions without a leader may get one, over several turns; the first goes first."""
+        """Deferred elections for leaderless partitions, in order."""
         self.topic_configs = EffectiveTopicConfigs(config)
         self.rounds = Rounds(config, now_ms)
         self.mutation_quotas = MutationQuotas(config.mutation_burst_s)
         self.balances: list[tuple[NodeId, Sweep]] = []
-        """Brokers that may lead again where they are the first replica, over several turns; the last goes first."""
+        """Brokers for preferred elections over several turns; the last is the next."""
         self.has_to_look_for_leaderless = True
-        """A predecessor, or a turn that could not know them all, may have left some."""
+        """True if a predecessor, or a turn before the index was built, may have left leaderless partitions."""
         self.has_to_remove_tokens = False
-        """Some may have expired."""
+        """True if tokens may have expired."""
         self._cluster: ClusterImage | None = None
         self._brokers: Brokers | None = None
         self._new_partitions: NewPartitions | None = None
 
     def observe(self, records: Collection[MetadataRecord], image: MetadataImage, now_ms: int) -> None:
-        """Take note of records that are about to be appended to the log that `image` stands for."""
+        """Update the index with records that are about to be appended to the log of `image`."""
         if records:
             self.rounds.on_append(now_ms)
         self.index.observe(records, image, {*self.departures, *self.clean_ups, *self.losses, *self.unregistrations})
 
     @property
     def has_work(self) -> bool:
-        """Whether something waits for the next turn."""
+        """True if deferred work waits for the next turn."""
         return (
             not self.index.is_built
             or self.has_to_look_for_leaderless
@@ -89,7 +89,7 @@ class SoftState:
         )
 
     def brokers(self, cluster: ClusterImage) -> Brokers:
-        """The cluster as placement and elections see it; worked out anew only when it has changed."""
+        """Return the data for placement and elections, computed again only after the cluster has changed."""
         if self._brokers is None or cluster is not self._cluster:
             self._brokers = prepare(cluster)
             self._new_partitions = None
@@ -97,7 +97,7 @@ class SoftState:
         return self._brokers
 
     def new_partitions(self, cluster: ClusterImage) -> NewPartitions:
-        """What new partitions begin with in that state of the cluster."""
+        """Return the initial states of new partitions in that state of the cluster."""
         brokers = self.brokers(cluster)
         if self._new_partitions is None:
             self._new_partitions = NewPartitions(brokers)
@@ -105,41 +105,41 @@ class SoftState:
 
 
 class Turn(msgspec.Struct, frozen=True, kw_only=True):
-    """One request, or one look at the time."""
+    """The context of one request, or of one step of due work."""
 
     config: ControllerConfig
     state: SoftState
     image: MetadataImage
     next_offset: Offset
-    """Of the first record that this turn writes."""
+    """The offset of the first record of this turn."""
     now_ms: int
-    """On the monotonic clock."""
+    """Monotonic ms."""
     wall_ms: int = 0
-    """In ms since 1970, for what is written; 0 in a read, which writes nothing."""
+    """Ms since 1970, for records; 0 in a read, which writes none."""
     context: RequestContext
     draw: int
     new_ids: Iterator[TopicId]
 
     @property
     def brokers(self) -> Brokers:
-        """The cluster as placement and elections see it."""
+        """The data for placement and elections."""
         return self.state.brokers(self.image.cluster)
 
     @property
     def new_partitions(self) -> NewPartitions:
-        """What new partitions begin with."""
+        """The initial states of new partitions."""
         return self.state.new_partitions(self.image.cluster)
 
     def mutation_quota(self) -> MutationQuota:
-        """How many partitions whoever asks may create and delete now (KIP-599)."""
+        """Return the tokens for creating and deleting partitions that this client has now (KIP-599)."""
         quotas = self.image.client_quotas.by_entity
         return self.state.mutation_quotas.of(self.context, quotas, self.now_ms)
 
     def new_topic_id(self, taken: set[TopicId]) -> TopicId:
-        """An id that no topic has and that is not reserved, added to `taken`.
+        """Return an id that is not reserved and no topic's, and add it to `taken`.
 
         Raises:
-            InvariantViolation: the ids handed in ran out.
+            InvariantViolation: `new_ids` ran out.
         """
         by_id = self.image.topics.by_id
         for topic_id in self.new_ids:
@@ -149,20 +149,20 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
         raise InvariantViolation("fewer new topic ids were handed in than topics are to be created")
 
     def new_uuid(self) -> Uuid:
-        """A fresh id of anything else; 122 random bits are like no other's.
+        """Return a new id for any other use: its 122 random bits are unique.
 
         Raises:
-            InvariantViolation: the ids handed in ran out.
+            InvariantViolation: `new_ids` ran out.
         """
         for fresh in self.new_ids:
             return Uuid(fresh)
         raise InvariantViolation("no new id was handed in")
 
     def new_acl_id(self, taken: set[Uuid]) -> Uuid:
-        """An id that no access control entry has, added to `taken`.
+        """Return an id that no access control entry has, and add it to `taken`.
 
         Raises:
-            InvariantViolation: the ids handed in ran out.
+            InvariantViolation: `new_ids` ran out.
         """
         by_id = self.image.acls.by_id
         for fresh in self.new_ids:

@@ -1,8 +1,7 @@
-"""A broker is to be no longer registered: it leaves ISRs and leadership topic by topic, over several turns where it is
-in many, and its registration goes last.
+"""Unregistration of a broker: it leaves ISRs and leadership topic by topic, and its registration is removed last.
 
-Decides when it is gone. A broker that still lives would be taken back into ISRs behind the work: so it counts as one
-that shuts down from the first turn on, if there has to be a second. Must not know: who asked.
+A broker with many partitions takes several turns. A live broker could rejoin ISRs meanwhile. So if one turn is not
+enough, the first one marks the broker as shutting down.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from quorum.controller.turn import Turn
 
 
 def unregister(turn: Turn, broker: BrokerRegistration) -> tuple[list[MetadataRecord], bool]:
-    """One turn's part of it, and whether that was the last: the broker is gone then."""
+    """Return one turn's records, and True if they are the last and remove the registration."""
     state, broker_id = turn.state, broker.broker_id
     state.index.advance()
     known = state.unregistrations.get(broker_id)
@@ -41,7 +40,7 @@ def unregister(turn: Turn, broker: BrokerRegistration) -> tuple[list[MetadataRec
 
 
 def continue_unregistrations(turn: Turn) -> list[MetadataRecord]:
-    """One turn's part of those that were put off; one whose broker has become another process is given up."""
+    """Return one turn's records of deferred unregistrations. A broker that has registered again stays."""
     for broker_id, known in list(turn.state.unregistrations.items()):
         broker = turn.image.cluster.brokers.get(broker_id)
         if broker is None or broker.epoch != known.broker_epoch:

@@ -1,1 +1,1 @@
-"""Which configs exist, which values they take, and which are in force."""
+"""Configs: the known names, their valid values, and the values in force."""

@@ -1,4 +1,4 @@
-"""Types of configs as DescribeConfigs tells them, and what groups and subscriptions to client metrics have by default.
+"""The types of configs in DescribeConfigs, and the defaults of groups and client metrics subscriptions.
 
 Tables: Kafka 4.4's, but for internal configs. Topics' defaults are in `effective_topics`.
 """
@@ -10,11 +10,11 @@ from typing import Final
 import msgspec
 
 BOOLEAN, STRING, INT, LONG, DOUBLE, LIST, PASSWORD = 1, 2, 3, 5, 6, 7, 9
-"""As DescribeConfigs numbers them."""
+"""The types' numbers in DescribeConfigs."""
 
 
 class Described(msgspec.Struct, frozen=True, gc=False):
-    """One config: its type, its default, and the broker's config that stands for it where it is not set."""
+    """One config: its type, its default, and the broker's config that applies if it is not set."""
 
     kind: int
     default: str
@@ -54,7 +54,7 @@ _TOPIC_KINDS: Final[dict[int, frozenset[str]]] = {
 
 
 def kind_of_topic_config(name: str) -> int:
-    """The type of a topic's config: most are long."""
+    """Return the type of a topic's config: LONG for most."""
     return next((kind for kind, names in _TOPIC_KINDS.items() if name in names), LONG)
 
 

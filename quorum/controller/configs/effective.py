@@ -1,7 +1,7 @@
-"""The two configs that elections ask for, as they are in force for one topic.
+"""The two configs of a topic that elections need.
 
-Decides who overrides whom: the topic, then this node's dynamic config, then the cluster's, then the controller's own
-file. A value that does not parse was let in by someone else; the next in line counts instead.
+The first valid value counts: of the topic, of this node's dynamic config, of the cluster's, of the controller's file.
+Kafka may have accepted a value that does not parse; the next one counts instead.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def _values(
 
 
 def min_insync_replicas(topic: TopicImage, image: MetadataImage, config: ControllerConfig) -> int:
-    """`min.insync.replicas` of a topic, never above its replication factor (as KIP-966 counts it)."""
+    """Return `min.insync.replicas` of a topic, limited to its replication factor (KIP-966)."""
     minimum = config.min_insync_replicas
     for value in _values(MIN_INSYNC_REPLICAS, topic.name, image, config.node_id):
         number = None if value is None else as_number(value, 32)
@@ -41,7 +41,7 @@ def min_insync_replicas(topic: TopicImage, image: MetadataImage, config: Control
 
 
 def allows_unclean_election(topic: TopicImage, image: MetadataImage, config: ControllerConfig) -> bool:
-    """`unclean.leader.election.enable` of a topic."""
+    """Return `unclean.leader.election.enable` of a topic."""
     for value in _values(UNCLEAN_LEADER_ELECTION_ENABLE, topic.name, image, config.node_id):
         if value is not None and value.lower() in _BOOLEANS:
             return _BOOLEANS[value.lower()]

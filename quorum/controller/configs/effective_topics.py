@@ -1,9 +1,8 @@
-"""All configs of a topic as they are in force, for the answer to CreateTopics (KIP-525).
+"""All configs of a topic with their values in force, for the response to CreateTopics (KIP-525).
 
-Decides who overrides whom: the topic, then this controller's dynamic config, then the cluster's, then this controller's
-own file, then the default. Brokers know most topic configs by other names, some of them in other units. Table: the
-configs of topics in Kafka 4.4, with their defaults and what they are called there. What Kafka calls internal is not
-told to anybody.
+The first set value counts: of the topic, of this controller's dynamic config, of the cluster's, of this controller's
+file, of the default. Brokers have most topic configs under other names, some in other units. The table has the topic
+configs of Kafka 4.4 with their defaults and these names, without Kafka's internal configs.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ _LONGEST: Final = str((1 << 63) - 1)
 
 
 class _TopicConfig(msgspec.Struct, frozen=True, gc=False):
-    """Its name, its default, and what brokers call it: names with what makes their unit the topic's, the first wins."""
+    """A config's name, default, and the broker's names with factors to the topic's unit, in order of precedence."""
 
     name: str
     default: str
@@ -85,8 +84,7 @@ TOPIC_CONFIGS: Final = (
 
 
 class EffectiveTopicConfigs:
-    """Remembers what holds for a topic that sets nothing, until a config of brokers changes: most topics set nothing,
-    and a request may create many."""
+    """Caches the values of a topic without own configs until a broker config changes: most topics set none."""
 
     def __init__(self, config: ControllerConfig) -> None:
         self._config = config
@@ -94,7 +92,7 @@ class EffectiveTopicConfigs:
         self._of_none: tuple[EffectiveConfig, ...] = ()
 
     def of(self, own: Mapping[str, str], image: MetadataImage) -> tuple[EffectiveConfig, ...]:
-        """See `effective_topics`."""
+        """Return the values in force, see `effective_topic_configs`."""
         if own:
             return effective_topic_configs(own, image, self._config)
         node, cluster = image.configs.of_broker(self._config.node_id), image.configs.of_cluster()
@@ -108,19 +106,19 @@ _BY_NAME: Final = {each.name: each for each in TOPIC_CONFIGS}
 
 
 def synonyms_of(name: str) -> tuple[str, ...]:
-    """What brokers call a topic's config, the one that counts most first."""
+    """Return the broker's names of a topic's config, in order of precedence."""
     return tuple(synonym for synonym, _ in _BY_NAME[name].synonyms)
 
 
 def default_of(name: str) -> str:
-    """What a topic's config is when nobody has set it."""
+    """Return the default of a topic's config."""
     return _BY_NAME[name].default
 
 
 def effective_topic_configs(
     own: Mapping[str, str], image: MetadataImage, config: ControllerConfig
 ) -> tuple[EffectiveConfig, ...]:
-    """All of them, in the order of their names; `own` are those of the topic itself."""
+    """Return all configs, sorted by name; `own` are the topic's own values."""
     sources = (
         (ConfigSource.DYNAMIC_BROKER_CONFIG, image.configs.of_broker(config.node_id)),
         (ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG, image.configs.of_cluster()),
@@ -144,14 +142,13 @@ def _effective(
 
 
 def _in_ms(value: str, unit: int) -> str:
-    """A value that does not parse was let in by someone else, and is told as it is; so is one below 0, which is no
-    time."""
+    """Return a broker's value in the topic's unit; a value that does not parse, or is below 0, unchanged."""
     number = None if unit == 1 else as_number(value, 32)
     return value if number is None or number < 0 else str(number * unit)
 
 
 def _static(config: ControllerConfig) -> dict[str, str]:
-    """What the controller's own file sets, of what a controller knows."""
+    """Return the values that this controller's own file sets."""
     default = ControllerConfig(node_id=config.node_id, cluster_id=config.cluster_id)
     found = {}
     if config.min_insync_replicas != default.min_insync_replicas:

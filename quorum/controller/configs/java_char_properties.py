@@ -1,7 +1,7 @@
-r"""The names that stand in `\p{...}` of Java's regular expressions.
+r"""The names in `\p{...}` of Java's regular expressions.
 
-Decides nothing. Tables: CharPredicates of Java 17. Of scripts those most written in, of blocks none: hundreds of names
-that nobody looks for in a client's.
+The tables are those of CharPredicates in Java 17, with the most frequent scripts and without blocks: a client's pattern
+hardly uses the other names.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ _POSIX: Final = frozenset(
 
 
 def is_property(name: str, *, is_unicode: bool) -> bool:
-    r"""Whether `\p{name}` means something; with `(?U)` some names may be spelt in any case."""
+    r"""Return True if `\p{name}` is valid. With `(?U)`, some names are valid in any case."""
     key, equals, value = name.partition("=")
     if equals:
         key = key.lower()

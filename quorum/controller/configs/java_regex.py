@@ -1,8 +1,8 @@
-"""Whether Java takes a text for a regular expression: brokers match by it, this only keeps out what they cannot read.
+"""A check whether Java accepts a text as a regular expression: brokers match with it, so an invalid one is kept out.
 
-Decides by the text alone, in time that grows with its length. Follows java.util.regex.Pattern of Java 17 step by step,
-also where it is odd: `]` and `}` alone are letters, `{2}` alone repeats nothing, a class within a class is another one.
-It takes nothing that Java does not; what it refuses beyond that stands in docs/kafka-differences.md.
+Decides by the text alone, in linear time. It follows java.util.regex.Pattern of Java 17 step by step, including its
+oddities: `]` and `}` alone are letters, `{2}` alone repeats nothing, a class within a class is a union. It accepts only
+what Java accepts; docs/kafka-differences.md lists what it rejects in addition.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import Final
 from quorum.controller.configs.java_regex_reader import DIGITS, END, MANY, BadPatternError, Reader
 
 _MOST_NESTED: Final = 100
-"""Groups and classes within each other, each some calls deep. Java ends at some thousands, with its stack."""
+"""The deepest nesting of groups and classes. Java's stack overflows at some thousands."""
 _MOST_PIECES: Final = 1_000
-"""Groups, members of classes, runs of letters and whatever else is matched. One after another each is a call deep, too,
-where the pattern is read or where it is matched: Java ends at 3,000 groups or 3,700 repeated letters."""
+"""The most groups, class members, runs of letters and other elements. In Java each one nests a call deeper, when the
+pattern is read or matched: its stack overflows at 3,000 groups or 3,700 repeated letters."""
 _MAX_INT: Final = (1 << 31) - 1
 _FLAGS: Final = frozenset("imsducxU")
 _letters: Final = re.compile(r"[^\\\[\](){}.*+?^$|#\s\0]+").match
@@ -25,7 +25,7 @@ _means_more: Final = re.compile(r"[^0-9A-Za-z\x80-\U0010ffff]")
 
 
 def is_java_pattern(text: str) -> bool:
-    """Whether Pattern.compile takes it."""
+    """Return True if Pattern.compile accepts the text."""
     try:
         _Parser(_without_quotes(text)).check()
     except BadPatternError:
@@ -34,7 +34,7 @@ def is_java_pattern(text: str) -> bool:
 
 
 def _without_quotes(text: str) -> str:
-    r"""Each `\Q...\E` as escapes of what it quotes; a digit as a number, or it would be part of what is before it."""
+    r"""Replace each `\Q...\E` by escapes; a digit by its number, or it would extend the escape before it."""
 
     def unquoted(found: re.Match[str]) -> str:
         quoted = found[1]
@@ -52,7 +52,7 @@ class _Parser(Reader):
         self._depth = self._pieces = 0
 
     def check(self) -> None:
-        """Raises BadPatternError."""
+        """Raise BadPatternError if the pattern is invalid."""
         self._alternatives()
         if self._at != self._length:
             raise BadPatternError
@@ -138,7 +138,7 @@ class _Parser(Reader):
         self._is_endless |= most == _MAX_INT
 
     def _number(self) -> tuple[int, str]:
-        """A number, and what is read after it."""
+        """Read a number; return it and the character after it."""
         number = 0
         while (char := self._read()) in DIGITS:
             number = number * 10 + int(char)
@@ -147,7 +147,7 @@ class _Parser(Reader):
         return number, char
 
     def _group(self) -> bool:
-        """False where it only sets flags from here on."""
+        """Read a group; return False if it only sets flags for the rest."""
         flags, was_endless = self._flags, self._is_endless
         self._is_endless, kind = False, ""
         if self._next() == "?":
@@ -180,7 +180,7 @@ class _Parser(Reader):
         self._names.add(name)
 
     def _set_flags(self) -> bool:
-        """Whether that is all that the group does."""
+        """Read flags; return True if the group does nothing else."""
         flags, removes = set(self._flags), False
         char = self._peek()
         while char in _FLAGS or (char == "-" and not removes):
@@ -200,7 +200,7 @@ class _Parser(Reader):
     # --- classes
 
     def _class(self, *, is_bracketed: bool) -> None:
-        """From its bracket on, or, within `&&`, from before its first character; that one's end is the outer one's."""
+        """Read a class from its bracket on, or after `&&` up to the end of the outer class."""
         self._depth += 1
         if self._depth > _MOST_NESTED:
             raise BadPatternError

@@ -1,8 +1,7 @@
-r"""The characters of one of Java's regular expressions, and what a `\\` in it stands for.
+"""The characters of a Java regular expression, and the meaning of its escapes.
 
-Decides: how far an escape goes, and whether it is one. Must not know: groups, classes and how often something repeats
-(`java_regex` does). The methods are those of java.util.regex.Pattern of Java 17, which say more by where they leave
-the place than by what they give.
+Decides: where an escape ends, and whether it is valid. Must not know: groups, classes and repetitions (`java_regex`).
+The methods follow java.util.regex.Pattern of Java 17; often their effect is the new position, not the result.
 """
 
 from __future__ import annotations
@@ -22,16 +21,16 @@ _CONTROLS: Final = {"a": 7, "e": 27, "f": 12, "n": 10, "r": 13, "t": 9}
 _ANYWHERE: Final = frozenset("DHSVWdhsvw")
 _OUTSIDE_CLASSES: Final = frozenset("123456789ABGRXZbkz")
 MANY: Final = -1
-"""What an escape gives that stands for more than one character."""
+"""The result of an escape that means more than one character."""
 END: Final = "\0"
 
 
 class BadPatternError(Exception):
-    """It is no pattern."""
+    """The text is not a valid pattern."""
 
 
 class Reader:
-    """A place in a pattern."""
+    """A position in a pattern."""
 
     def __init__(self, pattern: str) -> None:
         self._text = pattern + END + END
@@ -40,9 +39,9 @@ class Reader:
         self._flags: frozenset[str] = frozenset()
         self._names: set[str] = set()
         self._is_endless = False
-        """Whether what was read of the group that is open has no longest match."""
+        """True if the part of the open group that was read has no longest match."""
 
-    # --- characters; with the flag x, blanks and comments are none
+    # --- characters; with the flag x, blanks and comments are skipped
 
     def _skip_comments(self, at: int) -> int:
         text = self._text
@@ -70,7 +69,7 @@ class Reader:
         return found
 
     def _skip(self) -> str:
-        """The one after the place, which is then after that."""
+        """Skip a character, and return the next one."""
         found = self._text[min(self._at, self._length) + 1]
         self._at = min(self._at + 2, self._length + 1)
         return found
@@ -101,7 +100,7 @@ class Reader:
             raise BadPatternError
 
     def _escape(self, *, in_class: bool, is_range: bool = False) -> int:
-        """The character that it is, or that it is many."""
+        """Read an escape; return its character, or MANY."""
         char = self._skip()
         if char not in _ALNUM:
             return ord(char)

@@ -1,7 +1,7 @@
-"""Which configs subscriptions to client metrics and groups may have, and whether their values can be such.
+"""Validation of the configs of client metrics subscriptions and groups, by name and value.
 
-Decides by name and value alone. Tables: the configs of both in Kafka 4.4 (KIP-714; KIP-848, KIP-932, KIP-1071). What a
-group may be set to is bounded by settings of the brokers' coordinator; the bounds here are their defaults.
+The tables are Kafka 4.4's (KIP-714; KIP-848, KIP-932, KIP-1071). Settings of the brokers' coordinator bound a group's
+values; the bounds here are their defaults.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def _dead_letter_topic(value: str) -> bool:
 
 
 def _distinct(value: str) -> bool:
-    """Return True if the value is a list that names nothing twice."""
+    """Return True if the value is a list without repeated entries."""
     parts = parts_of(value)
     return list_of()(value) and len(parts) == len(set(parts))
 
@@ -74,7 +74,7 @@ GROUP_CHECKS: Final[dict[str, Check]] = {
     "streams.session.timeout.ms": number(45_000, 32, 60_000),
     "streams.task.offset.interval.ms": number(15_000, 32),
 }
-"""No session can be shorter than a heartbeat's interval: the bounds see to it."""
+"""With these bounds, no session is shorter than a heartbeat's interval."""
 METRICS_CHECKS: Final[dict[str, Check]] = {
     "interval.ms": number(None, 32),
     "match": list_of(),
@@ -106,12 +106,12 @@ BROKER_LISTS: Final[dict[str, str]] = {
     "ssl.cipher.suites": "",
     "ssl.enabled.protocols": "TLSv1.2,TLSv1.3",
 }
-"""Configs of brokers that are lists, to which one may append, with their defaults. Lists of client metrics
-can only be set, as in Kafka."""
+"""Broker configs that are lists, which a client may append to, with their defaults. As in Kafka, lists of client
+metrics can only be set."""
 
 
 def why_invalid_group(values: Mapping[str, str]) -> tuple[Error, str] | None:
-    """What is wrong with the configs of a group, all of them together; None when nothing is."""
+    """Return why the configs of a group are invalid together, or None."""
     unknown = next((name for name in values if name not in GROUP_CHECKS), None)
     if unknown is not None:
         return Error.INVALID_CONFIG, f"Unknown group config name: {unknown}"
@@ -124,8 +124,10 @@ def _why_wrong(values: Mapping[str, str], checks: Mapping[str, Check]) -> tuple[
 
 
 def why_invalid_client_metrics(values: Mapping[str, str], before: Mapping[str, str]) -> tuple[Error, str] | None:
-    """What is wrong with the configs of a subscription to client metrics (KIP-714); None when nothing is. Patterns that
-    it had `before` are not judged again: that takes time."""
+    """Return why the configs of a client metrics subscription (KIP-714) are invalid, or None.
+
+    Unchanged patterns (`before`) are not checked again, as the check is slow.
+    """
     unknown = next((name for name in values if name not in METRICS_CHECKS), None)
     if unknown is not None:
         return Error.INVALID_REQUEST, f"Unknown client metrics configuration: {unknown}"
@@ -143,6 +145,6 @@ def why_invalid_client_metrics(values: Mapping[str, str], before: Mapping[str, s
 
 
 def _is_match(pattern: str) -> bool:
-    """`attribute=regular expression`, and as many more `=` as there may be."""
+    """Return True for `attribute=regular expression`, with any number of `=` at the end."""
     parts = pattern.rstrip("=").split("=")
     return len(parts) == 2 and parts[0].strip(BLANKS) in _MATCHED and is_java_pattern(parts[1].strip(BLANKS))

@@ -1,7 +1,6 @@
-"""Which configs a topic may have, and whether a value can be one at all.
+"""Validation of a topic's configs: known names, types, lowest values, and contradictions between configs.
 
-Decides by name and value alone: the type, the lowest value, and what configs of one topic contradict each other.
-Table: the topic configs of Kafka 4.4.
+The table has the topic configs of Kafka 4.4.
 """
 
 from __future__ import annotations
@@ -27,12 +26,12 @@ def _long(lowest: int | None) -> Check:
 
 
 def _gzip_level(value: str) -> bool:
-    """1 to 9, or -1, its default; 0 would not compress."""
+    """Return True for 1 to 9 and the default -1. 0 would not compress."""
     return number(-1, 32, 9)(value) and as_number(value) != 0
 
 
 def _ratio(value: str) -> bool:
-    """Between 0 and 1, or no number at all: neither more nor less, as Kafka sees it."""
+    """Return True for 0 to 1 and, as in Kafka, for NaN."""
     number = java_double(value)
     return number is not None and (math.isnan(number) or 0 <= number <= 1)
 
@@ -41,7 +40,7 @@ _PAIR: Final = re.compile("[0-9]+:[0-9]+")
 
 
 def _throttled_replicas(value: str) -> bool:
-    """Nothing, `*`, or `partition:broker` pairs; what stands between two commas may also be nothing."""
+    """Return True for an empty text, `*`, or `partition:broker` pairs, among which empty entries are allowed."""
     parts = [part for part in parts_of(value) if part]
     return parts == ["*"] or all(map(_PAIR.fullmatch, parts))
 
@@ -94,21 +93,21 @@ LISTS: Final[dict[str, str]] = {
     "follower.replication.throttled.replicas": "",
     "leader.replication.throttled.replicas": "",
 }
-"""Configs that are lists, to which one may append, with their defaults."""
+"""Configs that are lists, which a client may append to, with their defaults."""
 
 
 _NO_CONFIGS: Final[Mapping[str, str]] = MappingProxyType({})
 _REMOTE: Final = "remote.storage.enable"
 _LIKE_RETENTION: Final = -2
-"""A local retention of -2 is that of the topic."""
+"""A local retention of -2 equals the topic's retention."""
 
 
 def why_invalid_values(
     values: Mapping[str, str], *, may_be_remote: bool = False, before: Mapping[str, str] = _NO_CONFIGS
 ) -> str | None:
-    """What is wrong with the configs of a topic, all of them together; None when nothing is.
+    """Return why the configs of a topic are invalid together, or None.
 
-    `may_be_remote` is `remote.log.storage.system.enable`; `before` are the topic's configs up to now.
+    `may_be_remote` is `remote.log.storage.system.enable`; `before` are the topic's former configs.
     """
     for name, value in values.items():
         check = TOPIC_CHECKS.get(name)
@@ -120,13 +119,13 @@ def why_invalid_values(
 
 
 def why_too_long(name: str, value: str) -> str | None:
-    """Why no record can hold a config's value, of whatever it is a config."""
+    """Return why a config's value is too long for a record, or None."""
     size = len(value.encode())
     return f"The value of {name} has {size} bytes in UTF-8; {MAX_STRING} are allowed." if size > MAX_STRING else None
 
 
 def why_invalid(configs: Iterable[CreatableConfig], *, may_be_remote: bool = False) -> str | None:
-    """What is wrong with the configs of a new topic; None when nothing is."""
+    """Return why the configs of a new topic are invalid, or None."""
     configs = tuple(configs)
     nulls = [config.name for config in configs if config.value is None]
     if nulls:
@@ -147,7 +146,7 @@ def _is_true(values: Mapping[str, str], name: str) -> bool:
 
 
 def _why_conflicting(values: Mapping[str, str], *, may_be_remote: bool, before: Mapping[str, str]) -> str | None:
-    """Kafka's rules over several configs of one topic; each value alone is known to be sound."""
+    """Return which of Kafka's rules over several configs is broken, or None; each value alone is valid."""
     least, most = _number(values, "min.compaction.lag.ms", 0), _number(values, "max.compaction.lag.ms", _LONGEST_MS)
     if least > most:
         return f"min.compaction.lag.ms ({least}) is more than max.compaction.lag.ms ({most})"

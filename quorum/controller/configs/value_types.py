@@ -1,7 +1,4 @@
-"""Whether a text can be the value of a config of some type: numbers, words, lists.
-
-Decides by the text alone, as Kafka parses it: blanks around it do not count. Must not know: which configs there are.
-"""
+"""Checks of a config's text by type, as Kafka parses numbers, words and lists. Blanks around it are ignored."""
 
 from __future__ import annotations
 
@@ -12,16 +9,16 @@ from metadata_log.java_text import BLANKS, java_int
 
 Check = Callable[[str], bool]
 _BLANKS_IN_LISTS: Final = " \t\n\v\f\r"
-"""Around commas, where Kafka looks for `\\s`."""
+"""The blanks around commas, for which Kafka uses `\\s`."""
 
 
 def as_number(value: str, bits: int = 64) -> int | None:
-    """The whole number of so many bits that the text is; None when it is none."""
+    """Return the whole number of so many bits in the text, or None."""
     return java_int(value.strip(BLANKS), bits)
 
 
 def number(lowest: int | None, bits: int, highest: int | None = None) -> Check:
-    """A signed whole number of so many bits, between the two, both included."""
+    """Return a check for a signed whole number of so many bits, within both bounds (inclusive)."""
     floor = -(1 << (bits - 1)) if lowest is None else lowest
     ceiling = (1 << (bits - 1)) - 1 if highest is None else highest
 
@@ -33,24 +30,26 @@ def number(lowest: int | None, bits: int, highest: int | None = None) -> Check:
 
 
 def boolean(value: str) -> bool:
-    """`true` or `false`, however they are spelt."""
+    """Return True for `true` or `false` in any case."""
     return value.strip(BLANKS).lower() in {"true", "false"}
 
 
 def one_of(*allowed: str) -> Check:
-    """One of these words."""
+    """Return a check for one of these words."""
     return lambda value: value.strip(BLANKS) in allowed
 
 
 def parts_of(value: str) -> list[str]:
-    """The entries of a list."""
+    """Return the entries of a list."""
     text = value.strip(BLANKS)
     return [item.strip(_BLANKS_IN_LISTS) for item in text.split(",")] if text else []
 
 
 def list_of(*allowed: str) -> Check:
-    """A list, also an empty one, of these words; of any when none is named. One may stand there twice, as Kafka has
-    it."""
+    """Return a check for a list of these words, or of any words if none is given.
+
+    The list may be empty, and as in Kafka it may repeat a word.
+    """
 
     def is_list(value: str) -> bool:
         parts = parts_of(value)

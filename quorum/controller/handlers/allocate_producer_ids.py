@@ -21,7 +21,7 @@ _LARGEST: Final = (1 << 63) - 1
 def handle_allocate_producer_ids(
     request: AllocateProducerIds, turn: Turn
 ) -> ControllerResult[AllocateProducerIdsResponse]:
-    """A ProducerIdsRecord that says where the block after this one begins."""
+    """Return the allocated block, with a ProducerIdsRecord that has the begin of the next one."""
     error = authorize(turn.context, Operation.CLUSTER_ACTION, CLUSTER, turn.image)
     if error is not Error.NONE:
         return ControllerResult(response=request.rejected(error, "Authorization failed."))

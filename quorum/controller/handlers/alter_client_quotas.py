@@ -1,9 +1,8 @@
-"""AlterClientQuotas: a ClientQuotaRecord for each value that changes (KIP-546); asks for AlterConfigs on the cluster.
+"""AlterClientQuotas: a ClientQuotaRecord for each value that changes (KIP-546); requires AlterConfigs on the cluster.
 
-Decides which entities there can be (users and client ids, alone or together; addresses alone), and which keys and
-values each may have. An entity that is named twice is refused with all that was asked of it. (Kafka's controller
-carries out the first and then says that it has refused it.) An address is not looked up: a name would mean something
-else to each broker.
+Decides: valid entities (users and client ids, alone or together; addresses alone), and their valid keys and values. An
+entity that is named twice is rejected with all its changes. (Kafka's controller executes the first and then reports it
+as rejected.) An address is not resolved: a name could mean another address to each broker.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _NO_FRACTION: Final = 1e-6
 
 
 def handle_alter_client_quotas(request: AlterClientQuotas, turn: Turn) -> ControllerResult[AlterClientQuotasResponse]:
-    """Records for the entities that can change, and what became of each."""
+    """Return records for the valid entities, and a result for each entity."""
     error = authorize(turn.context, Operation.ALTER_CONFIGS, CLUSTER, turn.image)
     if error is not Error.NONE:
         return ControllerResult(response=request.rejected(error, "Authorization failed."))
@@ -56,7 +55,7 @@ def handle_alter_client_quotas(request: AlterClientQuotas, turn: Turn) -> Contro
 
 
 def _key(entry: QuotaAlteration) -> QuotaEntity:
-    """The entity as the image has it; of two names for one type the last counts."""
+    """Return the image's key of an entity; of two names for one type the last counts."""
     return QuotaEntity.of(dict(entry.entity))
 
 
@@ -77,7 +76,7 @@ def _changes(entity: QuotaEntity, entry: QuotaAlteration, turn: Turn) -> list[Cl
 
 
 def _keys_of(parts: dict[str, str | None]) -> Mapping[str, int | None]:
-    """The keys that quotas of such an entity have."""
+    """Return the valid keys of an entity's quotas."""
     why: str | None = None
     unknown = sorted(kind for kind in parts if kind not in QUOTA_TYPES)
     empty = sorted(kind for kind, name in parts.items() if name == "")

@@ -1,8 +1,7 @@
-"""AlterConfigs: what is named becomes the whole of a resource's configs (KIP-133).
+"""AlterConfigs: the named configs replace all configs of a resource (KIP-133).
 
-It is deprecated for IncrementalAlterConfigs, and clients still send it. Decides only that whatever is not named is
-removed; what may be changed at all is `config_changes`' business. A config that is named twice has its last value, and
-null removes one.
+It is deprecated for IncrementalAlterConfigs, but clients still send it. Decides only that all other configs are
+removed; `config_changes` validates the rest. The last value of a repeated config counts, and null removes one.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from quorum.controller.turn import Turn
 
 
 def handle_alter_configs(request: AlterConfigs, turn: Turn) -> ControllerResult[AlterConfigsResponse]:
-    """ConfigRecords for the resources that can change, and what became of each."""
+    """Return ConfigRecords for the valid resources, and a result for each resource."""
 
     def changes(resource: ReplacedResource) -> list[MetadataRecord]:
         check_allowed(resource, turn)

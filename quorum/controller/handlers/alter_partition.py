@@ -1,7 +1,7 @@
-"""AlterPartition: a leader changes the ISR of its partitions; the controller sees whether it may (KIP-497, KIP-903).
+"""AlterPartition: a leader changes the ISR of its partitions, if the controller accepts (KIP-497, KIP-903).
 
-Decides by epochs first: a leader that knows more than this controller is answered NOT_CONTROLLER, because then someone
-else is; one that knows less is fenced. A member that is fenced, stopping or another incarnation cannot be in sync.
+Epochs are checked first. A leader with a newer epoch gets NOT_CONTROLLER, because another controller must be active;
+one with an older epoch is fenced. A member that is fenced, stopping or another incarnation cannot be in sync.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from quorum.controller.turn import Turn
 
 
 def handle_alter_partition(request: AlterPartition, turn: Turn) -> ControllerResult[AlterPartitionResponse]:
-    """A PartitionChangeRecord for each change that holds, and each partition's state after it; not one atomic batch."""
+    """Return a PartitionChangeRecord for each valid change, and each partition's new state; not atomic."""
     error = authorize(turn.context, Operation.CLUSTER_ACTION, CLUSTER, turn.image)
     if error is not Error.NONE:
         return ControllerResult(response=request.rejected(error, "Authorization failed."))
@@ -54,7 +54,7 @@ def _alter_topic(
         if topic is None or rules is None:
             altered.append(_failure(alteration, Error.UNKNOWN_TOPIC_ID))
         elif alteration.partition_index in seen:
-            # The second would be judged by a state that the first has already changed.
+            # Reject a repeated partition: the first entry has already changed the state.
             altered.append(_failure(alteration, Error.INVALID_REQUEST))
         else:
             seen.add(alteration.partition_index)
@@ -87,7 +87,7 @@ def _alter_partition(
         return _state(partition)
     records.append(change)
     if change.leader not in (LEADER_UNCHANGED, request.broker_id):
-        # The change completed a reassignment and the leader had to go: it learns of it from the log.
+        # The change completed a reassignment that removed this leader; the log informs it.
         return _failure(alteration, Error.NEW_LEADER_ELECTED)
     return _state(_after(partition, change))
 
@@ -107,7 +107,7 @@ def _validate(broker_id: int, partition: PartitionImage, alteration: PartitionAl
 
 
 def _is_sound(partition: PartitionImage, alteration: PartitionAlteration) -> bool:
-    """Whether the wanted ISR can be one: of replicas, each once, the leader among them, and no one else in recovery."""
+    """Return True if the wanted ISR has only replicas, each once, with the leader, which is alone during recovery."""
     isr = [member.broker_id for member in alteration.new_isr]
     if len(set(isr)) != len(isr) or not set(isr) <= set(partition.replicas) or partition.leader not in isr:
         return False
@@ -128,7 +128,7 @@ def _are_eligible(alteration: PartitionAlteration, turn: Turn) -> bool:
 
 
 def _after(partition: PartitionImage, change: PartitionChangeRecord) -> PartitionImage:
-    """The fields of the answer as replay will leave them; every change raises the partition epoch."""
+    """Return the partition after replay, for the response; every change raises the partition epoch."""
     has_leader = change.leader != LEADER_UNCHANGED
     return msgspec.structs.replace(
         partition,

@@ -1,8 +1,7 @@
-"""AlterPartitionReassignments: partitions begin to move to other brokers, or give up moving (KIP-455, KIP-860).
+"""AlterPartitionReassignments: partitions start or cancel a move to other brokers (KIP-455, KIP-860).
 
-A move takes two records: here the new replicas are added to the old ones, and when all of them are in sync
-(AlterPartition, a broker that leaves), the old ones go (`partition_change`). Where nothing has to be waited for, one
-record does both.
+A move takes two records. Here the new replicas are added to the old ones. Once all of them are in sync (AlterPartition,
+or a broker leaves), `partition_change` removes the old ones. If no replica has to catch up, one record does both.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from quorum.controller.turn import Turn
 def handle_alter_partition_reassignments(
     request: AlterPartitionReassignments, turn: Turn
 ) -> ControllerResult[AlterPartitionReassignmentsResponse]:
-    """A PartitionChangeRecord for each partition that changes; one refused leaves the others be."""
+    """Return a PartitionChangeRecord for each changed partition. A rejected partition does not affect the others."""
     error = authorize(turn.context, Operation.ALTER, CLUSTER, turn.image)
     if error is not Error.NONE:
         return ControllerResult(response=request.rejected(error, "Authorization failed."))
@@ -47,7 +46,7 @@ def handle_alter_partition_reassignments(
             key = asked.name, index
             try:
                 if begun.get(key, wish.replicas) != wish.replicas:
-                    # The second would be judged by a state that the first has already changed.
+                    # Reject a repeated partition: the first entry has already changed the state.
                     raise RejectedError(Error.INVALID_REQUEST, f"Partition {asked.name}:{index} is to go two ways.")
                 if key not in begun and len(records) >= turn.config.max_records_per_batch:
                     raise RejectedError(Error.POLICY_VIOLATION, TOO_LARGE)
@@ -95,11 +94,11 @@ def _check_factor(partition: PartitionImage, wanted: tuple[NodeId, ...]) -> None
 
 
 def _move(partition: PartitionImage, wanted: tuple[NodeId, ...]) -> Reassignment:
-    """From the replicas that there are, those of a move under way among them; they stay behind the wanted ones until
-    these are in sync.
+    """Return the reassignment from the present replicas to the wanted ones.
 
-    Kafka keeps a replica that an earlier move was adding among the added ones although this move removes it, which can
-    then only be given up, and goes on removing one that is wanted again. Here what is wanted last counts.
+    The present replicas, including those of a move in progress, stay behind the wanted ones until these are in sync. If
+    a second move removes a replica that the first one adds, Kafka still counts it as added, and that move can only be
+    cancelled. Kafka also goes on removing a replica that is wanted again. Here only the last wish counts.
     """
     removing = sorted(set(partition.replicas).difference(wanted))
     adding = sorted(set(wanted).difference(partition.replicas)) or [
@@ -109,15 +108,18 @@ def _move(partition: PartitionImage, wanted: tuple[NodeId, ...]) -> Reassignment
 
 
 def _given_up(topic: TopicImage, partition: PartitionImage, turn: Turn) -> PartitionChangeRecord | None:
-    """Back to the replicas from before. Where only added ones are in sync, the first of the others takes over, which
-    may lose what was acknowledged: only where the topic allows unclean elections."""
+    """Return the record that cancels a move, or raise RejectedError.
+
+    If only added replicas are in sync, the first former one becomes leader and may lose acknowledged records. So this
+    requires that the topic allows unclean elections.
+    """
     if not partition.adding and not partition.removing:
         raise RejectedError(Error.NO_REASSIGNMENT_IN_PROGRESS, "No partition reassignment is in progress.")
     replicas = tuple(replica for replica in partition.replicas if replica not in partition.adding)
     isr = tuple(replica for replica in partition.isr if replica not in partition.adding)
     if not replicas:
         raise RejectedError(
-            Error.INVALID_REPLICA_ASSIGNMENT, "Every replica is being added: there is none to go back to."
+            Error.INVALID_REPLICA_ASSIGNMENT, "Every replica is being added: no former replica is left."
         )
     rules = election_rules(turn, topic)
     if not isr and not rules.allows_unclean:

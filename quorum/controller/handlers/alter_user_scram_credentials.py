@@ -1,8 +1,7 @@
-"""AlterUserScramCredentials: records that make, replace or remove credentials (KIP-554, KIP-900); asks for Alter on the
-cluster.
+"""AlterUserScramCredentials: sets or removes credentials (KIP-554, KIP-900); requires Alter on the cluster.
 
-Decides, as Kafka's controller does, that a user is altered once a request, whatever the mechanisms. Of the salted
-password only what a server needs is kept: the stored key and the server key (RFC 5802).
+As in Kafka's controller, a request may alter a user only once, whatever the mechanisms. Of the salted password, only
+the server's data are kept: the stored key and the server key (RFC 5802).
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ _Alteration = ScramDeletion | ScramUpsertion
 def handle_alter_user_scram_credentials(
     request: AlterUserScramCredentials, turn: Turn
 ) -> ControllerResult[AlterUserScramCredentialsResponse]:
-    """Records for the users that can be altered, and what became of each."""
+    """Return records for the valid users, and a result for each user."""
     error = authorize(turn.context, Operation.ALTER, CLUSTER, turn.image)
     if error is not Error.NONE:
         return ControllerResult(response=request.rejected(error, "Authorization failed."))

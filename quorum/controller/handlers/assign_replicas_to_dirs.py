@@ -1,7 +1,7 @@
-"""AssignReplicasToDirs: a broker's replicas come into the log with the directory that they are in (KIP-858).
+"""AssignReplicasToDirs: records the directories of a broker's replicas (KIP-858).
 
-Decides: nothing by itself that a directory of the broker, online, is told; a replica in one that is lost leaves ISR and
-leadership at once, as if the directory had been lost with the replica in it.
+Any directory is accepted. A replica that is assigned to a lost directory leaves ISR and leadership at once, as if the
+directory had been lost with it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from quorum.controller.turn import Turn
 def handle_assign_replicas_to_dirs(
     request: AssignReplicasToDirs, turn: Turn
 ) -> ControllerResult[AssignReplicasToDirsResponse]:
-    """A PartitionChangeRecord for each replica whose directory is another than was known; not one atomic batch."""
+    """Return a PartitionChangeRecord for each replica with a changed directory; not atomic."""
     error = authorize(turn.context, Operation.CLUSTER_ACTION, CLUSTER, turn.image)
     if error is not Error.NONE:
         return ControllerResult(response=request.rejected(error, "Authorization failed."))
@@ -58,7 +58,7 @@ def handle_assign_replicas_to_dirs(
 
 
 class _Assignment:
-    """What one broker says of its replicas."""
+    """The assignments of one broker's replicas."""
 
     def __init__(self, broker_id: NodeId, turn: Turn) -> None:
         self._broker_id = broker_id
@@ -66,10 +66,10 @@ class _Assignment:
         self._turn = turn
         self.records: list[MetadataRecord] = []
         self.departures: list[MetadataRecord] = []
-        """Of replicas in directories that are lost: from ISRs and leadership."""
+        """The records that remove replicas in lost directories from ISRs and leadership."""
 
     def of_directory(self, asked: DirectoryAssignment) -> AssignedDirectory:
-        """One directory's replicas."""
+        """Assign one directory's replicas, and return the results."""
         return AssignedDirectory(
             directory_id=asked.directory_id,
             topics=tuple(self._of_topic(topic, asked.directory_id) for topic in asked.topics),

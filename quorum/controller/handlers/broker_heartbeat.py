@@ -1,7 +1,8 @@
-"""BrokerHeartbeat: a broker lives, and may be unfenced, fenced, or shut down with its leaders moved first.
+"""BrokerHeartbeat: keeps a broker's session, and unfences, fences or stops the broker.
 
-Decides a broker's next state from its wish, from how far it has applied the log, and from whether it still leads
-(KIP-631, KIP-841). A heartbeat of a former incarnation is refused, so that two processes cannot share an id.
+Decides: a broker's next state, by its wish, its applied offset and the partitions that it leads (KIP-631, KIP-841). A
+broker stops only after its leaders have moved. A heartbeat of a former incarnation is rejected, so that two processes
+cannot share an id.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ class _State(enum.Enum):
 
 
 def handle_broker_heartbeat(request: BrokerHeartbeat, turn: Turn) -> ControllerResult[BrokerHeartbeatResponse]:
-    """What the broker may do now, and the records that make it so; not one atomic batch."""
+    """Return the broker's permitted state, and the records for it; not atomic."""
     error = authorize(turn.context, Operation.CLUSTER_ACTION, CLUSTER, turn.image)
     if error is not Error.NONE:
         return ControllerResult(response=request.rejected(error, "Authorization failed."))
@@ -51,7 +52,7 @@ def handle_broker_heartbeat(request: BrokerHeartbeat, turn: Turn) -> ControllerR
         return ControllerResult(response=request.rejected(Error.STALE_BROKER_EPOCH, why))
     most = max(len(request.offline_log_dirs), len(request.cordoned_log_dirs or ()))
     if most > MOST_DIRECTORIES:
-        # Before anything is begun: records that no batch can hold would be missing from what was.
+        # Check first: a later failure would leave a part of the change undone.
         why = f"It names {most} directories, and a broker has {MOST_DIRECTORIES} at most."
         return ControllerResult(response=request.rejected(Error.INVALID_REQUEST, why))
     session = turn.state.sessions.of(broker)
@@ -79,7 +80,7 @@ def handle_broker_heartbeat(request: BrokerHeartbeat, turn: Turn) -> ControllerR
 
 
 def touch_session(request: BrokerHeartbeat, turn: Turn) -> None:
-    """A heartbeat came too late to be acted upon; it proves all the same that the broker lives."""
+    """Note that the broker lives, by a heartbeat whose deadline has passed."""
     broker = turn.image.cluster.brokers.get(NodeId(request.broker_id))
     if broker is not None and broker.epoch == request.broker_epoch:
         turn.state.sessions.touch(turn.state.sessions.of(broker), turn.now_ms)
@@ -107,7 +108,7 @@ def _next_state(request: BrokerHeartbeat, turn: Turn, session: BrokerSession, cu
 
 
 def _may_stop(request: BrokerHeartbeat, turn: Turn, session: BrokerSession) -> bool:
-    """Whether all leaders have moved and every active broker has seen that they have."""
+    """Return True if all leaders have moved, and every active broker has applied these changes."""
     if leads_any(turn, NodeId(request.broker_id)):
         return False
     lowest = turn.state.sessions.lowest_offset(turn.brokers.active - {request.broker_id})
@@ -117,7 +118,7 @@ def _may_stop(request: BrokerHeartbeat, turn: Turn, session: BrokerSession) -> b
 def _transition(
     turn: Turn, broker: BrokerRegistration, session: BrokerSession, current: _State, wanted: _State
 ) -> tuple[list[MetadataRecord], _State]:
-    """The records of a change of state, and the state that this turn gets to: taking leave may need several."""
+    """Return the records of a state change, and the state after this turn: leaving may take several turns."""
     records: list[MetadataRecord] = []
     if wanted is _State.UNFENCED:
         was_leaving = forget_departure(turn, broker.broker_id)
@@ -153,12 +154,12 @@ def _change(broker: BrokerRegistration, *, fenced: int = 0, in_controlled_shutdo
 def _directory_changes(
     request: BrokerHeartbeat, turn: Turn, broker: BrokerRegistration, *, is_leaving: bool
 ) -> list[MetadataRecord]:
-    """Directories that the broker has lost (KIP-858) or no longer fills (KIP-1066)."""
+    """Return records for directories that the broker has lost (KIP-858) or cordoned (KIP-1066)."""
     records: list[MetadataRecord] = []
     level = level_of(turn.image)
     offline = frozenset(request.offline_log_dirs)
     lost = [directory for directory in broker.directories if directory in offline]
-    # A broker that goes is out of all ISRs already; one without any directory left stops by itself.
+    # A leaving broker is in no ISR; a broker without directories stops by itself.
     if level >= DIRECTORIES_LEVEL and lost and not is_leaving and len(lost) < len(broker.directories):
         records += lose_directories(turn, broker, lost)
     cordoned = request.cordoned_log_dirs

@@ -1,11 +1,11 @@
-"""What a change of a resource's configs needs, whoever asks for it and however: the resource looked at, the values
-validated, the ELRs emptied.
+"""Changes of a resource's configs, for all requests: checks of resource and values, and the ELRs to clear.
 
-Decides which changes there may be; IncrementalAlterConfigs and AlterConfigs each say which are wished for. Topics,
-groups and subscriptions to client metrics are validated by name and value. A broker's configs are not: the broker that
-passes them on has done that, and knows configs that no controller does. Where partitions keep eligible leader replicas,
-`min.insync.replicas` belongs to the cluster and to topics, and a change of it empties the ELRs that were made under the
-old one (KIP-966).
+Decides: which changes are valid. IncrementalAlterConfigs and AlterConfigs determine the wanted values. Topics, groups
+and client metrics subscriptions are validated by name and value. A broker's configs are not: the broker that forwards
+them has done that, and knows configs that controllers do not.
+
+If partitions keep eligible leader replicas, `min.insync.replicas` can be set on the cluster and on topics. Its change
+clears the ELRs that were made with the old value (KIP-966).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from quorum.controller.turn import Turn
 
 _PATTERNED: Final = ResourceType.CLIENT_METRICS
 _MOST_JUDGED_CHARS: Final = 1 << 18
-"""Of patterns in one request: so many are read in a quarter of a second."""
+"""The most characters of patterns in one request: checking so many takes a quarter of a second."""
 _CORDONED: Final = "cordoned.log.dirs"
 _TYPES: Final = frozenset(ResourceType)
 _ACL_TYPES: Final = {ResourceType.TOPIC: AclResourceType.TOPIC, ResourceType.GROUP: AclResourceType.GROUP}
@@ -54,7 +54,7 @@ R = TypeVar("R", bound=IncrementalAlterConfigsResponse)
 
 
 class NamedResource(Protocol):
-    """A resource as a request names it."""
+    """A resource in a request."""
 
     @property
     def resource_type(self) -> int: ...
@@ -72,8 +72,10 @@ def change_each(
     *,
     validate_only: bool,
 ) -> ControllerResult[R]:
-    """The records of all resources that `changes` does not refuse, and what became of each; one that was named twice is
-    refused once, what is of no known type each time."""
+    """Return the records of all resources that `changes` accepts, and a result for each resource.
+
+    A repeated resource is rejected once, an unknown type each time.
+    """
     if (too_many := refusal_of_too_many(request, len(resources), turn)) is not None:
         return too_many
     if sum(map(_judged_chars, resources)) > _MOST_JUDGED_CHARS:
@@ -119,10 +121,10 @@ def _unknown_type(resource: NamedResource) -> AlteredResource:
 
 
 def check_allowed(resource: NamedResource, turn: Turn) -> None:
-    """Whether configs of this kind are changed here, and the asker may.
+    """Check that controllers change configs of this type, and that the client may.
 
     Raises:
-        RejectedError: if not.
+        RejectedError: they do not, or the client may not.
     """
     kind, name = resource.resource_type, resource.name
     if kind == ResourceType.BROKER_LOGGER:
@@ -131,11 +133,10 @@ def check_allowed(resource: NamedResource, turn: Turn) -> None:
 
 
 def check_right(kind: int, name: str, operation: Operation, turn: Turn) -> None:
-    """Whether the asker has the right to configs of this kind: a topic's and a group's are their own, all others' the
-    cluster's.
+    """Check the client's right to configs: on the topic or group itself, for other resources on the cluster.
 
     Raises:
-        RejectedError: if not.
+        RejectedError: the client lacks the right.
     """
     asked = _ACL_TYPES.get(ResourceType(kind))
     named = CLUSTER if asked is None else Resource(resource_type=asked, name=name)
@@ -145,7 +146,7 @@ def check_right(kind: int, name: str, operation: Operation, turn: Turn) -> None:
 
 
 def _check_name(kind: int, name: str) -> None:
-    """Whether there can be such a thing."""
+    """Check that the resource's name is valid."""
     if kind == ResourceType.TOPIC:
         if not name:
             raise RejectedError(Error.INVALID_REQUEST, "Default topic resources are not allowed.")
@@ -167,7 +168,7 @@ def _check_name(kind: int, name: str) -> None:
 
 
 def _node_id(name: str) -> NodeId | None:
-    """The id that a broker's name stands for: `+21` and `021` are 21, as to Kafka, though a resource of their own."""
+    """Return the id in a broker's name. As in Kafka, `+21` and `021` are 21, but separate resources."""
     number = java_int(name, 32)
     return None if number is None else NodeId(number)
 
@@ -185,17 +186,18 @@ def _check_exists(kind: int, name: str, turn: Turn) -> None:
 def checked_records(
     resource: NamedResource, wanted: Mapping[str, str | None], turn: Turn, *, is_all: bool = False
 ) -> list[ConfigRecord]:
-    """The records that give the configs the `wanted` values (None: removed), in that order; with `is_all` every other
-    config is removed. Looked at in Kafka's order: the name, the values, whether there is such a thing.
+    """Return records that set the `wanted` values (None: removed), in that order; `is_all` removes all other configs.
+
+    The order of the checks is Kafka's: the name, the values, the existence of the resource.
 
     Raises:
-        RejectedError: the name, a value, or what the resource would have then, is wrong, or there is no such resource.
+        RejectedError: the name, a value or the resulting configs are invalid, or the resource does not exist.
     """
     kind, name = resource.resource_type, resource.name
     _check_name(kind, name)
     current = turn.image.configs.of(kind, name)
     removed = sorted(key for key in current if key not in wanted) if is_all else []
-    # A broker's is written also where nothing changes: it is how a broker is told to load a file again.
+    # A broker's config is written even without a change: so a broker reloads a file.
     records = [
         ConfigRecord(resource_type=kind, resource_name=name, name=key, value=value)
         for key, value in (*wanted.items(), *((key, None) for key in removed))
@@ -233,7 +235,7 @@ def _check_change(record: ConfigRecord, before: str | None, turn: Turn) -> None:
 
 
 def _check_cordoned(wanted: list[str], before: list[str], turn: Turn) -> None:
-    """Only the broker itself knows its paths: whoever comes here without one may only take some off the list."""
+    """Reject new entries of `cordoned.log.dirs`: only the broker itself can validate its paths."""
     if level_of(turn.image) < CORDONED_DIRECTORIES_LEVEL:
         raise RejectedError(Error.INVALID_CONFIG, f"{_CORDONED} cannot be set below metadata.version 4.3-IV0.")
     if turn.context.forwarded_by is None and not set(wanted) <= set(before):
@@ -255,7 +257,7 @@ def _why_invalid(
 
 
 def _cleared_elrs(records: Iterable[MetadataRecord], turn: Turn) -> list[MetadataRecord]:
-    """ClearElrRecords for each change of `min.insync.replicas` among the records."""
+    """Return a ClearElrRecord for each change of `min.insync.replicas` among the records."""
     if not turn.image.features.elr_enabled:
         return []
     return [

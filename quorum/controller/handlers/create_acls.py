@@ -1,7 +1,7 @@
-"""CreateAcls: an AccessControlEntryRecord for each entry that makes sense and is not there yet (KIP-801).
+"""CreateAcls: an AccessControlEntryRecord for each valid, new entry (KIP-801).
 
-Asks for Alter on the cluster. Where no authorizer judges by them, entries are refused with SECURITY_DISABLED: nobody
-should believe that they hold.
+Requires Alter on the cluster. Without an authorizer, entries are rejected with SECURITY_DISABLED: a user must not
+believe that they have an effect.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from quorum.controller.turn import Turn
 
 
 def handle_create_acls(request: CreateAcls, turn: Turn) -> ControllerResult[CreateAclsResponse]:
-    """Records for the new entries, and what became of each."""
+    """Return records for the new entries, and a result for each entry."""
     error, why = why_no_acls(turn.context, Operation.ALTER, turn)
     if error is not Error.NONE:
         return ControllerResult(response=request.rejected(error, why))
@@ -46,7 +46,7 @@ def handle_create_acls(request: CreateAcls, turn: Turn) -> ControllerResult[Crea
 
 
 def why_no_acls(context: RequestContext, operation: Operation, turn: Turn) -> tuple[Error, str | None]:
-    """Why a request about entries is refused as a whole; NONE when it is not."""
+    """Return why a request about entries is rejected as a whole, or NONE."""
     if context.authorizer is None:
         return Error.SECURITY_DISABLED, "No authorizer is configured (authorizer.class.name)."
     error = authorize(context, operation, CLUSTER, turn.image)

@@ -1,6 +1,6 @@
-"""CreatePartitions: topics grow, each for itself; all that grow stand in one batch (KIP-195).
+"""CreatePartitions: adds partitions to topics, each on its own, with all records in one batch (KIP-195).
 
-A topic keeps its replication factor. New partitions are placed as those of a new topic, or by hand.
+A topic keeps its replication factor. New partitions are placed like those of a new topic, or by the request.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from quorum.draws import GAMMA
 
 
 def handle_create_partitions(request: CreatePartitions, turn: Turn) -> ControllerResult[CreatePartitionsResponse]:
-    """PartitionRecords for the topics that can grow, and what became of each."""
+    """Return PartitionRecords for the valid topics, and a result for each topic."""
     if (too_many := refusal_of_too_many(request, len(request.topics), turn)) is not None:
         return too_many
     times_named = Counter(topic.name for topic in request.topics)

@@ -1,8 +1,8 @@
-"""CreateTopics: each topic of the batch is created or refused for itself, and all that are created stand in one batch.
+"""CreateTopics: creates or rejects each topic on its own; the records of all created topics are in one batch.
 
-Sources: KIP-4 (the request), KIP-464 (defaults), KIP-516 (ids), TopicRecord, ConfigRecord, PartitionRecord. Topic,
-configs, partitions is the order of the records; a config `min.insync.replicas` is followed by ClearElr where
-partitions keep eligible leader replicas.
+Sources: KIP-4 (the request), KIP-464 (defaults), KIP-516 (ids), TopicRecord, ConfigRecord, PartitionRecord. The order
+of the records is topic, configs, partitions. If partitions keep eligible leader replicas, ClearElr follows a config
+`min.insync.replicas`.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _failure(name: str, error: Error, message: str) -> CreatableTopicResult:
 
 
 def _most_partitions(request: CreateTopics, turn: Turn) -> int:
-    """How many partitions are asked for, before anything is made of them. A topic that asks for none counts, too."""
+    """Return the number of requested partitions before any work. A topic without partitions counts as one."""
     default = turn.config.default_num_partitions
     return sum(
         len(topic.assignments) or (default if topic.num_partitions == -1 else max(topic.num_partitions, 1))
@@ -83,7 +83,7 @@ def _most_partitions(request: CreateTopics, turn: Turn) -> int:
 
 
 class _Batch:
-    """The records of the request so far."""
+    """The records and names of the request so far."""
 
     __slots__ = ("_draw", "_may_create_any", "_taken_ids", "_turn", "_wants_configs", "quota", "records")
 
@@ -97,7 +97,7 @@ class _Batch:
         self.records: list[MetadataRecord] = []
 
     def add(self, topic: CreatableTopic, *, validate_only: bool) -> CreatableTopicResult:
-        """Records for one topic and its answer; no records if it is refused."""
+        """Add the records of one topic, unless it is rejected, and return its result."""
         try:
             self._check_name(topic.name)
             if topic.configs:
@@ -169,7 +169,7 @@ class _Batch:
         records.extend(partition_records(topic_id, 0, partitions))
 
     def _config_records(self, topic: CreatableTopic) -> list[MetadataRecord]:
-        # Named twice, the last value counts.
+        # The last value of a repeated config counts.
         values = {config.name: config.value for config in topic.configs}
         records: list[MetadataRecord] = [
             ConfigRecord(resource_type=ResourceType.TOPIC, resource_name=topic.name, name=name, value=value)

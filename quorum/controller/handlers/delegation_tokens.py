@@ -1,8 +1,8 @@
 """CreateDelegationToken, RenewDelegationToken, ExpireDelegationToken (KIP-48, KIP-900).
 
-Decides who may have a token made, and who may change its end: its owner and its renewers. Only a broker can ask, which
-has found out who its client is: a principal that comes by our own listeners has proven nothing, and one that came with
-a token may not get further ones by it.
+Decides: who may create a token, and who may change its end: its owner and its renewers. Only a broker can forward these
+requests, because it has authenticated its client. A principal of this controller's own listeners has proven nothing. A
+client that authenticated with a token may not create further ones.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _LARGEST_TIME = (1 << 63) - 1
 def handle_create_delegation_token(
     request: CreateDelegationToken, turn: Turn
 ) -> ControllerResult[CreateDelegationTokenResponse]:
-    """A DelegationTokenRecord and the token with its secret."""
+    """Return a DelegationTokenRecord, and the token with its secret."""
     requester = turn.context.principal
     owner = request.owner or requester
     try:
@@ -80,7 +80,7 @@ def handle_create_delegation_token(
 def handle_renew_delegation_token(
     request: RenewDelegationToken, turn: Turn
 ) -> ControllerResult[RenewDelegationTokenResponse]:
-    """A DelegationTokenRecord with the new end, which may also come sooner than the old one."""
+    """Return a DelegationTokenRecord with the new end, which may be earlier than the old one."""
     try:
         _check_asker(turn)
         settings = _settings(turn)
@@ -101,7 +101,7 @@ def handle_renew_delegation_token(
 def handle_expire_delegation_token(
     request: ExpireDelegationToken, turn: Turn
 ) -> ControllerResult[ExpireDelegationTokenResponse]:
-    """A DelegationTokenRecord with the new end, or the token's removal."""
+    """Return a DelegationTokenRecord with the new end, or the token's removal."""
     try:
         _check_asker(turn)
         token = _found(request.hmac, _settings(turn), turn)

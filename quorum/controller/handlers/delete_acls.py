@@ -1,5 +1,4 @@
-"""DeleteAcls: a RemoveAccessControlEntryRecord for each entry that one of the filters means; asks for Alter on the
-cluster."""
+"""DeleteAcls: removes each entry that a filter matches; requires Alter on the cluster."""
 
 from __future__ import annotations
 
@@ -17,12 +16,14 @@ from quorum.controller.result import ControllerResult
 from quorum.controller.turn import Turn
 
 _MOST_LOOKS: Final = 1_000_000
-"""So many entries are held against a filter in half a second."""
+"""The most comparisons of an entry with a filter: so many take half a second."""
 
 
 def handle_delete_acls(request: DeleteAcls, turn: Turn) -> ControllerResult[DeleteAclsResponse]:
-    """Records for all entries meant, each once, and the entries that each filter means; one meant by several filters is
-    told, and counts, at each."""
+    """Return a record for each matching entry, and the entries of each filter.
+
+    An entry that matches several filters is in the result of each, and counts for each.
+    """
     error, why = why_no_acls(turn.context, Operation.ALTER, turn)
     if error is not Error.NONE:
         return ControllerResult(response=request.rejected(error, why))

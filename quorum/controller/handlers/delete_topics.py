@@ -1,7 +1,7 @@
-"""DeleteTopics: by name or by id, gone with the commit whether or not any broker answers (KIP-516, KIP-631).
+"""DeleteTopics: by name or by id; the commit deletes a topic, whether brokers respond or not (KIP-516, KIP-631).
 
-A topic named by both ways, or twice by one, is refused there, because nobody can tell which of the two was meant. What
-the asker may not even describe, it learns no name of.
+An entry with both name and id, and a repeated topic, are rejected, because the intent is unclear. A client that may not
+describe a topic does not learn its name.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from quorum.controller.turn import Turn
 
 
 def handle_delete_topics(request: DeleteTopics, turn: Turn) -> ControllerResult[DeleteTopicsResponse]:
-    """A RemoveTopicRecord for each topic that can be deleted, and what became of each."""
+    """Return a RemoveTopicRecord for each valid topic, and a result for each entry."""
     if not turn.config.delete_topic_enable:
         why = "Topic deletion is disabled (delete.topic.enable)."
         return ControllerResult(response=request.rejected(Error.TOPIC_DELETION_DISABLED, why))
@@ -39,7 +39,7 @@ def handle_delete_topics(request: DeleteTopics, turn: Turn) -> ControllerResult[
 
 
 class _Deletion:
-    """What is asked for, seen as a whole: an entry is judged beside all others."""
+    """A request as a whole: the validity of an entry depends on all others."""
 
     def __init__(self, request: DeleteTopics, turn: Turn) -> None:
         self._turn = turn
@@ -49,12 +49,12 @@ class _Deletion:
         told = [state for state in request.topics if _is_by_name(state) or _is_by_id(state)]
         untold = (state for state in request.topics if not _is_by_name(state) and not _is_by_id(state))
         self.asked = (*untold, *{(state.name, state.topic_id): state for state in told}.values())
-        """A topic that is named twice is answered once; what names none, or names it both ways, each time."""
+        """The entries to answer: a repeated topic once, an invalid entry each time."""
         self.deleted: list[TopicId] = []
         self.quota = turn.mutation_quota()
 
     def result_of(self, state: DeleteTopicState) -> DeletableTopicResult:
-        """Judge one entry; if it can be deleted, it stands in `deleted` from then on."""
+        """Return the result of one entry, and add a valid one to `deleted`."""
         if _is_by_name(state):
             return self._by_name(state.name or "")
         if _is_by_id(state):
@@ -92,7 +92,7 @@ class _Deletion:
         if not self._may(Operation.DELETE, topic.name):
             shown = topic.name if self._may(Operation.DESCRIBE, topic.name) else None
             return _failure(Error.TOPIC_AUTHORIZATION_FAILED, shown, topic_id, "Authorization failed.")
-        if self._times_named[topic.name] == 1:  # named more than once, the names are refused and the id counts
+        if self._times_named[topic.name] == 1:  # repeated names are rejected, and only the id counts
             why = "The provided topic id is that of a topic that was also supplied by name."
             return _failure(Error.INVALID_REQUEST, topic.name, topic_id, why)
         return self._delete(topic)

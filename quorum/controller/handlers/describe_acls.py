@@ -1,4 +1,4 @@
-"""DescribeAcls: the access control entries that a filter means; asks for Describe on the cluster."""
+"""DescribeAcls: the access control entries that match a filter; requires Describe on the cluster."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from quorum.controller.turn import Turn
 
 
 def handle_describe_acls(request: DescribeAcls, turn: Turn) -> ControllerResult[DescribeAclsResponse]:
-    """No records; the answer is of the image as it is handed in."""
+    """Return the response from the given image, without records."""
     error, why = why_no_acls(turn.context, Operation.DESCRIBE, turn)
     if error is Error.NONE and (why := why_unknown(request.asked)) is not None:
         error = Error.INVALID_REQUEST

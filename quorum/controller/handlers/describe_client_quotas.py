@@ -1,7 +1,6 @@
-"""DescribeClientQuotas: the quotas of those whom a filter means (KIP-546); asks for DescribeConfigs on the cluster.
+"""DescribeClientQuotas: the quotas that match a filter (KIP-546); requires DescribeConfigs on the cluster.
 
-Decides by Kafka's rules which filters there can be. Brokers answer it from their own image; here for whoever asks a
-controller.
+Valid filters are Kafka's. Brokers answer this request from their own image; here it serves clients of a controller.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _MATCHES: Final = frozenset(QuotaMatch)
 def handle_describe_client_quotas(
     request: DescribeClientQuotas, turn: Turn
 ) -> ControllerResult[DescribeClientQuotasResponse]:
-    """No records; the answer is of the image as it is handed in."""
+    """Return the response from the given image, without records."""
     error = authorize(turn.context, Operation.DESCRIBE_CONFIGS, CLUSTER, turn.image)
     if error is not Error.NONE:
         return ControllerResult(response=request.rejected(error, "Authorization failed."))

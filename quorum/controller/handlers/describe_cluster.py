@@ -1,6 +1,6 @@
-"""DescribeCluster: the registered brokers, and the levels of features; the caller needs ALTER on the cluster.
+"""DescribeCluster: the registered brokers, and the levels of features; requires ALTER on the cluster.
 
-Kafka's controllers ask for the same right, unlike brokers, which answer anybody (KIP-919).
+Kafka's controllers require the same right. Brokers require none (KIP-919).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from quorum.controller.turn import Turn
 
 
 def handle_describe_cluster(request: DescribeCluster, turn: Turn) -> ControllerResult[DescribeClusterResponse]:
-    """Return the cluster as the image has it, without records."""
+    """Return the response from the given image, without records."""
     error = authorize(turn.context, Operation.ALTER, CLUSTER, turn.image)
     if error is not Error.NONE:
         return ControllerResult(response=request.rejected(error, "Authorization failed."))

@@ -1,8 +1,8 @@
-"""DescribeConfigs: what a resource's configs are, who has set them, and what they fall back to (KIP-133, KIP-226).
+"""DescribeConfigs: a resource's configs with their sources and fallbacks (KIP-133, KIP-226).
 
-Decides who overrides whom: the resource itself, this node's dynamic config, the cluster's, this node's file, the
-default. A controller describes itself only, as in Kafka: of another node's file it knows nothing. With `of_other_nodes`
-it describes what the log has for another node. What may be a secret is told to nobody.
+The first set value counts: of the resource itself, of this node's dynamic config, of the cluster's, of this node's
+file, of the default. As in Kafka, a controller describes only itself, because it does not know another node's file.
+With `of_other_nodes` it describes the log's configs of another node. Values that may be secret are never returned.
 """
 
 from __future__ import annotations
@@ -46,24 +46,27 @@ _TABLES: Final[dict[int, dict[str, Described]]] = {
     ResourceType.GROUP: GROUP_DEFAULTS,
     ResourceType.CLIENT_METRICS: METRICS_DEFAULTS,
 }
-"""None of these is a secret."""
+"""The types whose values are never secret."""
 _SOURCES: Final[dict[int, ConfigSource]] = {
     ResourceType.TOPIC: ConfigSource.DYNAMIC_TOPIC_CONFIG,
     ResourceType.GROUP: ConfigSource.GROUP_CONFIG,
     ResourceType.CLIENT_METRICS: ConfigSource.CLIENT_METRICS_CONFIG,
 }
-"""Where a resource's own config is from."""
+"""The source of a resource's own config, by resource type."""
 _DESCRIBED: Final = frozenset({*_SOURCES, ResourceType.BROKER})
 _DIGITS: Final = 10
-"""No node's id has more."""
+"""The most digits of a node id."""
 _MOST_TOLD_BYTES: Final = 64 << 20
-"""Of texts in one answer: all configs of 10,000 topics, the most that one may ask about, with what they fall back to,
-are 40 MiB of them."""
+"""The most bytes of text in one response. All configs of 10,000 topics, the most in a request, have 40 MiB with their
+fallbacks."""
 
 
 def handle_describe_configs(request: DescribeConfigs, turn: Turn) -> ControllerResult[DescribeConfigsResponse]:
-    """No records; the answer is of the image as it is handed in. One named again is answered again, as by Kafka, and
-    counts again; what would make the answer larger than it may be is refused."""
+    """Return the response from the given image, without records.
+
+    As in Kafka, a repeated resource is described again, and counts again. A resource is rejected if the response would
+    become too large with it.
+    """
     if (too_many := refusal_of_too_many(request, len(request.resources), turn)) is not None:
         return too_many
     results: list[DescribedResource] = []
@@ -94,15 +97,15 @@ def handle_describe_configs(request: DescribeConfigs, turn: Turn) -> ControllerR
 
 
 class _Weights:
-    """How many bytes of texts an answer tells, nearly; what many resources share is weighed once."""
+    """The approximate bytes of text in a response; shared configs are measured once."""
 
     def __init__(self, *, with_synonyms: bool) -> None:
         self._with_synonyms = with_synonyms
         self._known: dict[int, tuple[int, tuple[DescribedConfig, ...]]] = {}
-        """By the id of what is kept alive here."""
+        """Size by object id; the table keeps the objects alive."""
 
     def of(self, configs: tuple[DescribedConfig, ...]) -> int:
-        """Of all configs of one resource."""
+        """Return the bytes of all configs of one resource."""
         known = self._known.get(id(configs))
         if known is None:
             known = self._known[id(configs)] = sum(map(self._of_one, configs)), configs
@@ -125,7 +128,7 @@ def _wanted(configs: tuple[DescribedConfig, ...], names: tuple[str, ...] | None)
 
 
 def _without_synonyms(response: DescribeConfigsResponse) -> DescribeConfigsResponse:
-    """What many resources share, they share afterwards, too."""
+    """Return the response without synonyms. Configs that resources share are shared afterwards, too."""
     bare: dict[int, tuple[DescribedConfig, ...]] = {}
     resources = []
     for resource in response.resources:
@@ -165,8 +168,10 @@ def _check_other_node(name: str, turn: Turn, *, of_other_nodes: bool) -> None:
 
 
 class _Resources:
-    """The configs of the resources of one request: what a resource has not set is worked out once for all of its kind,
-    and what is named again is not worked out again."""
+    """The configs of the resources of one request.
+
+    Unset configs are computed once for all resources of a type, and a repeated resource is computed once.
+    """
 
     def __init__(self, turn: Turn) -> None:
         self._turn = turn
@@ -174,7 +179,7 @@ class _Resources:
         self._found: dict[tuple[int, str], tuple[DescribedConfig, ...]] = {}
 
     def of(self, kind: int, name: str) -> tuple[DescribedConfig, ...]:
-        """In the order of their names; of one that `_check` lets pass."""
+        """Return a resource's configs sorted by name. The resource has passed `_check`."""
         found = self._found.get((kind, name))
         if found is None:
             is_node = kind == ResourceType.BROKER
@@ -217,7 +222,7 @@ def _of_any_topic(turn: Turn) -> Iterator[DescribedConfig]:
 
 def _fallbacks(name: str, turn: Turn) -> tuple[ConfigSynonym, ...]:
     names = synonyms_of(name)
-    # One of several, in other units, has no default of its own: it is that of the coarsest.
+    # Of several keys in different units, only the coarsest has a default.
     default = default_of(name) if len(names) == 1 else None
     return tuple(found for synonym in names[:1] for found in _of_node(synonym, turn, default))
 
@@ -239,7 +244,7 @@ def _of_this_node(turn: Turn) -> Iterator[DescribedConfig]:
 
 
 def _of_other_node(name: str, turn: Turn) -> Iterator[DescribedConfig]:
-    """What the log has for the node and for all nodes; its own file and defaults are not known here."""
+    """Yield the log's configs of a node and of all nodes. Its own file and defaults are unknown here."""
     own, of_all = turn.image.configs.of(ResourceType.BROKER, name), turn.image.configs.of_cluster()
     for config in sorted({*own, *of_all}):
         setting = turn.config.settings.get(config)
@@ -261,7 +266,7 @@ def _synonym(name: str, value: str | None, source: ConfigSource) -> ConfigSynony
 
 
 def _of_node(name: str, turn: Turn, default: str | None) -> list[ConfigSynonym]:
-    """The values that this node's config of that name has; the first counts."""
+    """Return the values of this node's config by precedence; the first counts."""
     configs, setting = turn.image.configs, turn.config.settings.get(name)
     if setting is not None:
         default = setting.default

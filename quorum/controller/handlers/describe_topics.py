@@ -1,7 +1,7 @@
-"""DescribeTopics: what the image says of topics, by name, by id, or all (KIP-516).
+"""DescribeTopics: the image's topics, by name, by id, or all (KIP-516).
 
-An unknown id is said to be unknown before anyone's rights are looked at; a known one that the asker may not see keeps
-its name to itself. The metadata topic, which has no partitions, is described when asked for and never listed.
+An unknown id gets its error before any authorization. A known topic that the client may not describe does not reveal
+its name. The metadata topic, which has no partitions, is described on request and never listed.
 """
 
 from __future__ import annotations
@@ -20,12 +20,15 @@ from quorum.controller.turn import Turn
 
 Key = TypeVar("Key", str, TopicId)
 _MOST_PARTITIONS: Final = 100_000
-"""Of all topics that a request names: they are described in half a second."""
+"""The most partitions of all topics that a request names: describing so many takes half a second."""
 
 
 def handle_describe_topics(request: DescribeTopics, turn: Turn) -> ControllerResult[DescribeTopicsResponse]:
-    """No records; the answer is of the image as it is handed in. One named again is answered again, and
-    counts again; those beyond the most partitions of one answer are refused, unless all there are are asked for."""
+    """Return the response from the given image, without records.
+
+    A repeated topic is described again, and counts again. Topics beyond the limit of partitions are rejected, unless
+    the request is for all topics.
+    """
     if sum((bool(request.names), bool(request.topic_ids), request.all_topics)) > 1:
         why = "Ask by names, by ids or for all topics: only one of them."
         return ControllerResult(response=request.rejected(Error.INVALID_REQUEST, why))

@@ -1,8 +1,7 @@
-"""DescribeUserScramCredentials: which credentials users have, never what is in them (KIP-554); asks for Describe on the
-cluster.
+"""DescribeUserScramCredentials: users' mechanisms and iterations (KIP-554); requires Describe on the cluster.
 
-Decides by Kafka's rules what becomes of a user who is asked about twice, or has none. Brokers answer it from their own
-image; here for whoever asks a controller.
+Repeated and unknown users are handled as in Kafka. Brokers answer this request from their own image; here it serves
+clients of a controller.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from quorum.controller.turn import Turn
 def handle_describe_user_scram_credentials(
     request: DescribeUserScramCredentials, turn: Turn
 ) -> ControllerResult[DescribeUserScramCredentialsResponse]:
-    """No records; the answer is of the image as it is handed in."""
+    """Return the response from the given image, without records."""
     error = authorize(turn.context, Operation.DESCRIBE, CLUSTER, turn.image)
     if error is not Error.NONE:
         return ControllerResult(response=request.rejected(error, "Authorization failed."))

@@ -1,4 +1,4 @@
-"""ElectLeaders: the first replicas lead again, or somebody leads where nobody could without loss (KIP-183, KIP-460)."""
+"""ElectLeaders: preferred elections, and unclean elections of leaderless partitions (KIP-183, KIP-460)."""
 
 from __future__ import annotations
 
@@ -25,8 +25,11 @@ second."""
 
 
 def handle_elect_leaders(request: ElectLeaders, turn: Turn) -> ControllerResult[ElectLeadersResponse]:
-    """A PartitionChangeRecord for each partition that has a new leader; one refused leaves the others be. Who names too
-    many is not answered one by one: so many answers would take as long."""
+    """Return a PartitionChangeRecord for each partition with a new leader, and a result for each partition.
+
+    A rejected partition does not affect the others. A request with too many partitions gets a single error: so many
+    results would take as long as the elections.
+    """
     error = authorize(turn.context, Operation.ALTER, CLUSTER, turn.image)
     if error is not Error.NONE:
         return ControllerResult(response=request.rejected(error, "Authorization failed."))
@@ -47,7 +50,7 @@ def handle_elect_leaders(request: ElectLeaders, turn: Turn) -> ControllerResult[
 
 
 class _Vote:
-    """The elections of one request so far."""
+    """The elections of one request."""
 
     __slots__ = ("_kind", "_turn", "records")
 
@@ -55,10 +58,10 @@ class _Vote:
         self._kind = kind
         self._turn = turn
         self.records: dict[tuple[str, int], PartitionChangeRecord] = {}
-        """By topic and partition: one that is named twice is elected once."""
+        """Results by topic and partition: a repeated partition is elected once."""
 
     def named(self, request: ElectLeaders) -> Iterator[ElectedTopic]:
-        """The partitions that were named."""
+        """Yield results of the named partitions."""
         for asked in request.partitions or ():
             topic = self._turn.image.topics.named(asked.topic)
             rules = None if topic is None or not topic.partitions else self._rules(topic)
@@ -68,7 +71,7 @@ class _Vote:
             yield ElectedTopic(topic=asked.topic, partitions=tuple(map(elected.__getitem__, asked.partitions)))
 
     def all_topics(self) -> Iterator[ElectedTopic]:
-        """Every partition that needs it."""
+        """Yield results of every partition that needs an election."""
         for _, topic in sorted((topic.name, topic) for topic in self._turn.image.topics.by_id.values()):
             if not topic.partitions:
                 continue

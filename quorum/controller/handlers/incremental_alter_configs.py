@@ -1,8 +1,8 @@
 """IncrementalAlterConfigs: each resource changes as a whole or not at all (KIP-339).
 
-Of a config that is named twice the last counts, and one that is set to null is removed: brokers refuse both before they
-forward a request, Kafka's controllers take them so from whoever asks them directly. Decides what each operation makes
-of a value; what may be changed at all is `config_changes`' business.
+The last value of a repeated config counts, and null removes one. Brokers reject both before they forward a request, but
+Kafka's controllers accept both from their direct clients. Decides: the value that results from each operation;
+`config_changes` validates it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _LISTS: Final = {ResourceType.TOPIC: LISTS, ResourceType.BROKER: BROKER_LISTS}
 def handle_incremental_alter_configs(
     request: IncrementalAlterConfigs, turn: Turn
 ) -> ControllerResult[IncrementalAlterConfigsResponse]:
-    """ConfigRecords for the resources that can change, and what became of each."""
+    """Return ConfigRecords for the valid resources, and a result for each resource."""
     return change_each(
         request,
         request.resources,
@@ -73,13 +73,13 @@ def _new_value(config: AlterableConfig, current: str | None, lists: dict[str, st
 
 
 def _with(held: list[str], parts: list[str]) -> list[str]:
-    """Each of `parts` that is not there yet, at the end."""
+    """Return the list with each missing entry of `parts` appended."""
     there = set(held)
     return [*held, *(part for part in dict.fromkeys(parts) if part not in there)]
 
 
 def _without(held: list[str], parts: list[str]) -> list[str]:
-    """Each of `parts` takes one of its like away, the first."""
+    """Return the list without the first occurrence of each entry of `parts`."""
     taken = Counter(parts)
     left = []
     for part in held:

@@ -18,7 +18,7 @@ from quorum.controller.turn import Turn
 def handle_list_partition_reassignments(
     request: ListPartitionReassignments, turn: Turn
 ) -> ControllerResult[ListPartitionReassignmentsResponse]:
-    """The partitions that are being moved; topics that are not there, and those at rest, are left out."""
+    """Return the partitions that are being moved, without unknown topics."""
     error = authorize(turn.context, Operation.DESCRIBE, CLUSTER, turn.image)
     if error is not Error.NONE:
         return ControllerResult(response=request.rejected(error, "Authorization failed."))

@@ -1,7 +1,6 @@
-"""Where the partitions of a new topic, or of one that grows, go: by hand or by the placer, with Kafka's refusals for
-both, and the records that create them.
+"""The partitions of a new or growing topic: placed by the request or the placer, with Kafka's errors.
 
-Decides replicas, ISR, leader and directories of each partition. Names, configs and ids are `create_topics`' business.
+Decides: replicas, ISR, leader and directories of each partition. Must not know: names, configs, ids (`create_topics`).
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from quorum.controller.turn import Turn
 
 
 class RejectedError(Exception):
-    """One topic cannot be created; never leaves the handlers."""
+    """One item of a request is rejected, with error and message. Never leaves the handlers."""
 
     def __init__(self, error: Error, message: str) -> None:
         self.error = error
@@ -29,10 +28,10 @@ class RejectedError(Exception):
 
 
 def partitions_of(topic: CreatableTopic, turn: Turn, draw: int) -> list[NewPartition]:
-    """The partitions in the order of their ids.
+    """Return the partitions of a new topic, in the order of their ids.
 
     Raises:
-        RejectedError: with the error that the topic is to be answered with.
+        RejectedError: the partitions cannot be placed as requested.
     """
     if topic.assignments:
         return _assigned(topic, turn)
@@ -42,11 +41,12 @@ def partitions_of(topic: CreatableTopic, turn: Turn, draw: int) -> list[NewParti
 def added_partitions(
     first: int, count: int, factor: int, assignments: tuple[tuple[int, ...], ...] | None, turn: Turn, draw: int
 ) -> list[NewPartition]:
-    """Partitions of a topic that there is, from `first` on, with the replication factor that it has; by hand there are
-    `count` assignments.
+    """Return the partitions to add to a topic, from `first` on, with its replication factor.
+
+    `assignments`, if given, has `count` entries.
 
     Raises:
-        RejectedError: with the error that the topic is to be answered with.
+        RejectedError: the partitions cannot be placed as requested.
     """
     if assignments is None:
         return _by_the_placer(count, factor, turn, draw)
@@ -59,7 +59,7 @@ def added_partitions(
 
 
 def partition_records(topic_id: TopicId, first: int, partitions: Sequence[NewPartition]) -> list[PartitionRecord]:
-    """The records that create the partitions, with ids from `first` on."""
+    """Return the records that create the partitions, with ids from `first` on."""
     return [
         PartitionRecord(
             partition_id=index,
@@ -150,10 +150,10 @@ def _checked_replicas(
 
 
 def checked_brokers(index: int, brokers: tuple[int, ...], turn: Turn) -> tuple[NodeId, ...]:
-    """The replicas that somebody has chosen for partition `index`: registered brokers, each once.
+    """Check the requested replicas of partition `index`: registered brokers, each once.
 
     Raises:
-        RejectedError: with INVALID_REPLICA_ASSIGNMENT.
+        RejectedError: with INVALID_REPLICA_ASSIGNMENT, if a replica is invalid.
     """
     why: str | None = None
     if not brokers:

@@ -1,8 +1,8 @@
 """RegisterBroker: a process becomes the broker of its id, fenced until it has caught up (KIP-631, KIP-858, KIP-966).
 
-Decides who may register and under which broker epoch: the offset of its RegisterBrokerRecord, or for a process that
-registers again, the epoch that it has. What a former process left in ISRs is cleaned up first, in the
-same answer, or before it if there is much.
+Decides: which processes may register, and the broker epoch: the offset of its RegisterBrokerRecord, or the present
+epoch of a process that registers again. A former process is removed from ISRs first: by records of the same result, or
+over earlier turns if there are many partitions.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from quorum.controller.turn import Turn
 
 _NO_STORED_EPOCH = -2
 _MOST_BYTES: Final = 1 << 20
-"""Of a registration's record; a large broker's has some kilobytes."""
+"""The most bytes of a registration's record; a large broker's has some kilobytes."""
 MOST_DIRECTORIES: Final = 1_000
-"""Of one broker; the largest have some dozens. Each of them is looked at with every registration."""
+"""The most directories of a broker; the largest have some dozens. Every registration checks each of them."""
 
 
 def handle_register_broker(request: RegisterBroker, turn: Turn) -> ControllerResult[RegisterBrokerResponse]:
-    """The registration, after the partition changes that a new incarnation entails; not one atomic batch."""
+    """Return the registration after the partition changes for a new incarnation; not atomic."""
     refusal = _validate(request, turn)
     if refusal is not None:
         return ControllerResult(response=refusal)
@@ -64,7 +64,7 @@ def handle_register_broker(request: RegisterBroker, turn: Turn) -> ControllerRes
 
 
 def _not_yet(request: RegisterBroker) -> RegisterBrokerResponse:
-    """The broker asks again in a second; what is left is done by then, or goes on."""
+    """Return a retryable error: the broker retries in a second, and the clean-up continues meanwhile."""
     why = f"The former process of broker {request.broker_id} is still being taken out of ISRs. Ask again."
     return _refusal(Error.DUPLICATE_BROKER_REGISTRATION, why)
 
@@ -106,7 +106,7 @@ def _validate(request: RegisterBroker, turn: Turn) -> RegisterBrokerResponse | N
     if error is not Error.NONE:
         return _refusal(error, "Authorization failed.")
     if request.broker_id < 0:
-        why = f"No broker has the id {request.broker_id}: those below 0 stand for none, and for no change."
+        why = f"No broker has the id {request.broker_id}: ids below 0 mean no broker, or no change."
         return _refusal(Error.INVALID_REQUEST, why)
     if request.cluster_id != turn.config.cluster_id:
         return _refusal(
@@ -141,7 +141,7 @@ def _taken_id(other: BrokerRegistration, timeout_ms: int) -> str:
 
 
 def _validate_size(request: RegisterBroker, turn: Turn) -> RegisterBrokerResponse | None:
-    """Whether a record can hold it: it is told before its process counts as the broker of its id."""
+    """Return an error if no record can hold the registration, before any change for it."""
     try:
         value = encode_record(
             _record(request, turn, 0, None), write_version(RegisterBrokerRecord, level_of(turn.image))
@@ -190,8 +190,11 @@ def _validate_listeners(request: RegisterBroker) -> RegisterBrokerResponse | Non
 
 
 def _validate_features(request: RegisterBroker, turn: Turn) -> RegisterBrokerResponse | None:
-    """Every finalised level must be one that the broker can run; a feature that it does not name it has at 0 only.
-    Levels begin at 0: Kafka's controllers write down a lower one, too, which no broker names."""
+    """Return an error unless the broker supports every finalized level, or None.
+
+    A broker supports only level 0 of a feature that it does not name. Levels begin at 0. Kafka's controllers also
+    accept a lower one, but no broker sends it.
+    """
     below = next((each for each in request.features if each.min_supported_version < 0), None)
     if below is not None:
         why = f"The levels of {below.name} begin at {below.min_supported_version}, below 0"

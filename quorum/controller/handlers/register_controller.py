@@ -1,4 +1,4 @@
-"""RegisterController: a controller's listeners and features come into the log (KIP-919), once for each start of it."""
+"""RegisterController: records a controller's listeners and features, once for each start (KIP-919)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from quorum.controller.turn import Turn
 
 
 def handle_register_controller(request: RegisterController, turn: Turn) -> ControllerResult[RegisterControllerResponse]:
-    """The registration; nothing if the image holds just this one."""
+    """Return the registration's record, or none if the image has the same one."""
     error = authorize(turn.context, Operation.CLUSTER_ACTION, CLUSTER, turn.image)
     if error is not Error.NONE:
         return ControllerResult(response=request.rejected(error, "Authorization failed."))
@@ -57,7 +57,7 @@ def handle_register_controller(request: RegisterController, turn: Turn) -> Contr
 
 
 def _nonsense(request: RegisterController) -> str | None:
-    """What no controller says of itself: nobody could take it back, and a range without levels bars every upgrade."""
+    """Return why a registration is nonsensical, or None: it cannot be undone, and an empty range bars every upgrade."""
     if request.controller_id < 0:
         return f"No controller has the id {request.controller_id}."
     for listener in request.listeners:

@@ -1,6 +1,6 @@
-"""The bound on what one request may be about: more is refused as a whole, before anything is made of it.
+"""The bound on the items of one request: a larger request is rejected as a whole before any work.
 
-Decides nothing else. Source: Kafka's controllers bound the records of one operation so, and refuse with this code.
+Source: Kafka's controllers bound the records of one operation in the same way, with the same error.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ R = TypeVar("R", bound=Response)
 
 
 def refusal_of_too_many(request: Request[R], count: int, turn: Turn) -> ControllerResult[R] | None:
-    """The refusal where the request names, or needs, `count` of something, and so many are too many; else None."""
+    """Return the error response if the request names or needs more items than allowed, or None."""
     if count <= turn.config.max_records_per_batch:
         return None
     return ControllerResult(response=request.rejected(Error.POLICY_VIOLATION, TOO_LARGE))

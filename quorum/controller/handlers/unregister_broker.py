@@ -1,7 +1,7 @@
-"""UnregisterBroker: a broker is no longer one of the cluster (KIP-631); it leaves every ISR, and its id is free.
+"""UnregisterBroker: removes a broker from the cluster and from every ISR; its id is free afterwards (KIP-631).
 
-Kafka's tools ask for it once a broker is gone for good. Its replicas stay assigned to it until somebody moves them.
-Where it takes more than a turn, it goes on by itself, and whoever asked is told to ask again, as Kafka's Admin does.
+Kafka's tools send it after a broker is gone for good. Its replicas stay assigned to it until a user moves them. If the
+work takes more than a turn, it continues by itself. The client gets a retryable error, on which Kafka's Admin retries.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from quorum.controller.unregistration import unregister
 
 
 def handle_unregister_broker(request: UnregisterBroker, turn: Turn) -> ControllerResult[UnregisterBrokerResponse]:
-    """PartitionChangeRecords for what the broker leaves, then the UnregisterBrokerRecord."""
+    """Return PartitionChangeRecords for the broker's partitions, then the UnregisterBrokerRecord."""
     error = authorize(turn.context, Operation.ALTER, CLUSTER, turn.image)
     if error is not Error.NONE:
         return ControllerResult(response=request.rejected(error, "Authorization failed."))

@@ -1,12 +1,11 @@
-"""UpdateFeatures: levels of features are finalised, all or none (KIP-584, KIP-778, KIP-1022).
+"""UpdateFeatures: finalizes levels of features, all or none (KIP-584, KIP-778, KIP-1022).
 
-A level must be one that every broker and controller can run. metadata.version is only lowered where no record changed
-between the levels. Where partitions begin to keep eligible leader replicas, the whole cluster must agree on the
-smallest ISR, so that brokers lose theirs (KIP-966). Where partitions no longer keep them, none is left behind:
-checkpoints do not hold them then, and one that lay there until the feature is back would name replicas that have missed
-records.
+Every broker and controller must support a level. metadata.version is lowered only if no record changed between the
+levels. When the ELR feature is enabled, the whole cluster must agree on the smallest ISR, so brokers lose their own
+values (KIP-966). When it is disabled, all ELRs are cleared. Checkpoints then have no ELRs; an ELR that stayed until the
+feature returns would name replicas that have missed records.
 
-kraft.version stands among the control records, where Raft writes it: here it is only checked.
+kraft.version is in control records, which Raft writes: here it is only validated.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ _UPGRADE_TYPES = frozenset(UpgradeType) - {UpgradeType.UNKNOWN}
 
 
 def handle_update_features(request: UpdateFeatures, turn: Turn) -> ControllerResult[UpdateFeaturesResponse]:
-    """A FeatureLevelRecord for each feature, also where the level stays."""
+    """Return a FeatureLevelRecord for each feature, even for an unchanged level."""
     error = authorize(turn.context, Operation.ALTER, CLUSTER, turn.image)
     if error is not Error.NONE:
         return ControllerResult(response=request.rejected(error, "Authorization failed."))
@@ -69,8 +68,11 @@ def handle_update_features(request: UpdateFeatures, turn: Turn) -> ControllerRes
 
 
 def _without_elr(turn: Turn) -> list[MetadataRecord]:
-    """Nobody is eligible any more. Where nobody is in sync either, one of those who were is from now on: as where there
-    never was an ELR, it alone may lead again."""
+    """Return records that clear all ELRs.
+
+    If a partition's ISR is empty, a formerly eligible replica joins it. As without the ELR feature, only that replica
+    may lead again.
+    """
     records: list[MetadataRecord] = [
         PartitionChangeRecord(
             topic_id=topic.topic_id,
@@ -86,7 +88,7 @@ def _without_elr(turn: Turn) -> list[MetadataRecord]:
 
 
 def _last_in_sync(partition: PartitionImage) -> tuple[NodeId, ...]:
-    """Who led last, and so was the last to leave the ISR; the first replica that is eligible, where that one is not."""
+    """Return the last leader, which left the ISR last, or the first eligible replica if that one is not eligible."""
     last = (*partition.last_known_elr, *partition.replicas)
     return tuple(broker for broker in last if broker in partition.elr)[:1]
 
@@ -121,7 +123,7 @@ def _why_invalid(update: FeatureUpdate, levels: dict[str, int], turn: Turn) -> s
 
 
 def _why_unreadable(update: FeatureUpdate, turn: Turn) -> str | None:
-    """Software of a level below may not read what was written: lowering needs that no level between changed records."""
+    """Return why a metadata.version cannot be lowered, or None: older software may not read changed records."""
     current = level_of(turn.image)
     if not any(update.level < each.level <= current and each.changes_records for each in METADATA_VERSIONS):
         return None
@@ -133,7 +135,7 @@ def _why_unreadable(update: FeatureUpdate, turn: Turn) -> str | None:
 
 
 def _one_minimum(turn: Turn) -> list[MetadataRecord]:
-    """The cluster gets a smallest ISR where it has none; brokers lose theirs."""
+    """Return records that set a cluster-wide smallest ISR unless it exists, and remove the brokers' own."""
 
     def record(broker: str, value: str | None) -> ConfigRecord:
         return ConfigRecord(

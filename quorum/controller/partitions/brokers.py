@@ -1,7 +1,7 @@
-"""What a cluster of brokers offers to placement and elections, prepared once for each state of the cluster.
+"""The cluster's data for placement and elections, computed once for each state of the cluster.
 
-Decides who is active, who may get new replicas and which directory such a replica is said to be in (KIP-841, KIP-858,
-KIP-1066). Knows no topic.
+Decides: which brokers are active, which may get new replicas, and the directory of a new replica (KIP-841, KIP-858,
+KIP-1066). Must not know: topics.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from metadata_log.ids import (
 from metadata_log.image import BrokerRegistration, ClusterImage
 
 _MOST_KNOWN: Final = 4096
-"""Placements that are remembered; then they are worked out anew."""
+"""The largest number of cached placements; a full cache is cleared."""
 
 
 class RackBrokers(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -34,16 +34,16 @@ class Brokers(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One state of the cluster. `racks` are sorted by name, the brokers without one first."""
 
     active: frozenset[NodeId]
-    """Neither fenced nor in controlled shutdown."""
+    """Brokers that are neither fenced nor in controlled shutdown."""
     racks: tuple[RackBrokers, ...]
     usable: int
     usable_unfenced: int
     default_directories: dict[NodeId, DirectoryId]
-    """Of every registered broker."""
+    """The directory of a new replica on each registered broker."""
 
 
 class NewPartition(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A partition to be; the first of the ISR leads it. `directories` is empty below 3.7-IV2."""
+    """The initial state of a partition; the first of the ISR leads it. `directories` is empty below 3.7-IV2."""
 
     replicas: tuple[NodeId, ...]
     isr: tuple[NodeId, ...]
@@ -51,14 +51,14 @@ class NewPartition(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class NewPartitions:
-    """What a new partition begins with, by its replicas, in one state of the cluster: of thousands most begin alike."""
+    """A cache of initial partition states, by replicas, in one state of the cluster: most new partitions are equal."""
 
     def __init__(self, brokers: Brokers) -> None:
         self._brokers = brokers
         self._known: dict[tuple[tuple[NodeId, ...], bool], NewPartition] = {}
 
     def on(self, replicas: tuple[NodeId, ...], *, has_directories: bool) -> NewPartition:
-        """On these brokers, which are registered."""
+        """Return the initial state of a partition on these registered brokers."""
         known = self._known.get((replicas, has_directories))
         if known is not None:
             return known
@@ -74,7 +74,7 @@ class NewPartitions:
 
 
 def prepare(cluster: ClusterImage) -> Brokers:
-    """Look at all registrations once. A fenced broker is usable, but only behind those that are not."""
+    """Return the data of all registrations. A fenced broker is usable, but only after all unfenced ones."""
     registrations = [broker for _, broker in sorted(cluster.brokers.items())]
     usable = [broker for broker in registrations if _is_usable(broker)]
     names = sorted({broker.rack for broker in usable}, key=lambda rack: (rack is not None, rack or ""))
@@ -95,18 +95,18 @@ def prepare(cluster: ClusterImage) -> Brokers:
 
 
 def is_active(broker: BrokerRegistration) -> bool:
-    """Whether the broker may lead: not fenced and not shutting down."""
+    """Return True if the broker may lead: it is neither fenced nor shutting down."""
     return not broker.fenced and not broker.in_controlled_shutdown
 
 
 def _is_usable(broker: BrokerRegistration) -> bool:
-    # A broker that has shut down is fenced: it counts again, as one that may come back.
+    # A broker that has completed its shutdown is fenced: it counts again, because it may return.
     is_leaving = broker.in_controlled_shutdown and not broker.fenced
     return not is_leaving and broker.has_uncordoned_directory
 
 
 def default_directory(broker: BrokerRegistration | None) -> DirectoryId:
-    """Where a new replica on this broker is: in its only directory, or where the broker will say itself."""
+    """Return a new replica's directory: the broker's only one, or unassigned until the broker reports it."""
     if broker is None:
         return UNASSIGNED_DIRECTORY_ID
     if not broker.directories:
@@ -115,7 +115,7 @@ def default_directory(broker: BrokerRegistration | None) -> DirectoryId:
 
 
 def has_online_directory(broker: BrokerRegistration, directory: DirectoryId) -> bool:
-    """Whether a replica in `directory` can be alive on this broker; one that nobody has placed yet may be anywhere."""
+    """Return True if a replica in `directory` can be alive on this broker; an unassigned one always can."""
     if directory in (UNASSIGNED_DIRECTORY_ID, MIGRATING_DIRECTORY_ID):
         return True
     if directory == LOST_DIRECTORY_ID:

@@ -1,8 +1,8 @@
-"""What becomes of one partition when its ISR or the brokers around it change: ISR, ELR, leader, reassignment.
+"""The change of one partition when its ISR or brokers change: ISR, ELR, leader, reassignment.
 
-Decides by the partition and the rules given; knows neither topics' names nor the cluster. The order of the steps is
-the meaning: a reassignment completes first, then the ELR follows from the wanted ISR, then a leader is elected from
-both, and what then differs from the partition is the record.
+Decides only by the partition and the given rules. Must not know: topic names, or the cluster. The order of the steps
+matters. A reassignment completes first. Then the ELR follows from the wanted ISR, and a leader is elected from both.
+The record has the resulting differences.
 
 Sources: KIP-966 (eligible leader replicas; the last known leader), KIP-704 (leader recovery state), KIP-455
 (reassignment), PartitionChangeRecord.
@@ -26,10 +26,10 @@ _T = TypeVar("_T")
 
 
 class ElectionRules(msgspec.Struct, frozen=True, kw_only=True):
-    """What holds for a topic's partitions while one event is dealt with."""
+    """The rules for a topic's partitions under one event."""
 
     is_acceptable: Callable[[PartitionImage, NodeId], bool]
-    """Whether a broker may lead the partition: active, and its replica's directory online."""
+    """Returns True if a broker may lead the partition: it is active, and its replica's directory is online."""
     min_isr: int
     elr_enabled: bool
     allows_unclean: bool
@@ -37,13 +37,13 @@ class ElectionRules(msgspec.Struct, frozen=True, kw_only=True):
     writes_directories: bool
     default_directory: Callable[[NodeId], DirectoryId]
     prefers_first_replica: bool = False
-    """Whether the first replica leads as soon as it can, also where another does."""
+    """True if the first replica replaces the present leader as soon as it can lead."""
     unclean_shutdown: NodeId = NO_LEADER
-    """A broker that came back without a clean stop: its replicas can no longer be eligible."""
+    """A broker that has returned without a clean stop: its replicas are no longer eligible."""
 
 
 class Reassignment(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """All replicas that a partition shall have for now, and which of them come and which go (KIP-455)."""
+    """The target replicas of a partition for now, and the ones being added and removed (KIP-455)."""
 
     replicas: tuple[NodeId, ...]
     adding: tuple[NodeId, ...] = ()
@@ -51,7 +51,7 @@ class Reassignment(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class _Target:
-    """The partition as it shall be; each step of `change_of` narrows it down."""
+    """The target state of the partition, which the steps of `change_of` refine."""
 
     __slots__ = ("adding", "elr", "isr", "recovery", "removing", "replicas")
 
@@ -81,8 +81,10 @@ def change_of(
     recovery: int | None = None,
     reassignment: Reassignment | None = None,
 ) -> PartitionChangeRecord | None:
-    """The record that takes the partition to the wanted ISR and replicas (None: those that it has), with all that
-    follows from it; None if nothing changes."""
+    """Return the record for the wanted ISR and reassignment (None: the present replicas), or None without a change.
+
+    The record includes all consequences: ELR, leader, epochs and a completed reassignment.
+    """
     recovery = partition.leader_recovery_state if recovery is None else recovery
     target = _Target(partition, isr, recovery, reassignment)
     _complete_reassignment(target)
@@ -96,7 +98,7 @@ def change_of(
     if (is_new and election.is_unclean) or not rules.elr_enabled:
         target.elr = ()
     if not target.isr and not rules.elr_enabled:
-        # Without an ELR the last member stays in the ISR, fenced or not: it alone may lead again.
+        # Without an ELR, the last member stays in the ISR, fenced or not: only it may lead again.
         target.isr = partition.isr
     if leader == LEADER_UNCHANGED and _needs_epoch_bump(partition, target, rules):
         leader = partition.leader
@@ -104,7 +106,7 @@ def change_of(
 
 
 def _complete_reassignment(target: _Target) -> None:
-    """A reassignment is complete once every added replica is in sync; the removed ones then leave (KIP-455)."""
+    """Complete the reassignment if every added replica is in sync: the removed ones then leave (KIP-455)."""
     if not target.removing and not target.adding:
         return
     isr = tuple(replica for replica in target.isr if replica not in target.removing)
@@ -118,8 +120,10 @@ def _complete_reassignment(target: _Target) -> None:
 
 
 def _eligible(partition: PartitionImage, target: _Target, rules: ElectionRules) -> tuple[NodeId, ...]:
-    """While the ISR is below its minimum, who leaves it stays eligible, unless it may have lost data (KIP-966), or is
-    no replica any more: then it will have deleted its copy."""
+    """Return the ELR: while the ISR is below its minimum, replicas that leave it stay eligible (KIP-966).
+
+    Exceptions are a broker that may have lost data, and a former replica, which has deleted its data.
+    """
     if len(target.isr) >= rules.min_isr:
         return ()
     eligible = {*partition.elr, *partition.isr}.difference(target.isr, (rules.unclean_shutdown,))
@@ -128,7 +132,10 @@ def _eligible(partition: PartitionImage, target: _Target, rules: ElectionRules) 
 
 
 def _elect(partition: PartitionImage, target: _Target, rules: ElectionRules) -> _Election:
-    """The leader stays if it can; then the first replica in sync (eligible, if none is); then the last resorts."""
+    """Elect the present leader if it can lead, otherwise the first candidate, otherwise an unclean leader.
+
+    Candidates are the ISR, or the ELR if the ISR is empty.
+    """
     is_acceptable = rules.is_acceptable
     candidates = target.isr or target.elr
     first = target.replicas[0]
@@ -151,7 +158,7 @@ def _elect(partition: PartitionImage, target: _Target, rules: ElectionRules) -> 
 
 
 def _give_lead(target: _Target, election: _Election) -> None:
-    """A leader from outside the ISR becomes all of it; one that was not even eligible must recover (KIP-704)."""
+    """Make a leader from outside the ISR its only member; one from outside the ELR, too, must recover (KIP-704)."""
     if election.leader in target.elr:
         target.isr = (election.leader,)
         target.elr = tuple(replica for replica in target.elr if replica != election.leader)
@@ -161,14 +168,14 @@ def _give_lead(target: _Target, election: _Election) -> None:
 
 
 def _needs_epoch_bump(partition: PartitionImage, target: _Target, rules: ElectionRules) -> bool:
-    """Whether the leader keeps its place but needs a new epoch, so that everyone notices."""
+    """Return True if an unchanged leader needs a new epoch, so that all replicas notice the change."""
     if not set(partition.replicas) <= set(target.replicas):
         return True
     return rules.bumps_epoch_on_shrink and not set(partition.isr) <= set(target.isr)
 
 
 def _last_known(partition: PartitionImage, leader: NodeId, rules: ElectionRules) -> tuple[NodeId, ...] | None:
-    """The last leader is remembered when a partition first loses its leader, and forgotten when it has one again."""
+    """Return the new `last_known_elr`, or None: the last leader after its loss, () once the partition has one again."""
     if not rules.elr_enabled:
         return None
     if leader == NO_LEADER and not partition.last_known_elr:

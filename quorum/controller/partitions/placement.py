@@ -1,10 +1,10 @@
-"""Which brokers get the replicas of a new topic: striped over racks, then over the brokers of each rack.
+"""Placement of a new topic's replicas: striped over racks, then over the brokers of each rack.
 
-Decides by the brokers offered and a draw alone. Two rules always hold: no broker twice in a partition, and the first
-replica, the leader, on a broker that is not fenced. Then, in this order of weight: replicas spread over racks, over
-brokers, and fenced brokers only when a rack has no others left. Each partition begins one rack further than the one
-before it, and one broker further in every rack; after as many partitions as there are unfenced brokers everything is
-shuffled, so that the pattern does not repeat. (The rules of Kafka's striped placement.)
+Decides only by the given brokers and a random draw. Two rules always hold: no broker is twice in a partition, and the
+first replica, the leader, is on an unfenced broker. Then, in this order: replicas are spread over racks, over brokers,
+and fenced brokers are used only if a rack has no others left. Each partition begins one rack after the one before it,
+and one broker later in every rack. After as many partitions as there are unfenced brokers, all is shuffled, so that the
+pattern does not repeat. These are the rules of Kafka's striped placement.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from quorum.draws import Draws
 
 
 class PlacementError(Exception):
-    """No placement is possible; the text says why. Becomes INVALID_REPLICATION_FACTOR, never leaves the controller."""
+    """No placement is possible. The handler responds with INVALID_REPLICATION_FACTOR and this message."""
 
 
 class _Ring:
-    """A list of brokers that is walked once a round, each round from one further on."""
+    """A list of brokers that is iterated once a round; each round begins one broker later."""
 
     __slots__ = ("_brokers", "_index", "_offset", "_round")
 
@@ -58,7 +58,7 @@ class _Rack:
 
 
 class _Stripes:
-    """Where placing one topic has got to."""
+    """The state of placing one topic."""
 
     def __init__(self, brokers: Brokers, draws: Draws) -> None:
         self._draws = draws
@@ -101,7 +101,7 @@ class _Stripes:
 
 
 def place(brokers: Brokers, partitions: int, replication_factor: int, draw: int) -> list[tuple[NodeId, ...]]:
-    """The replicas of each partition, the preferred leader first.
+    """Return the replicas of each partition, the preferred leader first.
 
     Raises:
         PlacementError: too few brokers, or all of them fenced or cordoned.
@@ -121,6 +121,6 @@ def place(brokers: Brokers, partitions: int, replication_factor: int, draw: int)
 
 
 def _place_one(unfenced: tuple[NodeId, ...], replication_factor: int, draws: Draws) -> tuple[NodeId, ...]:
-    """What `_Stripes` gives for one partition on one rack, without building it: most topics of most tests are so."""
+    """Return the replicas that `_Stripes` yields for one partition on one rack: a shortcut for a frequent case."""
     start = draws.below(len(unfenced))
     return (unfenced + unfenced)[start : start + replication_factor]

@@ -1,8 +1,8 @@
-"""Look-ups that the image does not have: a broker's topics, those it may lead, and the names that a name collides with.
+"""Look-ups that the image lacks: a broker's topics, the topics that it may lead, and colliding names.
 
-Built in bounded steps from the image that the controller was activated with, and from then on kept up from the records
-that it writes. All of them may hold more than the truth (a topic whose replica has moved away, a name that is gone),
-never less: who asks looks every entry up in the image. Before the building is done, "not known yet" is an answer.
+The index is built in bounded steps from the image at activation, and then updated from the controller's records. It may
+have stale entries (a topic whose replica has moved away, a removed name), but it lacks none. So the caller verifies
+every entry in the image. Before the index is built, a result may be unknown.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from metadata_log.records import MetadataRecord, PartitionChangeRecord, Partitio
 from metadata_log.topic_names import may_collide, unified
 
 PARTITIONS_A_STEP: Final = 3_000
-"""How many partitions one turn looks at for work that can wait: a few milliseconds."""
+"""The partitions that one turn reads for work that can wait: a few milliseconds."""
 _SPARE_ENTRIES: Final = 10_000
-"""What is listed twice or removed does no harm; when it is more than this and than the topics, all is built anew."""
+"""If there are more repeated and stale entries than this plus the number of topics, the index is rebuilt."""
 
 
 class TopicIndex:
@@ -40,18 +40,20 @@ class TopicIndex:
 
     @property
     def is_built(self) -> bool:
-        """Whether everything is listed."""
+        """True if the index is complete."""
         return self._steps is None
 
     def advance(self) -> bool:
-        """One more step, unless it is built; whether it is then."""
+        """Do one step of building; return True if the index is complete."""
         if self._steps is not None and next(self._steps, self) is self:
             self._steps = None
         return self._steps is None
 
     def _build(self, image: MetadataImage) -> Iterator[None]:
-        """In the order of the ids, which is the same in every process: the map's own is not. Sorted by parts, then
-        merged, because to sort a hundred thousand at once takes long."""
+        """Build the index in the order of the ids, which is equal in every process, unlike the map's order.
+
+        Parts are sorted and then merged, because sorting a hundred thousand ids at once takes too long.
+        """
         parts: list[list[tuple[TopicId, TopicImage]]] = [[]]
         for topic_id, topic in image.topics.by_id.items():
             parts[-1].append((topic_id, topic))
@@ -74,12 +76,11 @@ class TopicIndex:
     # --- asking
 
     def topics_on(self, broker_id: NodeId) -> list[TopicId]:
-        """The topics that have or had a replica on the broker: a list that grows at its end while it is gone through,
-        by what is built and by what happens."""
+        """Return the topics that have or had a replica on the broker. The list grows at its end during iteration."""
         return self._hosted.setdefault(broker_id, [])
 
     def may_lead(self, broker_id: NodeId, image: MetadataImage) -> bool:
-        """Whether the broker leads a partition; also True when that would take too long to tell for certain now."""
+        """Return True if the broker leads a partition, or if finding out would take too long now."""
         if not self.advance():
             return True
         led, looked = self._led.get(broker_id, {}), 0
@@ -97,22 +98,22 @@ class TopicIndex:
         return False
 
     def leaderless(self) -> list[TopicId]:
-        """The topics that have or had a partition without a leader, as far as they are known."""
+        """Return the known topics that have or had a partition without a leader."""
         return list(self._led.get(NO_LEADER, ()))
 
     def leaderless_topics(self, image: MetadataImage) -> list[TopicImage]:
-        """All topics in which a partition may have no leader; builds what is not built yet, all at once."""
+        """Return all topics in which a partition may have no leader, after completing the index at once."""
         while not self.advance():
             pass
         topics = (image.topics.topic(topic_id) for topic_id in self.leaderless())
         return [topic for topic in topics if topic is not None]
 
     def have_leaders(self, topic_id: TopicId) -> None:
-        """In the newest image every partition of the topic has a leader."""
+        """Note that every partition of the topic has a leader in the newest image."""
         self._led.get(NO_LEADER, {}).pop(topic_id, None)
 
     def colliding_name(self, name: str, image: MetadataImage) -> str | None:
-        """A topic that is not called `name`, but would be the same to metrics."""
+        """Return an existing topic whose name collides with `name` in metrics, or None."""
         if not may_collide(name):
             return None
         while not self.advance():
@@ -134,10 +135,10 @@ class TopicIndex:
     def observe(
         self, records: Iterable[MetadataRecord], image: MetadataImage, leaving: Collection[NodeId] = ()
     ) -> None:
-        """Take note of records that are about to be appended to the log that `image` stands for. A topic that takes one
-        of the `leaving` brokers into an ISR, or as a leader, is listed on it once more: it must be gone through again.
+        """Update the index with records that are about to be appended to the log of `image`.
 
-        Whether all is built anew is asked before the records, never after: one request may list more than that alone.
+        A topic that adds a `leaving` broker to an ISR, or makes it leader, is listed on it again. The broker's sweep
+        then visits it again. A rebuild happens only before the records: one request may exceed the limit by itself.
         """
         if self._spare > _SPARE_ENTRIES + len(image.topics) and self.is_built:
             self._begin(image)
@@ -162,7 +163,7 @@ class TopicIndex:
                 self._spare += self._host(record.topic_id, (broker_id,))
 
     def _host(self, topic_id: TopicId, replicas: tuple[NodeId, ...]) -> int:
-        """How many lists have grown: a topic's partitions are listed on each broker once in a row."""
+        """List the topic on each replica's broker, once in a row; return how many lists have grown."""
         grown = 0
         for replica in replicas:
             hosted = self._hosted.get(replica)
