@@ -235,7 +235,7 @@ def _check_change(record: ConfigRecord, before: str | None, turn: Turn) -> None:
 
 
 def _check_cordoned(wanted: list[str], before: list[str], turn: Turn) -> None:
-    """Reject new entries of `cordoned.log.dirs`: only the broker itself can validate its paths."""
+    """Reject new entries of `cordoned.log.dirs` unless a broker forwarded them: only the broker knows its paths."""
     if level_of(turn.image) < CORDONED_DIRECTORIES_LEVEL:
         raise RejectedError(Error.INVALID_CONFIG, f"{_CORDONED} cannot be set below metadata.version 4.3-IV0.")
     if turn.context.forwarded_by is None and not set(wanted) <= set(before):

@@ -70,8 +70,8 @@ def handle_update_features(request: UpdateFeatures, turn: Turn) -> ControllerRes
 def _without_elr(turn: Turn) -> list[MetadataRecord]:
     """Return records that clear all ELRs.
 
-    If a partition's ISR is empty, a formerly eligible replica joins it. As without the ELR feature, only that replica
-    may lead again.
+    If a partition has neither a leader nor an ISR, a formerly eligible replica joins the ISR. As without the ELR
+    feature, only that replica may lead again.
     """
     records: list[MetadataRecord] = [
         PartitionChangeRecord(
