@@ -69,5 +69,11 @@ audit: $(STAMP) ## look the installed packages up among known vulnerabilities, b
 onefile: ## build one executable that needs no Python, build/onefile/kraft-* (Linux, gcc, zlib1g-dev, the network)
 	@$(PYTHON) deploy/onefile/build.py $(ARGS)
 
+proto: $(STAMP) ## write kraft/v1 anew, from proto/kraft/v1/*.proto
+	@$(BIN)/python proto/generate.py
+
+records: $(STAMP) ## write the records' codecs anew, from metadata_log/records/declarations
+	@$(BIN)/python -m metadata_log.records.generate
+
 clean: ## remove what was built here
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build demo-out

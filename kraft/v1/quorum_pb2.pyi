@@ -3,6 +3,9 @@
 isort:skip_file
 The RPCs by which replicas of the metadata log elect a leader and fetch the log from it.
 
+Here belong the RPCs of Raft, of voters and of the leadership, which any replica answers by itself, with their messages.
+A request that the active controller answers from its image belongs in controller.proto. `make proto` writes `kraft/v1`.
+
 The shape is that of KIP-595 (requests name topics and partitions) with topic ids for names (KIP-516), directory ids
 (KIP-853), pre-vote (KIP-996) and the follower's high watermark (KIP-1166). Every request names exactly one topic, the
 metadata topic, and its one partition 0. Errors are values, with Kafka's numbers; a gRPC status speaks of transport only.
