@@ -45,3 +45,37 @@ class ImageReader:
             new_ids=iter(()),
         )
         return HANDLERS.handle(request, turn).response
+
+
+class ReadBarriers:
+    """The read barriers of one node, by their tokens, which rise by one with every barrier that is asked for."""
+
+    def __init__(self) -> None:
+        self._asked = 0
+        self._passed = 0
+        self._is_due = False
+
+    def next_token(self) -> int:
+        """Return the barrier that whatever comes now waits for: one that is not asked for yet."""
+        self._is_due = True
+        return self._asked + 1
+
+    def has_passed(self, token: int) -> bool:
+        """Return True once `on_passed` has named that barrier, or a later one."""
+        return token <= self._passed
+
+    def take_due(self) -> int | None:
+        """Return the token of the barrier to ask for now; None if nothing waits for one."""
+        if not self._is_due:
+            return None
+        self._is_due = False
+        self._asked += 1
+        return self._asked
+
+    def on_passed(self, token: int) -> None:
+        """Note that this barrier and all before it have passed."""
+        self._passed = max(self._passed, token)
+
+    def on_refused(self) -> None:
+        """Ask for no barrier: this node does not lead."""
+        self._is_due = False

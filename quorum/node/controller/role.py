@@ -13,7 +13,7 @@ NOT_CONTROLLER, safe to send again elsewhere.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from metadata_log.errors import MalformedRecordError
 from metadata_log.ids import TopicId
@@ -30,18 +30,12 @@ from quorum.controller.machine import ControllerMachine
 from quorum.controller.request_table import HANDLERS
 from quorum.controller.result import ControllerResult
 from quorum.node.controller.backlog import Backlog
-from quorum.node.controller.purgatory import (
-    CommitPurgatory,
-    ReadPurgatory,
-    Unproven,
-    UnprovenAnswers,
-    WaitingAnswer,
-    unproven_of,
-)
-from quorum.node.controller.reads import ImageReader
+from quorum.node.controller.purgatory import Purgatory
+from quorum.node.controller.reads import ImageReader, ReadBarriers
 from quorum.node.controller.registration import Registration
 from quorum.node.controller.role_config import RoleConfig
 from quorum.node.controller.tail import Tail, TooLargeError
+from quorum.node.controller.waiting import WaitingAnswer, WaitingRead
 from quorum.node.core.executor import Executor
 from quorum.node.core.ports import ControllerActivated, ControllerAnswered, ControllerDeactivated, Refused
 from quorum.raft.deadlines import earliest
@@ -69,9 +63,13 @@ class ControllerRole:
         self._registration = Registration(executor, registration)
         self._bootstrap_records = bootstrap_records
         self._tail: Tail | None = None
-        self._commits = CommitPurgatory()
-        self._reads = ReadPurgatory()
-        self._unproven = UnprovenAnswers()
+        self._commits: Purgatory[WaitingAnswer[Any]] = Purgatory()
+        """By offset."""
+        self._reads: Purgatory[WaitingRead[Any]] = Purgatory()
+        """By offset."""
+        self._unproven: Purgatory[WaitingAnswer[Any] | WaitingRead[Any]] = Purgatory()
+        """By the token of a read barrier."""
+        self._barriers = ReadBarriers()
         self._backlog = Backlog(executor.ports)
         self._new_ids = self._ids()
 
@@ -104,7 +102,7 @@ class ControllerRole:
         self._work(calls)
         if self._tail is not None and self._may_append(self._tail):
             self._append(self._tail)
-        token = self._unproven.take_due()
+        token = self._barriers.take_due()
         if token is not None:
             self._executor.ask_read_barrier(token)
         self._expire()
@@ -123,13 +121,13 @@ class ControllerRole:
     def on_published(self) -> None:
         """See `executor.Application`."""
         end = self._executor.image.offset_and_epoch.offset
-        for answer in self._commits.take_committed(end):
-            if answer.token is None or self._unproven.is_proven(answer.token):
+        for answer in self._commits.take_reached(end):
+            if answer.token is None or self._barriers.has_passed(answer.token):
                 answer.call.respond(self._answer(answer.response, answer.offset))
             else:
-                self._unproven.add(unproven_of(answer, answer.token))
-        for call in self._reads.take_reached(end):
-            self._backlog.add_read(call)
+                self._unproven.add(answer, until=answer.token, deadline_ms=answer.deadline_ms)
+        for read in self._reads.take_reached(end):
+            self._backlog.add_read(read.call)
 
     def on_lost_leadership(self) -> None:
         """See `executor.Application`."""
@@ -148,16 +146,18 @@ class ControllerRole:
 
     def on_read_barrier(self, token: int, offset: Offset) -> None:
         """See `executor.Application`."""
-        for each in self._unproven.take_proven(token):
-            if each.response is not None:
+        self._barriers.on_passed(token)
+        for each in self._unproven.take_reached(token):
+            if isinstance(each, WaitingAnswer):
                 each.call.respond(self._answer(each.response, each.offset))
             elif offset <= self._executor.image.offset_and_epoch.offset:
                 self._backlog.add_read(each.call)
             else:
-                self._reads.add(each.call, offset, each.deadline_ms)
+                self._reads.add(each, until=offset, deadline_ms=each.deadline_ms)
 
     def on_read_barrier_refused(self) -> None:
         """See `executor.Application`."""
+        self._barriers.on_refused()
         for each in self._unproven.take_all():
             each.call.respond(self._not_controller())
 
@@ -288,14 +288,14 @@ class ControllerRole:
             offset=offset,
             deadline_ms=self._deadline_of(call),
             writes_from=Offset(offset - len(result.records)) if result.records else None,
-            token=self._unproven.next_token() if needs_proof else None,
+            token=self._barriers.next_token() if needs_proof else None,
         )
         if result.records or offset > self._executor.image.offset_and_epoch.offset:
-            self._commits.add(answer)
+            self._commits.add(answer, until=offset, deadline_ms=answer.deadline_ms)
             if call.prepare is not None:
                 call.prepare(result.response)
         elif answer.token is not None:
-            self._unproven.add(unproven_of(answer, answer.token))
+            self._unproven.add(answer, until=answer.token, deadline_ms=answer.deadline_ms)
         else:
             call.respond(self._answer(result.response, offset))
 
@@ -340,11 +340,12 @@ class ControllerRole:
             call.respond(self._not_controller())
         elif self.waiting >= self._config.max_waiting:
             call.respond(self._too_many())
-        elif is_at_least:
-            self._reads.add(call, call.at_least_offset, self._deadline_of(call))
         else:
-            token = self._unproven.next_token()
-            self._unproven.add(Unproven(call=call, token=token, deadline_ms=self._deadline_of(call)))
+            read = WaitingRead(call=call, deadline_ms=self._deadline_of(call))
+            if is_at_least:
+                self._reads.add(read, until=call.at_least_offset, deadline_ms=read.deadline_ms)
+            else:
+                self._unproven.add(read, until=self._barriers.next_token(), deadline_ms=read.deadline_ms)
 
     def _read(self, call: ClientCall[R]) -> None:
         image, now_ms = self._executor.image, self._executor.clock.monotonic_ms
@@ -357,7 +358,7 @@ class ControllerRole:
         now_ms = self._executor.clock.monotonic_ms
         for answer in self._commits.take_expired(now_ms):
             answer.call.respond(self._unknown_outcome())
-        for call in self._reads.take_expired(now_ms):
+        for call in (read.call for read in self._reads.take_expired(now_ms)):
             where = "what was committed" if call.at_least_offset < 0 else f"offset {call.at_least_offset}"
             hint = f"this replica's image ends before {where} when it was asked"
             call.respond(self._executor.leader_hint(Error.OFFSET_NOT_AVAILABLE, hint))

@@ -1,0 +1,34 @@
+"""What the controller role keeps in its purgatories."""
+
+from __future__ import annotations
+
+from typing import Generic, TypeVar
+
+import msgspec
+
+from metadata_log.offsets import Offset
+from quorum.api.calls import ClientCall
+from quorum.api.request import Response
+
+R = TypeVar("R", bound=Response)
+
+
+class WaitingAnswer(msgspec.Struct, Generic[R], frozen=True, kw_only=True):
+    """An answer that is true once everything before `offset` is committed."""
+
+    call: ClientCall[R]
+    response: R
+    offset: Offset
+    deadline_ms: int
+    writes_from: Offset | None
+    """Where its own records begin; None when it has none. Once they are appended, losing the leadership leaves the
+    outcome unknown."""
+    token: int | None = None
+    """The read barrier that it also waits for, if it has no records to prove that this node leads."""
+
+
+class WaitingRead(msgspec.Struct, Generic[R], frozen=True, kw_only=True):
+    """A read that no image may answer yet."""
+
+    call: ClientCall[R]
+    deadline_ms: int
