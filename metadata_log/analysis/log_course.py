@@ -7,25 +7,25 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import Final, Generic, TypeVar
 
 import msgspec
 
 from metadata_log.errors import CorruptBatchError, RecordError
-from metadata_log.files.os_files import OsFiles
 from metadata_log.format.batch import batch_records, batch_values
 from metadata_log.records import NoOpRecord, RemoveTopicRecord, TopicRecord, decode_record
 from metadata_log.records.registry import CONTROL_RECORDS, METADATA_RECORDS
 from metadata_log.storage.segment import LocatedBatch
 from metadata_log.tools.read.fast_scan import NoOpRun
-from metadata_log.tools.read.log_reader import LogReader
-from metadata_log.tools.read.scan import Damage
+from metadata_log.tools.read.log_reader import LogEvent
 
 _POINTS: Final = 160
 """A picture is so many points wide; at most twice as many are kept of each epoch."""
 _UNREADABLE: Final = "unreadable"
 _FRAME: Final = 1
+_FRAME_BYTES: Final = 3
 _ONE_BYTE: Final = 0x80
 _Entry = TypeVar("_Entry")
 
@@ -103,8 +103,8 @@ class _Thinned(Generic[_Entry]):
         yield from self._entries.values()
 
 
-class _Reading:
-    """One pass over one log."""
+class CourseReading:
+    """Listens to the pass over one log, and keeps of it what is drawn."""
 
     def __init__(self) -> None:
         self._progress = _Thinned[Progress](lambda point: point.at_ms, _further)
@@ -112,14 +112,14 @@ class _Reading:
         self._times: dict[int, EpochTimes] = {}
         self._types: Counter[str] = Counter()
 
-    def on(self, seen: LocatedBatch | NoOpRun) -> None:
-        """Take the next batch, or run of NoOps."""
-        if isinstance(seen, NoOpRun):
-            self._types[_name_of(NoOpRecord)] += seen.count
-            self._at(seen.max_timestamp, seen.end_offset, seen.epoch)
-        else:
-            self._types.update(self._types_in(seen))
-            header = seen.header
+    def on_event(self, event: LogEvent) -> None:
+        """Take the next event: batches and runs of NoOps count."""
+        if isinstance(event, NoOpRun):
+            self._types[_NO_OP] += event.count
+            self._at(event.max_timestamp, event.end_offset, event.epoch)
+        elif isinstance(event, LocatedBatch):
+            self._on_batch(event)
+            header = event.header
             self._at(header.max_timestamp, int(header.next_offset), int(header.partition_leader_epoch))
 
     def _at(self, at_ms: int, end_offset: int, epoch: int) -> None:
@@ -133,20 +133,24 @@ class _Reading:
         else:
             self._times[epoch] = EpochTimes(first_ms=min(known.first_ms, at_ms), last_ms=max(known.last_ms, at_ms))
 
-    def _types_in(self, batch: LocatedBatch) -> Iterator[str]:
+    def _on_batch(self, batch: LocatedBatch) -> None:
         header = batch.header
         try:
             if header.is_control:
-                for record in batch_records(batch.buffer, header, batch.at):
-                    yield _control_type(record.key or b"")
+                records = batch_records(batch.buffer, header, batch.at)
+                self._types.update(_control_type(record.key or b"") for record in records)
                 return
-            for index, value in enumerate(batch_values(batch.buffer, header, batch.at)):
-                kind = _metadata_type(value)
-                if kind in _OF_TOPICS:
-                    self._on_topic(value, int(header.base_offset) + index, header.max_timestamp)
-                yield kind
+            values = batch_values(batch.buffer, header, batch.at)
         except CorruptBatchError:
-            yield _UNREADABLE
+            self._types[_UNREADABLE] += 1
+            return
+        types = [_type_of_frame(value[:_FRAME_BYTES]) for value in values]
+        self._types.update(types)
+        if _OF_TOPICS.isdisjoint(types):
+            return
+        for offset, (name, value) in enumerate(zip(types, values, strict=True), int(header.base_offset)):
+            if name in _OF_TOPICS:
+                self._on_topic(value, offset, header.max_timestamp)
 
     def _on_topic(self, value: bytes, offset: int, at_ms: int) -> None:
         with contextlib.suppress(RecordError):  # what is wrong with it is found elsewhere
@@ -160,27 +164,13 @@ class _Reading:
                 self._topics.add(int(is_creation), change)
 
     def course(self) -> LogCourse:
+        """Return the course of the log so far."""
         known = [times for times in self._times.values() if times.first_ms > 0]
         span = max((one.last_ms for one in known), default=0) - min((one.first_ms for one in known), default=0)
         points = sorted(self._progress.of_width(1), key=lambda point: (point.at_ms, point.end_offset))
         topics = sorted(self._topics.of_width(span // _POINTS), key=lambda change: (change.at_ms, change.offset))
         types = sorted(self._types.items(), key=lambda pair: (-pair[1], pair[0]))
         return LogCourse(progress=tuple(points), times=self._times, records_by_type=tuple(types), topics=tuple(topics))
-
-
-def course_of(segments: Sequence[str]) -> LogCourse:
-    """Return what is drawn of the log in these segments, in their order.
-
-    One that a running node has removed since they were listed is left out.
-
-    Raises:
-        OSError: a segment cannot be read.
-    """
-    reading = _Reading()
-    for seen in LogReader(OsFiles(), segments).seen(runs=True, past_removed=True):
-        if not isinstance(seen, Damage):
-            reading.on(seen)
-    return reading.course()
 
 
 def _further(one: Progress, other: Progress) -> Progress:
@@ -191,15 +181,17 @@ def _name_of(record: type) -> str:
     return record.__name__.removesuffix("Record").removesuffix("Message")
 
 
+_NO_OP: Final = _name_of(NoOpRecord)
 _OF_TOPICS: Final = frozenset({_name_of(TopicRecord), _name_of(RemoveTopicRecord)})
 _TYPES: Final = {key: _name_of(record) for key, record in METADATA_RECORDS.items()}
 _CONTROL_TYPES: Final = {number: _name_of(record) for number, record in CONTROL_RECORDS.items()}
 
 
-def _metadata_type(value: bytes) -> str:
-    if len(value) < 3 or value[0] != _FRAME:
+@lru_cache(1 << 10)
+def _type_of_frame(frame: bytes) -> str:
+    if len(frame) < _FRAME_BYTES or frame[0] != _FRAME:
         return _UNREADABLE
-    key = value[1] if value[1] < _ONE_BYTE else value[1] % _ONE_BYTE + value[2] * _ONE_BYTE
+    key = frame[1] if frame[1] < _ONE_BYTE else frame[1] % _ONE_BYTE + frame[2] * _ONE_BYTE
     return _TYPES.get(key) or f"type {key}"
 
 

@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from metadata_log.analysis.log_course import LogCourse, TopicChange, course_of
+from metadata_log.analysis.log_course import CourseReading, LogCourse, TopicChange
 from metadata_log.analysis.report.verdict import (
     Difference,
     Event,
@@ -77,20 +77,22 @@ def read_log(task: LogTask) -> LogRead | Refused:
     try:
         if isinstance(task.source, Path):
             return LogRead(number=task.number, is_file=True, report=verify_file(task.source), course=LogCourse())
-        report = verify_log(task.source, probes=task.probes)
-        return LogRead(number=task.number, is_file=False, report=report, course=_course_of(report))
+        report, course = _log_and_course(task.source, task.probes)
+        return LogRead(number=task.number, is_file=False, report=report, course=course)
     except (MetadataLogError, OSError) as error:
         return Refused(why=why_unread(error))
 
 
-def _course_of(report: LogFacts) -> LogCourse:
-    """Return what is drawn of a log; nothing where a segment cannot be read, which the report says."""
-    try:
-        return course_of(report.segments)
-    except OSError:
-        if not report.is_unread:
-            raise
-        return LogCourse()
+def _log_and_course(source: NodeSource, probes: frozenset[int]) -> tuple[LogFacts, LogCourse]:
+    """Return what one pass finds in a log, and what is drawn of it: of the last pass, where the log was changing."""
+    readings: list[CourseReading] = []
+
+    def listening() -> list[CourseReading]:
+        readings.append(CourseReading())
+        return readings[-1:]
+
+    report = verify_log(source, probes=probes, listening=listening)
+    return report, readings[-1].course()
 
 
 def judge_logs(plan: Plan, read: Iterable[LogRead | Refused]) -> Verdict | Refused:

@@ -98,15 +98,15 @@ class LogReader:
         """
         self._expected, self._marks = (offset, epoch, time_ms), marks
 
-    def read(self, listener: LogListener) -> None:
-        """Hand every event to a listener."""
+    def read(self, *listeners: LogListener) -> None:
+        """Hand every event to the listeners, in their order."""
         for number, path in enumerate(self._segments):
             try:
                 with closing(self._segment(number, runs=True)) as events:
                     for event in events:
-                        listener.on_event(event)
+                        _hand(event, listeners)
             except OSError as error:
-                listener.on_event(SegmentUnreadable(file=path, base_offset=_base_of(path), error=error))
+                _hand(SegmentUnreadable(file=path, base_offset=_base_of(path), error=error), listeners)
 
     def events(self, *, runs: bool = True) -> Iterator[LogEvent]:
         """Yield every event. `runs` False: each NoOp is yielded by itself."""
@@ -168,6 +168,11 @@ class LogReader:
     def _walk(self, handle: FileHandle, start: int, end: int) -> Iterator[Seen]:
         offset, epoch, time_ms = self._expected
         return walk(handle, start, end, offset=offset, epoch=epoch, time_ms=time_ms, marks=self._marks)
+
+
+def _hand(event: LogEvent, listeners: Sequence[LogListener]) -> None:
+    for listener in listeners:
+        listener.on_event(event)
 
 
 def _base_of(path: str) -> int:

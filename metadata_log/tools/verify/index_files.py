@@ -21,11 +21,14 @@ from typing import Final
 
 import msgspec
 
-from metadata_log.storage.segment import LocatedBatch
+from metadata_log.errors import CorruptFileError
+from metadata_log.files.port import Files, read_small_file
+from metadata_log.storage.segment import LocatedBatch, segment_file
 from metadata_log.tools.findings.sink import FindingSink
 from metadata_log.tools.read.fast_scan import Marks, Seen
 from metadata_log.tools.read.scan import Damage
 
+_SUFFIXES: Final = (".index", ".timeindex")
 _INDEX_ENTRY: Final = struct.Struct(">ii")
 _TIME_ENTRY: Final = struct.Struct(">qi")
 _MOST_BYTES: Final = 1 << 24
@@ -105,6 +108,24 @@ def _read(
             file.add(whole // entry.size, None, what)
             file.is_misread = True
     file.entries = len(first)
+
+
+def read_indexes(files: Files, directory: str, base: int, sink: FindingSink) -> list[tuple[str, bytes] | None]:
+    """Return the path and content of a segment's `.index` and `.timeindex`; None for one that cannot be read."""
+    return [_content(files, f"{directory}/{segment_file(base, suffix)}", base, sink) for suffix in _SUFFIXES]
+
+
+def _content(files: Files, path: str, base: int, sink: FindingSink) -> tuple[str, bytes] | None:
+    if not files.exists(path):
+        return None
+    try:
+        return path, read_small_file(files, path)
+    except CorruptFileError as error:
+        sink.add("index_wrong", error.what, file=path, position=0, offset=base)
+        return None
+    except OSError as error:
+        sink.add_unreadable(path, error)
+        return None
 
 
 def _impossible(

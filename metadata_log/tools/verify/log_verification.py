@@ -6,15 +6,15 @@ works, other replicas, and that a directory may change under the reader.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import msgspec
 
 from metadata_log.directory import COMMITTED_STATE_FILE, QuorumState
 from metadata_log.directory.clean_shutdown import registered_end
-from metadata_log.errors import CorruptBatchError, CorruptFileError
-from metadata_log.files.port import FileHandle, Files, read_small_file
+from metadata_log.errors import CorruptBatchError
+from metadata_log.files.port import FileHandle, Files
 from metadata_log.format.batch import batch_values
 from metadata_log.format.epochs import EpochStart
 from metadata_log.image import MetadataImage
@@ -25,7 +25,14 @@ from metadata_log.tools.findings.kinds import OLDER_RELEASE_NOTE
 from metadata_log.tools.findings.sink import FindingSink
 from metadata_log.tools.read.batch_sums import BatchSums
 from metadata_log.tools.read.fast_scan import NoOpRun
-from metadata_log.tools.read.log_reader import LogEvent, LogReader, SegmentClosed, SegmentFound, SegmentOpened
+from metadata_log.tools.read.log_reader import (
+    LogEvent,
+    LogListener,
+    LogReader,
+    SegmentClosed,
+    SegmentFound,
+    SegmentOpened,
+)
 from metadata_log.tools.read.scan import Damage, Fault, judged_tail
 from metadata_log.tools.read.sources import NodeSource
 from metadata_log.tools.rules.forms import RecordForms
@@ -39,7 +46,7 @@ from metadata_log.tools.verify.checkpoint_against_log import PassedCheckpoints
 from metadata_log.tools.verify.clock import ClockCheck
 from metadata_log.tools.verify.depth import Depth
 from metadata_log.tools.verify.file_names import check_file_names, is_beyond_offsets
-from metadata_log.tools.verify.index_files import Claim, IndexCheck
+from metadata_log.tools.verify.index_files import Claim, IndexCheck, read_indexes
 from metadata_log.tools.verify.lagged_image import SettledImage
 from metadata_log.tools.verify.log_extent import (
     LogEnd,
@@ -74,7 +81,14 @@ class Verification:
     _index: IndexCheck
 
     def __init__(
-        self, files: Files, directory: str, source: NodeSource, *, depth: Depth, probes: frozenset[int]
+        self,
+        files: Files,
+        directory: str,
+        source: NodeSource,
+        *,
+        depth: Depth,
+        probes: frozenset[int],
+        listeners: Sequence[LogListener] = (),
     ) -> None:
         self._files = files
         self._directory = directory
@@ -90,7 +104,7 @@ class Verification:
         self._epochs: tuple[EpochStart, ...] = ()
         self._claims: list[Claim] = []
         self._end_position = 0
-        self._probes = probes
+        self._probes, self._listeners = probes, listeners
         self._checkpoints = self._passed([])
         self._proved_end = self._kept_committed = 0
         self._segments: list[str] = []
@@ -209,7 +223,7 @@ class Verification:
         if bases and bases[0] == 0 and self._depth is Depth.REPLAY:
             self._rules.start(MetadataImage.empty(), where="offset 0", is_complete=True)
         self._reader = LogReader(self._files, [f"{self._directory}/{segment_file(base)}" for base in bases])
-        self._reader.read(self)
+        self._reader.read(self, *self._listeners)
         self._sums.finish()
         self._checkpoints.come_to(self._chain.end)
 
@@ -226,8 +240,8 @@ class Verification:
             self._index.on_seen(event, in_order=self._on_other(self._judged(event)))
             self._sums.on_damage(event, self._handle)
         elif isinstance(event, SegmentFound):
-            beside = self._beside(event.base_offset, ".index"), self._beside(event.base_offset, ".timeindex")
-            self._index = IndexCheck(self._sink, event.base_offset, *beside, is_last=event.is_last)
+            indexes = read_indexes(self._files, self._directory, event.base_offset, self._sink)
+            self._index = IndexCheck(self._sink, event.base_offset, *indexes, is_last=event.is_last)
             self._segment = event
         elif isinstance(event, SegmentOpened):
             self._begin_segment(event)
@@ -263,20 +277,6 @@ class Verification:
         proven = max((self._index.closed_reach(due, damage.position), *(proof.reach for proof in self._proofs)))
         may_be_torn = self._segment.is_last and proven <= due
         return judged_tail(self._handle, damage, due, epoch, may_be_torn=may_be_torn)
-
-    def _beside(self, base: int, suffix: str) -> tuple[str, bytes] | None:
-        """An index and its content; None where there is none to read."""
-        path = f"{self._directory}/{segment_file(base, suffix)}"
-        if not self._files.exists(path):
-            return None
-        try:
-            return path, read_small_file(self._files, path)
-        except CorruptFileError as error:
-            self._sink.add("index_wrong", error.what, file=path, position=0, offset=base)
-            return None
-        except OSError as error:
-            self._sink.add_unreadable(path, error)
-            return None
 
     def _on_other(self, seen: NoOpRun | Damage) -> bool:
         """A run of NoOps, or damage; whether the log goes on in order."""

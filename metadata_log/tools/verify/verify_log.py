@@ -12,6 +12,7 @@ a record, NoOps apart.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -22,6 +23,7 @@ from metadata_log.files.port import Files
 from metadata_log.storage.checkpoint import CHECKPOINT_SUFFIX
 from metadata_log.tools.findings.finding import sort_findings
 from metadata_log.tools.read.consistent_read import directory_signature
+from metadata_log.tools.read.log_reader import LogListener
 from metadata_log.tools.read.sources import NodeSource
 from metadata_log.tools.verify.bootstrap_checkpoint import check_unread_bootstraps
 from metadata_log.tools.verify.broker_advice import advised
@@ -42,10 +44,12 @@ def verify_log(
     depth: Depth = Depth.REPLAY,
     probes: frozenset[int] = frozenset(),
     files: Files | None = None,
+    listening: Callable[[], Sequence[LogListener]] = tuple,
 ) -> LogFacts:
     """Check a node's metadata directory.
 
     `probes` are the offsets at which the report is to have a hash of the metadata; it has them at the depth of replay.
+    `listening` makes those that take the events of the pass, too; each further pass gets new ones.
 
     Raises:
         OSError: the directory cannot be listed, or a file of an export cannot be read.
@@ -58,7 +62,7 @@ def verify_log(
     directory = str(source.metadata)
     for _ in range(_TRIES):
         before = directory_signature(source.metadata)
-        report = Verification(port, directory, source, depth=depth, probes=probes).run()
+        report = Verification(port, directory, source, depth=depth, probes=probes, listeners=listening()).run()
         wrong = [*against_own_log(report, source.node_id), *check_unread_bootstraps(port, source, depth)]
         wrong += check_export(source, report.end_offset, (*report.findings, *wrong))
         if report.findings or wrong:

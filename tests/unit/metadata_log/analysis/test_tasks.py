@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import pickle
+from collections import Counter
 from pathlib import Path
 
-from metadata_log.analysis.log_course import LogCourse, course_of
+import pytest
+
+from metadata_log.analysis.log_course import CourseReading, LogCourse
 from metadata_log.analysis.report.verdict import Verdict
-from metadata_log.analysis.tasks import Refused, judge_logs, read_log, tasks_of
+from metadata_log.analysis.tasks import LogRead, Refused, judge_logs, read_log, tasks_of
+from metadata_log.files.os_files import OsFiles
+from metadata_log.files.port import FileHandle
 from metadata_log.tools.check.check import check_paths
 from metadata_log.tools.check.plan import until_settled
+from metadata_log.tools.read.log_reader import LogReader
 from tests.support.fixture_files import FIXTURES
 
 
@@ -49,9 +55,29 @@ def test_the_verdict_says_what_the_logs_hold() -> None:
 
 def test_what_a_picture_keeps_does_not_grow_with_the_log() -> None:
     segment = FIXTURES / "every-record" / "node-1" / "data" / "__cluster_metadata-0" / "00000000000000000000.log"
-    course = course_of([str(segment)])
+    reading = CourseReading()
+    LogReader(OsFiles(), [str(segment)]).read(reading)
+    course = reading.course()
 
     assert course != LogCourse()
     assert len(course.progress) <= 320
     assert sum(count for _, count in course.records_by_type) > 100
     assert not [name for name, _ in course.records_by_type if name.startswith("type ")]
+
+
+def test_a_log_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its verification and what is drawn of it share the pass."""
+    opened: Counter[str] = Counter()
+    real = OsFiles.open
+
+    def counted(self: OsFiles, path: str, *, read_only: bool = False) -> FileHandle:
+        opened[path] += path.endswith(".log")
+        return real(self, path, read_only=read_only)
+
+    monkeypatch.setattr(OsFiles, "open", counted)
+    plan = until_settled([FIXTURES / "basic"], lambda plan: plan, lambda _: True)
+    opened.clear()
+    read = [read_log(task) for task in tasks_of(plan)]
+
+    assert all(isinstance(one, LogRead) and one.course.progress for one in read)
+    assert [count for count in opened.values() if count] == [1] * len(read)
