@@ -139,12 +139,18 @@ def _majority_cut(scene: Scene, draw: random.Random) -> None:
         raise DoesNotApply
     for number in draw.sample(sorted(scene), len(scene) // 2 + 1):
         batches = scene[number].batches()
-        scene[number].write(batches[: len(batches) // 2])
+        kept = batches[: len(batches) // 2]
+        # Back to an earlier epoch, if one is there: the file of epochs then shows the loss. Else it looks like a lag.
+        scene[number].write([batch for batch in kept if _epoch_of(batch) < _epoch_of(batches[-1])] or kept)
+
+
+def _epoch_of(batch: bytes) -> int:
+    return int(parse_header(batch).partition_leader_epoch)
 
 
 def _append(scene: Scene, draw: random.Random, *records: MetadataRecord) -> None:
     replica = _one(scene, draw)
-    replica.append(*records, epoch=int(parse_header(replica.batches()[-1]).partition_leader_epoch))
+    replica.append(*records, epoch=_epoch_of(replica.batches()[-1]))
 
 
 def _appended(*records: MetadataRecord) -> Callable[[Scene, random.Random], None]:
