@@ -16,6 +16,7 @@ from typing import Final, TypeAlias
 
 import msgspec
 
+from metadata_log.counts import counted, counted_are, counted_do
 from metadata_log.errors import CorruptBatchError, InvariantViolation, UnsupportedBatchError
 from metadata_log.format.crc import crc32c
 from metadata_log.format.frame_tables import BARE, DELTA_BOUNDS, DELTAS, FRAMES
@@ -168,8 +169,8 @@ def parse_header(buffer: Buffer, position: int = 0) -> BatchHeader:
             _HEADER.unpack_from(buffer, position)
         )
     except struct.error as error:
-        left = len(buffer) - position
-        raise CorruptBatchError(f"{left} bytes are left, too few for a header of 61", position=position) from error
+        what = f"{counted_are(len(buffer) - position, 'byte')} left, too few for a header of 61"
+        raise CorruptBatchError(what, position=position) from error
     if magic != MAGIC:
         raise CorruptBatchError(f"magic is {magic}, not {MAGIC}", position=position)
     if length < HEADER_SIZE - LOG_OVERHEAD:
@@ -204,14 +205,14 @@ def check_batch(buffer: Buffer, position: int = 0) -> BatchHeader:
         UnsupportedBatchError: the batch is sound, but compressed.
     """
     header = parse_header(buffer, position)
-    end = position + header.size_in_bytes
-    if end > len(buffer):
+    if position + header.size_in_bytes > len(buffer):
         _refuse(header, position, f"it has {header.size_in_bytes} bytes, of which {len(buffer) - position} are there")
     checksum = computed_checksum(buffer, header, position)
     if checksum != header.crc:
         _refuse(header, position, f"its checksum is {checksum:#010x}, but {header.crc:#010x} is written")
     if header.count < 1 or header.last_offset_delta != header.count - 1:
-        _refuse(header, position, f"it counts {header.count} records up to offset delta {header.last_offset_delta}")
+        count = counted(header.count, "record")
+        _refuse(header, position, f"it counts {count} up to offset delta {header.last_offset_delta}")
     if header.base_offset < 0:
         _refuse(header, position, "its base offset is negative")
     if header.partition_leader_epoch < 0:
@@ -234,7 +235,7 @@ def _check_framing(buffer: Buffer, header: BatchHeader, position: int) -> None:
     except (IndexError, ValueError):
         at = end + 1
     if at != end:
-        _refuse(header, position, f"its {header.count} records do not fill its {header.size_in_bytes} bytes")
+        _refuse(header, position, f"its {counted_do(header.count, 'record')} not fill its {header.size_in_bytes} bytes")
 
 
 def _records_end(buffer: Buffer, at: int, end: int, left: int) -> int:
@@ -334,8 +335,7 @@ def batch_records(buffer: Buffer, header: BatchHeader, position: int = 0) -> lis
         CorruptBatchError: a record's inner framing is wrong.
     """
     data = bytes(memoryview(buffer)[position : position + header.size_in_bytes])
-    at = HEADER_SIZE
-    records: list[Record] = []
+    at, records = HEADER_SIZE, list[Record]()
     try:
         for _ in range(header.count):
             length, at = read_varint(data, at)
@@ -366,7 +366,7 @@ def _read_record(data: bytes, at: int, end: int, header: BatchHeader) -> Record:
             raise ValueError("a header has no name")
         headers.append((name.decode("utf-8"), content))
     if at != end:
-        raise ValueError(f"it ends {end - at} bytes before its length says")
+        raise ValueError(f"it ends {counted(end - at, 'byte')} before its length says")
     return Record(
         offset=Offset(header.base_offset + offset_delta),
         timestamp_ms=header.base_timestamp + timestamp_delta,
@@ -381,7 +381,7 @@ def _read_bytes(data: bytes, at: int, end: int) -> tuple[bytes | None, int]:
     if length < 0:
         return None, at
     if at + length > end:
-        raise ValueError(f"a field of {length} bytes passes its end")
+        raise ValueError(f"a field of {counted(length, 'byte')} passes its end")
     return data[at : at + length], at + length
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from metadata_log.counts import lines_follow
 from metadata_log.errors import CorruptFileError, InvariantViolation, NewerFileError
 from metadata_log.format.epochs import EpochHistory
 from metadata_log.java_text import java_lines
@@ -48,7 +49,7 @@ def parse_epochs(data: bytes, path: str) -> EpochHistory:
         if len(lines) < 2 or lines[0] != _VERSION.encode() or not _COUNT.fullmatch(lines[1]):
             raise ValueError("it does not begin with version 0 and a count")
         if int(lines[1]) != len(lines) - 2:
-            raise ValueError(f"its count is {int(lines[1])}, and {len(lines) - 2} lines follow")
+            raise ValueError(f"its count is {int(lines[1])}, and {lines_follow(len(lines) - 2)}")
         history = EpochHistory()
         for line in lines[2:]:
             found = _LINE.fullmatch(line)

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import msgspec
 
+from metadata_log.counts import counted
 from metadata_log.errors import CorruptBatchError
 from metadata_log.files.port import FileHandle, Files, replace_file
 from metadata_log.format.batch import BatchHeader
@@ -47,7 +48,8 @@ class TornTail(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     what: str
 
     def __str__(self) -> str:
-        return f"{self.file}: {self.size} bytes from position {self.position} on (offset {self.offset}): {self.what}"
+        size = counted(self.size, "byte")
+        return f"{self.file}: {size} from position {self.position} on (offset {self.offset}): {self.what}"
 
 
 class RecoveryReport(msgspec.Struct, frozen=True, kw_only=True, gc=False):

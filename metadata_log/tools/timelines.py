@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from metadata_log.counts import counted_are
 from metadata_log.errors import MetadataLogError
 from metadata_log.storage.segment import LocatedBatch
 from metadata_log.tools.read.gaps import Gap
@@ -120,8 +121,8 @@ def _timeline(
                 continue
             path, damage = found
             problems.append(
-                f"{path}, position {damage.position}: {damage.size} bytes are damaged ({damage.what}): events in them "
-                "are missing unless another replica holds them"
+                f"{path}, position {damage.position}: {counted_are(damage.size, 'byte')} damaged ({damage.what}): "
+                "events in them are missing unless another replica holds them"
             )
 
     missing = {gap.end: str(gap) for gap in gaps}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import msgspec
 import typer
 
+from metadata_log.counts import counted
 from metadata_log.ids import METADATA_TOPIC_ID, id_text, parse_topic_id
 from metadata_log.tools.times import time_text
 from quorum.cli.connection import DEFAULT_TIMEOUT_S, timeout_option
@@ -22,7 +23,6 @@ from quorum.cli.running import (
     log_to_stderr,
     use_one_poller,
 )
-from quorum.cli.tables import counted
 
 if TYPE_CHECKING:
     from quorum.client.agent_status import AgentLogDir, AgentStatus

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from metadata_log.counts import counted
 from quorum.cli.errors import FAILED, CliError, say, wrong_use
 from quorum.cli.findings_output import FindingFormat, FindingOutput
 from quorum.cli.node_file import NodeFiles, directories_of
 from quorum.cli.output import print_table, show_json, show_json_line
-from quorum.cli.tables import counted, print_wrapped
+from quorum.cli.tables import print_wrapped
 
 if TYPE_CHECKING:
     from metadata_log.tools.partitions.audit import Audit, Audited

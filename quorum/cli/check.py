@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Final
 import msgspec
 import typer
 
+from metadata_log.counts import counted
 from quorum.cli.errors import wrong_use
 from quorum.cli.findings_output import FindingFormat, FindingOutput, exit_with, show_findings
 from quorum.cli.node_file import NodeFiles, directories_of
 from quorum.cli.output import OF_A_LOG
-from quorum.cli.tables import counted, print_wrapped, table_lines
+from quorum.cli.tables import print_wrapped, table_lines
 
 if TYPE_CHECKING:
     from metadata_log.tools.check.check import CheckReport

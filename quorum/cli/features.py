@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Final
 import msgspec
 import typer
 
+from metadata_log.counts import counted, counted_are
 from quorum.cli import feature_updates
 from quorum.cli.errors import FAILED, CliError, say, wrong_use
 from quorum.cli.log_history import what_is_lost
 from quorum.cli.output import RowFormat, RowOutput, show_rows
-from quorum.cli.tables import counted, table_lines
+from quorum.cli.tables import table_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -224,8 +225,8 @@ def _sound(path: Path, missed: list[str]) -> Iterator[LocatedBatch]:
             yield found
         else:
             missed.append(
-                f"{path}, position {found.position}: {found.size} bytes are damaged ({found.what}): what they said is "
-                "not seen"
+                f"{path}, position {found.position}: {counted_are(found.size, 'byte')} damaged ({found.what}): what "
+                "they said is not seen"
             )
 
 

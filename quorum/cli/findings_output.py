@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Annotated, Final
 import msgspec
 import typer
 
+from metadata_log.counts import counted
 from quorum.cli.errors import FAILED
 from quorum.cli.output import RowFormat, as_asked, show_json, show_json_line, shown
 from quorum.cli.streams import Terminal
-from quorum.cli.tables import counted, print_wrapped, wrapped
+from quorum.cli.tables import print_wrapped, wrapped
 
 if TYPE_CHECKING:
     from metadata_log.tools.findings.finding import Finding

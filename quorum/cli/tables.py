@@ -66,15 +66,6 @@ def print_wrapped(line: str) -> None:
         print(part)
 
 
-def counted(number: int, noun: str) -> str:
-    """Return `1 record`, `2 records`, `2 batches`, `2 directories`."""
-    if number == 1:
-        return f"1 {noun}"
-    if noun.endswith("ch"):
-        return f"{number} {noun}es"
-    return f"{number} {noun[:-1]}ies" if noun.endswith("y") else f"{number} {noun}s"
-
-
 def text_of(value: object) -> str:
     """Return a cell's text: nothing is a dash, a list is its items."""
     if value is None:

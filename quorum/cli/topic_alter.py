@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from metadata_log.counts import counted
 from quorum.cli.connection import DEFAULT_TIMEOUT_S, BootstrapController, Timeout, with_client
 from quorum.cli.errors import FAILED, say, wrong_use
 from quorum.cli.option_values import MAX_INT32, IfExists, ValidateOnly
 from quorum.cli.output import Output, OutputFormat, show_json
-from quorum.cli.tables import counted
 from quorum.cli.topic_options import parse_assignments, topic_pattern
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
+from metadata_log.counts import counted
 from metadata_log.directory import QUORUM_STATE_FILE, QuorumState
 from metadata_log.ids import ZERO_DIRECTORY_ID, ReplicaKey, id_text
 from metadata_log.offsets import is_near_last_epoch
@@ -70,8 +71,8 @@ def _far_ahead(view: ReplicaSet) -> Iterator[Finding]:
             continue
         what = (
             f"it is of epoch {state.leader_epoch}, and the last epoch that any of these logs has a record of is "
-            f"{newest}: {state.leader_epoch - newest} elections elected nobody, or somebody who is not here; or the "
-            "file was changed"
+            f"{newest}: {counted(state.leader_epoch - newest, 'election')} elected nobody, or somebody who is not "
+            "here; or the file was changed"
         )
         severity = None if is_majority and not _is_reset(state, newest, replica.facts.last_epoch) else Severity.NOTE
         node_id = replica.source.node_id

@@ -13,6 +13,7 @@ from typing import Final, TypeVar
 
 import msgspec
 
+from metadata_log.counts import counted, counted_are, offsets_are
 from metadata_log.errors import CorruptBatchError, MetadataLogError, UnsupportedBatchError
 from metadata_log.files.port import FileHandle
 from metadata_log.format.batch import LARGEST_BATCH, BatchHeader, parse_header
@@ -51,13 +52,13 @@ class Flaw(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     def __str__(self) -> str:
         place = f"position {self.position}"
         if self.shown:
-            return f"{place}: {self.what}; the {self.size} bytes are shown all the same"
+            return f"{place}: {self.what}; the {counted_are(self.size, 'byte')} shown all the same"
         if self.is_torn:
             return (
-                f"{place}: the last {self.size} bytes are an unfinished write ({self.what}); nothing is missing that "
-                "was acknowledged, if the node was killed then; on a running node look again"
+                f"{place}: the last {counted_are(self.size, 'byte')} an unfinished write ({self.what}); nothing is "
+                "missing that was acknowledged, if the node was killed then; on a running node look again"
             )
-        return f"{place}: {self.size} bytes skipped: {self.what}; {self._missing()}"
+        return f"{place}: {counted(self.size, 'byte')} skipped: {self.what}; {self._missing()}"
 
     def _missing(self) -> str:
         first, end = self.first_offset, self.end_offset
@@ -68,7 +69,7 @@ class Flaw(msgspec.Struct, frozen=True, kw_only=True, gc=False):
             return f"what was before offset {end} is missing"
         if end < first:
             return f"offset {first} was due, and it goes on at offset {end}, which is before it"
-        return "no offset is missing" if end == first else f"offsets {first} to {end - 1} are missing"
+        return "no offset is missing" if end == first else f"{offsets_are(first, end - 1)} missing"
 
 
 class Course:

@@ -12,6 +12,7 @@ from typing import ClassVar
 
 import msgspec
 
+from metadata_log.counts import counted_are
 from metadata_log.tools.times import time_text
 
 
@@ -40,7 +41,7 @@ class CorruptBatch(Facts, frozen=True, kw_only=True):
 
     def meaning(self) -> str:
         """Return the sentence."""
-        return f"{self.size} bytes are no sound batch: {self.fault}"
+        return f"{counted_are(self.size, 'byte')} no sound batch: {self.fault}"
 
 
 class TornTail(Facts, frozen=True, kw_only=True):
@@ -51,7 +52,7 @@ class TornTail(Facts, frozen=True, kw_only=True):
 
     def meaning(self) -> str:
         """Return the sentence."""
-        return f"the last {self.size} bytes are an unfinished write"
+        return f"the last {counted_are(self.size, 'byte')} an unfinished write"
 
 
 class CompressedBatch(Facts, frozen=True, kw_only=True):

@@ -17,6 +17,7 @@ from typing import Final
 
 import msgspec
 
+from metadata_log.counts import lines_follow
 from metadata_log.directory.clean_shutdown import CLEAN_SHUTDOWN_FILE, CleanShutdown
 from metadata_log.errors import CorruptFileError
 from metadata_log.files.json_files import decode_json
@@ -66,7 +67,7 @@ def parse_offsets(data: bytes, path: str) -> dict[tuple[str, int], int]:
     if len(lines) < 2 or not _COUNT.fullmatch(lines[1]):
         raise CorruptFileError(path, "there is no count of its lines behind its version")
     if int(lines[1]) != len(lines) - 2:
-        raise CorruptFileError(path, f"its count is {int(lines[1])}, and {len(lines) - 2} lines follow")
+        raise CorruptFileError(path, f"its count is {int(lines[1])}, and {lines_follow(len(lines) - 2)}")
     offsets: dict[tuple[str, int], int] = {}
     for line in lines[2:]:
         topic, partition, offset = _parse_line(line, path)

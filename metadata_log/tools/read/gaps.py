@@ -10,6 +10,8 @@ from pathlib import Path
 
 import msgspec
 
+from metadata_log.counts import offsets_are
+
 
 class Gap(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Offsets `start` to `end` (exclusive) are missing in front of the rest of `file`."""
@@ -19,9 +21,7 @@ class Gap(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     file: str
 
     def __str__(self) -> str:
-        if self.end - self.start == 1:
-            return f"offset {self.start} is missing"
-        return f"offsets {self.start} to {self.end - 1} are missing"
+        return f"{offsets_are(self.start, self.end - 1)} missing"
 
     @property
     def before(self) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from metadata_log.counts import counted
 from metadata_log.errors import CorruptBatchError, RecordError, UnknownRecordError
 from metadata_log.format.batch import batch_records
 from metadata_log.ids import ReplicaKey
@@ -318,7 +319,7 @@ class ChainCheck:
             return None
         epoch = int(batch.header.partition_leader_epoch)
         if index:
-            return f"a LeaderChange behind {index} other records, which each epoch begins with"
+            return f"a LeaderChange behind {counted(index, 'other record')}, which each epoch begins with"
         if not self.spans or self.spans[-1].epoch != epoch or self._epoch_before >= 0 or self._is_led_late(batch):
             return None
         if any(known.epoch == epoch and known.leader_id != record.leader_id for known in self.elections):

@@ -10,6 +10,7 @@ from typing import Final
 
 import msgspec
 
+from metadata_log.counts import counted
 from metadata_log.errors import CorruptBatchError, RecordError, UnknownRecordError
 from metadata_log.files.port import FileHandle, Files
 from metadata_log.format.batch import batch_records, batch_values
@@ -169,7 +170,7 @@ class _Check:
     def _check_behind_footer(self, position: int, size: int) -> None:
         """A checkpoint ends with its footer: unlike a log, it has neither an unfinished write nor room behind it."""
         if self._has_footer and size:
-            what = f"{size} bytes that are no batch come after the footer, where the file must end"
+            what = f"behind its footer, where it must end, it has {counted(size, 'byte')} without a batch"
             self._found("checkpoint_malformed", what, position)
 
     def report(self) -> CheckpointReport:
@@ -241,7 +242,7 @@ class _Check:
         if foreign is not None:
             self._found("foreign_batch", f"its header has {foreign}", batch.position, header.base_offset)
         if self._has_footer:
-            what = f"{header.count} records come after the footer"
+            what = f"behind its footer it has {counted(header.count, 'record')}"
             self._found("checkpoint_malformed", what, batch.position, header.base_offset)
         if header.base_offset != self._expected and not self._after_damage:
             kind = "offset_gap" if header.base_offset > self._expected else "offset_repeated"

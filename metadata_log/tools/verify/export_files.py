@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
+from metadata_log.counts import counted
 from metadata_log.directory import METADATA_DIRECTORY
 from metadata_log.errors import CorruptFileError
 from metadata_log.tools.findings.advice import EXPORT_AGAIN
@@ -34,7 +35,7 @@ def check_export(source: NodeSource, end: int, known: Collection[Finding]) -> It
         return
     manifest = read_manifest(source.metadata)
     if manifest.cut_tail_bytes:
-        what = f"the export left out {manifest.cut_tail_bytes} bytes of a write that was not finished"
+        what = f"the export left out {counted(manifest.cut_tail_bytes, 'byte')} of a write that was not finished"
         place = str(source.metadata / MANIFEST_FILE)
         yield finding("torn_tail", what, severity=Severity.NOTE, node_id=source.node_id, file=place, offset=end)
     try:
@@ -75,7 +76,7 @@ def _difference(path: Path, named: ManifestFile) -> str | None:
         return "it is gone"
     size = path.stat().st_size
     if size != named.size:
-        return f"it has {size} bytes, not {named.size}"
+        return f"it has {counted(size, 'byte')}, not {named.size}"
     digest = hashlib.sha256()
     with path.open("rb") as reading:
         while chunk := reading.read(_HASH_CHUNK):

@@ -12,6 +12,7 @@ import re
 import struct
 from typing import Final
 
+from metadata_log.counts import counted
 from metadata_log.errors import CorruptFileError
 from metadata_log.files.port import Files, read_small_file
 from metadata_log.format.crc import crc32c
@@ -57,5 +58,5 @@ def producer_fault(data: bytes) -> str | None:
     if computed != crc:
         return f"its checksum is {computed:#010x}, and it says {crc:#010x}"
     if count or len(data) != _HEAD.size:
-        return f"it has {count} producers in {len(data)} bytes; no batch of this log has one"
+        return f"it has {counted(count, 'producer')} in {len(data)} bytes; no batch of this log has one"
     return None

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import msgspec
 import typer
 
+from metadata_log.counts import counted
 from quorum.cli.findings_output import (
     exit_with,
     finding_lines,
@@ -17,7 +18,7 @@ from quorum.cli.findings_output import (
     summary,
 )
 from quorum.cli.output import OF_A_LOG, RowFormat, RowOutput, show_json, show_json_line
-from quorum.cli.tables import counted, table_lines
+from quorum.cli.tables import table_lines
 
 if TYPE_CHECKING:
     from metadata_log.tools.findings.finding import Finding

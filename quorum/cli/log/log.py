@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
 import msgspec
 import typer
 
+from metadata_log.counts import counted, counted_are
 from metadata_log.files.os_files import OsFiles
 from quorum.cli.errors import FAILED, say, wrong_use
 from quorum.cli.extras import ANALYSIS, needs
@@ -19,7 +20,6 @@ from quorum.cli.log import hash as log_hash
 from quorum.cli.log.files import say_missing_segments
 from quorum.cli.option_values import GroupReadable
 from quorum.cli.output import as_asked, show_json
-from quorum.cli.tables import counted
 
 if TYPE_CHECKING:
     from metadata_log.tools.dump.decoded import Decoded
@@ -118,8 +118,8 @@ def _tell(output: ExportFormat, directory: Path, target: Path, manifest: Manifes
     damaged = list(damage_in(target))
     for name, damage in damaged:
         say(
-            f"kraft: {directory}: {name}, position {damage.position}: {damage.size} damaged bytes, copied as they are"
-            f"{in_no_table}: {damage.what} (kraft log verify says more)"
+            f"kraft: {directory}: {name}, position {damage.position}: {counted(damage.size, 'damaged byte')}, copied "
+            f"unchanged{in_no_table}: {damage.what} (kraft log verify says more)"
         )
     gaps = lost_end(target).gaps
     _say_gaps(directory, gaps)
@@ -146,8 +146,8 @@ def _export_redacted(directory: Path, target: Path, tables: _Write | None, group
         print(_TORN.format(left.torn))
     for name, damage in left.damaged:
         say(
-            f"kraft: {directory}: {name}, position {damage.position}: {damage.size} damaged bytes are left out, since "
-            f"they may hold credentials: {damage.what} (kraft log verify says more)"
+            f"kraft: {directory}: {name}, position {damage.position}: {counted_are(damage.size, 'damaged byte')} left "
+            f"out, since they may hold credentials: {damage.what} (kraft log verify says more)"
         )
     _say_gaps(directory, left.gaps)
     _say_lost(directory, left.lost)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from metadata_log.counts import counted
 from quorum.cli.errors import wrong_use
 from quorum.cli.findings_output import FindingFormat, FindingOutput, exit_with, show_findings, sources_of
-from quorum.cli.tables import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

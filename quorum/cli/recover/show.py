@@ -11,6 +11,7 @@ from typing import Final
 
 import msgspec
 
+from metadata_log.counts import counted
 from metadata_log.files.port import Files
 from metadata_log.ids import id_text
 from metadata_log.image.older_release import STARTED_BY
@@ -19,7 +20,7 @@ from metadata_log.tools.times import time_text
 from metadata_log.voters import VoterSet
 from quorum.cli.findings_output import finding_rows
 from quorum.cli.output import OF_A_LOG, OutputFormat, print_table, show_json, with_times
-from quorum.cli.tables import counted, print_wrapped, wrapped
+from quorum.cli.tables import print_wrapped, wrapped
 from quorum.recovery.advice.discarded_records import gone
 from quorum.recovery.advice.faults import end_note, fault_among
 from quorum.recovery.advice.newer_release import who_votes
