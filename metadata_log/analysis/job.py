@@ -1,16 +1,16 @@
 """The one job: from paths to a verdict, by way of Spark.
 
-Decides: what runs in which task. Must not know: the rules, and what a verdict is made of.
+Decides: what runs in a task. Must not know: the rules, and what a verdict is made of.
 
-A task for each log runs the rules of `kraft check` over it. One more task takes what they gave, compares the
-replicas, and judges them together.
+A task for each log runs the rules of `kraft check` over it. This process takes what they gave and judges the logs
+together: the list of partition directories, which is larger than all that a task finds, stays where it was read.
 """
 
 from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -22,7 +22,7 @@ from pyspark.errors import PySparkException
 from metadata_log.analysis import session
 from metadata_log.analysis.errors import AnalysisError
 from metadata_log.analysis.report.verdict import Verdict
-from metadata_log.analysis.tasks import LogRead, LogTask, Refused, judge_logs, read_log, tasks_of
+from metadata_log.analysis.tasks import LogTask, Refused, judge_logs, read_log, tasks_of
 from metadata_log.tools.check.plan import Plan, holding_now, until_settled
 from metadata_log.tools.findings.finding import printed
 from metadata_log.tools.read.sources import SourceError
@@ -70,14 +70,7 @@ def _judged(plan: Plan, tell: Told) -> Verdict:
 
 
 def _run(spark: SparkContext, plan: Plan, tasks: Sequence[LogTask]) -> Verdict | Refused:
-    def read(task: LogTask) -> tuple[int, LogRead | Refused]:
-        return 0, read_log(task)
-
-    def judged(found: Iterable[tuple[int, LogRead | Refused]]) -> Iterator[Verdict | Refused]:
-        yield judge_logs(plan, (one for _, one in found))
-
-    logs = spark.parallelize(tasks, len(tasks)).map(read)
-    return logs.partitionBy(1, lambda _: 0).mapPartitions(judged).collect()[0]
+    return judge_logs(plan, spark.parallelize(tasks, len(tasks)).map(read_log).collect())
 
 
 def _size_of(plan: Plan) -> int:

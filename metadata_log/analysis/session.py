@@ -23,6 +23,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkRuntimeError
 from pyspark.java_gateway import launch_gateway
@@ -66,9 +67,9 @@ def spark_context(*, large: bool = False) -> SparkContext:
             context = SparkContext(conf=conf, gateway=gateway)
             # Its own asks the JVM to cancel its jobs, and prints what then goes wrong.
             signal.signal(signal.SIGINT, on_interrupt)
-    except (PySparkRuntimeError, OSError) as error:
+    except (Py4JJavaError, PySparkRuntimeError, OSError) as error:
         last = "; ".join(said.read_text(encoding="utf-8", errors="replace").splitlines()[-3:])
-        raise AnalysisError(f"{java().origin} did not start Spark: {last or error}") from error
+        raise out_of_space(error) or AnalysisError(f"{java().origin} did not start Spark: {last or error}") from error
     context.setLogLevel("ERROR")
     return context
 
@@ -114,6 +115,7 @@ def _settings(*, large: bool) -> dict[str, str]:
         options += ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
     return {
         "spark.driver.memory": "3g" if large else "1g",
+        "spark.driver.maxResultSize": "0",
         "spark.driver.extraJavaOptions": " ".join(options),
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",

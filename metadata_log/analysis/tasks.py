@@ -1,4 +1,4 @@
-"""The work of Spark's tasks: one checks one log by the rules of `kraft check`, and the last judges all logs together.
+"""The work of Spark's tasks, which check one log each by the rules of `kraft check`; and judging all logs together.
 
 Decides: what of a check makes a verdict. Must not know: Spark, and the rules themselves.
 """
