@@ -122,7 +122,7 @@ def _verdict(evidence: Evidence, course: Mapping[str, LogCourse]) -> Verdict:
         _summary(replica, course[replica.facts.directory], is_voter=view.is_listed_as_voter(replica))
         for replica in replicas
     ]
-    leading = max(summaries, key=lambda one: (one.last_epoch, one.end_offset), default=None)
+    leading = max(summaries, key=lambda one: (one.last_epoch, one.end_offset, -one.start_offset), default=None)
     of_leading = LogCourse() if leading is None else course[replicas[summaries.index(leading)].facts.directory]
     return Verdict(
         cluster_id=_cluster_id(plan.nodes),

@@ -81,3 +81,11 @@ def test_a_log_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
     assert all(isinstance(one, LogRead) and one.course.progress for one in read)
     assert [count for count in opened.values() if count] == [1] * len(read)
+
+
+def test_of_logs_that_reach_as_far_the_longest_is_drawn(clusters: Path) -> None:
+    # Those of the brokers 11 and 12 begin at offset 98, that of node 1 at 207.
+    verdict = judged(clusters / "failovers")
+
+    assert {one.start_offset for one in verdict.replicas} == {98, 207, 244}
+    assert verdict.epochs[0].start_offset == 98
