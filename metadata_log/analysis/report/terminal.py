@@ -34,13 +34,17 @@ def render_verdict(verdict: Verdict, *, limit: int = 50) -> RenderableType:
         parts.append(_findings(verdict, limit))
     colour = "bold green" if verdict.is_clean else "bold red"
     parts.append(Text(verdict.sentence, style=colour))
-    bound = f"at least up to offset {verdict.lower}"
-    if verdict.upper is None:
-        bound += "; too few voters are here to give an upper bound"
-    elif verdict.upper != verdict.lower:
-        bound += f", at most up to {verdict.upper}"
-    parts.append(Text(f"Committed {bound}: {verdict.because}.", style="dim"))
+    parts.append(Text(f"Committed {_bounds(verdict)}: {verdict.because}.", style="dim"))
     return Group(*parts)
+
+
+def _bounds(verdict: Verdict) -> str:
+    if verdict.upper == verdict.lower:
+        return f"up to offset {verdict.lower}, and no record from there on"
+    least = f"at least up to offset {verdict.lower}"
+    if verdict.upper is None:
+        return f"{least}; too few voters are here to give an upper bound"
+    return f"{least}, at most up to {verdict.upper}"
 
 
 class _Replicas:

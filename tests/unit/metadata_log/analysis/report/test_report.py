@@ -410,3 +410,15 @@ def test_no_heading_is_cut_on_a_terminal_of_eighty_columns(clean: Verdict) -> No
     shown = captured.get()
     assert "…" not in shown
     assert {"Offset", "Checkpoint", "Records", "Bytes"} <= set(shown.split())
+
+
+def test_a_terminal_says_how_far_is_committed_and_whether_more_may_be(clean: Verdict) -> None:
+    def shown(upper: int | None) -> str:
+        console = Console(width=140, no_color=True)
+        with console.capture() as captured:
+            console.print(render_verdict(msgspec.structs.replace(clean, lower=95, upper=upper)))
+        return captured.get()
+
+    assert "Committed up to offset 95, and no record from there on:" in shown(95)
+    assert "Committed at least up to offset 95, at most up to 97:" in shown(97)
+    assert "Committed at least up to offset 95; too few voters are here to give an upper bound:" in shown(None)
