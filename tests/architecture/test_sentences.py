@@ -19,7 +19,7 @@ _ALLOWED: Final = frozenset(
 
 
 def test_no_program_reads_a_sentence() -> None:
-    assert {place.rpartition(":")[0] for place in places_below(_ROOT)} == _ALLOWED
+    assert {place.rpartition(":")[0] for place in places_below(_ROOT)} <= _ALLOWED
 
 
 @pytest.mark.parametrize(

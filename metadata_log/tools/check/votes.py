@@ -17,6 +17,7 @@ from metadata_log.directory import QUORUM_STATE_FILE, QuorumState
 from metadata_log.ids import ZERO_DIRECTORY_ID, ReplicaKey, id_text
 from metadata_log.offsets import is_near_last_epoch
 from metadata_log.tools.check.lone_elections import check_lone_elections
+from metadata_log.tools.findings.facts import OtherLeader
 from metadata_log.tools.findings.finding import Finding, Severity, finding, is_well
 from metadata_log.tools.read.control_facts import Election
 from metadata_log.tools.replicas.last_epochs import near_last_epoch
@@ -134,13 +135,15 @@ def _two_leaders(
         return
     for holder, election in held:
         if election.leader_id != state.leader_id:
-            what = (
-                f"it says that node {state.leader_id} leads epoch {state.leader_epoch}; the LeaderChange at offset "
-                f"{election.offset} on {holder.label} says node {election.leader_id}"
+            facts = OtherLeader(
+                epoch=state.leader_epoch,
+                named=state.leader_id,
+                elected=election.leader_id,
+                offset=election.offset,
+                on=holder.label,
             )
             yield finding(
-                "two_leaders",
-                what,
+                facts,
                 node_id=replica.source.node_id,
                 file=_file(replica),
                 offset=election.offset,

@@ -25,6 +25,108 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
         """Return the sentence. No other function words these values."""
         raise NotImplementedError
 
+    def worded(self) -> tuple[str, str]:
+        """Return the kind and the sentence."""
+        return self.kind, self.meaning()
+
+
+class ForeignHeader(Facts, frozen=True, kw_only=True):
+    """A batch whose header has `fields` that no controller sets, in words."""
+
+    kind: ClassVar[str] = "foreign_batch"
+    fields: str
+
+    def meaning(self) -> str:
+        """Return the sentence."""
+        return f"its header has {self.fields}"
+
+
+class UndecodableRecord(Facts, frozen=True, kw_only=True):
+    """A metadata record that does not decode."""
+
+    kind: ClassVar[str] = "malformed_record"
+    offset: int
+    fault: str
+
+    def meaning(self) -> str:
+        """Return the sentence."""
+        return f"the record at offset {self.offset} does not decode: {self.fault}"
+
+
+class UnreadableControlRecord(Facts, frozen=True, kw_only=True):
+    """A control record that cannot be read."""
+
+    kind: ClassVar[str] = "malformed_record"
+    fault: str
+
+    def meaning(self) -> str:
+        """Return the sentence."""
+        return f"a control record cannot be read: {self.fault}"
+
+
+class NullTopicId(Facts, frozen=True, kw_only=True):
+    """A topic that is given the null id."""
+
+    kind: ClassVar[str] = "topic_id_null"
+    topic: str
+
+    def meaning(self) -> str:
+        """Return the sentence."""
+        return f"topic {self.topic!r} is given the null id"
+
+
+class SentinelTopicId(Facts, frozen=True, kw_only=True):
+    """A topic that is given the id of the metadata topic."""
+
+    kind: ClassVar[str] = "topic_id_sentinel"
+    topic: str
+
+    def meaning(self) -> str:
+        """Return the sentence."""
+        return f"topic {self.topic!r} is given the sentinel id of the metadata topic"
+
+
+class InvalidTopicName(Facts, frozen=True, kw_only=True):
+    """A topic whose name Kafka does not allow."""
+
+    kind: ClassVar[str] = "topic_name_invalid"
+    fault: str
+
+    def meaning(self) -> str:
+        """Return the sentence."""
+        return f"the name of a topic: {self.fault}"
+
+
+class ConfigsOfNoTopic(Facts, frozen=True, kw_only=True):
+    """Configs of a topic that does not exist. `is_unexplained`: nor does the log remove one that had these."""
+
+    kind: ClassVar[str] = "config_of_nothing"
+    topic: str
+    configs: tuple[str, ...]
+    is_unexplained: bool = False
+
+    def meaning(self) -> str:
+        """Return the sentence."""
+        said = f"it sets {', '.join(map(repr, self.configs))} on topic {self.topic!r}, which does not exist"
+        return f"{said}, and the log before its end removes none that had this" if self.is_unexplained else said
+
+
+class OtherLeader(Facts, frozen=True, kw_only=True):
+    """A quorum-state that names another leader of its epoch than a LeaderChange at `offset`; `on`: of which log."""
+
+    kind: ClassVar[str] = "two_leaders"
+    epoch: int
+    named: int
+    elected: int
+    offset: int
+    on: str | None = None
+
+    def meaning(self) -> str:
+        """Return the sentence."""
+        at = f"offset {self.offset}" if self.on is None else f"offset {self.offset} on {self.on}"
+        elected = f"the LeaderChange at {at} says node {self.elected}"
+        return f"it says that node {self.named} leads epoch {self.epoch}; {elected}"
+
 
 class CorruptBatch(Facts, frozen=True, kw_only=True):
     """Bytes that are no sound batch.

@@ -21,6 +21,7 @@ from metadata_log.records import (
     decode_record,
 )
 from metadata_log.records.newer import newer_level, newer_record
+from metadata_log.tools.findings.facts import InvalidTopicName, NullTopicId, SentinelTopicId, UndecodableRecord
 from metadata_log.tools.findings.sink import FindingSink
 from metadata_log.tools.rules.acls import entry_fault
 from metadata_log.tools.rules.partitions import broken_rules
@@ -56,7 +57,7 @@ class RecordForms:
             except UnknownRecordError as error:
                 place.note_newer(self._sink, newer_record(error), offset)
             except MalformedRecordError as error:
-                self._add("malformed_record", f"the record at offset {offset} does not decode: {error}", offset, place)
+                self._add(*UndecodableRecord(offset=offset, fault=str(error)).worded(), offset, place)
             else:
                 kind = type(record)
                 if kind is PartitionRecord or kind is TopicRecord:
@@ -71,13 +72,12 @@ class RecordForms:
         topic_id = record.topic_id
         if isinstance(record, TopicRecord):
             if topic_id == ZERO_TOPIC_ID:
-                self._add("topic_id_null", f"topic {record.name!r} is given the null id", offset, place, topic_id)
+                self._add(*NullTopicId(topic=record.name).worded(), offset, place, topic_id)
             elif topic_id == METADATA_TOPIC_ID:
-                what = f"topic {record.name!r} is given the sentinel id of the metadata topic"
-                self._add("topic_id_sentinel", what, offset, place, topic_id)
+                self._add(*SentinelTopicId(topic=record.name).worded(), offset, place, topic_id)
             why = name_fault(record.name)
             if why is not None:
-                self._add("topic_name_invalid", f"the name of a topic: {why}", offset, place, topic_id)
+                self._add(*InvalidTopicName(fault=why).worded(), offset, place, topic_id)
             return
         said = _Assignment(
             replicas=record.replicas,

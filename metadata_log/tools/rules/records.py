@@ -35,6 +35,7 @@ from metadata_log.records import (
     encode_record,
 )
 from metadata_log.records.newer import LATEST_RELEASE, NewerPart, newer_level, newer_record, newer_tag
+from metadata_log.tools.findings.facts import UndecodableRecord
 from metadata_log.tools.findings.sink import FindingSink
 from metadata_log.tools.rules.image_records import ImageRecords
 from metadata_log.tools.rules.levels import LevelRules
@@ -165,7 +166,7 @@ class RecordRules:
                 place.note_newer(self._sink, newer_record(error), offset)
                 self.distrust()
             except MalformedRecordError as error:
-                self._add("malformed_record", f"the record at offset {offset} does not decode: {error}", offset, place)
+                self._add(*UndecodableRecord(offset=offset, fault=str(error)).worded(), offset, place)
                 self.distrust()
             else:
                 if self._levels.is_newer or type(record) is FeatureLevelRecord:

@@ -15,6 +15,7 @@ import msgspec
 from metadata_log.ids import METADATA_TOPIC_ID, ZERO_TOPIC_ID, TopicId, id_text
 from metadata_log.image import MetadataImage
 from metadata_log.records import PartitionChangeRecord, PartitionRecord, RemoveTopicRecord, TopicRecord
+from metadata_log.tools.findings.facts import InvalidTopicName, NullTopicId, SentinelTopicId
 from metadata_log.tools.rules.place import Place
 from metadata_log.tools.rules.topics import AddFinding
 from metadata_log.topic_names import may_collide, name_fault, unified
@@ -90,10 +91,9 @@ class TopicIds:
         named = self._names.get(name)
         where = place.file if place.offsets_are_own else f"offset {offset}"
         if topic_id == ZERO_TOPIC_ID:
-            self._add("topic_id_null", f"topic {name!r} is given the null id", offset, place, topic_id)
+            self._add(*NullTopicId(topic=name).worded(), offset, place, topic_id)
         elif topic_id == METADATA_TOPIC_ID:
-            meaning = f"topic {name!r} is given the sentinel id of the metadata topic"
-            self._add("topic_id_sentinel", meaning, offset, place, topic_id)
+            self._add(*SentinelTopicId(topic=name).worded(), offset, place, topic_id)
         elif earlier is not None:
             meaning = f"topic {name!r} is given an id that {earlier.name!r} was given at {earlier.where}"
             self._add("topic_id_reused", meaning, offset, place, topic_id)
@@ -105,7 +105,7 @@ class TopicIds:
         else:
             why = name_fault(name)
             if why is not None:
-                self._add("topic_name_invalid", f"the name of a topic: {why}", offset, place, topic_id)
+                self._add(*InvalidTopicName(fault=why).worded(), offset, place, topic_id)
             if not (place.offsets_are_own or is_migrated):  # what a checkpoint has may be older than the rule
                 self._check_collision(name, topic_id, offset, place)
             at = -1 if place.offsets_are_own else offset

@@ -25,7 +25,14 @@ from metadata_log.records import (
 from metadata_log.records.newer import NewerPart, newer_control, newer_levels
 from metadata_log.storage.epoch_starts import unled_epoch
 from metadata_log.storage.segment import LocatedBatch
-from metadata_log.tools.findings.facts import CompressedBatch, CorruptBatch, Facts, TornTail
+from metadata_log.tools.findings.facts import (
+    CompressedBatch,
+    CorruptBatch,
+    Facts,
+    ForeignHeader,
+    TornTail,
+    UnreadableControlRecord,
+)
 from metadata_log.tools.findings.sink import FindingSink
 from metadata_log.tools.read.contents import EpochSpan, voter_keys
 from metadata_log.tools.read.control_facts import Election, QuorumChange, Voting
@@ -187,7 +194,7 @@ class ChainCheck:
         header = batch.header
         foreign = foreign_fields(header)
         if foreign is not None:
-            self._found("foreign_batch", f"its header has {foreign}", batch, int(header.base_offset))
+            self._found(*ForeignHeader(fields=foreign).worded(), batch, int(header.base_offset))
         in_order = self._check_offset(batch)
         if not in_order:
             self._voters_before = None
@@ -293,7 +300,7 @@ class ChainCheck:
                 elif isinstance(record, KRaftVersionRecord):
                     self._on_kraft_version(record.kraft_version, batch, offset + index)
         except (CorruptBatchError, RecordError) as error:
-            self._found("malformed_record", f"a control record cannot be read: {error}", batch, offset)
+            self._found(*UnreadableControlRecord(fault=str(error)).worded(), batch, offset)
         fault = None if first is None or self.voters is None else electorate_fault(first, self.voters)
         if first is not None and fault is not None:
             self._found("leader_not_voter", fault, batch, first.offset)

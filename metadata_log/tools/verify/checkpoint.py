@@ -30,7 +30,7 @@ from metadata_log.records.newer import NewerPart, newer_control, newer_levels
 from metadata_log.storage.checkpoint import parse_checkpoint_name
 from metadata_log.storage.segment import LocatedBatch
 from metadata_log.tools.findings.advice import DROP_CHECKPOINT, RESTORE_FILE
-from metadata_log.tools.findings.facts import CorruptBatch
+from metadata_log.tools.findings.facts import ConfigsOfNoTopic, CorruptBatch, ForeignHeader, UnreadableControlRecord
 from metadata_log.tools.findings.finding import Severity
 from metadata_log.tools.findings.sink import FindingSink
 from metadata_log.tools.read.contents import voter_keys
@@ -211,8 +211,8 @@ class _Check:
     def _set_on_nothing(self, left: tuple[LeftConfigs, ...]) -> None:
         """Before a log's first record no topic was removed, whose configs could have been left."""
         for one in left:
-            what = f"it sets {', '.join(map(repr, one.values))} on topic {one.topic!r}, which does not exist"
-            self._inner.add("config_of_nothing", what, file=self._path, position=one.position, offset=one.offset)
+            facts = ConfigsOfNoTopic(topic=one.topic, configs=tuple(one.values))
+            self._inner.add(facts, file=self._path, position=one.position, offset=one.offset)
 
     def _image(self, left: tuple[LeftConfigs, ...]) -> MetadataImage | None:
         image = self._rules.image
@@ -240,7 +240,7 @@ class _Check:
         self._batches += 1
         foreign = foreign_fields(header)
         if foreign is not None:
-            self._found("foreign_batch", f"its header has {foreign}", batch.position, header.base_offset)
+            self._found(*ForeignHeader(fields=foreign).worded(), batch.position, header.base_offset)
         if self._has_footer:
             what = f"behind its footer it has {counted(header.count, 'record')}"
             self._found("checkpoint_malformed", what, batch.position, header.base_offset)
@@ -264,8 +264,8 @@ class _Check:
             for raw in batch_records(batch.buffer, batch.header, batch.at):
                 self._on_control_record(control_or_newer(raw.key or b"", raw.value or b""), batch.position, raw.offset)
         except (CorruptBatchError, RecordError) as error:
-            what = f"a control record cannot be read: {error}"
-            self._found("malformed_record", what, batch.position, batch.header.base_offset)
+            facts = UnreadableControlRecord(fault=str(error))
+            self._found(*facts.worded(), batch.position, batch.header.base_offset)
 
     def _on_control_record(self, record: ControlRecord | UnknownRecordError, position: int, offset: int) -> None:
         if isinstance(record, UnknownRecordError):

@@ -24,7 +24,14 @@ from metadata_log.offsets import Offset, OffsetAndEpoch
 from metadata_log.storage.checkpoint import checkpoint_name, parse_checkpoint_name
 from metadata_log.storage.segment import LocatedBatch, segment_bases, segment_file
 from metadata_log.tools.findings.advice import OLD_LEFT_CONFIGS, OTHER_TIME, WRONG_FIRST
-from metadata_log.tools.findings.facts import EndsWithinBatch, EpochDiffers, Facts, Misnamed, MisnamedOrNot
+from metadata_log.tools.findings.facts import (
+    ConfigsOfNoTopic,
+    EndsWithinBatch,
+    EpochDiffers,
+    Facts,
+    Misnamed,
+    MisnamedOrNot,
+)
 from metadata_log.tools.findings.finding import Severity
 from metadata_log.tools.findings.sink import FindingSink
 from metadata_log.tools.read.fast_scan import Marks
@@ -247,9 +254,7 @@ class PassedCheckpoints:
             if not self._rules.gone.explains(one.topic, one.values):
                 self._left[name].remove(one)
                 self._sink.add(
-                    "config_of_nothing",
-                    f"it sets {', '.join(map(repr, one.values))} on topic {one.topic!r}, which does not exist, and "
-                    "the log before its end removes none that had this",
+                    ConfigsOfNoTopic(topic=one.topic, configs=tuple(one.values), is_unexplained=True),
                     file=report.path,
                     position=one.position,
                     offset=one.offset,

@@ -31,6 +31,7 @@ from metadata_log.records.newer import NewerPart
 from metadata_log.storage.checkpoint import checkpoint_ends, is_all_in_checkpoint
 from metadata_log.storage.recovered_epochs import was_being_cut
 from metadata_log.tools.findings.advice import RESTORE_VOTES, STATIC_VOTERS, Advice
+from metadata_log.tools.findings.facts import OtherLeader
 from metadata_log.tools.findings.finding import Severity
 from metadata_log.tools.findings.sink import FindingSink
 from metadata_log.tools.read.contents import EpochSpan
@@ -205,11 +206,10 @@ def check_quorum_state(files: Files, directory: str, log: LogOutline, sink: Find
         sink.add("quorum_state_behind", what, file=path, offset=log.spans[-1].start_offset, epoch=last)
     election = next((known for known in log.elections if known.epoch == state.leader_epoch), None)
     if election is not None and state.leader_id not in (-1, election.leader_id):
-        what = (
-            f"it says that node {state.leader_id} leads epoch {state.leader_epoch}; the LeaderChange at offset "
-            f"{election.offset} says node {election.leader_id}"
+        facts = OtherLeader(
+            epoch=state.leader_epoch, named=state.leader_id, elected=election.leader_id, offset=election.offset
         )
-        sink.add("two_leaders", what, file=path, offset=election.offset, epoch=state.leader_epoch)
+        sink.add(facts, file=path, offset=election.offset, epoch=state.leader_epoch)
     return state
 
 
