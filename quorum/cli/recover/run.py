@@ -39,7 +39,7 @@ from quorum.recovery.journal.changes import make_directories
 from quorum.recovery.journal.errors import AlreadyDoneError, RefusedError
 from quorum.recovery.journal.log_directories import find_target
 from quorum.recovery.journal.orphaned_files import sweep
-from quorum.recovery.journal.repair_record import JOURNAL_FILE, RepairRecord, pending
+from quorum.recovery.journal.repair_record import JOURNAL_FILE, RepairRecord, pending, record_data
 from quorum.recovery.repairs.follow_up import recorded, tells_steps
 from quorum.recovery.repairs.resume import Asked, resume
 from quorum.recovery.repairs.resume import is_all as is_all_of
@@ -149,7 +149,7 @@ def _show_done(
     records: Sequence[RepairRecord],
 ) -> None:
     if output is OutputFormat.JSON:
-        show_json({**_data(proposal, applied=True), "records": [*map(msgspec.to_builtins, (*finished, *records))]})
+        show_json({**_data(proposal, applied=True), "records": [*map(record_data, (*finished, *records))]})
         return
     for line in (*_lines(proposal, applied=True), *changes):
         print_wrapped(line)
@@ -259,7 +259,7 @@ def _data(proposal: Proposal, *, applied: bool) -> dict[str, object]:
         "says": list(proposal.says),
         "keeps": proposal.keeps,
         "loses": [msgspec.to_builtins(lost) for lost in proposal.loses],
-        "may_lose": proposal.may_lose,
+        "may_lose": None if proposal.may_lose is None else str(proposal.may_lose),
         "warnings": list(proposal.warnings),
         "asked": [str(answer) for answer in proposal.asked],
         "changes": [
@@ -294,7 +294,7 @@ def _lines(proposal: Proposal, *, applied: bool) -> Iterator[str]:
 
 def _show_records(output: OutputFormat, records: Sequence[RepairRecord], title: str) -> None:
     if output is OutputFormat.JSON:
-        show_json({"records": [msgspec.to_builtins(record) for record in records]})
+        show_json({"records": [record_data(record) for record in records]})
         return
     for record in records:
         print(f"{title}: kraft recover {record.action} in {record.log_dir}.")

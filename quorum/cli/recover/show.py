@@ -24,7 +24,7 @@ from quorum.cli.tables import print_wrapped, wrapped
 from quorum.recovery.advice.discarded_records import gone
 from quorum.recovery.advice.faults import end_note, fault_among
 from quorum.recovery.advice.newer_release import who_votes
-from quorum.recovery.advice.plan import Plan
+from quorum.recovery.advice.plan import Plan, Repair
 from quorum.recovery.advice.running_nodes import use_of
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.evidence.abandoned_branch import repair_beside
@@ -201,9 +201,14 @@ def inspection_data(found: Inspection) -> dict[str, object]:
         "left_out": [{"path": one.path, "problem": one.problem} for one in found.unjudged],
         "situation": found.plan.situation,
         "is_whole": found.plan.is_whole,
-        "repairs": [msgspec.to_builtins(repair) for repair in found.plan.repairs],
+        "repairs": list(map(_repair_data, found.plan.repairs)),
         "steps": [msgspec.to_builtins(step) for step in found.plan.steps],
     }
+
+
+def _repair_data(repair: Repair) -> dict[str, object]:
+    may_lose = None if repair.may_lose is None else str(repair.may_lose)
+    return {**msgspec.to_builtins(repair), "may_lose": may_lose}
 
 
 def _voters_data(known: Survey) -> list[dict[str, object]]:

@@ -6,7 +6,6 @@ Decides: whether a start of the voters could destroy it. Must not know: which re
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final
 
 import msgspec
 
@@ -22,8 +21,6 @@ from quorum.recovery.evidence.repair_evidence import Survey
 from quorum.recovery.journal.accepted_loss import Accepted, LetGo
 from quorum.recovery.journal.repair_facts import LostRecords, Step
 
-HELD_NOWHERE: Final = "that no copy here holds"
-"""What a repair says of records that it may lose, and its audit file ever after: other copies may be here by then."""
 _COMMITTED = {"was": "committed", "partly": "committed in part"}
 
 
@@ -112,8 +109,8 @@ def not_whole(known: Survey) -> tuple[str, ...]:
             if done.new_epoch is None or done.may_lose is None:
                 continue
             if known.best.end.epoch >= done.new_epoch:
-                then = done.may_lose.replace(HELD_NOWHERE, "that no copy held which was named then")
-                said.append(f"{name_of(copy, done)} may have lost, as it said then, {then}")
+                may_lose = done.may_lose.as_read_later
+                said.append(f"{name_of(copy, done)} may have lost, as it said then, {may_lose}")
     said += elsewhere(known)
     return tuple(dict.fromkeys(said))
 

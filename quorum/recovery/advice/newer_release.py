@@ -15,9 +15,6 @@ from quorum.recovery.evidence.repair_evidence import Survey, newer_of
 from quorum.recovery.journal.errors import RefusedError
 from quorum.recovery.journal.repair_facts import Step
 
-NOT_CHECKED = "not_checked"
-"""The name, in the audit file of a repair, of what it could not check."""
-
 
 def not_checked(copies: Iterable[Copy]) -> tuple[str, ...]:
     """Return a sentence that names what a later release wrote, and so was not checked; none where there is nothing."""

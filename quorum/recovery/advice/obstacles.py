@@ -235,7 +235,7 @@ def _said_by(files: Files, done: Copy) -> tuple[str, ...]:
     """The command that began the last epoch of `done`, by its audit file; none where that is not there."""
     log_dir, begun = done.place.log_dir, None if done.repair is None else int(done.repair.epoch)
     records = audits(files, work_root_of(log_dir)).records
-    return next((((again(one, log_dir)),) for one in reversed(records) if one.facts.get("new_epoch") == begun), ())
+    return next((((again(one, log_dir)),) for one in reversed(records) if one.facts.new_epoch == begun), ())
 
 
 def undo_lines(known: Survey, copies: Iterable[Copy]) -> tuple[str, ...]:

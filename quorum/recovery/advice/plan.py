@@ -13,12 +13,10 @@ import msgspec
 from metadata_log.directory import PARTITION_METADATA_FILE
 from metadata_log.files.port import Files
 from metadata_log.image import MetadataImage
-from metadata_log.tools.times import time_text
 from metadata_log.voters import GRPC_LISTENER, majority_of
 from quorum.recovery.advice.clones import clone_of, moved_clone, told_of_clone
 from quorum.recovery.advice.commands import absent_words, command, copy_words
 from quorum.recovery.advice.discarded_records import (
-    HELD_NOWHERE,
     danger,
     endangered,
     keep_first,
@@ -58,7 +56,7 @@ from quorum.recovery.evidence.lost_records import excess, shortfalls
 from quorum.recovery.evidence.other_disks import not_here
 from quorum.recovery.evidence.repair_evidence import Survey
 from quorum.recovery.evidence.same_log import shows_one_log
-from quorum.recovery.journal.repair_facts import LostRecords, Step
+from quorum.recovery.journal.repair_facts import LostRecords, MayLose, Step
 
 
 class Repair(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,7 +65,8 @@ class Repair(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         name: of the command, `start` where nothing needs a repair.
         on: the copy that is kept.
-        keeps, loses: in sentences; `loses` what is known, `may_lose` what cannot be known.
+        keeps, loses: in sentences; `loses` what is known.
+        may_lose: what cannot be known.
         cannot_follow: nodes that cannot go on from their copies here then, in sentences.
         refused: why it is not possible; None where it is.
         lost: the known losses as data.
@@ -77,7 +76,7 @@ class Repair(msgspec.Struct, frozen=True, kw_only=True):
     on: str
     keeps: str
     loses: tuple[str, ...] = ()
-    may_lose: str | None = None
+    may_lose: MayLose | None = None
     cannot_follow: tuple[str, ...] = ()
     refused: str | None = None
     lost: tuple[LostRecords, ...] = ()
@@ -183,23 +182,17 @@ def _nameless(known: Survey, copy: Copy) -> str | None:
     )
 
 
-def may_lose(known: Survey, kept: Copy) -> str | None:
-    """What no copy can tell; None where nothing that was committed can be missing from the copies."""
+def may_lose(known: Survey, kept: Copy) -> MayLose | None:
+    """Return what no copy can tell; None where nothing that was committed can be missing from the copies."""
     if not known.majority_is_absent:
         return None
     if not known.voters:
-        return "who voted is not known, so records that no copy here holds may have been committed"
-    absent = ", ".join(map(str, known.unheard_voters))
+        return MayLose()
+    absent = tuple(map(int, known.unheard_voters))
     if known.undecided is not None:  # whoever dropped that change went on from before it, while this log grew
-        return (
-            f"records that a majority with voters {absent} acknowledged, past offset {known.bounds.lower} where this "
-            f"log may have parted from theirs, and {HELD_NOWHERE}: how many, and since when, cannot be known"
-        )
-    since = f"after {time_text(kept.last_timestamp_ms)}" if kept.last_timestamp_ms >= 0 else "at any time"
-    return (
-        f"records that a majority with voters {absent} acknowledged {since}, past offset {kept.end.offset}, and that "
-        "no copy here holds: how many cannot be known"
-    )
+        return MayLose(voters=absent, past_offset=int(known.bounds.lower), is_undecided=True)
+    since_ms = kept.last_timestamp_ms if kept.last_timestamp_ms >= 0 else None
+    return MayLose(voters=absent, since_ms=since_ms, past_offset=int(kept.end.offset))
 
 
 def _repairs(files: Files, known: Survey) -> Iterator[Repair]:

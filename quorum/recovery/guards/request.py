@@ -26,7 +26,7 @@ from quorum.recovery.guards.liveness import ONE_NODE, Answer, change_voters, ref
 from quorum.recovery.journal.changes import Rewrite
 from quorum.recovery.journal.errors import RefusedError
 from quorum.recovery.journal.log_directories import Place
-from quorum.recovery.journal.repair_facts import LostRecords, Step
+from quorum.recovery.journal.repair_facts import LostRecords, MayLose, Step
 
 DEFAULT_EPOCH_GAP = LEAST_GAP
 
@@ -74,7 +74,7 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
     says: tuple[str, ...]
     keeps: str | None = None
     loses: tuple[LostRecords, ...] = ()
-    may_lose: str | None = None
+    may_lose: MayLose | None = None
     warnings: tuple[str, ...] = ()
     steps: tuple[Step, ...] = ()
     asked: tuple[Answer, ...] = ()

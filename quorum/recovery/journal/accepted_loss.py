@@ -10,6 +10,7 @@ import msgspec
 from metadata_log.files.port import Files
 from metadata_log.ids import id_text
 from quorum.recovery.journal.log_directories import Place
+from quorum.recovery.journal.repair_facts import MayLose
 from quorum.recovery.journal.repair_record import RepairRecord, audits, of_directory, standing, work_root_of
 
 
@@ -43,7 +44,7 @@ class Accepted(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     kept_epoch: int
     greatest_epoch: int
     lost: tuple[LetGo, ...]
-    may_lose: str | None
+    may_lose: MayLose | None
 
 
 class Cloned(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -65,39 +66,6 @@ class Audited(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     cloned: Cloned | None = None
 
 
-class _Lost(msgspec.Struct, frozen=True, kw_only=True):
-    label: str
-    start: int
-    end: int
-    committed: str
-    node_id: int | None = None
-    records: dict[str, int] = {}
-    proof: str | None = None
-    epoch: int | None = None
-
-
-class _CopyThen(msgspec.Struct, frozen=True, kw_only=True):
-    node_id: int | None
-    end_offset: int
-    epoch: int
-
-
-class _Facts(msgspec.Struct, frozen=True, kw_only=True):
-    """What `facts_of` wrote, as far as it is asked for here."""
-
-    cluster_id: str | None = None
-    cluster_id_before: str | None = None
-    cluster_id_after: str | None = None
-    directory_id: str | None = None
-    new_epoch: int | None = None
-    last_epoch: int | None = None
-    kept_epoch: int = -1
-    greatest_known_epoch: int = -1
-    offsets_lost: tuple[_Lost, ...] = ()
-    copies: tuple[_CopyThen, ...] = ()
-    may_lose: str | None = None
-
-
 def audited_of(files: Files, place: Place) -> Audited:
     """By the audit files beside the log directory of `place`."""
     root, identity = work_root_of(place.log_dir), place.identity
@@ -111,11 +79,7 @@ def audited_of(files: Files, place: Place) -> Audited:
     accepted = []
     cloned: dict[str | None, Cloned] = {}
     for record in standing(of_directory(files, found.records, place.log_dir)):
-        try:
-            facts = msgspec.convert(record.facts, type=_Facts)
-        except msgspec.ValidationError as error:
-            unread.append(f"{record.work_dir}: its facts are none ({error}): what that repair let go is not known")
-            continue
+        facts = record.facts
         if facts.cluster_id_before is not None:
             before = cloned.get(facts.cluster_id_before)
             first = facts.cluster_id_before if before is None else before.first
@@ -123,7 +87,7 @@ def audited_of(files: Files, place: Place) -> Audited:
         own = None if identity.directory_id is None else id_text(identity.directory_id)
         is_formatted_anew = facts.new_epoch is None and own != facts.directory_id
         if facts.cluster_id == identity.cluster_id and not is_formatted_anew:
-            accepted.append(_accepted(record, facts))
+            accepted.append(_accepted(record))
     return Audited(
         accepted=tuple(one for one in accepted if one.lost or one.new_epoch is not None),
         unread=tuple(unread),
@@ -131,7 +95,8 @@ def audited_of(files: Files, place: Place) -> Audited:
     )
 
 
-def _accepted(record: RepairRecord, facts: _Facts) -> Accepted:
+def _accepted(record: RepairRecord) -> Accepted:
+    facts = record.facts
     return Accepted(
         action=record.action,
         at=record.at,
@@ -144,7 +109,7 @@ def _accepted(record: RepairRecord, facts: _Facts) -> Accepted:
                 node_id=lost.node_id,
                 start=lost.start,
                 end=lost.end,
-                epoch=_epoch_of(facts, lost),
+                epoch=lost.epoch,
                 committed=lost.committed,
             )
             for lost in facts.offsets_lost
@@ -152,11 +117,3 @@ def _accepted(record: RepairRecord, facts: _Facts) -> Accepted:
         ),
         may_lose=facts.may_lose,
     )
-
-
-def _epoch_of(facts: _Facts, lost: _Lost) -> int | None:
-    """Audit files of before it was written there tell it by the copy that ended with it."""
-    if lost.epoch is not None or lost.proof is not None:
-        return lost.epoch
-    ends = [copy for copy in facts.copies if copy.node_id == lost.node_id and copy.end_offset == lost.end]
-    return ends[0].epoch if ends else None

@@ -47,6 +47,6 @@ def told_unfinished(files: Files, records: Iterable[RepairRecord], cluster_id: s
 
 
 def _told(one: RepairRecord, cluster_id: str | None) -> Iterator[Told]:
-    epoch, offset = one.facts.get("new_epoch"), one.facts.get("kept_end_offset")
-    if isinstance(epoch, int) and isinstance(offset, int) and one.facts.get("cluster_id") == cluster_id:
+    epoch, offset = one.facts.new_epoch, one.facts.kept_end_offset
+    if epoch is not None and offset is not None and one.facts.cluster_id == cluster_id:
         yield Told(log_dir=one.log_dir, work_dir=one.work_dir, at=one.at, epoch=epoch, offset=offset)

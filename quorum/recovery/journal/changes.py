@@ -12,6 +12,7 @@ from typing import Final
 import msgspec
 
 from metadata_log.files.port import FileHandle, Files, parent_of
+from quorum.recovery.journal.repair_facts import RepairFacts
 
 _CHUNK_BYTES: Final = 1 << 20
 
@@ -37,7 +38,7 @@ class FileChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Rewrite(msgspec.Struct, frozen=True, kw_only=True):
-    """All that is done to one log directory. `facts` go into the audit file as they are.
+    """All that is done to one log directory. `facts` go into the audit file.
 
     `undoes`: the work directory of the repair that this takes back, and `unmakes` what else that one had made.
     """
@@ -45,7 +46,7 @@ class Rewrite(msgspec.Struct, frozen=True, kw_only=True):
     action: str
     log_dir: str
     changes: tuple[FileChange, ...]
-    facts: dict[str, object] = {}
+    facts: RepairFacts = RepairFacts()
     undoes: str | None = None
     unmakes: tuple[str, ...] = ()
 

@@ -1,6 +1,6 @@
-"""The facts of a repair that its audit file keeps: lost records, and the steps that follow.
+"""The facts of a repair, as its audit file keeps them: epochs, offsets, and the records that are lost or may be.
 
-Decides: their form, and the sentences that are rendered from them.
+Decides: their form in version 2 of the file, and the sentences that are rendered from them. No program reads those.
 """
 
 from __future__ import annotations
@@ -9,8 +9,14 @@ from typing import Final
 
 import msgspec
 
+from metadata_log.tools.times import time_text
+
 OF_LATER_RELEASE: Final = "of a later release"
 """In place of the type of records that are not known."""
+HELD_NOWHERE: Final = "that no copy here holds"
+"""Said of records that a repair may lose, when it is proposed."""
+HELD_NOWHERE_THEN: Final = "that no copy held which was named then"
+"""Said of them afterwards: other copies may be here by then."""
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,3 +70,133 @@ class LostRecords(msgspec.Struct, frozen=True, kw_only=True):
             alone = "which nothing shows to be of the log that is kept: the two cannot be compared"
             return f"offsets {self.start} to {self.end} on {self.label}: {said}{topics}, {alone}"
         return f"offsets {self.start} to {self.end} on {self.label}: {said}{topics}; {words[self.committed]}"
+
+
+class MayLose(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Records that a majority may have acknowledged, and no copy here holds.
+
+    Attributes:
+        voters: the voters that are not here; empty: no copy says who voted.
+        since_ms: the time of the last record that is kept; None: they may be of any time.
+        past_offset: where the log that is kept may end too early.
+        is_undecided: no copy says which voters are in force, so that other records may be at offsets that are kept.
+        in_words: the sentence of an audit file of version 1. That has nothing else.
+    """
+
+    voters: tuple[int, ...] = ()
+    since_ms: int | None = None
+    past_offset: int | None = None
+    is_undecided: bool = False
+    in_words: str | None = None
+
+    def __str__(self) -> str:
+        return self._sentence(HELD_NOWHERE)
+
+    @property
+    def as_read_later(self) -> str:
+        """The sentence for a reader of the audit file."""
+        return self._sentence(HELD_NOWHERE_THEN)
+
+    def _sentence(self, held: str) -> str:
+        if self.in_words is not None:
+            return self.in_words
+        if not self.voters:
+            return f"who voted is not known, so records {held} may have been committed"
+        voters = ", ".join(map(str, self.voters))
+        if self.is_undecided:
+            return (
+                f"records that a majority with voters {voters} acknowledged, past offset {self.past_offset} where this "
+                f"log may have parted from theirs, and {held}: how many, and since when, cannot be known"
+            )
+        since = "at any time" if self.since_ms is None else f"after {time_text(self.since_ms)}"
+        return (
+            f"records that a majority with voters {voters} acknowledged {since}, past offset {self.past_offset}, and "
+            f"{held}: how many cannot be known"
+        )
+
+
+class KeptCopy(msgspec.Struct, frozen=True, kw_only=True):
+    """The copy whose log goes on."""
+
+    path: str
+    node_id: int | None
+    directory_id: str | None
+
+
+class CopyThen(msgspec.Struct, frozen=True, kw_only=True):
+    """A copy that the repair looked at, as it was then. `greatest_epoch`: in its log and its quorum-state."""
+
+    path: str
+    node_id: int | None
+    end_offset: int
+    epoch: int
+    greatest_epoch: int
+
+
+class LostVote(msgspec.Struct, frozen=True, kw_only=True):
+    """A file that held an epoch and a vote, and cannot be read."""
+
+    path: str
+    why: str
+
+
+class RepairFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The facts of one repair of one log directory. Each action has some of them; the file leaves out the others.
+
+    Attributes:
+        node_id, directory_id: of the directory that is changed. Its own copy may be another one than `kept_copy`.
+        kept_end_offset: the offset after the last record of the log that is kept.
+        kept_epoch: of that record.
+        greatest_known_epoch: in any log or quorum-state that was here.
+        new_epoch: in which the log goes on. None: nothing was appended.
+        voters_before, voters_after: as text. None: the log has no voters.
+        absent_nodes: voters and brokers without a copy here.
+        offsets_lost: records that a copy here held.
+        may_lose: records that no copy here held. None: there can be none.
+        asked: addresses at which a live leader was looked for, with what was heard.
+        not_checked: a sentence about records and files of a later release.
+        proof: of `truncate --to`: why the part that was cut was no loss.
+        before: of `truncate --before`: where the log begins now.
+        held_by: the checkpoint that ends there.
+        dropped: of `drop-snapshot`: names of checkpoints.
+        epoch_before, epoch_after: of quorum-state.
+        last_epoch: of the log's last record when the cluster id was changed.
+        metadata_topic_ids: the new own ids of the metadata topic, by the former ones.
+        undone_action, undone_at: of the repair that was undone.
+        log_dirs: all directories that the command repaired, if there are several.
+        steps: what follows the repair, for other nodes as well.
+    """
+
+    cluster_id: str | None = None
+    node_id: int | None = None
+    directory_id: str | None = None
+    kept_copy: KeptCopy | None = None
+    kept_end_offset: int | None = None
+    kept_epoch: int = -1
+    greatest_known_epoch: int = -1
+    new_epoch: int | None = None
+    lost_votes: tuple[LostVote, ...] = ()
+    voters_before: tuple[str, ...] | None = None
+    voters_after: tuple[str, ...] | None = None
+    copies: tuple[CopyThen, ...] = ()
+    absent_nodes: tuple[int, ...] = ()
+    offsets_lost: tuple[LostRecords, ...] = ()
+    may_lose: MayLose | None = None
+    asked: tuple[str, ...] = ()
+    not_checked: str | None = None
+    proof: str | None = None
+    before: int | None = None
+    held_by: str | None = None
+    dropped: tuple[str, ...] = ()
+    epoch_before: int | None = None
+    epoch_after: int | None = None
+    static_voters_before: tuple[int, ...] = ()
+    static_voters_after: tuple[int, ...] = ()
+    cluster_id_before: str | None = None
+    cluster_id_after: str | None = None
+    last_epoch: int | None = None
+    metadata_topic_ids: dict[str, str] = {}
+    undone_action: str | None = None
+    undone_at: str | None = None
+    log_dirs: tuple[str, ...] = ()
+    steps: tuple[Step, ...] = ()

@@ -17,13 +17,16 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from metadata_log.directory import META_PROPERTIES_FILE
 from metadata_log.errors import CorruptFileError
 from metadata_log.files.json_files import decode_json
 from metadata_log.files.port import Files, read_small_file, replace_file
+from quorum.recovery.journal import version_1
 from quorum.recovery.journal.changes import sha256_of
 from quorum.recovery.journal.errors import RefusedError
+from quorum.recovery.journal.repair_facts import RepairFacts
 
 JOURNAL_FILE: Final = "kraft-recover.journal"
 AUDIT_FILE: Final = "audit.json"
@@ -31,7 +34,7 @@ AUDIT_COPY_FILE: Final = "audit-copy.json"
 BACKUP_DIRECTORY: Final = "backup"
 WORK_SUFFIX: Final = ".recovery"
 NEW_SUFFIX: Final = ".recover-new"
-FORMAT_VERSION: Final = 1
+FORMAT_VERSION: Final = 2
 
 PREPARED: Final = "prepared"
 DONE: Final = "done"
@@ -60,6 +63,7 @@ class RepairRecord(msgspec.Struct, frozen=True, kw_only=True):
         made: what was not there before and is none of `files`: `.lock`, the metadata directory, the log directory `.`.
         unmakes: what the repair that this one takes back had made so.
         meta_sha256: of meta.properties when it was decided: whose directory it is, at whatever path; None: none.
+        facts_of_version_1: the facts as a file of version 1 has them; such a file stays of that version.
     """
 
     format_version: int = FORMAT_VERSION
@@ -72,11 +76,12 @@ class RepairRecord(msgspec.Struct, frozen=True, kw_only=True):
     at: str
     at_ms: int
     files: tuple[ChangedFile, ...]
-    facts: dict[str, object] = {}
+    facts: RepairFacts = RepairFacts()
     undoes: str | None = None
     meta_sha256: str | None = None
     made: tuple[str, ...] = ()
     unmakes: tuple[str, ...] = ()
+    facts_of_version_1: dict[str, object] | UnsetType = UNSET
 
     @property
     def root(self) -> str:
@@ -94,9 +99,17 @@ class RepairRecord(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(file for file in self.files if file.name != META_PROPERTIES_FILE)
 
 
+def record_data(record: RepairRecord) -> dict[str, object]:
+    """Return the record as plain data, as its file has it."""
+    data: dict[str, object] = msgspec.to_builtins(record)
+    if record.facts_of_version_1 is not UNSET:
+        data["facts"] = data.pop("facts_of_version_1")
+    return data
+
+
 def encode(record: RepairRecord) -> bytes:
-    """As indented JSON."""
-    return msgspec.json.format(msgspec.json.encode(record), indent=2) + b"\n"
+    """Return the record as indented JSON."""
+    return msgspec.json.format(msgspec.json.encode(record_data(record)), indent=2) + b"\n"
 
 
 def read_record(files: Files, path: str) -> RepairRecord:
@@ -107,12 +120,28 @@ def read_record(files: Files, path: str) -> RepairRecord:
         FileNotFoundError: there is none.
     """
     try:
-        record = decode_json(read_small_file(files, path), RepairRecord)
+        data = read_small_file(files, path)
+        version = decode_json(data, _Versioned).format_version
+        if version == version_1.FORMAT_VERSION:
+            return _of_version_1(data)
+        if version == FORMAT_VERSION:
+            return decode_json(data, RepairRecord)
     except msgspec.DecodeError as error:
         raise CorruptFileError(path, f"it is no record of a repair: {error}") from error
-    if record.format_version != FORMAT_VERSION:
-        raise CorruptFileError(path, f"it is of version {record.format_version}: it was written by newer software")
-    return record
+    raise CorruptFileError(path, f"it is of version {version}: it was written by newer software")
+
+
+class _Versioned(msgspec.Struct):
+    """The version of a file. One that names none is of version 1."""
+
+    format_version: int = version_1.FORMAT_VERSION
+
+
+def _of_version_1(data: bytes) -> RepairRecord:
+    written = decode_json(data, dict[str, object])
+    facts = msgspec.convert(written.pop("facts", {}), dict[str, object])
+    record = msgspec.convert({**written, "format_version": version_1.FORMAT_VERSION}, RepairRecord)
+    return msgspec.structs.replace(record, facts=version_1.facts_of(facts), facts_of_version_1=facts)
 
 
 def pending(files: Files, log_dir: str) -> RepairRecord | None:

@@ -25,7 +25,7 @@ from quorum.recovery.guards.request import Proposal, Request
 from quorum.recovery.journal.changes import Content, FileChange, Rewrite
 from quorum.recovery.journal.errors import AlreadyDoneError, RefusedError, WrongOptionError
 from quorum.recovery.journal.log_directories import Place, find_place, find_target
-from quorum.recovery.journal.repair_facts import Step
+from quorum.recovery.journal.repair_facts import RepairFacts, Step
 from quorum.recovery.journal.repair_record import refuse_pending
 from quorum.recovery.repairs.audit_facts import unchecked_fact
 from quorum.recovery.repairs.own_ids import OwnIds, new_own_ids
@@ -194,12 +194,14 @@ def _rewrite(
 ) -> Rewrite:
     properties = msgspec.structs.replace(identity, cluster_id=new_id)
     change = FileChange(name=META_PROPERTIES_FILE, content=Content(data=format_meta_properties(properties, now_ms)))
-    facts: dict[str, object] = {
-        "node_id": int(identity.node_id), "cluster_id_before": identity.cluster_id, "cluster_id_after": new_id,
-        "last_epoch": next((int(copy.end.epoch) for copy in copies if copy.place is place), None),
-        **own_ids.facts(place.log_dir),
-        **unchecked_fact(copies),
-    }  # fmt: skip
+    facts = RepairFacts(
+        node_id=int(identity.node_id),
+        cluster_id_before=identity.cluster_id,
+        cluster_id_after=new_id,
+        last_epoch=next((int(copy.end.epoch) for copy in copies if copy.place is place), None),
+        metadata_topic_ids=own_ids.new_names(place.log_dir),
+        not_checked=unchecked_fact(copies),
+    )
     changes = (*own_ids.changes.get(place.log_dir, ()), change)
     return Rewrite(action="cluster-id", log_dir=place.log_dir, changes=changes, facts=facts)
 

@@ -49,10 +49,9 @@ def propose_drop_snapshot(
         action="drop-snapshot",
         log_dir=own.place.log_dir,
         changes=tuple(FileChange(name=f"{METADATA_DIRECTORY}/{found.name}", content=None) for found in damaged),
-        facts={
-            **facts_of(known, own, lost=(), may_lose=None, asked=asked),
-            "dropped": [found.name for found in damaged],
-        },
+        facts=msgspec.structs.replace(
+            facts_of(known, own, asked=asked), dropped=tuple(found.name for found in damaged)
+        ),
     )
     return Proposal(
         action="drop-snapshot",

@@ -170,8 +170,9 @@ def _rewrite(known: Survey, copy: Copy, epoch: int, asked: Sequence[Answer]) -> 
         raise RefusedError(f"{copy.label} has no quorum-state that could be reset")
     data = format_quorum_state(_reset(copy.quorum_state, epoch))
     change = FileChange(name=f"{METADATA_DIRECTORY}/{QUORUM_STATE_FILE}", content=Content(data=data))
-    facts = facts_of(known, copy, lost=(), may_lose=None, asked=asked)
-    facts |= {"epoch_before": int(copy.quorum_state.leader_epoch), "epoch_after": epoch}
+    facts = msgspec.structs.replace(
+        facts_of(known, copy, asked=asked), epoch_before=int(copy.quorum_state.leader_epoch), epoch_after=epoch
+    )
     return Rewrite(action="epoch", log_dir=copy.place.log_dir, changes=(change,), facts=facts)
 
 

@@ -1,6 +1,6 @@
-"""What follows a repair, kept in its audit file: for whoever asks after the command has told it.
+"""The steps that follow a repair, kept in its audit file. `kraft recover verify` prints those that are left.
 
-Decides: what is kept there, and how long it is told again. Must not know: what the steps are.
+Decides: how long they are left. Must not know: what the steps are.
 """
 
 from __future__ import annotations
@@ -8,12 +8,11 @@ from __future__ import annotations
 import shlex
 from collections.abc import Collection, Sequence
 from itertools import pairwise
-from typing import Final
 
 import msgspec
 
 from metadata_log.files.port import Files
-from quorum.recovery.advice.commands import check_result
+from quorum.recovery.advice.commands import verify_line
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.evidence.repair_evidence import Survey
 from quorum.recovery.guards.request import Proposal
@@ -21,26 +20,23 @@ from quorum.recovery.journal.changes import Rewrite
 from quorum.recovery.journal.repair_facts import Step
 from quorum.recovery.journal.repair_record import AUDIT_FILE, RepairRecord, audits, of_directory, standing, work_root_of
 
-STEPS: Final = "steps"
-"""Among a record's facts: what follows, for other nodes as well."""
-TOGETHER: Final = "log_dirs"
-"""Among a record's facts: all directories that one command has repaired."""
-
 
 def recorded(proposal: Proposal) -> tuple[Rewrite, ...]:
-    """What a repair does, with what its audit files say of all of it."""
-    dirs = [rewrite.log_dir for rewrite in proposal.rewrites]
-    of_all = {TOGETHER: dirs} if len(dirs) > 1 else {}
-    steps = [msgspec.to_builtins(step) for step in proposal.steps]
+    """Return what a repair does, with all directories and the steps in the facts of each."""
+    dirs = tuple(rewrite.log_dir for rewrite in proposal.rewrites)
+    together = dirs if len(dirs) > 1 else ()
     return tuple(
-        msgspec.structs.replace(rewrite, facts={**rewrite.facts, **of_all, STEPS: steps})
+        msgspec.structs.replace(
+            rewrite, facts=msgspec.structs.replace(rewrite.facts, log_dirs=together, steps=proposal.steps)
+        )
         for rewrite in proposal.rewrites
     )
 
 
 def tells_steps(files: Files, log_dir: str) -> bool:
     """Whether the last repair of a directory has left steps."""
-    return bool(_steps_of(_last(files, log_dir)))
+    last = _last(files, log_dir)
+    return last is not None and bool(last.facts.steps)
 
 
 def steps_left(files: Files, known: Survey, copies: Sequence[Copy]) -> list[Step]:
@@ -54,15 +50,20 @@ def steps_left(files: Files, known: Survey, copies: Sequence[Copy]) -> list[Step
         record = _last(files, copy.place.log_dir)
         if record is None or not _waits(known, copy, record):
             return []
-        steps = _steps_of(record)
+        steps = record.facts.steps
         if steps and record.log_dir != copy.place.log_dir:  # its commands name a directory that was moved since
-            steps = [Step(text=f"What follows the repair stands in {record.work_dir}/{AUDIT_FILE}, under {STEPS}")]
+            steps = (Step(text=f"What follows the repair stands in {record.work_dir}/{AUDIT_FILE}, under steps"),)
         found += [step for step in steps if step not in found and _is_left(step, repaired)]
     return found
 
 
 def _is_left(step: Step, repaired: Collection[tuple[str, str]]) -> bool:
-    return step.text != check_result([]).text and not any(_is_done(line, repaired) for line in step.commands)
+    return not any(_checks_result(line) or _is_done(line, repaired) for line in step.commands)
+
+
+def _checks_result(line: str) -> bool:
+    """Return True for the command that looks at what was repaired."""
+    return shlex.split(line)[:3] == shlex.split(verify_line([]))
 
 
 def _is_done(line: str, repaired: Collection[tuple[str, str]]) -> bool:
@@ -84,19 +85,11 @@ def _last(files: Files, log_dir: str) -> RepairRecord | None:
     return left[-1] if left else None
 
 
-def _steps_of(record: RepairRecord | None) -> list[Step]:
-    """None of a record that was written before steps were kept."""
-    try:
-        return [] if record is None else msgspec.convert(record.facts.get(STEPS, []), list[Step])
-    except msgspec.ValidationError:
-        return []
-
-
 def _waits(known: Survey, copy: Copy, record: RepairRecord) -> bool:
     """Whether its node has not run since; or whether voters that the repair took away have not joined again."""
     if copy.place.log_dir in known.undoable:
         return True
-    facts, voters = record.facts, [] if copy.voters is None else [*map(str, copy.voters)]
-    before = facts.get("voters_before")
-    is_last = copy.repair is not None and facts.get("new_epoch") == copy.repair.epoch
-    return is_last and isinstance(before, list) and voters == facts.get("voters_after") and len(before) > len(voters)
+    facts, voters = record.facts, tuple(map(str, copy.voters or ()))
+    before = facts.voters_before
+    is_last = copy.repair is not None and facts.new_epoch == copy.repair.epoch
+    return is_last and before is not None and voters == facts.voters_after and len(before) > len(voters)

@@ -43,11 +43,11 @@ class OwnIds(msgspec.Struct, frozen=True, kw_only=True):
     changes: dict[str, tuple[FileChange, ...]] = {}
     problems: tuple[str, ...] = ()
 
-    def facts(self, log_dir: str) -> dict[str, object]:
-        """Return what the audit file says of one directory."""
+    def new_names(self, log_dir: str) -> dict[str, str]:
+        """Return the new ids by the former ones, as text, of one directory; none where nothing in it changes."""
         if not self.changes.get(log_dir):
             return {}
-        return {"metadata_topic_ids": {id_text(former): id_text(new) for former, new in self.new_ids.items()}}
+        return {id_text(former): id_text(new) for former, new in self.new_ids.items()}
 
     def sentences(self) -> Iterator[str]:
         """Yield what is done with the ids."""

@@ -69,7 +69,7 @@ def propose_rebuild_indexes(files: Files, target: str) -> Proposal:
         action="rebuild-indexes",
         log_dir=place.log_dir,
         changes=changes,
-        facts=facts_of(survey([own]), own, lost=(), may_lose=None),
+        facts=facts_of(survey([own]), own),
     )
     return Proposal(
         action="rebuild-indexes",

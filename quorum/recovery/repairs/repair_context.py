@@ -37,7 +37,7 @@ from quorum.recovery.guards.request import (
 )
 from quorum.recovery.journal.audited_repairs import told_repairs
 from quorum.recovery.journal.changes import FileChange, Rewrite
-from quorum.recovery.journal.repair_facts import LostRecords, Step
+from quorum.recovery.journal.repair_facts import LostRecords, MayLose, RepairFacts, Step
 from quorum.recovery.journal.repair_record import work_root_of
 from quorum.recovery.repairs.audit_facts import facts_of
 from quorum.recovery.repairs.conflicting_repairs import refuse_rivals, rivals_of
@@ -56,12 +56,12 @@ class Outlook(msgspec.Struct, frozen=True, kw_only=True):
     kept: Copy
     epoch: int
     lost: tuple[LostRecords, ...]
-    may_lose: str | None
+    may_lose: MayLose | None
     asked: tuple[Answer, ...]
     notes: tuple[str, ...] = ()
     is_begun: bool = False
 
-    def facts(self, voters: VoterSet | None = None, *, own: ReplicaKey | None) -> dict[str, object]:
+    def facts(self, voters: VoterSet | None = None, *, own: ReplicaKey | None) -> RepairFacts:
         """For the audit file of the directory of `own`."""
         return facts_of(
             self.known,

@@ -130,7 +130,9 @@ def _proposal(
             action="static-voters",
             log_dir=copy.place.log_dir,
             changes=ahead.log_into(files, copy, batch, state),
-            facts={**ahead.facts(own=copy.place.key), "static_voters_before": before, "static_voters_after": ids},
+            facts=msgspec.structs.replace(
+                ahead.facts(own=copy.place.key), static_voters_before=tuple(before), static_voters_after=tuple(ids)
+            ),
         )
         for copy in owned
         if ahead.lacks(copy)

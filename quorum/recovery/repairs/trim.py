@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
+
 from metadata_log.files.port import Files
 from quorum.recovery.advice.commands import brokers_of, check_and_start, cut_line
 from quorum.recovery.advice.directory_transfer import homes_of, take_home
@@ -50,11 +52,9 @@ def propose_trim(files: Files, target: str, copies: Sequence[str], before: int, 
         action="truncate",
         log_dir=own.place.log_dir,
         changes=cut_log(own, files_in(files, own.place.log_dir)),
-        facts={
-            **facts_of(known, own, lost=(), may_lose=None, asked=asked),
-            "before": own.start_offset,
-            "held_by": damage.held_by,
-        },
+        facts=msgspec.structs.replace(
+            facts_of(known, own, asked=asked), before=own.start_offset, held_by=damage.held_by
+        ),
     )
     return Proposal(
         action="truncate",

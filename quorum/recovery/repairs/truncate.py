@@ -164,7 +164,7 @@ def _proposal(
         action="truncate",
         log_dir=log_dir,
         changes=cut_log(kept, present),
-        facts={**facts_of(known, kept, lost=losses, may_lose=None, asked=asked), "proof": proof},
+        facts=msgspec.structs.replace(facts_of(known, kept, lost=losses, asked=asked), proof=proof),
     )
     accepted = "was committed" if _was_committed(known, own, to, losses) else "may have been committed"
     warnings = [] if proof is not None else [f"what is cut {accepted}: that was accepted", who_holds(to)]

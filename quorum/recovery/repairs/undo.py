@@ -15,7 +15,6 @@ from metadata_log.directory import METADATA_DIRECTORY
 from metadata_log.errors import MetadataLogError
 from metadata_log.files.port import Files
 from quorum.recovery.advice.commands import command, undo_line
-from quorum.recovery.advice.newer_release import NOT_CHECKED
 from quorum.recovery.copies.copy_reader import read_copy
 from quorum.recovery.evidence.repair_evidence import Survey
 from quorum.recovery.guards.request import Proposal
@@ -23,6 +22,7 @@ from quorum.recovery.journal.changes import Content, FileChange, Rewrite, sha256
 from quorum.recovery.journal.errors import RefusedError, WrongOptionError
 from quorum.recovery.journal.log_directories import find_place
 from quorum.recovery.journal.orphaned_files import staged, undecided
+from quorum.recovery.journal.repair_facts import RepairFacts
 from quorum.recovery.journal.repair_record import (
     BACKUP_DIRECTORY,
     DONE,
@@ -38,7 +38,6 @@ from quorum.recovery.journal.repair_record import (
     standing,
     work_root_of,
 )
-from quorum.recovery.repairs.follow_up import TOGETHER
 
 UNDO: Final = "undo"
 
@@ -68,7 +67,7 @@ def propose_undo(files: Files, log_dir: str, work_root: str) -> Proposal:
     record = msgspec.structs.replace(left[-1], log_dir=log_dir)
     _refuse_grown(files, record)
     changes = tuple(_back(files, record, file) for file in record.files)
-    facts: dict[str, object] = {"undone_action": record.action, "undone_at": record.at}
+    facts = RepairFacts(undone_action=record.action, undone_at=record.at)
     rewrite = Rewrite(
         action=UNDO, log_dir=log_dir, changes=changes, facts=facts, undoes=record.work_dir, unmakes=record.made
     )
@@ -186,8 +185,7 @@ def _nothing_to_undo(known: list[RepairRecord], own: list[RepairRecord], log_dir
 
 def _warnings(record: RepairRecord, earlier: list[RepairRecord]) -> tuple[str, ...]:
     said = [f"the directory is then as it was before {record.at}: what was wrong with it is wrong again"]
-    unchecked = record.facts.get(NOT_CHECKED)
-    said += [unchecked] if isinstance(unchecked, str) else []
+    said += [] if record.facts.not_checked is None else [record.facts.not_checked]
     if earlier:
         said.append(
             f"an earlier repair is still there, `kraft recover {earlier[-1].action}` of {earlier[-1].at}: the same "
@@ -198,8 +196,7 @@ def _warnings(record: RepairRecord, earlier: list[RepairRecord]) -> tuple[str, .
 
 def _told_together(files: Files, record: RepairRecord, work_root: str) -> Iterator[str]:
     """What was repaired together is taken back together; where that was done already, nothing is left to say."""
-    together = record.facts.get(TOGETHER)
-    others = [path for path in together if path != record.log_dir] if isinstance(together, list) else []
+    others = [path for path in record.facts.log_dirs if path != record.log_dir]
     root = None if work_root == work_root_of(record.log_dir) else work_root
     others = [path for path in others if not _was_taken_back(files, record, path, root or work_root_of(path))]
     if others:
@@ -217,14 +214,14 @@ def _was_taken_back(files: Files, record: RepairRecord, log_dir: str, root: str)
     except OSError:
         return False
     own = of_directory(files, [one for one in known if one.state == DONE], log_dir)
-    same = [one for one in own if one.command == record.command and one.facts.get(TOGETHER) == record.facts[TOGETHER]]
+    same = [one for one in own if one.command == record.command and one.facts.log_dirs == record.facts.log_dirs]
     return bool(same) and same[-1] not in standing(own)
 
 
 def _refuse_grown(files: Files, record: RepairRecord) -> None:
     """A repair that appended nothing may have left the file alone that a node then wrote to: look at the log's end."""
-    left = record.facts.get("kept_end_offset")
-    if not isinstance(left, int) or record.facts.get("new_epoch") is not None:
+    left = record.facts.kept_end_offset
+    if left is None or record.facts.new_epoch is not None:
         return
     end = int(read_copy(files, find_place(files, record.log_dir)).end.offset)
     if end != left:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import msgspec
 import pytest
 
 from metadata_log.files.simulated_files import SimulatedFiles
@@ -17,7 +16,7 @@ from quorum.recovery.inspection import Inspection, inspect_copies
 from quorum.recovery.journal.errors import RefusedError
 from quorum.recovery.journal.log_directories import find_place
 from quorum.recovery.journal.orphaned_files import remove_tree
-from quorum.recovery.journal.repair_record import audits, save_audit, work_root_of
+from quorum.recovery.journal.repair_record import AUDIT_COPY_FILE, AUDIT_FILE, audits, work_root_of
 from quorum.recovery.repairs.standalone import propose_standalone
 from quorum.recovery.repairs.truncate import propose_truncate
 from quorum.recovery.repairs.undo import propose_undo
@@ -164,9 +163,13 @@ def test_audit_files_of_another_life_of_the_path_say_nothing() -> None:
 def test_an_audit_file_whose_facts_cannot_be_read_is_named() -> None:
     files = cluster(1, 2)
     [record] = audits(files, work_root_of("/n1")).records
-    save_audit(files, msgspec.structs.replace(record, facts={**record.facts, "offsets_lost": [{"start": "?"}]}))
-    [said] = verify_directories(files, THREE).warnings[-1:]
-    assert record.work_dir in said
+    for name in (AUDIT_FILE, AUDIT_COPY_FILE):
+        data = files.content(f"{record.work_dir}/{name}").replace(b'"start": 83', b'"start": "83"')
+        handle = files.open(f"{record.work_dir}/{name}")
+        handle.truncate(0)
+        handle.pwrite(data, 0)
+    [said] = [said for said in verify_directories(files, THREE).warnings if record.work_dir in said]
+    assert "Expected `int`, got `str` - at `$.facts.offsets_lost[0].start`" in said
     assert "what that repair let go is not known" in said
 
 

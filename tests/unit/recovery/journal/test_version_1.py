@@ -14,26 +14,30 @@ import msgspec
 import pytest
 
 from metadata_log.directory import MetaProperties
+from metadata_log.errors import CorruptFileError
 from metadata_log.files.port import Files
 from metadata_log.files.simulated_files import SimulatedFiles
 from metadata_log.ids import NodeId, parse_directory_id
-from quorum.recovery.advice.discarded_records import HELD_NOWHERE
 from quorum.recovery.guards.request import Proposal
+from quorum.recovery.journal import version_1
 from quorum.recovery.journal.accepted_loss import Accepted, audited_of
 from quorum.recovery.journal.changes import sha256_of
 from quorum.recovery.journal.errors import RecoveryError
 from quorum.recovery.journal.log_directories import Place
+from quorum.recovery.journal.repair_facts import MayLose
 from quorum.recovery.journal.repair_record import (
     AUDIT_COPY_FILE,
     AUDIT_FILE,
     DONE,
     JOURNAL_FILE,
-    PREPARED,
+    encode,
+    read_record,
     work_root_of,
 )
 from quorum.recovery.repairs.follow_up import recorded
 from quorum.recovery.repairs.undo import propose_undo
 from tests.golden.archive import unpacked
+from tests.support.audit_versions import differences
 from tests.support.fixture_files import FIXTURES
 from tests.support.repair_cases import CASES
 from tests.support.repairs import Interruptible, leftovers, repair, tree
@@ -84,8 +88,7 @@ def write(files: SimulatedFiles, path: str, text: str) -> None:
 def as_data(accepted: Accepted) -> dict[str, object]:
     """Return the accepted loss, with its sentence as it is read later."""
     data: dict[str, object] = msgspec.json.decode(msgspec.json.encode(accepted))
-    may_lose = accepted.may_lose
-    return {**data, "may_lose": may_lose and may_lose.replace(HELD_NOWHERE, "that no copy held which was named then")}
+    return {**data, "may_lose": accepted.may_lose and accepted.may_lose.as_read_later}
 
 
 @pytest.mark.parametrize("action", ACTIONS)
@@ -110,7 +113,7 @@ def test_a_journal_is_finished_as_version_1_and_undone(case: Interruptible) -> N
     raw = json.loads(stored()[f"decided/{case.name}.json"])
     path, work_dir = raw["log_dir"], raw["work_dir"]
     for name in (f"{path}/{JOURNAL_FILE}", f"{work_dir}/{AUDIT_FILE}", f"{work_dir}/{AUDIT_COPY_FILE}"):
-        assert files.exists(name)
+        assert not differences(raw, json.loads(files.content(name)))
         write(files, name, stored()[f"decided/{case.name}.json"])
 
     repair(files, case.propose, *case.log_dirs)
@@ -124,9 +127,35 @@ def test_a_journal_is_finished_as_version_1_and_undone(case: Interruptible) -> N
         assert tree(files, path) == before[path]
 
 
-def test_a_journal_says_that_it_is_prepared() -> None:
-    for name in (name for name in stored() if name.startswith("decided/")):
-        assert json.loads(stored()[name])["state"] == PREPARED
+@pytest.mark.parametrize(
+    ("found", "name"),
+    [
+        (MayLose(voters=(2, 3), since_ms=1_795_216_100_741, past_offset=95), "standalone-001"),
+        (MayLose(voters=(2, 3), past_offset=3, is_undecided=True), "standalone-017"),
+    ],
+)
+def test_the_data_of_version_2_is_worded_as_version_1_was(found: MayLose, name: str) -> None:
+    written_then = json.loads(stored()[f"written/{name}.json"])["facts"]["may_lose"]
+    assert str(found) == written_then
+    assert MayLose(in_words=found.as_read_later) == version_1.facts_of({"may_lose": written_then}).may_lose
+
+
+@pytest.mark.parametrize("version", [0, 3])
+def test_a_file_of_an_unknown_version_is_refused_by_name(version: int) -> None:
+    text = next(iter(written("standalone").values()))
+    files, _ = placed(text.replace('"format_version": 1,', f'"format_version": {version},'))
+    path = f"{json.loads(text)['work_dir']}/{AUDIT_FILE}"
+    with pytest.raises(
+        CorruptFileError, match=f"^{path}: it is of version {version}: it was written by newer software"
+    ):
+        read_record(files, path)
+
+
+def test_a_journal_that_names_no_version_is_of_version_1() -> None:
+    text = next(iter(written("standalone").values()))
+    files, _ = placed(text.replace('"format_version": 1,', ""))
+    record = read_record(files, f"{json.loads(text)['work_dir']}/{AUDIT_FILE}")
+    assert json.loads(encode(record)) == json.loads(text)
 
 
 def digests(files: SimulatedFiles, log_dir: str, raw: dict[str, list[dict[str, str]]]) -> dict[str, str | None]:

@@ -32,10 +32,10 @@ from tests.support.repairs import AUTHOR, forget_audits, load_nodes, repair, req
 
 def test_an_audit_file_says_whose_directory_it_is_of_and_which_copy_was_kept() -> None:
     facts = [rewrite.facts for rewrite in move_voters(three_voters()).rewrites]
-    assert [one["node_id"] for one in facts] == [1, 2, 3]
-    assert len({one["directory_id"] for one in facts}) == 3
-    (kept,) = {str(one["kept_copy"]) for one in facts}
-    assert "/n" in kept
+    assert [one.node_id for one in facts] == [1, 2, 3]
+    assert len({one.directory_id for one in facts}) == 3
+    (kept,) = {one.kept_copy.path for one in facts if one.kept_copy is not None}
+    assert kept.startswith("/n")
 
 
 def test_a_repair_that_reached_one_of_three_is_no_quorum() -> None:

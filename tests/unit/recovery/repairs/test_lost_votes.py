@@ -11,6 +11,7 @@ from quorum.recovery.copies.copy_reader import read_copy
 from quorum.recovery.inspection import inspect_copies
 from quorum.recovery.journal.errors import RefusedError
 from quorum.recovery.journal.log_directories import find_place
+from quorum.recovery.journal.repair_facts import LostVote
 from quorum.recovery.repairs.rebuild_indexes import propose_rebuild_indexes
 from quorum.recovery.repairs.standalone import propose_standalone
 from quorum.recovery.repairs.truncate import propose_truncate
@@ -64,8 +65,7 @@ def test_a_quorum_state_that_says_nothing_is_passed_over_only_when_that_is_accep
     assert any("epoch 1001 begins" in said and "is 1, of what can be read)" in said for said in proposal.says)
     assert any(f"{path}/{STATE}: " in said and "are forgotten" in said for said in proposal.warnings)
     [record] = repair(files, lambda files: propose_standalone(files, "/n1", ["/n12"], accepted), "/n1")
-    [lost] = record.facts["lost_votes"]  # type: ignore[misc]
-    assert lost["path"] == f"{path}/{STATE}"  # type: ignore[index]
+    assert [lost.path for lost in record.facts.lost_votes] == [f"{path}/{STATE}"]
     state = read_copy(files, find_place(files, "/n1")).quorum_state
     assert state is not None
     assert state.leader_epoch == 1001
@@ -88,9 +88,7 @@ def test_a_missing_quorum_state_is_said_in_plan_and_audit() -> None:
         propose_standalone(files, "/n1", ["/n12"], request())
     proposal = propose_standalone(files, "/n1", ["/n12"], request(accept_lost_vote=True))
     assert any(f"/n1/{STATE}: there is no such file" in said for said in proposal.warnings)
-    assert proposal.rewrites[0].facts["lost_votes"] == [
-        {"path": f"/n1/{STATE}", "why": "there is no such file"},
-    ]
+    assert proposal.rewrites[0].facts.lost_votes == (LostVote(path=f"/n1/{STATE}", why="there is no such file"),)
 
 
 @pytest.mark.parametrize("is_there", [True, False])
@@ -117,7 +115,7 @@ def test_an_empty_log_needs_no_quorum_state() -> None:
 
 def test_a_whole_quorum_state_leaves_nothing_to_say() -> None:
     proposal = propose_standalone(load("basic/node-1/data"), "/data", [], request())
-    assert proposal.rewrites[0].facts["lost_votes"] == []
+    assert not proposal.rewrites[0].facts.lost_votes
     assert not any("forgotten" in said or "can be read" in said for said in (*proposal.says, *proposal.warnings))
 
 

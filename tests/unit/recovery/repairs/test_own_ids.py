@@ -149,7 +149,7 @@ def test_the_audit_names_files_and_ids_and_undo_brings_the_former_bytes_back(nod
     before = tree(files, node)
     (record,) = repair(files, lambda files: _rename(files, node), node)
     assert {file.name for file in record.files} == {name for name in before if before[name] != tree(files, node)[name]}
-    assert record.facts["metadata_topic_ids"] == {id_text(old): id_text(new) for old, new in NEW_IDS.items()}
+    assert record.facts.metadata_topic_ids == {id_text(old): id_text(new) for old, new in NEW_IDS.items()}
     with pytest.raises(AlreadyDoneError):
         _rename(files, node)
     repair(files, lambda files: propose_undo(files, node, work_root_of(node)), node)
