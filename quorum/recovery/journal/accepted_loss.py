@@ -75,7 +75,7 @@ def audited_of(files: Files, place: Place) -> Audited:
         found = audits(files, root)
     except OSError as error:
         return Audited(unread=(f"{root}: {error.strerror or error}: what repairs let go there is not known",))
-    unread = [f"{work_dir}: {why}: what that repair let go is not known" for work_dir, why in found.unreadable]
+    unread = [f"{one.work_dir}: {one.why}: what that repair let go is not known" for one in found.unreadable]
     accepted = []
     cloned: dict[str | None, Cloned] = {}
     for record in standing(of_directory(files, found.records, place.log_dir)):

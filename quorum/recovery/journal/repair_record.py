@@ -20,7 +20,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from metadata_log.directory import META_PROPERTIES_FILE
-from metadata_log.errors import CorruptFileError
+from metadata_log.errors import CorruptFileError, NewerFileError
 from metadata_log.files.json_files import decode_json
 from metadata_log.files.port import Files, read_small_file, replace_file
 from quorum.recovery.journal import version_1
@@ -116,7 +116,8 @@ def read_record(files: Files, path: str) -> RepairRecord:
     """A journal or an audit file.
 
     Raises:
-        CorruptFileError: it is none, or of a version that we do not know.
+        CorruptFileError: it has no record of a repair.
+        NewerFileError: it is of a version that we do not know.
         FileNotFoundError: there is none.
     """
     try:
@@ -128,7 +129,7 @@ def read_record(files: Files, path: str) -> RepairRecord:
             return decode_json(data, RepairRecord)
     except msgspec.DecodeError as error:
         raise CorruptFileError(path, f"it is no record of a repair: {error}") from error
-    raise CorruptFileError(path, f"it is of version {version}: it was written by newer software")
+    raise NewerFileError(path, f"it is of version {version}: it was written by newer software")
 
 
 class _Versioned(msgspec.Struct):
@@ -155,6 +156,12 @@ def pending(files: Files, log_dir: str) -> RepairRecord | None:
         return None
     try:
         return read_record(files, path)
+    except NewerFileError as error:
+        raise NewerFileError(
+            path,
+            f"{error.what}. A repair was interrupted here. Run its command again with the kraft that began it, or a "
+            "later one, and start nothing before",
+        ) from error
     except CorruptFileError as error:
         raise CorruptFileError(
             path,
@@ -216,28 +223,38 @@ class Audits(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         records: of the repairs, the latest last; `work_dir` is where each lies now.
         notes: sentences about audit files that are damaged, and whose copy was read instead.
-        unreadable: work directories of which neither can be read, the latest last, and why.
+        unreadable: those of which neither file can be read, the latest last.
     """
 
     records: tuple[RepairRecord, ...] = ()
     notes: tuple[str, ...] = ()
-    unreadable: tuple[tuple[str, str], ...] = ()
+    unreadable: tuple[UnreadableAudit, ...] = ()
+
+
+class UnreadableAudit(msgspec.Struct, frozen=True, kw_only=True):
+    """A repair of which neither the audit file nor its copy can be read. `is_newer`: newer software wrote them."""
+
+    work_dir: str
+    why: str
+    is_newer: bool
 
 
 def audits(files: Files, work_root: str) -> Audits:
     """Read all that lie there; what is damaged hides nothing else."""
     records: list[RepairRecord] = []
     notes: list[str] = []
-    unreadable: list[tuple[str, str]] = []
+    unreadable: list[UnreadableAudit] = []
     for name in sorted(files.listdir(work_root)) if files.exists(work_root) else ():
         work_dir = f"{work_root}/{name}"
-        said: list[str] = []
-        record = _read_either(files, work_dir, said)
-        if record is None and said:
-            unreadable.append((work_dir, "; ".join(said)))
+        errors: list[CorruptFileError | OSError] = []
+        record = _read_either(files, work_dir, errors)
+        if record is None and errors:
+            is_newer = any(isinstance(error, NewerFileError) for error in errors)
+            why = "; ".join(map(str, errors))
+            unreadable.append(UnreadableAudit(work_dir=work_dir, why=why, is_newer=is_newer))
         if record is not None:
             records.append(msgspec.structs.replace(record, work_dir=work_dir))
-            notes += [f"{problem}: {AUDIT_COPY_FILE} beside it says the same, and was read instead" for problem in said]
+            notes += [f"{error}: {AUDIT_COPY_FILE} beside it says the same, and was read instead" for error in errors]
     records.sort(key=lambda record: record.at_ms)
     return Audits(records=tuple(records), notes=tuple(notes), unreadable=tuple(unreadable))
 
@@ -265,8 +282,8 @@ def _left_meta(record: RepairRecord) -> str | None:
     return record.meta_sha256 if record.identity is None else record.identity.after
 
 
-def _read_either(files: Files, work_dir: str, said: list[str]) -> RepairRecord | None:
-    """The audit file, else its copy; what is wrong with those that cannot be read goes to `said`."""
+def _read_either(files: Files, work_dir: str, errors: list[CorruptFileError | OSError]) -> RepairRecord | None:
+    """Return the audit file, else its copy; what is wrong with those that cannot be read goes to `errors`."""
     for name in (AUDIT_FILE, AUDIT_COPY_FILE):
         path = f"{work_dir}/{name}"
         if not files.exists(path):
@@ -274,15 +291,15 @@ def _read_either(files: Files, work_dir: str, said: list[str]) -> RepairRecord |
         try:
             return read_record(files, path)
         except (CorruptFileError, OSError) as error:
-            said.append(str(error))
+            errors.append(error)
     return None
 
 
 def is_undecided(files: Files, work_dir: str) -> bool:
     """A work directory whose repair did not come to its journal."""
-    said: list[str] = []
-    record = _read_either(files, work_dir, said)
-    if record is not None or said:
+    errors: list[CorruptFileError | OSError] = []
+    record = _read_either(files, work_dir, errors)
+    if record is not None or errors:
         return record is not None and record.state == PREPARED
     names = set(files.listdir(work_dir))
     return names <= {BACKUP_DIRECTORY, f"{AUDIT_FILE}.tmp", f"{AUDIT_COPY_FILE}.tmp"}

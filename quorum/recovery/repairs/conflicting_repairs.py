@@ -58,7 +58,7 @@ def _below(files: Files, root: str, known: Survey, unread: list[str]) -> Iterato
     except OSError as error:
         unread.append(_not_known(root, error.strerror or str(error)))
         return
-    unread += [_not_known(work_dir, why) for work_dir, why in found.unreadable]
+    unread += [_not_known(one.work_dir, one.why) for one in found.unreadable]
     moved = root.removesuffix(WORK_SUFFIX)
     for one in told_of(found.records, known.cluster_id):
         was_moved = moved != one.log_dir and files.exists(f"{moved}/{METADATA_DIRECTORY}")

@@ -159,10 +159,15 @@ def _refuse_unreadable(found: Audits, own: list[RepairRecord], left: list[Repair
     """
     marks = tuple({mark_of(path) for path in (log_dir, *(record.log_dir for record in own))})
     since = os.path.basename(left[-1].work_dir) if left else ""
-    for work_dir, problem in reversed(found.unreadable):
+    for unread in reversed(found.unreadable):
+        work_dir, problem = unread.work_dir, unread.why
         name = os.path.basename(work_dir)
         if name < since or not (name.endswith(marks) or not own):
             continue
+        if unread.is_newer:
+            raise RefusedError(
+                f"{problem}. So nothing was changed. Undo that repair with the kraft that did it, or a later one"
+            )
         backup, aside = f"{work_dir}/{BACKUP_DIRECTORY}", f"{log_dir}.before-undo"
         raise RefusedError(
             f"{problem}. So nothing says which files that repair wrote, or proves the backup, and nothing was changed. "

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from metadata_log.errors import CorruptFileError
+from metadata_log.errors import CorruptFileError, NewerFileError
 from metadata_log.files.port import Files
 from metadata_log.files.simulated_files import SimulatedFiles
 from quorum.recovery.guards.request import Proposal
-from quorum.recovery.journal.errors import RefusedError
+from quorum.recovery.journal.errors import RecoveryError, RefusedError
 from quorum.recovery.journal.repair_record import AUDIT_COPY_FILE, AUDIT_FILE, JOURNAL_FILE, pending, work_root_of
 from quorum.recovery.repairs.standalone import propose_standalone
 from quorum.recovery.repairs.undo import propose_undo
@@ -105,3 +105,36 @@ def test_a_damaged_journal_is_said_to_have_a_twin(data: bytes) -> None:
     handle.pwrite(data, 0)
     with pytest.raises(CorruptFileError, match=r"audit\.json below /data\.recovery holds the same words: copy it over"):
         pending(files, "/data")
+
+
+def of_version(files: SimulatedFiles, path: str, version: int) -> None:
+    data = files.content(path).replace(b'"format_version": 2', f'"format_version": {version}'.encode())
+    handle = files.open(path)
+    handle.truncate(0)
+    handle.pwrite(data, 0)
+
+
+def test_a_repair_of_newer_software_is_left_to_that() -> None:
+    files, _ = repaired()
+    work_dir = f"{ROOT}/{files.listdir(ROOT)[0]}"
+    for name in (AUDIT_FILE, AUDIT_COPY_FILE):
+        of_version(files, f"{work_dir}/{name}", 3)
+    with pytest.raises(RefusedError) as refused:
+        undo(files)
+    assert str(refused.value) == (
+        f"{work_dir}/{AUDIT_FILE}: it is of version 3: it was written by newer software; "
+        f"{work_dir}/{AUDIT_COPY_FILE}: it is of version 3: it was written by newer software. So nothing was changed. "
+        "Undo that repair with the kraft that did it, or a later one"
+    )
+
+
+def test_an_interrupted_repair_of_newer_software_is_left_to_that() -> None:
+    files = load("basic/node-1/data")
+    files.fail_next("rename", path="/meta.properties")
+    with pytest.raises(RecoveryError):
+        repair(files, standalone, "/data")
+    of_version(files, f"/data/{JOURNAL_FILE}", 3)
+    with pytest.raises(NewerFileError, match=r"it is of version 3: .* Run its command again with the kraft that began"):
+        repair(files, standalone, "/data")
+    with pytest.raises(NewerFileError, match="Run its command again with the kraft that began it"):
+        undo(files)
