@@ -17,7 +17,7 @@ from metadata_log.image.hash import image_hash
 from metadata_log.image.older_release import STARTED_BY
 from metadata_log.tools.findings.finding import Finding, is_well
 from metadata_log.voters import majority_of
-from quorum.recovery.advice.clones import addresses_of_first, told_of_clone
+from quorum.recovery.advice.clones import addresses_of_first, sentence_of_clone
 from quorum.recovery.advice.commands import bring_back, brokers_of, is_ours, undo_line
 from quorum.recovery.advice.directory_transfer import homes_of, take_home
 from quorum.recovery.advice.discarded_records import danger, elsewhere, endangered, gone, is_fetched_again
@@ -180,7 +180,7 @@ def _together(files: Files, known: Survey) -> Iterator[str]:
         dirs = dict.fromkeys(one.copy.place.log_dir for one in risky)
         lines = "; ".join(undo_line(path) for path in dirs if path in known.undoable)
         back = f" before. This takes the loss back: {lines}" if lines else " of them, and see kraft recover inspect"
-        yield f"{danger(known, risky).removesuffix('.')}; start none{back}"
+        yield f"{danger(known, risky)}; start none{back}"
     yield from (f"{one}: start nothing from it as it is, and see kraft recover inspect" for one in known.silent)
     later = next(filter(None, (copy.newer_voters for copy in known.copies)), None)
     if later is not None:
@@ -198,7 +198,7 @@ def _warnings(known: Survey) -> Iterator[str]:
     yield from (str(one) for one in gone(known) if not is_fetched_again(known, one))
     yield from elsewhere(known)
     if known.told_by.voters is None:
-        yield from filter(None, [told_of_clone(known).strip().removesuffix(".")])
+        yield from filter(None, [sentence_of_clone(known)])
     yield from (said for copy in known.copies for said in copy.audited.unread)
     for copy in known.in_use:
         yield (

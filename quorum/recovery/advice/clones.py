@@ -36,14 +36,20 @@ def _has_gone_on(copy: Copy, clone: Cloned) -> bool:
 
 
 def told_of_clone(known: Survey) -> str:
-    """Behind the situation; empty where these copies are no clone."""
+    """Return the sentence that follows the situation; nothing where these copies are no clone."""
+    sentence = sentence_of_clone(known)
+    return "" if sentence is None else f" {sentence}."
+
+
+def sentence_of_clone(known: Survey) -> str | None:
+    """Return a sentence, without its period, on the cluster whose clone this is; None where it is no clone."""
     clone = clone_of(known)
     if clone is None:
-        return ""
+        return None
     where = "in the configuration" if known.told_by.voters is None else "in the log"
     return (
-        f" This is a clone of cluster {clone.first} (kraft recover cluster-id, {clone.at}): the voters' addresses "
-        f"{where} are that cluster's. Whatever answers there is not this clone's: do not touch it."
+        f"This is a clone of cluster {clone.first} (kraft recover cluster-id, {clone.at}): the voters' addresses "
+        f"{where} are that cluster's. Whatever answers there is not this clone's: do not touch it"
     )
 
 
@@ -84,10 +90,10 @@ def moved_clone(known: Survey) -> str | None:
 
 def addresses_of_first(known: Survey) -> Iterator[str]:
     """A sentence against a start: whoever starts from a clone's log as it is looks for the first cluster's voters."""
-    told, clone = told_of_clone(known), clone_of(known)
-    if clone is not None and known.told_by.voters is not None:
+    sentence = sentence_of_clone(known)
+    if sentence is not None and known.told_by.voters is not None:
         yield (
-            f"{told.strip()} Write addresses of its own into it before anything starts; {inspect_line(known)} says "
+            f"{sentence}. Write addresses of its own into it before anything starts; {inspect_line(known)} says "
             "how. Only where the clone has a network of its own with the same addresses, it starts as it is"
         )
 

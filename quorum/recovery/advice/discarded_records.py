@@ -139,14 +139,14 @@ def elsewhere(known: Survey) -> list[str]:
 
 
 def danger(known: Survey, found: Sequence[Gone]) -> str:
-    """What a start would do."""
+    """Return a sentence, without its period, on what a start would destroy."""
     voters = dict.fromkeys(str(one.copy.node_id) for one in found)
     holders = dict.fromkeys(copy.label for one in found for copy in one.holders)
     start, end = min(one.lost.start for one in found), max(one.lost.end for one in found)
     return (
         f"Voter{'s' if len(voters) > 1 else ''} {', '.join(voters)} once held offsets {start} to {end}, which accepted "
         f"repairs let go, and {', '.join(holders)} still {'hold' if len(holders) > 1 else 'holds'} them: a majority of "
-        f"the {len(known.voters)} voters can lead without, and then they are cut there, too."
+        f"the {len(known.voters)} voters can lead without, and then they are cut there, too"
     )
 
 

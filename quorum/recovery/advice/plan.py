@@ -145,7 +145,7 @@ def lacking(known: Survey, voters: Sequence[Copy]) -> str | None:
     """That these would elect a leader who lacks what was committed; None where nothing shows it."""
     risky = endangered(known)
     if risky:
-        return danger(known, risky)
+        return f"{danger(known, risky)}."
     best = max(voters, key=lambda copy: copy.rank)
     end = max(int(copy.end.offset) for copy in voters)
     if end >= known.bounds_left.lower:
