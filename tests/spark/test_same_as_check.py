@@ -13,7 +13,7 @@ from metadata_log.analysis import run_analysis
 from metadata_log.errors import MetadataLogError
 from metadata_log.tools.backup.export import export_replica
 from metadata_log.tools.check.check import check_paths
-from metadata_log.tools.findings.finding import Finding
+from metadata_log.tools.findings.finding import Finding, printed
 from tests.spark.faults import FAULTS, DoesNotApply, Scene, copy_scene
 from tests.support.all_damage import ALL_DAMAGE
 from tests.support.damage import copy_cluster
@@ -37,7 +37,7 @@ DRAWN = 200 if IS_LONG else 10
 def found_by_both(*paths: Path) -> list[Finding]:
     """Return what both find."""
     verdict, checked = run_analysis(paths), check_paths(paths)
-    assert verdict.findings == checked.findings
+    assert verdict.findings == tuple(map(printed, checked.findings))
     assert (verdict.lower, verdict.upper, verdict.because) == (
         checked.bounds.lower, checked.bounds.upper, checked.bounds.because,
     )  # fmt: skip
