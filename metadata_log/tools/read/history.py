@@ -213,7 +213,7 @@ class LogHistory(msgspec.Struct, frozen=True, kw_only=True):
         Raises:
             HistoryError: the files do not reach back so far, or are damaged.
         """
-        with _collector_paused():
+        with collector_paused():
             state = self.start(end)
             for later in self.states(state, end):
                 state = later
@@ -270,8 +270,8 @@ class LogHistory(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @contextlib.contextmanager
-def _collector_paused() -> Iterator[None]:
-    """Without the search for cycles: an image has none, and looking through it as it grows is half of a long replay."""
+def collector_paused() -> Iterator[None]:
+    """Pause the search for cycles: an image has none, and looking through it as it grows is half of a long replay."""
     was_on = gc.isenabled()
     gc.disable()
     try:

@@ -28,6 +28,7 @@ from metadata_log.tools.read.consistent_read import OneMoment, read_at_one_momen
 from metadata_log.tools.read.contents import EpochSpan
 from metadata_log.tools.read.control_facts import Election
 from metadata_log.tools.read.fast_scan import Marks, NoOpRun
+from metadata_log.tools.read.history import collector_paused
 from metadata_log.tools.read.log_reader import LogReader, SegmentFound, SegmentOpened, SegmentUnreadable
 from metadata_log.tools.read.scan import Damage, Fault
 from quorum.recovery.copies.checkpoints import damage_of, load_checkpoint
@@ -81,7 +82,8 @@ def read_copy(
         reader.check_end()
         return reader.copy(used_by)
 
-    copy = read_at_one_moment(files, place.metadata, read)
+    with collector_paused():
+        copy = read_at_one_moment(files, place.metadata, read)
     return copy if until is not None else msgspec.structs.replace(copy, audited=audited_of(files, place))
 
 
