@@ -5,6 +5,8 @@ Decides: nothing. Must not know: how they are read.
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 
 from metadata_log.errors import MetadataLogError, UnknownRecordError
@@ -90,32 +92,43 @@ class PassedOver(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return str(self.stop)
 
 
-class Epochs(msgspec.Struct, frozen=True, kw_only=True):
-    """What shows which epochs of a log are false.
+class Hindsight(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What only a whole pass over a log shows of its epochs.
 
     Attributes:
         false_starts: offsets of epochs that the batch after them denies.
-        own: the files beside the log.
         late_leader: offset of a LeaderChange before which its epoch has records, as the log's first may.
     """
 
-    false_starts: tuple[int, ...]
-    own: OwnEpochs
+    false_starts: tuple[int, ...] = ()
     late_leader: int | None = None
+
+
+NO_HINDSIGHT: Final = Hindsight()
+
+
+class Epochs(msgspec.Struct, frozen=True, kw_only=True):
+    """What shows which epochs of a log are false. `own`: the files beside the log."""
+
+    own: OwnEpochs
+    hindsight: Hindsight = NO_HINDSIGHT
 
     def fault(self, batch: LocatedBatch, before: int) -> str | None:
         """Why a batch cannot be of its epoch, or None; `before`: the epoch of the one before, no greater."""
         epoch, offset, is_led = int(batch.header.partition_leader_epoch), int(batch.header.base_offset), leads(batch)
         if epoch == before:
-            is_another = is_led and offset != self.late_leader
+            is_another = is_led and offset != self.hindsight.late_leader
             return f"another LeaderChange stands amid epoch {epoch}" if is_another else None
-        if offset in self.false_starts:
+        if offset in self.hindsight.false_starts:
             return f"epoch {epoch} begins here, and the next batch is of an earlier one"
         return unled_epoch(batch, before, is_led=is_led) or (self.own.denial(epoch, offset) if is_led else None)
 
     def believes(self, election: Election) -> bool:
         """Whether a leader was elected who is told of by the log."""
-        return election.offset not in self.false_starts and self.own.denial(election.epoch, election.offset) is None
+        return (
+            election.offset not in self.hindsight.false_starts
+            and self.own.denial(election.epoch, election.offset) is None
+        )
 
 
 def stop_before(batch: LocatedBatch, file: str, end: int, epoch: int, epochs: Epochs) -> Stop | None:

@@ -14,12 +14,13 @@ from metadata_log.files.port import Files
 from metadata_log.ids import TopicId
 from metadata_log.tools.findings.finding import Finding, Severity
 from metadata_log.tools.read.control_facts import Election
+from metadata_log.tools.read.log_reader import LogListener
 from metadata_log.tools.read.sources import NodeSource
 from metadata_log.tools.replicas.first_vote import has_only_voted
 from metadata_log.tools.verify.depth import Depth
 from metadata_log.tools.verify.log_verification import Verification
 from metadata_log.tools.verify.lost_end import SHORT_LOG, is_unproven_end, proof_of_more
-from quorum.recovery.copies.copy_parts import Stop
+from quorum.recovery.copies.copy_parts import NO_HINDSIGHT, Hindsight, Stop
 from quorum.recovery.journal.log_directories import Place
 
 
@@ -27,7 +28,7 @@ class Reach(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Up to where the log once reached, at least its end; `short`: how that is proven, where it ends before that.
 
     `is_unproven`: nothing beside the log proves that what is missing there was committed.
-    `elections`: all that its log tells of; `false_starts`: where what follows shows an epoch to be wrong.
+    `elections`: all that its log tells of; `hindsight`: what shows which of them are wrong.
     `used_by`: the process that runs on the directory, 0 where its id is not told; None: none does.
     """
 
@@ -46,7 +47,7 @@ class Reach(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Files that a check finds wrong."""
     used_by: int | None = None
     elections: tuple[Election, ...] = ()
-    false_starts: tuple[int, ...] = ()
+    hindsight: Hindsight = NO_HINDSIGHT
 
     def judged(self, stop: Stop | None) -> Stop | None:
         """`stop`, as damage where it was taken for an unfinished write and cannot be; None where that is under way."""
@@ -58,10 +59,17 @@ class Reach(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return None if self.used_by is not None else stop
 
 
-def reach_of(files: Files, place: Place) -> Reach:
-    """Hold the log of `place` against what stands beside it."""
+def reach_of(files: Files, place: Place, *listeners: LogListener, stops: frozenset[int] = frozenset()) -> Reach:
+    """Hold the log of `place` against what stands beside it.
+
+    `listeners` take the events of the same pass, in which no run of NoOps goes on across `stops`.
+
+    Raises:
+        OSError: the directory cannot be listed; whatever a listener raises.
+    """
     source = NodeSource(path=Path(place.log_dir), node_id=place.node_id, metadata=Path(place.metadata))
-    report = Verification(files, place.metadata, source, depth=Depth.BYTES, probes=frozenset()).run()
+    depth = Depth.BYTES
+    report = Verification(files, place.metadata, source, depth=depth, probes=stops, listeners=listeners).run()
     short = [found for found in report.findings if found.kind in SHORT_LOG]
     is_empty = report.end_offset == 0 and not report.epochs
     state = report.quorum_state
@@ -73,6 +81,7 @@ def reach_of(files: Files, place: Place) -> Reach:
     destroyed = tuple(
         (found.file, found.position, found.meaning) for found in report.findings if found.kind == "corrupt_batch"
     )
+    late = next((election.offset for election in report.elections if election.is_late), None)
     return Reach(
         proved_end=report.proved_end,
         kept_committed=report.kept_committed,
@@ -83,7 +92,7 @@ def reach_of(files: Files, place: Place) -> Reach:
         destroyed=destroyed,
         suspects=frozenset(found.file for found in report.findings if found.file is not None),
         elections=report.elections,
-        false_starts=report.false_starts,
+        hindsight=Hindsight(false_starts=report.false_starts, late_leader=late),
     )
 
 

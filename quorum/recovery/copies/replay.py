@@ -8,6 +8,7 @@ from __future__ import annotations
 import msgspec
 
 from metadata_log.errors import MetadataLogError
+from metadata_log.format.batch import BatchHeader
 from metadata_log.image import MetadataImage, Replayer, ReplayError
 from metadata_log.storage.no_ops import is_no_op
 from metadata_log.storage.segment import LocatedBatch
@@ -25,6 +26,7 @@ class PrefixReplay:
     def __init__(self) -> None:
         self.state: State | None = None
         self.problem: str | None = None
+        self.failed: BatchHeader | None = None
         self._noops: tuple[int, int, int] | None = None
         """End offset, epoch and time of the last NoOp that is yet to be replayed."""
 
@@ -46,7 +48,7 @@ class PrefixReplay:
         try:
             self.state = self.state.after(batch)
         except (MetadataLogError, ReplayError) as error:
-            self.problem, self.state = str(error), None
+            self.problem, self.failed, self.state = str(error), header, None
 
     def on_run(self, run: NoOpRun) -> None:
         """Take a run of NoOps. It does not go on across the beginning."""

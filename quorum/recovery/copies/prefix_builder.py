@@ -1,0 +1,386 @@
+"""The safe part of one copy of the metadata log, built from the events of a pass over its segments.
+
+Decides: where a copy stops being usable, and from which checkpoint its metadata is replayed. Must not know: other
+copies, and who makes the pass.
+
+Safe is the part that goes on from its beginning, or from a whole checkpoint, without a gap or damage, whose epochs do
+not fall, and begin with their leaders' records. Damage in what a whole checkpoint holds is passed over where the log
+goes on soundly from that checkpoint's end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+
+import msgspec
+
+from metadata_log.errors import MetadataLogError
+from metadata_log.format.batch import BatchHeader
+from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
+from metadata_log.storage.checkpoint import checkpoint_name, parse_checkpoint_name
+from metadata_log.storage.segment import LocatedBatch, segment_bases, segment_file
+from metadata_log.tools.read.batch_sums import BatchSums
+from metadata_log.tools.read.consistent_read import OneMoment
+from metadata_log.tools.read.contents import EpochSpan
+from metadata_log.tools.read.control_facts import Election
+from metadata_log.tools.read.fast_scan import Marks, NoOpRun
+from metadata_log.tools.read.log_reader import LogEvent, LogReader, SegmentFound, SegmentOpened, SegmentUnreadable
+from metadata_log.tools.read.scan import Damage, Fault
+from quorum.recovery.copies.checkpoints import damage_of, load_checkpoint
+from quorum.recovery.copies.copy_parts import (
+    CheckpointFile,
+    Epochs,
+    PassedOver,
+    SegmentPart,
+    Stop,
+    opens_repair,
+    stop_before,
+)
+from quorum.recovery.copies.log_copy import Copy
+from quorum.recovery.copies.log_extent import Reach
+from quorum.recovery.copies.named_nodes import NamedNodes
+from quorum.recovery.copies.replay import PrefixReplay
+from quorum.recovery.copies.sidecar_files import read_beside, without_vote
+from quorum.recovery.journal.errors import RefusedError
+from quorum.recovery.journal.log_directories import Place
+
+
+class PrefixBuilder:
+    """The fold over one copy's files: over the events of a pass over its segments, see `LogListener`."""
+
+    def __init__(self, moment: OneMoment, place: Place, until: int | None, epochs: Epochs) -> None:
+        self._files, self._names, self._place = moment, list(moment.names), place
+        self._until, self._epochs = until, epochs
+        self._beside = read_beside(moment, place.metadata)
+        self._checkpoints: list[CheckpointFile] = []
+        self._origin: CheckpointFile | None = None
+        self._replay = PrefixReplay()
+        self._path, self._base, self._safe_size, self._skipped = "", 0, 0, 0
+        """Of the segment that is being read."""
+        self._parts: list[SegmentPart] = []
+        self._spans: list[EpochSpan] = []
+        self._stop: Stop | None = None
+        self._passed_over: PassedOver | None = None
+        self._is_cut = False
+        self._start: int | None = None
+        self._end = 0
+        self._epoch = self._greatest_epoch = self._timestamp = -1
+        self._began = self._committed_before = 0
+        self._proofs = 0
+        """Batches of metadata, or runs of them, in the last epoch, since the last `_settle`."""
+        self._failed: BatchHeader | None = None
+        self._sums = BatchSums(moment)
+        self._repair: OffsetAndEpoch | None = None
+        self._behind = NamedNodes()
+        self._choose_checkpoint()
+
+    def _choose_checkpoint(self) -> None:
+        """Read checkpoints from the newest on until one is whole; replay begins there."""
+        ends = [end for name in self._names if (end := parse_checkpoint_name(name)) is not None]
+        ends.sort(key=lambda end: (end.offset, end.epoch), reverse=True)
+        first = min((int(base) for base in segment_bases(self._names)), default=None)
+        for end in ends:
+            found = CheckpointFile(end=end, size=self._size_of(checkpoint_name(end)))
+            self._greatest_epoch = max(self._greatest_epoch, int(end.epoch))
+            is_due = self._origin is None and (self._until is None or end.offset <= self._until)
+            if is_due and (end.offset > 0 or first in (0, None)):
+                found = self._read_checkpoint(found)
+            self._checkpoints.append(found)
+        own = msgspec.structs.replace(self._epochs.own, reached=frozenset(int(end.epoch) for end in ends))
+        self._epochs = msgspec.structs.replace(self._epochs, own=own)
+        if self._origin is None and first == 0:
+            self._replay.begin_empty()
+        elif self._origin is None and first is not None:
+            self._replay.problem = f"its log begins at offset {first}, and no whole checkpoint holds what was before"
+
+    def _size_of(self, name: str) -> int:
+        with closing(self._files.open(f"{self._place.metadata}/{name}", read_only=True)) as handle:
+            return handle.size()
+
+    def _read_checkpoint(self, found: CheckpointFile) -> CheckpointFile:
+        path = f"{self._place.metadata}/{found.name}"
+        try:
+            whole, state = load_checkpoint(self._files, path, found.end)
+        except (MetadataLogError, OSError) as error:
+            return msgspec.structs.replace(found, problem=str(error), was_read=True)
+        found = msgspec.structs.replace(found, was_read=True)
+        self._replay.state = state
+        if found.end.offset == 0:  # the first voters: the first leader writes them into the log
+            return found
+        self._origin = found
+        self._timestamp = int(whole.header.last_contained_log_timestamp)
+        return found
+
+    def _looked_at(self, found: CheckpointFile, suspects: frozenset[str]) -> CheckpointFile:
+        """One that nothing is replayed from; a node takes it away in time, unless it is damaged."""
+        path = f"{self._place.metadata}/{found.name}"
+        if found.was_read or path not in suspects:
+            return found
+        return msgspec.structs.replace(found, problem=damage_of(self._files, path, found.end), was_read=True)
+
+    def read_segments(self) -> None:
+        """Read the segments in a pass of their own.
+
+        Raises:
+            OSError: one cannot be read.
+        """
+        paths = [f"{self._place.metadata}/{segment_file(int(base))}" for base in segment_bases(self._names)]
+        reader = LogReader(self._files, paths)
+        for event in reader.events():
+            self.on_event(event)
+            if isinstance(event, SegmentOpened):
+                reader.expect(offset=-1, epoch=-1, time_ms=-1, marks=Marks(offsets=sorted(self.stops)))
+
+    def on_event(self, event: LogEvent) -> None:
+        """Take the next event of a pass; after a stop for its epoch, and to see whether anything sound follows.
+
+        Raises:
+            OSError: a segment cannot be read.
+        """
+        if isinstance(event, LocatedBatch):
+            self._on_batch(event)
+        elif isinstance(event, NoOpRun):
+            self._on_run(event)
+        elif isinstance(event, Damage):
+            self._on_damage(event)
+        elif isinstance(event, SegmentFound):
+            self._path, self._base = event.file, event.base_offset
+        elif isinstance(event, SegmentOpened):
+            self._begin_segment(event.size)
+        elif isinstance(event, SegmentUnreadable):
+            raise event.error
+        else:
+            part = SegmentPart(base=self._base, size=event.size, safe_size=self._safe_size, skipped=self._skipped)
+            self._parts.append(part)
+
+    def _begin_segment(self, size: int) -> None:
+        base, path = self._base, self._path
+        self._safe_size = self._skipped = 0
+        self._sums.begin_segment(path)
+        if self._start is None:
+            self._begin_at(base, path)
+        elif self._is_open and base != self._end:
+            what = f"this segment begins at {base}, where {self._end} is due"
+            # An empty one further on was begun once the log had come to there, and Kafka does not start beside it.
+            self._stop_at(path, 0, what, is_torn=size == 0 and base < self._end)
+
+    def _on_batch(self, found: LocatedBatch) -> None:
+        end, path = found.position + found.header.size_in_bytes, self._path
+        resumed = self._resumes_at(found, path)
+        if resumed is not None:
+            self._skipped = self._safe_size = resumed
+        if resumed != end and self._takes(found, path):
+            self._safe_size = end
+
+    @property
+    def stops(self) -> frozenset[int]:
+        """Offsets across which no run of NoOps may go on: the safe part may begin or end there."""
+        begin = None if self._origin is None else int(self._origin.end.offset)
+        return frozenset(offset for offset in (begin, self._until) if offset is not None)
+
+    def _on_run(self, run: NoOpRun) -> None:
+        """Take a run of NoOps. It goes on from the batch before it, and so belongs to the safe part if that does."""
+        if self._resumes_behind(run.end_offset, run.epoch):
+            self._skipped = self._safe_size = run.end_position
+            return
+        self._greatest_epoch = max(self._greatest_epoch, run.epoch)
+        if self._stop is not None:
+            self._stop = msgspec.structs.replace(self._stop, is_torn=False)
+        elif self._is_cut or (self._until is not None and run.end_offset > self._until):
+            self._is_cut = True
+        else:
+            self._extend(run.epoch, run.base_offset, run.end_offset, run.max_timestamp)
+            self._sums.on_run(run)
+            self._proofs += 1
+            self._replay.on_run(run)
+            self._safe_size = run.end_position
+
+    def _begin_at(self, base: int, path: str) -> None:
+        """The first segment: at the checkpoint's end or before it, unless segments between are gone."""
+        origin = self._origin
+        self._start = self._end = base
+        if origin is None or base <= origin.end.offset:
+            return
+        if any(found.problem is not None and found.end.offset >= base for found in self._checkpoints):
+            return  # what it begins with is a damaged checkpoint: nothing between is gone
+        self._start = self._end = int(origin.end.offset)
+        self._stop_at(path, 0, f"this segment begins at {base}, where {self._end} is due", is_torn=False)
+
+    def _resumes_at(self, found: LocatedBatch, path: str) -> int | None:
+        """Behind damage in what the checkpoint holds: at which position the log goes on from its end; None: not yet."""
+        header, end = found.header, found.position + found.header.size_in_bytes
+        if self._resumes_behind(int(header.next_offset), int(header.partition_leader_epoch)):
+            return end
+        origin, stop = self._origin, self._stop
+        if origin is None or stop is None or stop.offset >= origin.end.offset:
+            return None
+        if stop_before(found, path, int(origin.end.offset), int(origin.end.epoch), self._epochs) is not None:
+            return None
+        self._resume(stop, origin)
+        return found.position
+
+    def _resumes_behind(self, end: int, epoch: int) -> bool:
+        """Return True if the log goes on soundly behind a batch with this end, which is the checkpoint's."""
+        origin, stop = self._origin, self._stop
+        if origin is None or stop is None or stop.offset >= origin.end.offset:
+            return False
+        if (end, epoch) != (origin.end.offset, origin.end.epoch):
+            return False
+        self._resume(stop, origin)
+        return True
+
+    def _resume(self, stop: Stop, origin: CheckpointFile) -> None:
+        self._passed_over = PassedOver(stop=stop, held_by=origin.name)
+        self._stop, self._behind = None, NamedNodes()
+        self._drop_parts()
+        self._start = self._end = int(origin.end.offset)
+        self._epoch = int(origin.end.epoch)
+
+    def _drop_parts(self) -> None:
+        """All segments so far lie before the safe part."""
+        self._settle()
+        self._spans, self._sums, self._began = [], BatchSums(self._files), 0
+        self._sums.begin_segment(self._path)
+        self._parts = [msgspec.structs.replace(part, safe_size=0, skipped=0) for part in self._parts]
+
+    @property
+    def _is_open(self) -> bool:
+        return self._stop is None and not self._is_cut
+
+    def _on_damage(self, found: Damage) -> None:
+        if self._is_open:
+            self._stop_at(self._path, found.position, found.what, is_torn=found.fault is Fault.TORN)
+
+    def _takes(self, found: LocatedBatch, path: str) -> bool:
+        """Whether it belongs to the safe part."""
+        header = found.header
+        stop = stop_before(found, path, self._end, self._epoch, self._epochs) if self._is_open else None
+        if stop is None or stop.false_epoch is None:
+            self._greatest_epoch = max(self._greatest_epoch, int(header.partition_leader_epoch))
+        if self._stop is not None:
+            self._stop = msgspec.structs.replace(self._stop, is_torn=False)
+            self._behind = self._behind.after(found)
+            return False
+        if self._is_cut or (self._until is not None and header.next_offset > self._until):
+            self._is_cut = True
+            return False
+        if stop is not None:
+            self._stop = stop
+            self._behind = self._behind if stop.false_epoch is None else self._behind.after(found)
+            return False
+        self._take(found)
+        return True
+
+    def _stop_at(self, path: str, position: int, what: str, *, is_torn: bool) -> None:
+        self._stop = Stop(file=path, position=position, offset=self._end, what=what, is_torn=is_torn)
+
+    def _take(self, batch: LocatedBatch) -> None:
+        header = batch.header
+        epoch, start = int(header.partition_leader_epoch), int(header.base_offset)
+        if not self._spans or self._spans[-1].epoch != epoch:
+            self._settle()
+            self._began = self._proved_by_metadata(header, start)
+        self._extend(epoch, start, int(header.next_offset), int(header.max_timestamp))
+        self._sums.on_batch(header, batch.position)
+        self._replay.on_batch(batch)
+        if not header.is_control:
+            self._proofs += 1
+        elif header.base_offset > 0 and opens_repair(batch):
+            self._repair = OffsetAndEpoch(offset=header.base_offset, epoch=header.partition_leader_epoch)
+
+    def _settle(self) -> None:
+        """Replay all that was taken, and see what the metadata of its last epoch proves.
+
+        A batch that cannot be replayed proves nothing; those behind it are not replayed.
+        """
+        self._replay.finish()
+        failed = self._replay.failed
+        if failed is not None and not failed.is_control and self._failed is None:
+            self._proofs -= 1
+        self._failed = failed
+        if self._proofs:
+            self._committed_before = self._began
+        self._proofs = 0
+
+    def _extend(self, epoch: int, start: int, end: int, time_ms: int) -> None:
+        if self._spans and self._spans[-1].epoch == epoch:
+            start = self._spans.pop().start_offset
+        self._spans.append(EpochSpan(epoch=epoch, start_offset=start, end_offset=end))
+        self._epoch, self._end, self._timestamp = epoch, end, max(self._timestamp, time_ms)
+
+    def _proved_by_metadata(self, header: BatchHeader, start: int) -> int:
+        """Return the offset before which all is committed if the leader of a new epoch goes on to write metadata.
+
+        A controller becomes active once its LeaderChange is committed. The first leader of Kafka 3.3 to 3.5 does not
+        wait: it writes metadata first, so that its epoch proves nothing.
+        """
+        if not self._spans and start > 0:  # the log need not begin with the first batch of its epoch
+            return start
+        return int(header.next_offset) if header.is_control else self._committed_before
+
+    def finish(self) -> None:
+        """Find the end of the safe part: a checkpoint may reach beyond the log.
+
+        Raises:
+            RefusedError: `until` is no end of a batch.
+        """
+        self._settle()
+        self._sums.finish()
+        origin = self._origin
+        if origin is not None and origin.end.offset >= self._end:
+            if origin.end.offset > self._end:
+                self._start = int(origin.end.offset)
+                self._drop_parts()
+            self._end, self._epoch = int(origin.end.offset), int(origin.end.epoch)
+        if self._until is not None and self._until != self._end:
+            raise RefusedError(
+                f"{self._place.log_dir} has no batch that ends at offset {self._until}: the nearest before it ends at "
+                f"{self._end}"
+            )
+
+    def _believed(self, elections: Iterable[Election]) -> Iterator[Election]:
+        stop = self._stop
+        for one in elections:
+            if self._epochs.believes(one) and (stop is None or stop.offset != one.offset):
+                yield one
+
+    def copy(self, reach: Reach) -> Copy:
+        """Return what was found, in the files beside the log as well."""
+        beside = self._beside
+        has_records = any(part.size > 0 for part in self._parts)
+        is_begun = has_records or any(found.end.offset > 0 for found in self._checkpoints)
+        if self._place.manifest is None and is_begun:
+            beside = without_vote(beside, self._place.metadata, has_records=has_records)
+        is_short = reach.proved_end > self._end or self._end == 0
+        return Copy(
+            place=self._place,
+            start_offset=self._start or 0,
+            end=OffsetAndEpoch(offset=Offset(self._end), epoch=Epoch(self._epoch)),
+            segments=tuple(self._parts),
+            spans=tuple(self._spans),
+            stop=reach.judged(self._stop),
+            passed_over=self._passed_over,
+            checkpoints=tuple(self._looked_at(found, reach.suspects) for found in self._checkpoints),
+            origin=self._origin,
+            state=self._replay.state,
+            problem=self._replay.problem,
+            quorum_state=beside.quorum_state,
+            quorum_problem=beside.quorum_problem,
+            unread=beside.unread,
+            greatest_epoch=max(self._greatest_epoch, beside.greatest_epoch),
+            committed_before=self._committed_before,
+            elections=tuple(self._believed(reach.elections)),
+            last_timestamp_ms=self._timestamp,
+            sums=self._sums,
+            kept_committed=reach.kept_committed,
+            kept_id=reach.kept_id,
+            proved_end=max(reach.proved_end, self._end),
+            short=reach.short if is_short else None,
+            proof_of_more=reach.proof_of_more if is_short else None,
+            is_end_unproven=is_short and reach.is_unproven,
+            repair=self._repair,
+            behind=self._behind,
+            used_by=reach.used_by,
+            confirmed=self._epochs.own.confirmed,
+        )
