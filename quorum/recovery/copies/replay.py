@@ -5,30 +5,42 @@ Decides: what replay makes of batches that follow one another. Must not know: wh
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 
 from metadata_log.errors import MetadataLogError
-from metadata_log.format.batch import BatchHeader
+from metadata_log.format.batch import BatchHeader, batch_values
 from metadata_log.image import MetadataImage, Replayer, ReplayError
+from metadata_log.image.known_partitions import Replayable, read_for_replay
+from metadata_log.records import AbortTransactionRecord, BeginTransactionRecord, EndTransactionRecord
 from metadata_log.storage.no_ops import is_no_op
 from metadata_log.storage.segment import LocatedBatch
 from metadata_log.tools.read.fast_scan import NoOpRun
 from metadata_log.tools.read.history import State
 from metadata_log.tools.read.quorum import Quorum
 
+_AT_ONCE: Final = 1 << 20
+"""So many bytes of batches are replayed at once: each image costs, however little it differs from the one before."""
+_TRANSACTION_RECORDS: Final = frozenset({BeginTransactionRecord, EndTransactionRecord, AbortTransactionRecord})
+
 
 class PrefixReplay:
-    """Replays batches in order. NoOps are replayed at once: an idle leader writes two a second.
+    """Replays batches in order, many at once. NoOps are only counted: an idle leader writes two a second.
 
-    Without a `state` the metadata cannot be known; `problem` says why.
+    Without a `state` the metadata cannot be known; `problem` says why, and `failed` is the batch that cannot be
+    replayed, if one is why. All are as of the last `finish`.
     """
 
     def __init__(self) -> None:
         self.state: State | None = None
         self.problem: str | None = None
         self.failed: BatchHeader | None = None
+        self._waiting: list[LocatedBatch] = []
+        """Data batches that are yet to be replayed, each of which goes on from the one before."""
+        self._size = 0
         self._noops: tuple[int, int, int] | None = None
-        """End offset, epoch and time of the last NoOp that is yet to be replayed."""
+        """End offset, epoch and time of the last NoOp that is yet to be replayed, behind those."""
 
     def begin_empty(self) -> None:
         """Begin at offset 0."""
@@ -37,18 +49,19 @@ class PrefixReplay:
     def on_batch(self, batch: LocatedBatch) -> None:
         """Take the next batch."""
         header = batch.header
+        if header.base_offset != self._due:
+            self.finish()
         if self.state is None or header.base_offset < self.state.replayer.end.offset:
             return
         if header.base_offset == self._due and is_no_op(batch.buffer, batch.at, header):
             self._noops = int(header.next_offset), int(header.partition_leader_epoch), int(header.max_timestamp)
             return
-        self.finish()
-        if self.state is None:
-            return
-        try:
-            self.state = self.state.after(batch)
-        except (MetadataLogError, ReplayError) as error:
-            self.problem, self.failed, self.state = str(error), header, None
+        if self._noops is not None or header.is_control or self._size >= _AT_ONCE:
+            self.finish()
+        self._waiting.append(batch)
+        self._size += header.size_in_bytes
+        if header.is_control:
+            self.finish()
 
     def on_run(self, run: NoOpRun) -> None:
         """Take a run of NoOps. It does not go on across the beginning."""
@@ -59,16 +72,54 @@ class PrefixReplay:
     def _due(self) -> int:
         if self._noops is not None:
             return self._noops[0]
+        if self._waiting:
+            return int(self._waiting[-1].header.next_offset)
         return -1 if self.state is None else int(self.state.replayer.end.offset)
 
     def finish(self) -> None:
-        """Replay the NoOps since the last other batch."""
-        state, last = self.state, self._noops
+        """Replay all that was taken so far."""
+        waiting, last = self._waiting, self._noops
+        self._waiting, self._size, self._noops = [], 0, None
+        at_once = _after_all(self.state, waiting) if self.state is not None and len(waiting) > 1 else None
+        if at_once is not None:
+            self.state = at_once
+        else:
+            self._replay_each(waiting)
+        state = self.state
         if state is None or last is None:
             return
-        self._noops = None
         end, epoch, time_ms = last
         replayer = state.replayer.on_records(
             (), base_offset=int(state.replayer.end.offset), next_offset=end, epoch=epoch, timestamp_ms=time_ms
         )
         self.state = msgspec.structs.replace(state, replayer=replayer)
+
+    def _replay_each(self, batches: list[LocatedBatch]) -> None:
+        for batch in batches:
+            if self.state is None:
+                return
+            try:
+                self.state = self.state.after(batch)
+            except (MetadataLogError, ReplayError) as error:
+                self.problem, self.failed, self.state = str(error), batch.header, None
+
+
+def _after_all(state: State, batches: list[LocatedBatch]) -> State | None:
+    """Return the state after these data batches; None: a record cannot be read or replayed, or is a transaction's."""
+    records: list[Replayable] = []
+    try:
+        for batch in batches:
+            records += map(read_for_replay, batch_values(batch.buffer, batch.header, batch.at))
+        if not _TRANSACTION_RECORDS.isdisjoint(map(type, records)):
+            return None
+        last = batches[-1].header
+        replayer = state.replayer.on_records(
+            records,
+            base_offset=int(batches[0].header.base_offset),
+            next_offset=int(last.next_offset),
+            epoch=int(last.partition_leader_epoch),
+            timestamp_ms=int(last.max_timestamp),
+        )
+    except (MetadataLogError, ReplayError):
+        return None
+    return msgspec.structs.replace(state, replayer=replayer)
