@@ -17,6 +17,7 @@ from metadata_log.directory import QUORUM_STATE_FILE, QuorumState
 from metadata_log.ids import ZERO_DIRECTORY_ID, ReplicaKey, id_text
 from metadata_log.offsets import is_near_last_epoch
 from metadata_log.tools.check.lone_elections import check_lone_elections
+from metadata_log.tools.findings.directory_facts import VoterRestored
 from metadata_log.tools.findings.facts import OtherLeader
 from metadata_log.tools.findings.finding import Finding, Severity, finding, is_well
 from metadata_log.tools.read.control_facts import Election
@@ -280,13 +281,15 @@ def _set_back(
         holder, election = held[0]
         if node_id != election.leader_id and (node_id not in election.granting or election.is_repairs):
             continue
-        did = "led it" if node_id == election.leader_id else f"voted in it for node {election.leader_id}"
-        what = (
-            f"it is of epoch {state.leader_epoch}, and epoch {epoch} began with node {node_id}, which {did} "
-            f"(LeaderChange at offset {election.offset} on {holder.label}): this directory was set back to an older "
-            "copy, or it was copied before that and the others later"
+        restored = VoterRestored(
+            knows_epoch=max(state.leader_epoch, replica.facts.last_epoch),
+            acted_epoch=epoch,
+            began_at=election.offset,
+            voted_for=None if node_id == election.leader_id else election.leader_id,
+            shown_by=holder.label,
         )
-        yield finding("voter_set_back", what, node_id=node_id, file=_file(replica), offset=election.offset, epoch=epoch)
+        what, file = restored.meaning(), _file(replica)
+        yield finding(restored.kind, what, node_id=node_id, file=file, offset=election.offset, epoch=epoch)
         return
 
 

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from metadata_log.ids import ReplicaKey
+from metadata_log.tools.findings.directory_facts import VoterRestored
 from metadata_log.tools.read.control_facts import Election
 from metadata_log.tools.replicas.first_vote import is_first_vote
 from metadata_log.tools.replicas.voters_in_force import is_voter
@@ -97,7 +98,7 @@ def _set_back(copies: Sequence[Copy], copy: Copy) -> str | None:
     if copy.quorum_state is None:
         return None
     done = [
-        (election.epoch, other, election.leader_id)
+        (election, other)
         for other in copies
         for election in other.elections
         if election.epoch > copy.greatest_epoch and not election.is_repairs
@@ -105,12 +106,16 @@ def _set_back(copies: Sequence[Copy], copy: Copy) -> str | None:
     ]
     if not done:
         return None
-    epoch, other, leader_id = max(done, key=lambda one: one[0])
-    did = f"led epoch {epoch}" if leader_id == copy.node_id else f"voted in epoch {epoch} for node {leader_id}"
-    return (
-        f"knows of no epoch after {copy.greatest_epoch}, but {did} (by the log of {other.label}): it was set back to "
-        "an older copy, or copied before that and the other later"
+    election, other = max(done, key=lambda one: one[0].epoch)
+    has_namesake = any(one is not other and one.node_id == other.node_id for one in copies)
+    restored = VoterRestored(
+        knows_epoch=copy.greatest_epoch,
+        acted_epoch=election.epoch,
+        began_at=election.offset,
+        voted_for=None if election.leader_id == copy.node_id else election.leader_id,
+        shown_by=other.label if has_namesake or other.node_id is None else f"node {other.node_id}",
     )
+    return restored.predicate()
 
 
 def _misled(copies: Sequence[Copy], copy: Copy) -> str | None:

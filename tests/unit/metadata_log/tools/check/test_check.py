@@ -100,7 +100,7 @@ def test_a_voter_behind_what_it_did_is_a_warning(clusters: Path) -> None:
     found, note = report.findings
     assert (note.kind, note.node_id, note.severity) == ("nothing_in_common", 2, Severity.NOTE)
     assert (found.kind, found.severity, found.node_id, found.epoch) == ("voter_set_back", Severity.WARNING, 2, 8)
-    assert "which led it" in found.meaning
+    assert "but led epoch 8, which began at offset 294 (by the log of node 1)" in found.meaning
     assert "copied before that" in found.meaning
 
 

@@ -1,0 +1,24 @@
+"""`kraft check` and `kraft recover inspect` say one fault in one sentence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from metadata_log.files.os_files import OsFiles
+from metadata_log.tools.check.check import check_paths
+from quorum.recovery.inspection import inspect_copies
+
+OLDER_NODE_2 = ("failovers", ("node-1", "lagging-follower/node-2", "node-3"))
+OLDER_NODE_3 = ("failovers-4.4", ("node-1", "node-2", "lagging-follower/node-3"))
+
+
+@pytest.mark.parametrize(("scenario", "nodes"), [OLDER_NODE_2, OLDER_NODE_3], ids=["node 2", "node 3"])
+def test_a_voter_that_was_set_back(scenario: str, nodes: tuple[str, ...], clusters: Path) -> None:
+    paths = [clusters / scenario / node / "data" for node in nodes]
+    checked = [found.meaning for found in check_paths(paths).findings if found.kind == "voter_set_back"]
+    inspected = inspect_copies(OsFiles(), [str(path) for path in paths]).survey.silent
+
+    assert checked == [f"it {one.why}" for one in inspected]
+    assert len(checked) == 1
