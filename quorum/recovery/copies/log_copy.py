@@ -112,6 +112,11 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
         return self.is_damaged or self.short is not None
 
     @property
+    def went_on(self) -> bool:
+        """Return True if its log went on, and nothing says how far: its voter may have held any record since."""
+        return self.short is not None or (self.is_damaged and self.proved_end <= self.end.offset)
+
+    @property
     def voters(self) -> VoterSet | None:
         """The latest voter set in it, committed or not; None at kraft.version 0."""
         record = None if self.state is None else self.state.quorum.voters

@@ -61,8 +61,11 @@ def forgetful(copies: Sequence[Copy], holder: Copy, start: int) -> frozenset[int
 
 
 def extents(copies: Sequence[Copy], silent: Sequence[Copy]) -> list[ReplicaExtent]:
-    """What they hold now, for the bounds; `silent`: those that do not speak for their voters."""
-    return [msgspec.structs.replace(copy.extent, speaks=copy not in silent) for copy in copies]
+    """Return what they hold now, for the bounds. `silent`: those that do not speak for their voters.
+
+    Neither does a log that lost its end: that it reached an offset is no proof that it reached no further.
+    """
+    return [msgspec.structs.replace(copy.extent, speaks=not (copy.went_on or copy in silent)) for copy in copies]
 
 
 def bounds_once(
