@@ -162,13 +162,17 @@ def _row(known: Survey, copy: Copy) -> dict[str, object]:
 
 
 def role_of(known: Survey, copy: Copy) -> str:
-    """What the node is, by the best copy's metadata."""
+    """Return what the node is, by the best copy's metadata; `unknown` where it or the metadata does not say."""
     image = known.told_by.image
     if known.is_voter(copy):
         return "voter"
-    if image is not None and copy.node_id in image.cluster.controllers:
+    if image is None or copy.node_id is None:
+        return "unknown"
+    if copy.node_id in image.cluster.controllers:
         return "controller"
-    return "broker" if image is not None and copy.node_id in image.cluster.brokers else "observer"
+    if copy.node_id in image.cluster.brokers:
+        return "broker"
+    return "observer" if known.in_force.sets else "unknown"
 
 
 def _older(known: Survey) -> list[str]:

@@ -1,4 +1,4 @@
-"""What nothing here says is said as unknown: up to where records may have been committed."""
+"""What nothing here says is said as unknown: a node's role, and up to where records may have been committed."""
 
 from __future__ import annotations
 
@@ -7,9 +7,44 @@ from pathlib import Path
 import pytest
 
 from metadata_log.files.os_files import OsFiles
+from metadata_log.files.simulated_files import SimulatedFiles
 from metadata_log.tools.check.check import check_paths
-from quorum.recovery.inspection import inspect_copies
+from quorum.cli.recover.show import role_of
+from quorum.recovery.inspection import Inspection, inspect_copies
 from tests.support.lost_end import NODE_2, lost_end_nodes
+from tests.support.repairs import load_nodes
+from tests.unit.recovery.evidence.test_hidden_repair import METADATA
+
+
+def inspected(files: SimulatedFiles, *nodes: int) -> Inspection:
+    """Return what inspect finds of these nodes."""
+    return inspect_copies(files, [f"/n{node}" for node in nodes])
+
+
+def roles(found: Inspection) -> list[str]:
+    """Return the role of each copy, the best first."""
+    return [role_of(found.survey, copy) for copy in found.survey.copies]
+
+
+def without(files: SimulatedFiles, node: int, suffix: str) -> SimulatedFiles:
+    """Remove the files of this suffix beside a node's log."""
+    directory = f"/n{node}/{METADATA}"
+    for name in files.listdir(directory):
+        if name.endswith(suffix):
+            files.unlink(f"{directory}/{name}")
+    files.fsync_dir(directory)
+    return files
+
+
+def test_a_role_is_unknown_without_the_checkpoint_that_names_the_voters() -> None:
+    assert roles(inspected(load_nodes("failovers", 1), 1)) == ["voter"]
+    assert roles(inspected(without(load_nodes("failovers", 1), 1, ".checkpoint"), 1)) == ["unknown"]
+
+
+def test_another_copy_tells_the_role() -> None:
+    files = without(load_nodes("failovers", 1, 2, 11), 1, ".checkpoint")
+
+    assert roles(inspected(files, 1, 2, 11)) == ["voter", "voter", "broker"]
 
 
 @pytest.mark.parametrize("nodes", [(1, 2, 3), (1, 2, 3, 11, 12)])
