@@ -26,6 +26,7 @@ from metadata_log.records.levels import level_name
 from metadata_log.storage.checkpoint import checkpoint_name
 from metadata_log.tools.check.duplicates import Holder, check_duplicates
 from metadata_log.tools.findings.advice import LOST_PROPERTIES, VOTERS_ID
+from metadata_log.tools.findings.directory_facts import ForeignDirectory
 from metadata_log.tools.findings.finding import Finding, Severity, finding
 from metadata_log.tools.read.contents import voters_in_file
 from metadata_log.tools.read.disks import is_brokers_disk
@@ -51,10 +52,7 @@ def check_identity(
     yield from _unreadable(nodes)
     yield from _foreign_clusters(nodes)
     yield from _mixed_disks(nodes)
-    known = {voter.directory_id: int(voter.node_id) for voter in voters if voter.directory_id != ZERO_DIRECTORY_ID}
-    if image is not None:
-        for broker_id, broker in sorted(image.cluster.brokers.items()):
-            known |= {directory: int(broker_id) for directory in broker.directories}
+    known = directory_owners(voters, image)
     holders = [
         Holder(node=node, disk=disk, identity=identity, progress=progress.get(disk.path / METADATA_DIRECTORY))
         for node, disk, identity in _disks(nodes)
@@ -68,6 +66,24 @@ def check_identity(
     yield from _without_majority(nodes, voters)
     yield from _unregistered(nodes, image, known)
     yield from _absent_disks(nodes, image)
+
+
+def directory_owners(voters: Sequence[ReplicaKey], image: MetadataImage | None) -> dict[DirectoryId, int]:
+    """Return the node of each directory that the log knows: a voter's, or a registered broker's."""
+    known = {voter.directory_id: int(voter.node_id) for voter in voters if voter.directory_id != ZERO_DIRECTORY_ID}
+    if image is not None:
+        for broker_id, broker in sorted(image.cluster.brokers.items()):
+            known |= {directory: int(broker_id) for directory in broker.directories}
+    return known
+
+
+def foreign_directory(identity: MetaProperties, owners: Mapping[DirectoryId, int]) -> ForeignDirectory | None:
+    """Return what shows that the log knows this directory as another node's; None where nothing does."""
+    directory_id = identity.directory_id
+    owner = None if directory_id is None else owners.get(directory_id)
+    if directory_id is None or owner is None or owner == identity.node_id:
+        return None
+    return ForeignDirectory(node_id=identity.node_id, directory_id=directory_id, owner=owner)
 
 
 def _is_shared(identity: MetaProperties, nodes: Sequence[NodeSource]) -> bool:
@@ -146,13 +162,9 @@ def _mixed_disks(nodes: Sequence[NodeSource]) -> Iterator[Finding]:
 
 def _of_other_nodes(nodes: Sequence[NodeSource], known: dict[DirectoryId, int]) -> Iterator[Finding]:
     for node, disk, identity in _disks(nodes):
-        owner = None if identity.directory_id is None else known.get(identity.directory_id)
-        if owner is not None and owner != identity.node_id and identity.directory_id is not None:
-            what = (
-                f"it is of node {identity.node_id}, but the log knows directory {id_text(identity.directory_id)} as "
-                f"one of node {owner}"
-            )
-            yield finding("foreign_node", what, node_id=node.node_id, file=_file(disk))
+        facts = foreign_directory(identity, known)
+        if facts is not None:
+            yield finding(facts.kind, facts.meaning(), node_id=node.node_id, file=_file(disk))
 
 
 def _without_id(

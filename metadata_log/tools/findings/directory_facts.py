@@ -9,6 +9,8 @@ from typing import ClassVar
 
 import msgspec
 
+from metadata_log.ids import DirectoryId, id_text
+
 
 class VoterRestored(msgspec.Struct, frozen=True, kw_only=True):
     """A voter that knows of no epoch as late as one in which, by another's log, it led or voted.
@@ -39,3 +41,17 @@ class VoterRestored(msgspec.Struct, frozen=True, kw_only=True):
             f"{self.began_at} (by the log of {self.shown_by}): it was set back to an older copy, or copied before that "
             "and the others later"
         )
+
+
+class ForeignDirectory(msgspec.Struct, frozen=True, kw_only=True):
+    """A directory whose meta.properties has one node's id, and a directory id that the log knows as another's."""
+
+    kind: ClassVar[str] = "foreign_node"
+    node_id: int
+    directory_id: DirectoryId
+    owner: int
+
+    def meaning(self) -> str:
+        """Return the sentence."""
+        directory = id_text(self.directory_id)
+        return f"it is of node {self.node_id}, but the log knows directory {directory} as one of node {self.owner}"

@@ -28,7 +28,7 @@ from quorum.recovery.advice.plan import Plan, Repair
 from quorum.recovery.advice.running_nodes import use_of
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.evidence.abandoned_branch import repair_beside
-from quorum.recovery.evidence.other_disks import not_here, other_disks
+from quorum.recovery.evidence.other_disks import not_here, of_other_nodes, other_disks
 from quorum.recovery.evidence.repair_evidence import Survey
 from quorum.recovery.guards.request import unlisted
 from quorum.recovery.inspection import Inspection
@@ -71,8 +71,11 @@ def show_inspection(found: Inspection) -> None:
         print_wrapped(f"NOT COMPARED: {pair}. Nothing that is said here of one holds for the other.")
     if known.undecided is not None:
         print_wrapped(f"NOT DECIDED: {known.undecided}.")
-    for disk in other_disks(known):
-        print_wrapped(f"NO VOTE: {disk}.")
+    for line in (
+        *(f"NO VOTE: {disk}." for disk in other_disks(known)),
+        *(f"ANOTHER'S: {one}." for one in of_other_nodes(known)),
+    ):
+        print_wrapped(line)
     absent = [*not_here(known), *(f"broker {node}" for node in known.absent_brokers)]
     if absent:
         print_wrapped(f"No copy here: {', '.join(absent)}.")
@@ -199,6 +202,7 @@ def inspection_data(found: Inspection) -> dict[str, object]:
         "not_listed": list(unlisted(known)),
         "not_counted": list(map(str, known.silent)),
         "other_disks": list(map(str, other_disks(known))),
+        **({"of_other_nodes": others} if (others := list(map(str, of_other_nodes(known)))) else {}),
         "conflicts": list(map(str, known.conflicts)),
         "uncompared": list(map(str, known.uncompared)),
         "copies": [_copy_data(known, copy) for copy in known.copies],

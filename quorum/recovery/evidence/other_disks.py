@@ -1,4 +1,4 @@
-"""Directories of nodes that vote, but with another disk: the voter's directory.id is not theirs.
+"""Directories of nodes that vote, but with another disk: the voter's directory.id is not theirs. And those of others.
 
 Decides: which those are, and of which voters only such are here. Must not know: what is recommended then.
 """
@@ -9,6 +9,8 @@ import msgspec
 
 from metadata_log.directory import META_PROPERTIES_FILE
 from metadata_log.ids import DirectoryId, id_text
+from metadata_log.tools.check.identity import directory_owners, foreign_directory
+from metadata_log.tools.findings.directory_facts import ForeignDirectory
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.evidence.repair_evidence import Survey
 
@@ -42,6 +44,25 @@ def _other_disk(known: Survey, copy: Copy) -> OtherDisk | None:
     if named is None or named.key.directory_id == identity.directory_id:
         return None
     return OtherDisk(copy=copy, voting=named.key.directory_id)
+
+
+class OfAnotherNode(msgspec.Struct, frozen=True, kw_only=True):
+    """A copy in a directory that the log knows as another node's."""
+
+    copy: Copy
+    facts: ForeignDirectory
+
+    def __str__(self) -> str:
+        return f"{self.copy.label}: {self.facts.meaning()}"
+
+
+def of_other_nodes(known: Survey) -> tuple[OfAnotherNode, ...]:
+    """Return all such copies, as `kraft check` finds them: by the metadata of the best copy whose metadata is known."""
+    voters = [voter.key for voter in known.told_by.voters or ()]
+    owners = directory_owners(voters, known.told_by.image)
+    named = [(copy, copy.place.identity) for copy in known.copies]
+    judged = [(copy, foreign_directory(identity, owners)) for copy, identity in named if identity is not None]
+    return tuple(OfAnotherNode(copy=copy, facts=facts) for copy, facts in judged if facts is not None)
 
 
 def absent_disks(known: Survey) -> dict[int, DirectoryId]:

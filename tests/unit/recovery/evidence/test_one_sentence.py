@@ -8,7 +8,10 @@ import pytest
 
 from metadata_log.files.os_files import OsFiles
 from metadata_log.tools.check.check import check_paths
+from quorum.recovery.evidence.other_disks import of_other_nodes
 from quorum.recovery.inspection import inspect_copies
+from tests.support.damage import copy_cluster
+from tests.support.damage_files import foreign_node
 
 OLDER_NODE_2 = ("failovers", ("node-1", "lagging-follower/node-2", "node-3"))
 OLDER_NODE_3 = ("failovers-4.4", ("node-1", "node-2", "lagging-follower/node-3"))
@@ -22,3 +25,14 @@ def test_a_voter_that_was_set_back(scenario: str, nodes: tuple[str, ...], cluste
 
     assert checked == [f"it {one.why}" for one in inspected]
     assert len(checked) == 1
+
+
+def test_a_directory_that_the_log_knows_as_another_nodes(clusters: Path, tmp_path: Path) -> None:
+    cluster = copy_cluster(clusters / "basic", tmp_path / "basic")
+    foreign_node(cluster)
+    paths = [cluster.root / f"node-{node}" / "data" for node in (1, 2, 3, 12)]
+    checked = [found.meaning for found in check_paths(paths).findings if found.kind == "foreign_node"]
+    inspected = of_other_nodes(inspect_copies(OsFiles(), [str(path) for path in paths]).survey)
+
+    assert checked == [one.facts.meaning() for one in inspected]
+    assert [(one.facts.node_id, one.facts.owner) for one in inspected] == [(14, 12)]
