@@ -16,7 +16,7 @@ class VoterRestored(msgspec.Struct, frozen=True, kw_only=True):
     """A voter that knows of no epoch as late as one in which, by another's log, it led or voted.
 
     Attributes:
-        knows_epoch: the latest that anything in its directory tells of.
+        knows_epoch: the latest in its directory.
         acted_epoch, began_at: the later one, and the offset of its LeaderChange.
         voted_for: the leader whom it elected; None: it led.
         shown_by: the replica whose log shows that.

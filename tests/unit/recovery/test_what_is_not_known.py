@@ -1,4 +1,4 @@
-"""What nothing here says is said as unknown: a node's role, and up to where records may have been committed."""
+"""A node's role, and the upper bound of what was committed, are unknown where nothing says them."""
 
 from __future__ import annotations
 
