@@ -93,7 +93,7 @@ def test_the_tree_names_every_folder() -> None:
 
 def test_every_file_and_name_exists() -> None:
     assert name_complaints(PAGE, ROOT) == []
-    assert step_complaints(PAGE) == []
+    assert step_complaints(PAGE[PAGE.index("## Path 1") :]) == []
     assert len(_STEP.findall(PAGE)) > 30
 
 
