@@ -76,13 +76,13 @@ def a_gap_is_named(history: LogHistory, at: int | None) -> Iterator[None]:
     Raises:
         CliError: the log does not have it, since records before it are missing.
     """
-    from metadata_log.tools.read.history import HistoryError  # noqa: PLC0415  (not needed for help)
+    from metadata_log.tools.read.history import NoStateError  # noqa: PLC0415  (not needed for help)
+    from metadata_log.tools.verify.lost_end import hidden_end  # noqa: PLC0415
 
     try:
         yield
-    except HistoryError as error:
-        found = (gap for gap in what_is_lost(history).gaps if at is not None and gap.start < at < gap.end)
-        gap = next(found, None)
-        if gap is None:
+    except NoStateError as error:
+        hidden = hidden_end(history, error.nearest, at)
+        if hidden is None:
             raise
-        raise CliError(f"{error}; {gap}") from error
+        raise CliError(f"{error}; {hidden}") from error

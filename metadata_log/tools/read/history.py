@@ -38,6 +38,17 @@ class HistoryError(MetadataLogError):
     """The files do not hold what was asked for; the message says what they hold."""
 
 
+class NoStateError(HistoryError):
+    """No state ends at an offset; the nearest before it does at `nearest`."""
+
+    def __init__(self, path: Path, offset: int, nearest: int) -> None:
+        self.nearest = nearest
+        super().__init__(
+            f"{path} has no state at offset {offset}: the nearest before it is at {nearest} (states end where a batch "
+            "does, outside transactions)"
+        )
+
+
 class DamagedLogError(HistoryError):
     """Bytes before the end are damaged."""
 
@@ -241,10 +252,7 @@ class LogHistory(msgspec.Struct, frozen=True, kw_only=True):
         """
         state = self.state_at(end)
         if state.end != end:
-            raise HistoryError(
-                f"{self.path} has no state at offset {end}: the nearest before it is at {state.end} (states end "
-                "where a batch does, outside transactions)"
-            )
+            raise NoStateError(self.path, end, state.end)
         return state
 
     def end_at(self, time_ms: int) -> int:

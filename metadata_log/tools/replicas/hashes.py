@@ -19,6 +19,7 @@ from metadata_log.tools.read.history import (
     DamagedLogError,
     HistoryError,
     LogHistory,
+    NoStateError,
     RemovedMeanwhileError,
     State,
     file_history,
@@ -28,6 +29,7 @@ from metadata_log.tools.read.history import (
 from metadata_log.tools.read.readable import readable_sources, why_unread
 from metadata_log.tools.read.sources import SourceError, Sources, find_sources
 from metadata_log.tools.rules.orphaned_configs import loose_configs, without
+from metadata_log.tools.verify.lost_end import hidden_end
 
 _T = TypeVar("_T")
 
@@ -181,6 +183,10 @@ def _end(history: LogHistory) -> int:
 def _line(label: str, history: LogHistory, at: int) -> HashLine:
     try:
         state = history.exact(at)
+    except NoStateError as error:
+        hidden = hidden_end(history, error.nearest, at)
+        problem = str(error) if hidden is None else f"{error}; {hidden}"
+        return HashLine(source=label, path=str(history.path), problem=problem)
     except HistoryError as error:
         return HashLine(source=label, path=str(history.path), problem=str(error))
     end = state.image.offset_and_epoch

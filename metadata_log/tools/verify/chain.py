@@ -112,8 +112,7 @@ class ChainCheck:
 
     def begin_voters(self, voters: tuple[ReplicaKey, ...] | None) -> None:
         """A checkpoint that ends where the log has come to has these voters: they count where the log told none."""
-        if self.voters is None:
-            self._voters_before = voters
+        self._voters_before = voters if self.voters is None else self._voters_before
 
     def begin_file(self, path: str, base: int, first: int | None, *, is_last: bool) -> bool:
         """A segment begins; whether it goes on from the one before.
@@ -210,8 +209,9 @@ class ChainCheck:
         expected = self.expected
         if base == expected or base in self._accepted or (self._after_damage and base > expected):
             in_order = base == expected and not self._after_damage
-            if base < expected and self._accepted == (base,):  # only the batch before it had a wrong offset
-                self.gaps.pop()
+            if base != expected and not self._after_damage:  # the batch before it has a wrong offset
+                start = self.gaps.pop().start if base < expected else expected
+                self.gaps.append(Gap(start=start, end=base, file=self._file))
             self.expected = following
             self._accepted, self._is_displaced = (), False
             return in_order

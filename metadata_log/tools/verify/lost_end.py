@@ -17,7 +17,8 @@ from metadata_log.storage.segment import segment_bases
 from metadata_log.tools.findings.facts import CorruptBatch, LogCut
 from metadata_log.tools.findings.finding import Finding, Severity
 from metadata_log.tools.read.contents import read_identity
-from metadata_log.tools.read.gaps import Gap
+from metadata_log.tools.read.gaps import Gap, hidden_state
+from metadata_log.tools.read.history import LogHistory
 from metadata_log.tools.read.sources import NodeSource
 from metadata_log.tools.verify.depth import Depth
 from metadata_log.tools.verify.verify_log import verify_file, verify_log
@@ -58,6 +59,21 @@ def lost_end(path: Path, files: Files | None = None) -> LostEnd:
     if report.proved_end <= _named_end(path):  # a checkpoint alone is what it is, and no more is proven
         found = tuple(one for one in found if one.kind != "log_missing")
     return LostEnd(findings=found, proved_end=report.proved_end, gaps=report.gaps)
+
+
+def hidden_end(history: LogHistory, end: int, limit: int | None = None, lost: LostEnd | None = None) -> str | None:
+    """Return a sentence on the gap that hides a log's states behind offset `end`, up to `limit`; None if none does.
+
+    `limit`: by default the log's end. `lost`: that end, if it is known already.
+
+    Raises:
+        OSError: see `lost_end`.
+    """
+    if not history.path.is_dir() and not history.segments:
+        return None
+    known = lost or lost_end(history.path)
+    checkpoints = (int(each.offset) for each, _ in history.checkpoints)
+    return hidden_state(known.gaps, end, known.proved_end if limit is None else limit, checkpoints)
 
 
 def missing_segments(directory: Path) -> str | None:

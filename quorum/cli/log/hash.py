@@ -12,11 +12,13 @@ import typer
 
 from quorum.cli.errors import FAILED, CliError, say
 from quorum.cli.findings_output import check_one_cluster, sources_of
-from quorum.cli.log_history import an_earlier_offset_may_help, say_what_is_lost
+from quorum.cli.log_history import an_earlier_offset_may_help, say_what_is_lost, what_is_lost
 from quorum.cli.output import RowFormat, RowOutput, show_rows
 
 if TYPE_CHECKING:
+    from metadata_log.tools.read.history import LogHistory
     from metadata_log.tools.replicas.hashes import HashLine
+    from metadata_log.tools.verify.lost_end import LostEnd
 
 EPILOG: Final = (
     "Examples:  kraft log hash /var/lib/kafka/data    kraft log hash node-1 node-2 node-3    "
@@ -45,9 +47,12 @@ def run(
 
     check_one_cluster(sources_of(paths).nodes)
     with _told_as_data(paths, output):
-        lost = [say_what_is_lost(history) for _, history in histories_and_problems(paths)[0]] if at is None else []
+        found = histories_and_problems(paths)[0] if at is None else []
+        ends = [(history, what_is_lost(history)) for _, history in found]
+        lost = [say_what_is_lost(history, end) for history, end in ends]
         with an_earlier_offset_may_help():
             lines = hash_logs(paths, at)
+    lost += [_say_what_is_hidden(history, end, lines) for history, end in ends]
     show_rows(output, _COLUMNS, [_row(line) for line in lines], name="hashes")
     problems = [line.problem for line in lines if line.problem is not None]
     hashed = [line for line in lines if line.problem is None]
@@ -64,6 +69,17 @@ def run(
         raise CliError("; ".join(problems))
     if any(lost):
         raise typer.Exit(FAILED)
+
+
+def _say_what_is_hidden(history: LogHistory, lost: LostEnd, lines: Sequence[HashLine]) -> bool:
+    """Name the gap that hides all later states of a log than the one hashed; return True if one does."""
+    from metadata_log.tools.verify.lost_end import hidden_end  # noqa: PLC0415  (not needed for help)
+
+    ends = [line.end_offset for line in lines if line.path == str(history.path)]
+    hidden = None if None in ends else hidden_end(history, max(filter(None, ends), default=0), lost=lost)
+    if hidden is not None:
+        say(f"kraft: {history.path}: {hidden}")
+    return hidden is not None
 
 
 def _row(line: HashLine) -> dict[str, object]:

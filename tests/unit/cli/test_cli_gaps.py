@@ -10,6 +10,7 @@ from metadata_log.format.batch import iter_batches
 from metadata_log.tools.times import time_text
 from tests.support.called import Ran
 from tests.support.damage import Cluster, copy_cluster, split, write
+from tests.support.one_fault import flipped_at
 
 _LOST = "offsets 207 to 293 are missing"
 
@@ -49,6 +50,30 @@ def test_a_dump_names_the_missing_offsets(form: str, lacking: Path, holed: Path,
     status, _, err = ran("log", "dump", holed, "-o", form)
     assert status == 1
     assert "offset 302 is missing" in err
+
+
+@pytest.mark.parametrize("bit", [7, 3])
+def test_a_batch_at_a_wrong_offset_is_named(bit: int, clusters: Path, tmp_path: Path, ran: Ran) -> None:
+    """The batch at offset 45 says 173, or 37: the one behind it goes on from 46."""
+    cluster = copy_cluster(clusters / "basic", tmp_path / "basic")
+    path = cluster.segment(1)
+    bases = [header.base_offset for _, header in iter_batches(path.read_bytes())]
+    flipped_at(path, bases.index(45), 7, bit)
+
+    for command in (["log", "dump"], ["log", "hash"], ["log", "timeline"]):
+        status, _, err = ran(*command, cluster.node(1))
+        assert status == 1
+        assert "offset 45 is missing" in err or "the batch before it ended at 45" in err
+
+
+@pytest.mark.parametrize(("at", "shown"), [("250", 207), ("294", 255)])
+def test_a_hash_names_the_gap_that_hides_its_state(at: str, shown: int, lacking: Path, ran: Ran) -> None:
+    status, _, err = ran("log", "hash", lacking, "--at", at)
+
+    assert status == 1
+    assert f"{_LOST}, so that no state behind offset {shown} is known" in err
+    assert ran("log", "hash", lacking, "--at", "310")[0::2] == (0, "")
+    assert ran("log", "hash", lacking)[0::2] == (0, "")
 
 
 def test_a_dump_of_single_segments_names_what_is_missing_before_them(cluster: Cluster, lacking: Path, ran: Ran) -> None:
