@@ -139,7 +139,7 @@ class ChainCheck:
             meaning = f"the segment before it ends at offset {self.expected}: {missing_records(base - self.expected)}"
             self._sink.add("missing_segment", meaning, file=path, position=0, offset=self.expected)
             self.gaps.append(Gap(start=self.expected, end=base, file=path))
-            self.expected = base
+            self.expected, self._after_damage = base, True  # what begins in a gap is not known
         elif first is None:  # where it has batches, they tell
             meaning = (
                 f"it is empty, and its name says offset {base}, within the log, which goes on to {self.expected}: a "
@@ -220,6 +220,7 @@ class ChainCheck:
             meaning = f"offset {expected} is due, and {base} stands there: {missing_records(base - expected)}"
             self._found("offset_gap", meaning, batch, expected)
             self.gaps.append(Gap(start=expected, end=base, file=self._file))
+            self._after_damage = True
             # Perhaps only this batch's own offset is wrong: then the next goes on from what was due.
             self._accepted = (expected + batch.header.count,)
             self.expected = following

@@ -101,8 +101,8 @@ def _entries_reach(files: Files, path: str) -> int:
     return orphan_reach(path, data)
 
 
-def check_start(directory: str, names: Sequence[str], bases: Sequence[int], sink: FindingSink) -> None:
-    """Whether a segment before the first of `bases` is lost: an index of it is left.
+def check_start(directory: str, names: Sequence[str], bases: Sequence[int], sink: FindingSink) -> int | None:
+    """Return where the log began by an index that is left of a segment before the first of `bases`; None without one.
 
     Where it was let go with the log's start, Kafka has renamed the segment (`.deleted`) before its indexes, and we
     remove the indexes first.
@@ -115,13 +115,14 @@ def check_start(directory: str, names: Sequence[str], bases: Sequence[int], sink
         if matched is not None and present.isdisjoint((f"{matched[1]}.log", f"{matched[1]}.log.deleted"))
     )
     if not bases or not lost or lost[0][0] >= bases[0]:
-        return
+        return None
     base, name = lost[0]
     what = (
         f"the log begins with it at offset {bases[0]}, but {name} is of a segment before it, which is not there: "
         f"{missing_records(bases[0] - base)}"
     )
     sink.add("missing_segment", what, file=f"{directory}/{bases[0]:020}.log", position=0, offset=base)
+    return base
 
 
 class LogEnd(msgspec.Struct, frozen=True, kw_only=True):

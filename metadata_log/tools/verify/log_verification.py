@@ -107,6 +107,8 @@ class Verification:
         self._probes, self._listeners = probes, listeners
         self._checkpoints = self._passed([])
         self._proved_end = self._kept_committed = 0
+        self._began: int | None = None
+        """Where a segment began that is lost, before the first."""
         self._segments: list[str] = []
         self._sums = BatchSums(files)
         self._is_unread = False
@@ -122,7 +124,7 @@ class Verification:
         self._kept_committed = check_committed_state(self._files, self._directory, names, self._sink)
         self._proofs = proofs_beside(self._files, self._directory, names)
         self._epochs = epochs_beside(self._files, self._directory, names)
-        check_start(self._directory, names, bases, self._sink)
+        self._began = check_start(self._directory, names, bases, self._sink)
         self.read_segments([int(base) for base in bases])
         self._checkpoints.finish()
         self._rules.check_end(self._chain.end)
@@ -341,7 +343,8 @@ class Verification:
             for report in self._checkpoints.reports.values()
             if report.is_whole and report.end is not None and report.end.offset > 0
         ]
-        if chain.start and max(covering, default=0) < chain.start:
+        start = chain.start if self._began is None else self._began  # what a lost segment held, no checkpoint lacks
+        if chain.start and start and max(covering, default=0) < start:
             what = f"the log starts at offset {chain.start}, and no whole checkpoint covers what was before it"
             what += f": the newest ends at {max(covering)}, too early" if covering else ""
             first = self._segments[0] if self._segments else self._directory

@@ -154,3 +154,28 @@ def test_a_displaced_batch_is_not_committed(failovers: Cluster) -> None:
     flipped_at(path, number, 7, 3)
 
     assert _found(failovers) == [("offset_gap", 12), ("committed_prefix_differs", 12)]
+
+
+def test_the_epoch_that_begins_in_a_gap_is_no_fault_of_its_own(failovers: Cluster) -> None:
+    """The LeaderChange of epoch 9 is at offset 309."""
+    path = segments_of(failovers.metadata(3))[-1]
+    write(path, [batch for batch in split(path) if parse_header(batch).base_offset != 309])
+
+    assert _found(failovers) == [("offset_gap", 3)]
+
+
+def test_what_a_lost_first_segment_held_no_checkpoint_lacks(failovers: Cluster) -> None:
+    """Node 1 has a checkpoint that ends at 244, and segments from 207 and 294 on."""
+    segments_of(failovers.metadata(1))[0].unlink()
+
+    assert _found(failovers) == [("missing_segment", 1)]
+
+
+def test_the_epoch_that_begins_in_a_lost_segment_is_no_fault_of_its_own(failovers: Cluster) -> None:
+    """Epoch 3 begins at offset 253, and the batch at 294 is given its own from within."""
+    middle, last = segments_of(failovers.metadata(11))[1:]
+    write(last, [batch for batch in split(last) if parse_header(batch).base_offset > 294])
+    last.rename(last.with_name(f"{295:020}.log"))
+    middle.unlink()
+
+    assert _found(failovers) == [("missing_segment", 11)]
