@@ -16,9 +16,9 @@ from metadata_log.tools.check.evidence import Evidence
 from metadata_log.tools.check.plan import Plan, holding_now, until_settled
 from metadata_log.tools.check.scope import NotJudged, kinds_not_judged
 from metadata_log.tools.findings.advice import DIRS, Advice
-from metadata_log.tools.findings.consequences import folded
+from metadata_log.tools.findings.consequences import folded, without_changed_files
 from metadata_log.tools.findings.finding import Finding, finding, sort_findings, with_advice
-from metadata_log.tools.findings.kinds import FILE_CHANGED, NEWER_RELEASE, OLDER_RELEASE_NOTE
+from metadata_log.tools.findings.kinds import NEWER_RELEASE, OLDER_RELEASE_NOTE
 from metadata_log.tools.partitions.committed_proof import judged_ends
 from metadata_log.tools.partitions.directories import HeldPartitions
 from metadata_log.tools.read.sources import NodeSource
@@ -100,7 +100,7 @@ def judge(evidence: Evidence) -> CheckReport:
 def _findings(evidence: Evidence) -> list[Finding]:
     """Return what the checks find, each fault once, and under it what follows from it."""
     found = judged_ends(_each_once(check(evidence) for check in CHECKS), evidence.plan.nodes, evidence.proved)
-    return folded(_with_one_note(_without_hashes(found), evidence))
+    return folded(_with_one_note(without_changed_files(found), evidence))
 
 
 def _each_once(by_check: Iterable[Iterable[Finding]]) -> Iterator[Finding]:
@@ -128,13 +128,6 @@ def _with_one_note(found: Iterable[Finding], evidence: Evidence) -> list[Finding
     reports = (*(replica.facts for replica in evidence.replicas.replicas), *evidence.files)
     every = NOTHING_NEWER.plus(*(part for report in reports for part in report.newer.parts))
     return [*(one for one in each if one.kind != NEWER_RELEASE), finding(NEWER_RELEASE, every.text())]
-
-
-def _without_hashes(found: Iterable[Finding]) -> list[Finding]:
-    """Return the findings without files of exports that are not what was exported, where others say more of them."""
-    each = list(found)
-    named = {one.file for one in each if one.counts and one.kind != FILE_CHANGED}
-    return [one for one in each if one.kind != FILE_CHANGED or one.file not in named]
 
 
 def _nodes_checked(evidence: Evidence) -> Iterator[CheckedNode]:

@@ -18,6 +18,7 @@ import msgspec
 from metadata_log.storage.checkpoint import parse_checkpoint_name
 from metadata_log.tools.findings.facts import CheckpointFrame
 from metadata_log.tools.findings.finding import Cause, Finding, Severity
+from metadata_log.tools.findings.kinds import FILE_CHANGED
 
 _REFUSED: Final = ("topic_name_reused", "topic_id_reused", "topic_id_null", "topic_id_sentinel")
 _OF_ITS_TOPIC: Final = (
@@ -59,6 +60,13 @@ def folded(findings: Iterable[Finding]) -> list[Finding]:
             first = roots[first]
         children.setdefault(first, []).append(one)
     return [_with(one, children.get(one, ())) for one in every if one not in roots]
+
+
+def without_changed_files(findings: Iterable[Finding]) -> list[Finding]:
+    """Return the findings without files of exports that are not what was exported, where others say more of them."""
+    each = list(findings)
+    named = {one.file for one in each if one.counts and one.kind != FILE_CHANGED}
+    return [one for one in each if one.kind != FILE_CHANGED or one.file not in named]
 
 
 def _may_be_root(one: Finding) -> bool:

@@ -6,7 +6,7 @@ Decides: what of a changed file is worth a finding. Must not know: what the file
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -23,10 +23,10 @@ from metadata_log.tools.read.sources import NodeSource
 _HASH_CHUNK: Final = 4 << 20
 
 
-def check_export(source: NodeSource, end: int, known: Collection[Finding]) -> Iterator[Finding]:
+def check_export(source: NodeSource, end: int) -> Iterator[Finding]:
     """Yield what is wrong with an export as such; nothing for any other directory.
 
-    `end`: of its log. `known`: a file with findings that count is not named again.
+    `end`: of its log.
 
     Raises:
         CorruptFileError, OSError: its manifest or a file cannot be read.
@@ -42,11 +42,8 @@ def check_export(source: NodeSource, end: int, known: Collection[Finding]) -> It
         read_exported_partitions(source.metadata)
     except CorruptFileError as error:
         yield finding("corrupt_file", error.what, node_id=source.node_id, file=error.path, advice=EXPORT_AGAIN)
-    named = {found.file for found in known if found.counts}
     for one in manifest.files:
         path = source.metadata / one.name
-        if str(path) in named:
-            continue
         difference = _difference(path, one)
         if difference is not None:
             meaning = f"it differs from the manifest: {difference}"

@@ -21,6 +21,7 @@ import msgspec
 from metadata_log.files.os_files import OsFiles
 from metadata_log.files.port import Files
 from metadata_log.storage.checkpoint import CHECKPOINT_SUFFIX
+from metadata_log.tools.findings.consequences import without_changed_files
 from metadata_log.tools.findings.finding import sort_findings
 from metadata_log.tools.read.consistent_read import directory_signature
 from metadata_log.tools.read.log_reader import LogListener
@@ -64,10 +65,10 @@ def verify_log(
         before = directory_signature(source.metadata)
         report = Verification(port, directory, source, depth=depth, probes=probes, listeners=listening()).run()
         wrong = [*against_own_log(report, source.node_id), *check_unread_bootstraps(port, source, depth)]
-        wrong += check_export(source, report.end_offset, (*report.findings, *wrong))
+        wrong += check_export(source, report.end_offset)
         if report.findings or wrong:
             found = advised((*report.findings, *wrong), source, report)
-            report = msgspec.structs.replace(report, findings=sort_findings(found))
+            report = msgspec.structs.replace(report, findings=sort_findings(without_changed_files(found)))
         if not report.findings or directory_signature(source.metadata) == before:
             break
     return report
