@@ -13,6 +13,7 @@ from metadata_log.files.port import Files
 from metadata_log.format.epochs import EpochStart
 from metadata_log.tools.read.consistent_read import OneMoment, read_at_one_moment
 from metadata_log.tools.read.history import collector_paused
+from metadata_log.tools.verify.file_names import is_beyond_offsets
 from quorum.recovery.copies.copy_parts import NO_HINDSIGHT, Epochs
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.copies.log_extent import Reach, reach_of
@@ -51,7 +52,8 @@ def read_copy(
             reader.read_segments()
         else:
             reach = reach_of(moment, place, reader, stops=reader.stops)
-            if reach.hindsight != NO_HINDSIGHT:
+            # Checks pass over segments whose names say offsets that none can have; the safe part ends before them.
+            if reach.hindsight != NO_HINDSIGHT or any(map(is_beyond_offsets, moment.names)):
                 reader = PrefixBuilder(moment, place, until, Epochs(own=own, hindsight=reach.hindsight))
                 reader.read_segments()
         reader.finish()
