@@ -4,6 +4,9 @@ Decides: which sets may be in force, and which directory is a voter's. Must not 
 
 A VotersRecord counts from its append on, and a majority of the set that it names commits it (KIP-853). Until that is
 proven, it may also have been dropped: then the set before it elected a leader, and committed without it.
+
+Static voters are no record. If the last leader was elected among others, the files beside the log are wrong, or they
+were changed since. Until a leader is elected by them, both sets may be in force.
 """
 
 from __future__ import annotations
@@ -48,6 +51,7 @@ class VotersInForce(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         keys: the latest set; without directory ids if it is static. Empty if it is not known.
         before: the set that it replaced, while nothing proves that the change is committed: it may still be in force.
+            Beside static voters, those among whom the log's last leader was elected, if these are others.
         source: what names `keys`.
     """
 
@@ -101,6 +105,8 @@ def voters_in_force(ranked: Sequence[NamedVoters], committed: int) -> VotersInFo
     The set before the latest one is among them unless the change is committed.
     """
     latest = latest_set(ranked)
+    if latest.source == "static":
+        return msgspec.structs.replace(latest, before=_electors_beside(ranked, latest.keys))
     named = next((one for one in ranked if one.recorded is not None), None)
     if named is None or committed > named.recorded_at or set(named.before) == set(latest.keys):
         return latest
@@ -125,6 +131,18 @@ def latest_set(ranked: Sequence[NamedVoters]) -> VotersInForce:
         if named.electors:
             return VotersInForce(keys=tuple(ReplicaKey(node_id=one) for one in named.electors), source="election")
     return VotersInForce()
+
+
+def _electors_beside(ranked: Sequence[NamedVoters], static: tuple[ReplicaKey, ...]) -> tuple[ReplicaKey, ...]:
+    """Return those among whom the last leader was elected, if they are others than the static voters, else none.
+
+    No voter elects the leader of an epoch that a repair began. The replicas that name these voters are asked: another
+    may be of another log.
+    """
+    last = next((named for named in ranked if named.electors and named.static == static), None)
+    if last is None or last.is_repaired or set(last.electors) == {voter.node_id for voter in static}:
+        return ()
+    return tuple(ReplicaKey(node_id=one) for one in last.electors)
 
 
 def _static(ranked: Sequence[NamedVoters]) -> tuple[ReplicaKey, ...]:

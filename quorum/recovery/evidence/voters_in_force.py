@@ -44,6 +44,11 @@ def undecided(voters: VotersInForce) -> str | None:
     if not voters.before:
         return None
     now, then = (", ".join(str(voter.node_id) for voter in one) for one in (voters.keys, voters.before))
+    if voters.source == "static":
+        return (
+            f"the files beside the logs name {now} as the static voters, but by the log the last leader was elected "
+            f"among {then}: the files are wrong, or were changed since; a majority of both is needed"
+        )
     return (
         f"the last change of the voters, to {now}, is not proven to be committed: the controllers before it, {then}, "
         "may have dropped it and gone on; a majority of both is needed"

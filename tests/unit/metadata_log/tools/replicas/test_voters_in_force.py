@@ -101,6 +101,23 @@ def test_a_majority_is_needed_of_both_sets() -> None:
     assert voters.has_majority(keys(1, 3, 4))
 
 
+@pytest.mark.parametrize(
+    ("ranked", "before"),
+    [
+        ([NamedVoters(static=keys(1), electors=(NodeId(1), NodeId(2)))], keys(1, 2)),
+        ([NamedVoters(static=keys(2, 1), electors=(NodeId(1), NodeId(2)))], ()),
+        ([NamedVoters(static=keys(1), electors=(NodeId(2),), is_repaired=True)], ()),
+        ([NamedVoters(static=keys(1)), NamedVoters(electors=(NodeId(2),))], ()),
+        ([NamedVoters(static=keys(1))], ()),
+    ],
+    ids=["others", "the same", "a repair", "another log", "no election"],
+)
+def test_the_last_electors_count_beside_static_voters(
+    ranked: list[NamedVoters], before: tuple[ReplicaKey, ...]
+) -> None:
+    assert voters_in_force(ranked, 0) == VotersInForce(keys=ranked[0].static, before=before, source="static")
+
+
 def test_a_manifest_names_static_voters_before_the_last_election(clusters: Path, tmp_path: Path) -> None:
     shutil.copytree(clusters / "static-3.9" / "node-1", tmp_path / "node-1")
     (node,) = find_sources([tmp_path / "node-1"]).nodes
@@ -113,4 +130,4 @@ def test_a_manifest_names_static_voters_before_the_last_election(clusters: Path,
     by_manifest = ReplicaSet([msgspec.structs.replace(replica, source=told)]).voters
 
     assert (by_election.source, by_election.ids) == ("election", (1, 2, 3))
-    assert (by_manifest.source, by_manifest.ids) == ("static", (1, 2))
+    assert (by_manifest.source, by_manifest.keys, by_manifest.before) == ("static", keys(1, 2), keys(1, 2, 3))

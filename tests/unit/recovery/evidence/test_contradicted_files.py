@@ -1,0 +1,49 @@
+"""One file that others contradict decides nothing in `kraft recover inspect`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from metadata_log.files.os_files import OsFiles
+from quorum.recovery.inspection import Inspection, inspect_copies
+from tests.support.all_damage import ALL_DAMAGE
+from tests.support.damage import copy_cluster
+
+_PLANTED = {damage.name: damage for damage in ALL_DAMAGE}
+
+
+def inspected(name: str, clusters: Path, place: Path, *nodes: int) -> Inspection:
+    """Return what inspect finds of these nodes, one of which has this damage."""
+    damage = _PLANTED[name]
+    cluster = copy_cluster(clusters / damage.scenario, place / damage.scenario)
+    damage.plant(cluster)
+    return inspect_copies(OsFiles(), [str(cluster.disk(node)) for node in nodes])
+
+
+def voters_said(found: Inspection) -> tuple[list[int], list[int]]:
+    """Return the latest voters, and those before them."""
+    in_force = found.survey.in_force
+    return [int(one.node_id) for one in in_force.keys], [int(one.node_id) for one in in_force.before]
+
+
+def test_one_static_voter_whose_log_names_three_electors_is_no_majority(clusters: Path, tmp_path: Path) -> None:
+    found = inspected("static_voters_fewer", clusters, tmp_path, 1)
+
+    assert voters_said(found) == ([1], [1, 2, 3])
+    assert not found.is_whole
+    assert found.survey.absent_voters == (2, 3)
+    assert "no metadata is lost" not in found.plan.situation
+    assert "name 1 as the static voters" in found.plan.situation
+    assert "elected among 1, 2, 3" in found.plan.situation
+    assert found.plan.repairs[0].may_lose is not None
+    assert found.plan.repairs[0].may_lose.voters == (2, 3)
+
+
+@pytest.mark.parametrize("nodes", [(1, 2, 3), (1, 2, 3, 11, 12)])
+def test_most_static_voters_are_those_of_the_log(nodes: tuple[int, ...], clusters: Path, tmp_path: Path) -> None:
+    found = inspected("static_voters_fewer", clusters, tmp_path, *nodes)
+
+    assert voters_said(found) == ([1, 2, 3], [])
+    assert found.is_whole
