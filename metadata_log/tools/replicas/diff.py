@@ -152,8 +152,10 @@ def _advised(replica: Replica, found: Finding) -> list[Finding]:
 
 def with_own_findings(report: DiffReport, view: ReplicaSet) -> DiffReport:
     """The report with what is wrong with each replica by itself: it was compared as far as it can be read."""
-    own = (found for replica in view.replicas for found in own_findings(replica, view) if found.counts)
-    return msgspec.structs.replace(report, findings=sort_findings(dict.fromkeys((*report.findings, *own))))
+    own = [found for replica in view.replicas for found in own_findings(replica, view) if found.counts]
+    known = {(one.kind, one.file, one.offset, one.position) for one in own if one.file is not None}
+    compared = [one for one in report.findings if (one.kind, one.file, one.offset, one.position) not in known]
+    return msgspec.structs.replace(report, findings=sort_findings(dict.fromkeys((*compared, *own))))
 
 
 def own_findings(replica: Replica, view: ReplicaSet) -> list[Finding]:
@@ -202,7 +204,11 @@ def _two_leaders(view: ReplicaSet, judge: Judge) -> Iterator[Finding]:
             )
             for index in sorted(holders):
                 replica = view.replicas[index]
-                change = next(known for known in replica.facts.elections if known.epoch == epoch)
+                change = next(
+                    known
+                    for known in replica.facts.elections
+                    if (known.epoch, known.leader_id, known.offset) == (epoch, leader_id, offset)
+                )
                 yield finding(
                     "two_leaders",
                     f"epoch {epoch} has node {leader_id} as its leader here, and {others}: one epoch has one",

@@ -10,6 +10,7 @@ import pytest
 
 from metadata_log.format.batch import parse_header
 from metadata_log.tools.check.check import check_paths
+from metadata_log.tools.replicas.diff_paths import diff_paths
 from tests.support.damage import Cluster, copy_cluster, split, write
 from tests.support.one_fault import (
     FAULTS,
@@ -47,8 +48,18 @@ def test_a_forged_checkpoint_accuses_no_voter(failovers: Cluster) -> None:
 
 def test_a_brokers_lone_leader_change_accuses_no_voter(basic: Cluster) -> None:
     add_leader_change(basic.segment(11), 1, (1, 2), (1, 2, 3), 0)
+    found = check_paths([basic.root]).findings
 
-    assert _found(basic) == [("two_leaders", 11), ("two_leaders", 11), ("log_mismatch", 11)]
+    assert [(one.kind, one.node_id) for one in found] == [("two_leaders", 11), ("log_mismatch", 11)]
+    assert found[0].position == found[1].position  # of the LeaderChange that was added, not of the epoch's first
+
+
+def test_two_leaders_in_one_log_are_listed_once_by_diff(basic: Cluster) -> None:
+    add_leader_change(basic.segment(11), 1, (1, 2), (1, 2, 3), 0)
+
+    found = diff_paths([basic.root]).findings
+
+    assert [(one.kind, one.node_id) for one in found] == [("two_leaders", 11), ("log_mismatch", 11)]
 
 
 def test_a_lone_leader_change_that_the_files_beside_it_deny_accuses_no_other_leader(
