@@ -92,6 +92,12 @@ ASK: Final = (
     "restart nothing and keep copies of all replicas; then compare them (kraft log diff says which side a majority "
     "holds, kraft recover inspect what each repair would keep and lose)"
 )
+TIE: Final = (
+    "wipe neither, and start neither: either may be the only one with what was committed. Name more copies of the log, "
+    "the other controllers' and brokers', until a majority holds one side (kraft log diff); kraft recover inspect says "
+    "what each choice would keep and lose"
+)
+"""For two sides of which nothing says which is right."""
 DISAGREES: Final = (
     "do not restart this node: it loads its newest checkpoint as it starts. See who is right (kraft check over all "
     "replicas, kraft log hash). If the others agree with the log, move the file aside while the node is stopped, if"

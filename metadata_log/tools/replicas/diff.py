@@ -19,6 +19,7 @@ from metadata_log.format.batch import batch_records
 from metadata_log.records import decode_control, decode_versioned
 from metadata_log.records.json_form import data_of, json_text
 from metadata_log.storage.segment import LocatedBatch
+from metadata_log.tools.findings.advice import TIE
 from metadata_log.tools.findings.finding import Finding, finding, sort_findings
 from metadata_log.tools.read.log_reader import LogReader
 from metadata_log.tools.replicas.committed_bounds import CommittedBounds
@@ -115,11 +116,13 @@ def diff_and_odd(view: ReplicaSet, files: Files | None = None) -> tuple[DiffRepo
     judge.weigh(conflicts)
     judged = [one for conflict in conflicts for one in judge.judged(conflict)]
     fields = {conflict.offset: _differences(port, view, judge, conflict) for conflict in conflicts}
-    found = [
-        one
-        for index, finding in judged
-        for one in _advised(view.replicas[index], _with_fields(finding, fields.get(finding.offset or 0, ())))
-    ]
+    found = list(
+        dict.fromkeys(
+            one
+            for index, finding in judged
+            for one in _advised(view.replicas[index], _with_fields(finding, fields.get(finding.offset or 0, ())))
+        )
+    )
     found += _two_leaders(view, judge)
     found += lost_commits(view)
     found += voters_without_log(view)
@@ -189,35 +192,45 @@ def _line(view: ReplicaSet, replica: Replica) -> ReplicaLine:
 
 
 def _two_leaders(view: ReplicaSet, judge: Judge) -> Iterator[Finding]:
-    """Epochs of which two logs name different leaders; the side in the minority is at fault."""
+    """Yield the epochs of which two logs name different leaders; the side in the minority is at fault."""
     elections = {
         index: [(change.epoch, change.leader_id, change.offset) for change in replica.facts.elections]
         for index, replica in enumerate(view.replicas)
     }
     for epoch, leaders in leaders_of(elections):
-        for holders in judge.minority([(at, held) for (_, at), held in leaders.items()]):
-            (leader_id, offset), _ = next(item for item in leaders.items() if item[1] is holders)
-            others = ", ".join(
-                f"node {other} at offset {at} on {judge.names(held)}"
-                for (other, at), held in leaders.items()
-                if held is not holders
-            )
-            for index in sorted(holders):
-                replica = view.replicas[index]
-                change = next(
-                    known
-                    for known in replica.facts.elections
-                    if (known.epoch, known.leader_id, known.offset) == (epoch, leader_id, offset)
-                )
-                yield finding(
-                    "two_leaders",
-                    f"epoch {epoch} has node {leader_id} as its leader here, and {others}: one epoch has one",
-                    node_id=replica.source.node_id,
-                    file=change.file,
-                    position=change.position,
-                    offset=offset,
-                    epoch=epoch,
-                )
+        reference = judge.reference_among([(at, held) for (_, at), held in leaders.items()])
+        said = {key: f"node {key[0]} at offset {key[1]} on {judge.names(holders)}" for key, holders in leaders.items()}
+        if reference is None:
+            meaning = f"epoch {epoch} has as its leader {' and '.join(said.values())}: one epoch has one"
+            what = f"{meaning}, and nothing says which it is"
+            yield finding("two_leaders", what, offset=min(at for _, at in leaders), epoch=epoch, advice=TIE)
+            continue
+        for key, holders in leaders.items():
+            others = ", ".join(text for other, text in said.items() if other != key)
+            if holders is not reference:
+                yield from _other_leader(view, epoch, key, others, holders)
+
+
+def _other_leader(
+    view: ReplicaSet, epoch: int, key: tuple[int, int], others: str, holders: frozenset[int]
+) -> Iterator[Finding]:
+    leader_id, offset = key
+    for index in sorted(holders):
+        replica = view.replicas[index]
+        change = next(
+            known
+            for known in replica.facts.elections
+            if (known.epoch, known.leader_id, known.offset) == (epoch, leader_id, offset)
+        )
+        yield finding(
+            "two_leaders",
+            f"epoch {epoch} has node {leader_id} as its leader here, and {others}: one epoch has one",
+            node_id=replica.source.node_id,
+            file=change.file,
+            position=change.position,
+            offset=offset,
+            epoch=epoch,
+        )
 
 
 def _differences(files: Files, view: ReplicaSet, judge: Judge, conflict: Conflict) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ Two batches of one offset and epoch must be the same bytes (log matching). Of tw
 the tail of a deposed leader, which the replica will cut off; unless it, or the majority, knows it to be committed.
 Where the checksums are equal, it is one batch, and the epoch in front of them, which they do not cover, was changed.
 The side is wrong whose epoch its own logs deny, be it the majority: one fault may be the same on two disks.
+Where nothing says which is wrong, one finding says so of all, and names no node. No single log's word empties another.
 Sources: KIP-595; Raft 5.3, 5.4.
 """
 
@@ -17,17 +18,13 @@ from typing import Final, TypeAlias
 
 import msgspec
 
+from metadata_log.tools.findings.advice import ASK, TIE
 from metadata_log.tools.findings.finding import Finding, Severity, finding
 from metadata_log.tools.replicas.committed_bounds import CommittedBounds
 from metadata_log.tools.replicas.divergence import Conflict, Held
 from metadata_log.tools.words import join_names
 from metadata_log.voters import majority_of
 
-_TIE: Final = (
-    "wipe neither, and start neither: either may be the only one with what was committed. Name more copies of the log, "
-    "the other controllers' and brokers', until a majority holds one side (kraft log diff); kraft recover inspect says "
-    "what each choice would keep and lose"
-)
 _NO_PLACES: Final[Mapping[int, tuple[str, int]]] = {}
 _Judged: TypeAlias = tuple[int, Finding]
 """A finding, after the number of the replica that it is about."""
@@ -77,13 +74,13 @@ class Judge:
 
     def on_conflict(self, conflict: Conflict) -> Iterator[Finding]:
         """What a conflict means, a finding for each replica that is at fault or must act."""
-        return (found for _, found in self.judged(conflict))
+        yield from dict.fromkeys(found for _, found in self.judged(conflict))
 
     def judged(self, conflict: Conflict) -> Iterator[tuple[int, Finding]]:
-        """`on_conflict`, each finding with the number of its replica."""
+        """`on_conflict`, each finding with the number of its replica; one that names no node with that of each."""
         changed = list(self._changed_headers(conflict))
-        for side, others, is_known in changed:
-            yield from self._renamed(conflict, side, others, is_known=is_known)
+        for side, others, reference in changed:
+            yield from self._renamed(conflict, side, others, reference)
         by_epoch = _by_epoch([side for side in conflict.sides if not any(side is other for other, _, _ in changed)])
         for sides in by_epoch.values():
             if len(sides) > 1:
@@ -91,13 +88,12 @@ class Judge:
         if len(by_epoch) > 1:
             yield from self._forks(conflict, [_merged(epoch, sides) for epoch, sides in by_epoch.items()])
 
-    def minority(self, sides: Sequence[tuple[int, frozenset[int]]]) -> Iterator[frozenset[int]]:
-        """Yield the sides, each given after its offset, that most do not hold; in a tie those that their logs deny.
+    def reference_among(self, sides: Sequence[tuple[int, frozenset[int]]]) -> frozenset[int] | None:
+        """Return the side, each given after its offset, that most hold; in a tie the one that its logs do not deny.
 
-        All of them where that decides nothing.
+        None where that decides nothing.
         """
-        reference = self._most_or_undenied(sides, _NO_PLACES)
-        yield from (side for _, side in sides if side is not reference)
+        return self._most_or_undenied(sides, _NO_PLACES)
 
     def is_tie(self, conflict: Conflict) -> bool:
         """Whether batches of one epoch differ and nothing says which is right: neither a majority, nor most copies."""
@@ -126,10 +122,10 @@ class Judge:
         best = max(weights)
         return sides[weights.index(best)] if weights.count(best) == 1 else None
 
-    def _changed_headers(self, conflict: Conflict) -> Iterator[tuple[Held, Sequence[Held], bool]]:
-        """Yield each side whose batch others hold under another epoch, these, and True if it is known whose is right.
+    def _changed_headers(self, conflict: Conflict) -> Iterator[tuple[Held, Sequence[Held], frozenset[int] | None]]:
+        """Yield each side whose batch others hold under another epoch, these, and the side that is right.
 
-        Where it is not, each of them is such a side.
+        Where it is not known which is, each of them is such a side.
         """
         by_checksum: dict[int | None, list[Held]] = {}
         for side in conflict.sides:
@@ -140,7 +136,7 @@ class Judge:
             reference = self._rightful(conflict.offset, sides)
             for side in sides:
                 if side.holders is not reference:
-                    yield side, [other for other in sides if other is not side], reference is not None
+                    yield side, [other for other in sides if other is not side], reference
 
     def _rightful(self, offset: int, sides: Sequence[Held]) -> frozenset[int] | None:
         """Return the side whose epoch its logs bear out, of several the majority's; None if nothing says which is."""
@@ -174,31 +170,65 @@ class Judge:
         views = ((self._replicas[index], places.get(index)) for index in holders)
         return any(offset not in view.denied_epochs and place not in view.denied_batches for view, place in views)
 
-    def _renamed(self, conflict: Conflict, side: Held, others: Sequence[Held], *, is_known: bool) -> Iterator[_Judged]:
+    def _renamed(
+        self, conflict: Conflict, side: Held, others: Sequence[Held], reference: frozenset[int] | None
+    ) -> Iterator[_Judged]:
         """One batch, whose header was changed in one of its copies."""
-        where = " and ".join(f"of epoch {other.epoch} on {self.names(other.holders)}" for other in others)
-        meaning = (
-            f"the batch at offset {conflict.offset} is of epoch {side.epoch} here, and {where}: it is one batch, for "
-            "its checksum is the same, which does not cover the epoch in its header; nothing that was committed is "
-            f"lost{'' if is_known else ', and nothing says which is right'}{_also(conflict)}"
-        )
-        advice = None if is_known else _TIE
+        each = others if reference is not None else sorted((side, *others), key=lambda one: one.epoch)
+        where = " and ".join(f"of epoch {one.epoch} on {self.names(one.holders)}" for one in each)
+        why = "it is one batch, for its checksum is the same, which does not cover the epoch in its header"
+        lost = f"nothing that was committed is lost{_also(conflict)}"
+        if reference is None:
+            meaning = (
+                f"the batch at offset {conflict.offset} is {where}, and nothing says which is right: {why}; {lost}"
+            )
+            yield from self._of_nobody(side, conflict, meaning)
+            return
+        meaning = f"the batch at offset {conflict.offset} is of epoch {side.epoch} here, and {where}: {why}; {lost}"
+        advice = self._advice_against(side, reference, conflict, [side, *others], _NO_PLACES)
         yield from self._for_each("log_mismatch", Severity.ERROR, side, conflict, meaning, advice)
 
     def _mismatches(self, conflict: Conflict, sides: Sequence[Held]) -> Iterator[_Judged]:
-        """Log matching: the replicas in the minority hold the wrong bytes; without one, nobody can say who does."""
+        """Log matching: the replicas in the minority hold the wrong bytes; without one, nothing says who does."""
         reference = self._rightful_bytes(conflict, sides)
+        if reference is None:
+            yield from self._undecided(conflict, sides)
+            return
         for side in sides:
             if side.holders is reference:
                 continue
             others = frozenset[int]().union(*(other.holders for other in sides if other is not side))
-            tie = "" if reference is not None else ", and nothing says which is right"
             meaning = (
                 f"the batch at offset {conflict.offset} of epoch {side.epoch} has other bytes than on "
-                f"{self.names(others)}{tie}{_also(conflict)}"
+                f"{self.names(others)}{_also(conflict)}"
             )
-            advice = None if reference is not None else _TIE
+            advice = self._advice_against(side, reference, conflict, sides, conflict.places)
             yield from self._for_each("log_mismatch", Severity.ERROR, side, conflict, meaning, advice)
+
+    def _undecided(self, conflict: Conflict, sides: Sequence[Held]) -> Iterator[_Judged]:
+        """Yield one finding of all: two logs contradict each other, and neither accuses the other."""
+        names = " than on ".join(self.names(side.holders) for side in sides)
+        meaning = (
+            f"the batch at offset {conflict.offset} of epoch {sides[0].epoch} has other bytes on {names}, and nothing "
+            f"says which is right{_also(conflict)}"
+        )
+        for side in sides:
+            yield from self._of_nobody(side, conflict, meaning, sides[0].epoch)
+
+    def _advice_against(
+        self,
+        side: Held,
+        reference: frozenset[int],
+        conflict: Conflict,
+        sides: Sequence[Held],
+        places: Mapping[int, tuple[str, int]],
+    ) -> str | None:
+        """Return careful advice for a side that another one's word is against, and no more; None for the kind's."""
+        holders = [one.holders for one in sides]
+        has_most = len(reference) > 1 and self._reference(holders) is reference
+        if has_most or self.majority_of(holders) is reference:
+            return None
+        return None if not self._is_undenied(side.holders, conflict.offset, places) else ASK
 
     def _forks(self, conflict: Conflict, sides: Sequence[Held]) -> Iterator[_Judged]:
         knowing = [side for side in sides if self._knows_committed(side, conflict)]
@@ -250,6 +280,8 @@ class Judge:
         last_epochs = {index: self._replicas[index].last_epoch for side in sides for index in side.holders}
         newest = max(last_epochs.values())
         staying = [side for side in sides if any(last_epochs[index] == newest for index in side.holders)]
+        if majority is None and len(staying) > 1:
+            yield from self._joined_again(conflict, staying)
         for side in sides:
             for index in sorted(side.holders):
                 is_behind = last_epochs[index] < newest
@@ -270,12 +302,27 @@ class Judge:
                 f"{where} and later elsewhere: its tail from here on may never have been committed{_also(conflict)}"
             )
             yield self._finding("uncommitted_tail", Severity.NOTE, index, side, conflict, meaning)
-        elif not is_behind and stay_several and side is not majority:
+        elif not is_behind and stay_several and majority is not None and side is not majority:
             meaning = (
                 f"{where}, and another elsewhere, though both logs go on to the same epoch: "
                 f"logs that share a record must share all before it{_also(conflict)}"
             )
             yield self._finding("log_mismatch", Severity.ERROR, index, side, conflict, meaning)
+
+    def _joined_again(self, conflict: Conflict, sides: Sequence[Held]) -> Iterator[_Judged]:
+        """Yield one finding of logs that differ and go on to one epoch, where no majority holds either side."""
+        where = " and ".join(f"of epoch {side.epoch} on {self.names(side.holders)}" for side in sides)
+        meaning = (
+            f"the batch at offset {conflict.offset} is {where}, and all these logs go on to the same epoch: logs that "
+            f"share a record must share all before it, and nothing says which is right{_also(conflict)}"
+        )
+        for side in sides:
+            yield from self._of_nobody(side, conflict, meaning)
+
+    def _of_nobody(self, side: Held, conflict: Conflict, meaning: str, epoch: int | None = None) -> Iterator[_Judged]:
+        """Yield a finding that accuses no node, once for each holder."""
+        found = finding("log_mismatch", meaning, offset=conflict.offset, epoch=epoch, advice=TIE)
+        yield from ((index, found) for index in sorted(side.holders))
 
     def _for_each(
         self,

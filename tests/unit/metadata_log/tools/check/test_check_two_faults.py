@@ -113,12 +113,10 @@ def test_two_votes_are_found_without_the_second_leaders_log(clusters: Path, tmp_
     _elect_two(cluster, (2,))
 
     assert _named(_errors(cluster)) == [
-        ("two_leaders", 1),
-        ("two_leaders", 2),
+        ("two_leaders", None),
         ("two_leaders", 2),
         ("two_votes", 2),
-        ("log_mismatch", 1),
-        ("log_mismatch", 2),
+        ("log_mismatch", None),
     ]
 
 

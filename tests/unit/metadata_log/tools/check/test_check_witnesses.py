@@ -11,7 +11,7 @@ import pytest
 from metadata_log.format.batch import parse_header
 from metadata_log.tools.check.check import check_paths
 from metadata_log.tools.replicas.diff_paths import diff_paths
-from tests.support.damage import Cluster, copy_cluster, split, write
+from tests.support.damage import Cluster, copy_cluster, other_bytes, split, write
 from tests.support.one_fault import (
     FAULTS,
     add_leader_change,
@@ -151,6 +151,22 @@ def test_who_lags_behind_did_not_lose_what_another_lost(basic: Cluster) -> None:
 
     assert [(one.kind, one.node_id) for one in found] == [("log_cut", 2), ("committed_lost", 2)]
     assert "node 1 and node 2 lack it, 2 of 3 voters" in found[-1].meaning
+
+
+@pytest.mark.parametrize("node_id", [11, 12])
+def test_of_two_copies_that_differ_neither_is_accused(failovers: Cluster, node_id: int) -> None:
+    """The two brokers alone have the records before the controllers' checkpoints."""
+    path = segments_of(failovers.metadata(node_id))[0]
+    batches = split(path)
+    number = next(number for number, batch in enumerate(batches) if parse_header(batch).base_offset == 104)
+    batches[number] = other_bytes(batches[number])
+    write(path, batches)
+
+    (found,) = check_paths([failovers.root]).findings
+
+    assert (found.kind, found.severity, found.node_id, found.file) == ("log_mismatch", "error", None, None)
+    assert "on node 11 than on node 12, and nothing says which is right" in found.meaning
+    assert found.advice.startswith("wipe neither")
 
 
 def test_a_displaced_batch_is_not_committed(failovers: Cluster) -> None:

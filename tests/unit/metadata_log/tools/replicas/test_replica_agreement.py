@@ -5,11 +5,13 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from metadata_log.tools.findings.advice import ASK, RESTORE
 from metadata_log.tools.replicas.committed_bounds import CommittedBounds
 from metadata_log.tools.replicas.divergence import Conflict, Held
 from metadata_log.tools.replicas.judge import Judge, ReplicaView, leaders_of
 
 OFFSET = 100
+NOBODY = -1
 
 
 def _replicas(*last_epochs: int, known_committed: tuple[int, ...] = ()) -> list[ReplicaView]:
@@ -30,15 +32,37 @@ def _judged(replicas: list[ReplicaView], *sides: tuple[int, set[int]], lower: in
         sides=tuple(Held(epoch=epoch, holders=frozenset(holders)) for epoch, holders in sides),
         places={},
     )
-    return [(found.kind, found.severity.value, found.node_id or 0) for found in judge.on_conflict(conflict)]
+    found = judge.on_conflict(conflict)
+    return [(one.kind, one.severity.value, NOBODY if one.node_id is None else one.node_id) for one in found]
 
 
 def test_other_bytes_of_one_epoch_are_the_minoritys_fault() -> None:
     assert _judged(_replicas(1, 1, 1), (1, {0}), (1, {1, 2})) == [("log_mismatch", "error", 0)]
 
 
-def test_other_bytes_without_a_majority_are_anybodys_fault() -> None:
-    assert _judged(_replicas(1, 1), (1, {0}), (1, {1})) == [("log_mismatch", "error", 0), ("log_mismatch", "error", 1)]
+def test_other_bytes_without_a_majority_accuse_nobody() -> None:
+    assert _judged(_replicas(1, 1), (1, {0}), (1, {1})) == [("log_mismatch", "error", NOBODY)]
+
+
+def test_a_lone_copy_against_one_that_others_contradict_elsewhere_empties_nothing() -> None:
+    replicas = _replicas(1, 1, 1, 1)
+    judge = Judge(replicas, len(replicas), CommittedBounds(lower=0, upper=None, because="so it is"))
+    conflicts = [
+        Conflict(
+            offset=offset,
+            end=offset + 1,
+            count=1,
+            sides=tuple(Held(epoch=1, holders=holders) for holders in (frozenset({0}), others)),
+            places={},
+        )
+        for offset, others in ((OFFSET, frozenset({1})), (OFFSET + 1, frozenset({1, 2, 3})))
+    ]
+    judge.weigh(conflicts)
+
+    lone, outvoted = (found for conflict in conflicts for found in judge.on_conflict(conflict))
+
+    assert (lone.node_id, outvoted.node_id) == (0, 0)
+    assert (lone.advice, outvoted.advice) == (ASK, str(RESTORE))
 
 
 def test_a_deposed_leaders_tail_is_harmless() -> None:
@@ -53,7 +77,7 @@ def test_a_majority_of_an_earlier_epoch_may_have_been_committed() -> None:
 def test_logs_that_part_and_join_again_are_damaged() -> None:
     assert _judged(_replicas(3, 3, 3), (1, {0}), (2, {1, 2})) == [("log_mismatch", "error", 0)]
     found = _judged(_replicas(3, 3), (1, {0}), (2, {1}))
-    assert [kind for kind, _, _ in found] == ["log_mismatch"] * 2
+    assert found == [("log_mismatch", "error", NOBODY)]
 
 
 def test_what_a_checkpoint_covers_cannot_be_two() -> None:
@@ -89,9 +113,11 @@ def test_epochs_with_one_leader_are_not_listed() -> None:
 
 @pytest.mark.parametrize(
     ("denied", "accused"),
-    [((), {0}), ((1, 2), {1, 2}), ((0, 1, 2), {0, 1, 2}), ((0,), {0})],
+    [((), {0}), ((1, 2), {1, 2}), ((0, 1, 2), {None}), ((0,), {0})],
 )
-def test_of_one_batch_under_two_epochs_the_denied_one_is_wrong(denied: tuple[int, ...], accused: set[int]) -> None:
+def test_of_one_batch_under_two_epochs_the_denied_one_is_wrong(
+    denied: tuple[int, ...], accused: set[int | None]
+) -> None:
     replicas = [
         msgspec.structs.replace(one, denied_epochs=frozenset({OFFSET} if number in denied else ()))
         for number, one in enumerate(_replicas(9, 9, 9))
@@ -106,4 +132,4 @@ def test_of_one_batch_under_two_epochs_the_denied_one_is_wrong(denied: tuple[int
 
     assert {one.node_id for one in found if one.kind == "log_mismatch"} == accused
     assert len(found) == len(accused)
-    assert all(("wipe neither" in one.advice) == (len(accused) == 3) for one in found)
+    assert all(("wipe neither" in one.advice) == (one.node_id is None) for one in found)
