@@ -120,9 +120,9 @@ _EXECUTOR: Final = (
     ),
     Mutant(
         name="a waiting answer leaves one offset early",
-        module="quorum.node.controller.purgatory",
-        was="        while waiting and waiting[0].offset <= offset:\n",
-        becomes="        while waiting and waiting[0].offset <= offset + 4:\n",
+        module="quorum.node.controller.role",
+        was="        for answer in self._commits.take_reached(end):\n",
+        becomes="        for answer in self._commits.take_reached(end + 4):\n",
     ),
     Mutant(
         name="a lost leadership keeps its uncommitted images",
