@@ -36,7 +36,28 @@ def fault_of(copy: Copy) -> str | None:
 
 def fault_among(known: Survey, copy: Copy) -> str | None:
     """Return the same, with what the other copies prove: a lost end that none proves to be committed is no fault."""
-    return fault_of(msgspec.structs.replace(copy, short=None if end_note(known, copy) else _judged_end(known, copy)))
+    judged = msgspec.structs.replace(copy, short=None if end_note(known, copy) else _judged_end(known, copy))
+    return misnamed_origin(copy) or fault_of(judged)
+
+
+def misnamed_origin(copy: Copy) -> str | None:
+    """Return why its metadata begins at another offset than is said, by the name of its checkpoint; else None."""
+    if copy.misnamed is None or copy.origin is None:
+        return None
+    return f"its checkpoint {copy.origin.name} is misnamed: {copy.misnamed}"
+
+
+def rename_first(known: Survey) -> list[Step]:
+    """Return the steps about misnamed checkpoints, as `kraft check` advises."""
+    return [
+        Step(
+            text=f"Start nothing from {copy.label}, and repair nothing with it: it would go on from a wrong offset. "
+            f"Give {copy.origin.name} its own name back, or move it aside if another whole checkpoint covers the log's "
+            "start. Then inspect all again"
+        )
+        for copy in known.copies
+        if copy.misnamed is not None and copy.origin is not None
+    ]
 
 
 def end_note(known: Survey, copy: Copy) -> str | None:
@@ -67,7 +88,9 @@ def lasting_fault(copy: Copy) -> str | None:
     epochs = unread_epochs(copy)
     lasting = tuple(found for found in copy.unread if not found.is_made_anew and found not in epochs)
     whole = tuple(found for found in copy.checkpoints if found.problem is None)
-    return fault_of(msgspec.structs.replace(copy, unread=lasting, checkpoints=whole, passed_over=None))
+    return misnamed_origin(copy) or fault_of(
+        msgspec.structs.replace(copy, unread=lasting, checkpoints=whole, passed_over=None)
+    )
 
 
 def mends(copy: Copy) -> tuple[str, ...]:

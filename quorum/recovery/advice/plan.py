@@ -40,7 +40,9 @@ from quorum.recovery.advice.faults import (
     lasting_fault,
     mend_first,
     mends,
+    misnamed_origin,
     rebuild_epochs,
+    rename_first,
 )
 from quorum.recovery.advice.lent_checkpoint import borrow, or_lent
 from quorum.recovery.advice.newer_release import leave_to_its_release, who_votes, why_not_written
@@ -126,7 +128,9 @@ def _plan(files: Files, known: Survey) -> Plan:
     if near:
         situation = f"{plan.situation} {situation_near_end(known, near)}"
         plan = msgspec.structs.replace(plan, situation=situation, steps=(*plan.steps, *steps_near_end(known, near)))
-    return msgspec.structs.replace(plan, steps=(*rebuild_epochs(known), *keep_first(known), *plan.steps))
+    return msgspec.structs.replace(
+        plan, steps=(*rename_first(known), *rebuild_epochs(known), *keep_first(known), *plan.steps)
+    )
 
 
 def sound_voters(known: Survey) -> list[Copy]:
@@ -212,6 +216,7 @@ def _repairs(files: Files, known: Survey) -> Iterator[Repair]:
             refused=contradicted
             or or_lent(known, copy, usable(copy))
             or why_not_written(copy)
+            or misnamed_origin(copy)
             or _nameless(known, copy),
             lost=lost,
         )

@@ -35,6 +35,7 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
         end: of the safe part: offset and the epoch of the record before it; -1 for the epoch where there is none.
         spans: the epochs of the safe part of its segments.
         origin: the checkpoint that its metadata begins with; None: offset 0.
+        misnamed: why `origin` does not end where its name says, by the time in its header; None: nothing shows that.
         passed_over: damage before `start_offset`, in what `origin` holds; None: none.
         state: the metadata and the quorum at `end`; None: it cannot be told, and `problem` says why.
         quorum_problem, unread: why quorum-state, and which files beside the log, say nothing usable.
@@ -63,6 +64,7 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
     passed_over: PassedOver | None
     checkpoints: tuple[CheckpointFile, ...]
     origin: CheckpointFile | None
+    misnamed: str | None = None
     state: State | None
     problem: str | None
     quorum_state: QuorumState | None
@@ -98,8 +100,18 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def rank(self) -> tuple[int, int]:
-        """How up to date it is: by last epoch, then by end (Raft, 5.4.1)."""
-        return int(self.end.epoch), int(self.end.offset)
+        """How up to date it is: by last epoch, then by end (Raft, 5.4.1). A name alone goes behind all others."""
+        return -1 if self.is_end_a_name else int(self.end.epoch), int(self.end.offset)
+
+    @property
+    def proving_origin(self) -> OffsetAndEpoch | None:
+        """Return the end of its checkpoint, before which all was committed; None without one, or if it is misnamed."""
+        return None if self.origin is None or self.misnamed is not None else self.origin.end
+
+    @property
+    def is_end_a_name(self) -> bool:
+        """Return True if nothing but the name of a misnamed checkpoint says that the log reached its end."""
+        return self.misnamed is not None and not self.spans
 
     @property
     def is_damaged(self) -> bool:
@@ -162,17 +174,18 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def extent(self) -> ReplicaExtent:
         """For the bounds of what is committed."""
-        origin = None if self.origin is None else self.origin.end
+        origin = self.proving_origin
         return ReplicaExtent(
             key=self.place.key or ReplicaKey(node_id=NodeId(-1 if self.node_id is None else self.node_id)),
             votes=self.place.key is not None,
             epochs=self.spans,
-            log_end_offset=int(self.end.offset),
+            log_end_offset=0 if self.is_end_a_name else int(self.end.offset),
             snapshot_end=0 if origin is None else int(origin.offset),
             snapshot_epoch=-1 if origin is None else int(origin.epoch),
             high_watermark=self._high_watermark,
             committed_before=self.committed_before,
-            proved_end=self.proved_end,
+            proved_end=0 if self.is_end_a_name else self.proved_end,
+            speaks=not self.is_end_a_name,
         )
 
     @property

@@ -12,6 +12,7 @@ import msgspec
 from metadata_log.directory import read_committed_state
 from metadata_log.files.port import Files
 from metadata_log.ids import TopicId
+from metadata_log.tools.findings.facts import Misnamed
 from metadata_log.tools.findings.finding import Finding, Severity
 from metadata_log.tools.read.control_facts import Election
 from metadata_log.tools.read.log_reader import LogListener
@@ -45,9 +46,15 @@ class Reach(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """File, position and meaning of bytes that no interrupted write leaves."""
     suspects: frozenset[str] = frozenset()
     """Files that a check finds wrong."""
+    misnamed: tuple[tuple[str, str], ...] = ()
+    """Checkpoints whose name and header speak of two ends: file and meaning."""
     used_by: int | None = None
     elections: tuple[Election, ...] = ()
     hindsight: Hindsight = NO_HINDSIGHT
+
+    def why_misnamed(self, name: str) -> str | None:
+        """Return the sentence about a checkpoint of that name that ends elsewhere; None where nothing shows that."""
+        return next((said for file, said in self.misnamed if file.endswith(f"/{name}")), None)
 
     def judged(self, stop: Stop | None) -> Stop | None:
         """`stop`, as damage where it was taken for an unfinished write and cannot be; None where that is under way."""
@@ -81,6 +88,11 @@ def reach_of(files: Files, place: Place, *listeners: LogListener, stops: frozens
     destroyed = tuple(
         (found.file, found.position, found.meaning) for found in report.findings if found.kind == "corrupt_batch"
     )
+    misnamed = tuple(
+        (found.file, found.meaning)
+        for found in report.findings
+        if found.kind == Misnamed.kind and found.file is not None
+    )
     late = next((election.offset for election in report.elections if election.is_late), None)
     return Reach(
         proved_end=report.proved_end,
@@ -91,6 +103,7 @@ def reach_of(files: Files, place: Place, *listeners: LogListener, stops: frozens
         is_unproven=shown is not None and is_unproven_end(shown),
         destroyed=destroyed,
         suspects=frozenset(found.file for found in report.findings if found.file is not None),
+        misnamed=misnamed,
         elections=report.elections,
         hindsight=Hindsight(false_starts=report.false_starts, late_leader=late),
     )

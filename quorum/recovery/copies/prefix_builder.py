@@ -363,6 +363,7 @@ class PrefixBuilder:
             passed_over=self._passed_over,
             checkpoints=tuple(self._looked_at(found, reach.suspects) for found in self._checkpoints),
             origin=self._origin,
+            misnamed=None if self._origin is None else reach.why_misnamed(self._origin.name),
             state=self._replay.state,
             problem=self._replay.problem,
             quorum_state=beside.quorum_state,

@@ -126,7 +126,7 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(sorted({node_id for voters in self.in_force.sets for node_id in self._unheard(voters)}))
 
     def _unheard(self, voters: Sequence[ReplicaKey]) -> list[int]:
-        told = [copy for copy in self.copies if not copy.held_more and self.speaks(copy)]
+        told = [copy for copy in self.copies if not (copy.held_more or copy.is_end_a_name) and self.speaks(copy)]
         return [int(one.node_id) for one in voters if not any(is_voter(copy.place.key, [one]) for copy in told)]
 
     @property

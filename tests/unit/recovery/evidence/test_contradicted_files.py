@@ -47,3 +47,29 @@ def test_most_static_voters_are_those_of_the_log(nodes: tuple[int, ...], cluster
 
     assert voters_said(found) == ([1, 2, 3], [])
     assert found.is_whole
+
+
+def test_a_misnamed_checkpoint_accuses_no_voter(clusters: Path, tmp_path: Path) -> None:
+    found = inspected("checkpoint_named_far_later", clusters, tmp_path, 1, 2, 3, 11, 12)
+    repairs = {repair.on.split(" (")[0]: repair for repair in found.plan.repairs}
+
+    assert found.survey.silent == ()
+    assert (found.survey.bounds.lower, found.survey.bounds.upper) == (326, 326)
+    assert "A majority of the voters is here and sound (3 of 3" in found.plan.situation
+    assert found.plan.repairs[-1] is repairs["node 11"]
+    assert (repairs["node 11"].refused or "").startswith("its checkpoint 00000000000000000900-0000000009.checkpoint")
+    assert [repairs[f"node {node}"].loses for node in (1, 2, 3, 12)] == [()] * 4
+    assert found.plan.steps[0].text.startswith("Start nothing from node 11")
+
+
+@pytest.mark.parametrize("nodes", [(1,), (1, 2, 3)])
+def test_a_voter_whose_checkpoint_is_misnamed_is_not_sound(
+    nodes: tuple[int, ...], clusters: Path, tmp_path: Path
+) -> None:
+    found = inspected("only_checkpoint_named_later", clusters, tmp_path, *nodes)
+    (own,) = (repair for repair in found.plan.repairs if repair.on.startswith("node 1 "))
+
+    assert found.is_whole == (len(nodes) > 1)
+    assert own.refused is not None
+    assert "is misnamed" in own.refused
+    assert "Start nothing from node 1 " in found.plan.steps[0].text
