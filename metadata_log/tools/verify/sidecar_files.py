@@ -213,18 +213,22 @@ def check_quorum_state(files: Files, directory: str, log: LogOutline, sink: Find
     return state
 
 
-def _check_static_voters(state: QuorumState, path: str, sink: FindingSink) -> None:
-    """Each voter of a `quorum-state` of version 0 stands there once, under a node's id. Kafka reads others all the
-    same, as a set."""
+def strange_static_voters(state: QuorumState) -> str | None:
+    """Return why the static voters in a `quorum-state` are no set of nodes; None: they are.
+
+    Each stands there once, under a node's id. Kafka reads others all the same, as a set.
+    """
     repeated = [voter for voter, count in Counter(state.current_voters).items() if count > 1]
     negative = [voter for voter in state.current_voters if voter < 0]
     if repeated:
-        what = f"node {repeated[0]} stands among its voters {state.current_voters.count(repeated[0])} times"
-    elif negative:
-        what = f"a voter of it is {negative[0]}, which is no node's id"
-    else:
-        return
-    sink.add("corrupt_file", what, file=path, advice=STATIC_VOTERS)
+        return f"node {repeated[0]} stands among its voters {state.current_voters.count(repeated[0])} times"
+    return f"a voter of it is {negative[0]}, which is no node's id" if negative else None
+
+
+def _check_static_voters(state: QuorumState, path: str, sink: FindingSink) -> None:
+    what = strange_static_voters(state)
+    if what is not None:
+        sink.add("corrupt_file", what, file=path, advice=STATIC_VOTERS)
 
 
 def check_votes_cluster(state: QuorumState | None, cluster_id: str | None, directory: str, sink: FindingSink) -> None:

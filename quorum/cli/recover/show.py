@@ -22,7 +22,7 @@ from quorum.cli.findings_output import finding_rows
 from quorum.cli.output import OF_A_LOG, OutputFormat, print_table, show_json, with_times
 from quorum.cli.tables import print_wrapped, wrapped
 from quorum.recovery.advice.discarded_records import gone
-from quorum.recovery.advice.faults import end_note, fault_among
+from quorum.recovery.advice.faults import fault_among, note_of
 from quorum.recovery.advice.newer_release import who_votes
 from quorum.recovery.advice.plan import Plan, Repair
 from quorum.recovery.advice.running_nodes import use_of
@@ -57,7 +57,7 @@ def show_inspection(found: Inspection) -> None:
     for line in (
         *([f"NOTE: {known.newer.text()}."] if known.newer else []),
         *(f"NOTE: {older}. {STARTED_BY}." for older in _older(known)),
-        *(f"NOTE: {copy.label}: {note}." for copy in known.copies if (note := end_note(known, copy)) is not None),
+        *(f"NOTE: {copy.label}: {note}." for copy in known.copies if (note := note_of(known, copy)) is not None),
         *(f"LET GO: {lost}." for lost in gone(known)),
         *(f"NOT KNOWN: {said}." for copy in known.copies for said in copy.audited.unread),
         *(f"NOT COUNTED: {one}." for one in known.silent),
@@ -259,7 +259,7 @@ def _copy_fields(known: Survey, copy: Copy) -> dict[str, object]:
         "checkpoints": [{"name": found.name, "problem": found.problem} for found in copy.checkpoints],
         "stop": None if copy.stop is None else msgspec.to_builtins(copy.stop),
         "fault": fault_among(known, copy),
-        "note": end_note(known, copy),
+        "note": note_of(known, copy),
         "in_use": use_of(copy),
         "in_use_by_pid": copy.used_by or None,
     }

@@ -9,7 +9,9 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from metadata_log.directory import QUORUM_STATE_FILE
 from metadata_log.format.epoch_file import EPOCH_FILE
+from metadata_log.tools.verify.sidecar_files import strange_static_voters
 from quorum.recovery.advice.commands import command, cut_line
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.copies.sidecar_files import Unread
@@ -63,6 +65,13 @@ def rename_first(known: Survey) -> list[Step]:
 def end_note(known: Survey, copy: Copy) -> str | None:
     """Return what proves that the log reached further, where nothing proves that what is missing was committed."""
     return copy.short if copy.is_end_unproven and copy.end.offset >= known.bounds.lower else None
+
+
+def note_of(known: Survey, copy: Copy) -> str | None:
+    """Return `end_note`, or what is wrong with the static voters beside the log; None where nothing is."""
+    state, note = copy.quorum_state, end_note(known, copy)
+    strange = None if note is not None or state is None else strange_static_voters(state)
+    return note if strange is None else f"{QUORUM_STATE_FILE}: {strange}"
 
 
 def _judged_end(known: Survey, copy: Copy) -> str | None:

@@ -165,11 +165,11 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def static_voters(self) -> tuple[int, ...]:
-        """By a quorum-state of version 0, or what an export's manifest has from there."""
+        """By a quorum-state of version 0, or what an export's manifest has from there: each once, and nodes alone."""
         state, manifest = self.quorum_state, self.place.manifest
         if manifest is not None and self.kraft_version == 0:
             return tuple(voter.node_id for voter in manifest.voters)
-        return () if state is None else tuple(map(int, state.current_voters))
+        return () if state is None else tuple(dict.fromkeys(int(one) for one in state.current_voters if one >= 0))
 
     @property
     def extent(self) -> ReplicaExtent:

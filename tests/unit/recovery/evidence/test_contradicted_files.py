@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from metadata_log.files.os_files import OsFiles
+from quorum.recovery.advice.faults import note_of
 from quorum.recovery.inspection import Inspection, inspect_copies
 from tests.support.all_damage import ALL_DAMAGE
 from tests.support.damage import copy_cluster
@@ -73,3 +74,20 @@ def test_a_voter_whose_checkpoint_is_misnamed_is_not_sound(
     assert own.refused is not None
     assert "is misnamed" in own.refused
     assert "Start nothing from node 1 " in found.plan.steps[0].text
+
+
+@pytest.mark.parametrize(
+    ("name", "node", "said"),
+    [
+        ("static_voter_negative", 2, "a voter of it is -1, which is no node's id"),
+        ("static_voter_twice", 2, "node 2 stands among its voters 2 times"),
+        ("static_voter_thrice", 12, "node 1 stands among its voters 3 times"),
+    ],
+)
+def test_static_voters_are_a_set_of_nodes(name: str, node: int, said: str, clusters: Path, tmp_path: Path) -> None:
+    found = inspected(name, clusters, tmp_path, node)
+    (copy,) = found.survey.copies
+
+    assert voters_said(found) == ([1, 2, 3], [])
+    assert found.survey.absent_voters == tuple(voter for voter in (1, 2, 3) if voter != node)
+    assert note_of(found.survey, copy) == f"quorum-state: {said}"
