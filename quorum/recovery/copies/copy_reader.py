@@ -1,4 +1,4 @@
-"""How one copy of the metadata log is read, from end to end.
+"""One copy of the metadata log, read from end to end.
 
 Decides: that one pass serves the checks and the safe part, unless only the whole log shows which epochs are wrong. Must
 not know: other copies. Reads only, and as of one moment: a running node's may be read as well.
@@ -18,7 +18,8 @@ from quorum.recovery.copies.copy_parts import NO_HINDSIGHT, Epochs
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.copies.log_extent import Reach, reach_of
 from quorum.recovery.copies.prefix_builder import PrefixBuilder
-from quorum.recovery.copies.sidecar_files import read_beside
+from quorum.recovery.copies.sidecar_files import Beside, read_beside, without_vote
+from quorum.recovery.copies.valid_prefix import ValidPrefix
 from quorum.recovery.journal.accepted_loss import audited_of
 from quorum.recovery.journal.errors import RefusedError
 from quorum.recovery.journal.log_directories import Place
@@ -47,18 +48,66 @@ def read_copy(
             raise RefusedError(f"{place.log_dir} holds no metadata log: give the directory that has one")
         # A running node may have come to an epoch before its log's length was taken, and after its files were read.
         own = msgspec.structs.replace(read_beside(files, place.metadata).epochs, confirmed=confirmed)
-        reader, reach = PrefixBuilder(moment, place, until, Epochs(own=own)), Reach()
+        beside = read_beside(moment, place.metadata)
+        builder, reach = PrefixBuilder(moment, place.metadata, Epochs(own=own), until), Reach()
         if not moment.names or until is not None:
-            reader.read_segments()
+            builder.read_segments()
         else:
-            reach = reach_of(moment, place, reader, stops=reader.stops)
+            reach = reach_of(moment, place, builder, stops=builder.stops)
             # Checks pass over segments whose names say offsets that none can have; the safe part ends before them.
             if reach.hindsight != NO_HINDSIGHT or any(map(is_beyond_offsets, moment.names)):
-                reader = PrefixBuilder(moment, place, until, Epochs(own=own, hindsight=reach.hindsight))
-                reader.read_segments()
-        reader.finish()
-        return reader.copy(msgspec.structs.replace(reach, used_by=used_by))
+                builder = PrefixBuilder(moment, place.metadata, Epochs(own=own, hindsight=reach.hindsight), until)
+                builder.read_segments()
+        builder.finish()
+        prefix = builder.prefix(reach.elections, reach.suspects)
+        if until not in (None, prefix.end.offset):
+            raise RefusedError(
+                f"{place.log_dir} has no batch that ends at offset {until}: the nearest before it ends at "
+                f"{prefix.end.offset}"
+            )
+        reach = msgspec.structs.replace(reach, used_by=used_by)
+        return _copy_of(place, prefix, reach, beside, confirmed)
 
     with collector_paused():
         copy = read_at_one_moment(files, place.metadata, read)
     return copy if until is not None else msgspec.structs.replace(copy, audited=audited_of(files, place))
+
+
+def _copy_of(place: Place, prefix: ValidPrefix, reach: Reach, beside: Beside, confirmed: frozenset[EpochStart]) -> Copy:
+    has_records = any(part.size > 0 for part in prefix.segments)
+    is_begun = has_records or any(found.end.offset > 0 for found in prefix.checkpoints)
+    if place.manifest is None and is_begun:
+        beside = without_vote(beside, place.metadata, has_records=has_records)
+    is_short = reach.proved_end > prefix.end.offset or prefix.end.offset == 0
+    return Copy(
+        place=place,
+        start_offset=int(prefix.start),
+        end=prefix.end,
+        segments=prefix.segments,
+        spans=prefix.spans,
+        stop=reach.judged(prefix.stop),
+        passed_over=prefix.passed_over,
+        checkpoints=prefix.checkpoints,
+        origin=prefix.origin,
+        misnamed=None if prefix.origin is None else reach.why_misnamed(prefix.origin.name),
+        state=prefix.state,
+        problem=prefix.problem,
+        quorum_state=beside.quorum_state,
+        quorum_problem=beside.quorum_problem,
+        unread=beside.unread,
+        greatest_epoch=max(prefix.greatest_epoch, beside.greatest_epoch),
+        committed_before=prefix.committed_before,
+        elections=prefix.elections,
+        last_timestamp_ms=prefix.last_timestamp_ms,
+        sums=prefix.sums,
+        kept_committed=reach.kept_committed,
+        kept_id=reach.kept_id,
+        proved_end=max(reach.proved_end, int(prefix.end.offset)),
+        short=reach.short if is_short else None,
+        proof_of_more=reach.proof_of_more if is_short else None,
+        is_end_unproven=is_short and reach.is_unproven,
+        repair=prefix.repair,
+        behind=prefix.behind,
+        used_by=reach.used_by,
+        confirmed=confirmed,
+    )

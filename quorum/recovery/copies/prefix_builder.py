@@ -1,7 +1,7 @@
-"""The safe part of one copy of the metadata log, built from the events of a pass over its segments.
+"""The safe part of one metadata log, built from the events of a pass over its segments.
 
 Decides: where a copy stops being usable, and from which checkpoint its metadata is replayed. Must not know: other
-copies, and who makes the pass.
+logs, and who makes the pass.
 
 Safe is the part that goes on from its beginning, or from a whole checkpoint, without a gap or damage, whose epochs do
 not fall, and begin with their leaders' records. Damage in what a whole checkpoint holds is passed over where the log
@@ -16,12 +16,12 @@ from contextlib import closing
 import msgspec
 
 from metadata_log.errors import MetadataLogError
+from metadata_log.files.port import Files
 from metadata_log.format.batch import BatchHeader
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from metadata_log.storage.checkpoint import checkpoint_name, parse_checkpoint_name
 from metadata_log.storage.segment import LocatedBatch, segment_bases, segment_file
 from metadata_log.tools.read.batch_sums import BatchSums
-from metadata_log.tools.read.consistent_read import OneMoment
 from metadata_log.tools.read.contents import EpochSpan
 from metadata_log.tools.read.control_facts import Election
 from metadata_log.tools.read.fast_scan import Marks, NoOpRun
@@ -37,22 +37,21 @@ from quorum.recovery.copies.copy_parts import (
     opens_repair,
     stop_before,
 )
-from quorum.recovery.copies.log_copy import Copy
-from quorum.recovery.copies.log_extent import Reach
 from quorum.recovery.copies.named_nodes import NamedNodes
 from quorum.recovery.copies.replay import PrefixReplay
-from quorum.recovery.copies.sidecar_files import read_beside, without_vote
-from quorum.recovery.journal.errors import RefusedError
-from quorum.recovery.journal.log_directories import Place
+from quorum.recovery.copies.valid_prefix import ValidPrefix
 
 
 class PrefixBuilder:
-    """The fold over one copy's files: over the events of a pass over its segments, see `LogListener`."""
+    """The fold over one directory's files: over the events of a pass over its segments, see `LogListener`.
 
-    def __init__(self, moment: OneMoment, place: Place, until: int | None, epochs: Epochs) -> None:
-        self._files, self._names, self._place = moment, list(moment.names), place
+    `until`: only up to that offset, as if the log ended there.
+    """
+
+    def __init__(self, files: Files, directory: str, epochs: Epochs, until: int | None = None) -> None:
+        self._files, self._directory = files, directory
+        self._names = files.listdir(directory) if files.exists(directory) else []
         self._until, self._epochs = until, epochs
-        self._beside = read_beside(moment, place.metadata)
         self._checkpoints: list[CheckpointFile] = []
         self._origin: CheckpointFile | None = None
         self._replay = PrefixReplay()
@@ -70,7 +69,7 @@ class PrefixBuilder:
         self._proofs = 0
         """Batches of metadata, or runs of them, in the last epoch, since the last `_settle`."""
         self._failed: BatchHeader | None = None
-        self._sums = BatchSums(moment)
+        self._sums = BatchSums(files)
         self._repair: OffsetAndEpoch | None = None
         self._behind = NamedNodes()
         self._choose_checkpoint()
@@ -95,11 +94,11 @@ class PrefixBuilder:
             self._replay.problem = f"its log begins at offset {first}, and no whole checkpoint holds what was before"
 
     def _size_of(self, name: str) -> int:
-        with closing(self._files.open(f"{self._place.metadata}/{name}", read_only=True)) as handle:
+        with closing(self._files.open(f"{self._directory}/{name}", read_only=True)) as handle:
             return handle.size()
 
     def _read_checkpoint(self, found: CheckpointFile) -> CheckpointFile:
-        path = f"{self._place.metadata}/{found.name}"
+        path = f"{self._directory}/{found.name}"
         try:
             whole, state = load_checkpoint(self._files, path, found.end)
         except (MetadataLogError, OSError) as error:
@@ -114,7 +113,7 @@ class PrefixBuilder:
 
     def _looked_at(self, found: CheckpointFile, suspects: frozenset[str]) -> CheckpointFile:
         """One that nothing is replayed from; a node takes it away in time, unless it is damaged."""
-        path = f"{self._place.metadata}/{found.name}"
+        path = f"{self._directory}/{found.name}"
         if found.was_read or path not in suspects:
             return found
         return msgspec.structs.replace(found, problem=damage_of(self._files, path, found.end), was_read=True)
@@ -125,7 +124,7 @@ class PrefixBuilder:
         Raises:
             OSError: one cannot be read.
         """
-        paths = [f"{self._place.metadata}/{segment_file(int(base))}" for base in segment_bases(self._names)]
+        paths = [f"{self._directory}/{segment_file(int(base))}" for base in segment_bases(self._names)]
         reader = LogReader(self._files, paths)
         for event in reader.events():
             self.on_event(event)
@@ -253,7 +252,7 @@ class PrefixBuilder:
             self._stop_at(self._path, found.position, found.what, is_torn=found.fault is Fault.TORN)
 
     def _takes(self, found: LocatedBatch, path: str) -> bool:
-        """Whether it belongs to the safe part."""
+        """Return True if it belongs to the safe part."""
         header = found.header
         stop = stop_before(found, path, self._end, self._epoch, self._epochs) if self._is_open else None
         if stop is None or stop.false_epoch is None:
@@ -320,11 +319,7 @@ class PrefixBuilder:
         return int(header.next_offset) if header.is_control else self._committed_before
 
     def finish(self) -> None:
-        """Find the end of the safe part: a checkpoint may reach beyond the log.
-
-        Raises:
-            RefusedError: `until` is no end of a batch.
-        """
+        """Find the end of the safe part: a checkpoint may reach beyond the log."""
         self._settle()
         self._sums.finish()
         origin = self._origin
@@ -333,11 +328,6 @@ class PrefixBuilder:
                 self._start = int(origin.end.offset)
                 self._drop_parts()
             self._end, self._epoch = int(origin.end.offset), int(origin.end.epoch)
-        if self._until is not None and self._until != self._end:
-            raise RefusedError(
-                f"{self._place.log_dir} has no batch that ends at offset {self._until}: the nearest before it ends at "
-                f"{self._end}"
-            )
 
     def _believed(self, elections: Iterable[Election]) -> Iterator[Election]:
         stop = self._stop
@@ -345,43 +335,24 @@ class PrefixBuilder:
             if self._epochs.believes(one) and (stop is None or stop.offset != one.offset):
                 yield one
 
-    def copy(self, reach: Reach) -> Copy:
-        """Return what was found, in the files beside the log as well."""
-        beside = self._beside
-        has_records = any(part.size > 0 for part in self._parts)
-        is_begun = has_records or any(found.end.offset > 0 for found in self._checkpoints)
-        if self._place.manifest is None and is_begun:
-            beside = without_vote(beside, self._place.metadata, has_records=has_records)
-        is_short = reach.proved_end > self._end or self._end == 0
-        return Copy(
-            place=self._place,
-            start_offset=self._start or 0,
+    def prefix(self, elections: Iterable[Election] = (), suspects: frozenset[str] = frozenset()) -> ValidPrefix:
+        """Return what was found. `elections`: all of the log; `suspects`: files that a check finds wrong."""
+        return ValidPrefix(
+            start=Offset(self._start or 0),
             end=OffsetAndEpoch(offset=Offset(self._end), epoch=Epoch(self._epoch)),
-            segments=tuple(self._parts),
-            spans=tuple(self._spans),
-            stop=reach.judged(self._stop),
-            passed_over=self._passed_over,
-            checkpoints=tuple(self._looked_at(found, reach.suspects) for found in self._checkpoints),
             origin=self._origin,
-            misnamed=None if self._origin is None else reach.why_misnamed(self._origin.name),
+            stop=self._stop,
             state=self._replay.state,
             problem=self._replay.problem,
-            quorum_state=beside.quorum_state,
-            quorum_problem=beside.quorum_problem,
-            unread=beside.unread,
-            greatest_epoch=max(self._greatest_epoch, beside.greatest_epoch),
+            passed_over=self._passed_over,
+            segments=tuple(self._parts),
+            spans=tuple(self._spans),
+            checkpoints=tuple(self._looked_at(found, suspects) for found in self._checkpoints),
+            elections=tuple(self._believed(elections)),
+            greatest_epoch=self._greatest_epoch,
             committed_before=self._committed_before,
-            elections=tuple(self._believed(reach.elections)),
             last_timestamp_ms=self._timestamp,
             sums=self._sums,
-            kept_committed=reach.kept_committed,
-            kept_id=reach.kept_id,
-            proved_end=max(reach.proved_end, self._end),
-            short=reach.short if is_short else None,
-            proof_of_more=reach.proof_of_more if is_short else None,
-            is_end_unproven=is_short and reach.is_unproven,
             repair=self._repair,
             behind=self._behind,
-            used_by=reach.used_by,
-            confirmed=self._epochs.own.confirmed,
         )
