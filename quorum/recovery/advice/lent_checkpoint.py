@@ -8,8 +8,8 @@ its end, both are the same up to there (log matching, Raft 5.3), and the log goe
 
 from __future__ import annotations
 
+from metadata_log.tools.prefix.prefix_parts import CheckpointFile
 from quorum.recovery.advice.commands import command
-from quorum.recovery.copies.copy_parts import CheckpointFile
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.evidence.repair_evidence import Survey
 from quorum.recovery.evidence.same_log import shows_one_log

@@ -11,15 +11,15 @@ import msgspec
 from metadata_log.directory.lock import LOCK_FILE
 from metadata_log.files.port import Files
 from metadata_log.format.epochs import EpochStart
+from metadata_log.tools.prefix.prefix_builder import PrefixBuilder
+from metadata_log.tools.prefix.prefix_parts import NO_HINDSIGHT, Epochs
+from metadata_log.tools.prefix.valid_prefix import ValidPrefix
 from metadata_log.tools.read.consistent_read import OneMoment, read_at_one_moment
 from metadata_log.tools.read.history import collector_paused
 from metadata_log.tools.verify.file_names import is_beyond_offsets
-from quorum.recovery.copies.copy_parts import NO_HINDSIGHT, Epochs
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.copies.log_extent import Reach, reach_of
-from quorum.recovery.copies.prefix_builder import PrefixBuilder
 from quorum.recovery.copies.sidecar_files import Beside, read_beside, without_vote
-from quorum.recovery.copies.valid_prefix import ValidPrefix
 from quorum.recovery.journal.accepted_loss import audited_of
 from quorum.recovery.journal.errors import RefusedError
 from quorum.recovery.journal.log_directories import Place

@@ -14,14 +14,14 @@ from metadata_log.image import MetadataImage
 from metadata_log.image.older_release import why_older
 from metadata_log.offsets import OffsetAndEpoch
 from metadata_log.records.newer import NOTHING_NEWER, NewerPart, NewerParts
+from metadata_log.tools.prefix.named_nodes import NamedNodes
+from metadata_log.tools.prefix.prefix_parts import CheckpointFile, PassedOver, SegmentPart, Stop
 from metadata_log.tools.read.batch_sums import BatchSums
 from metadata_log.tools.read.contents import EpochSpan
 from metadata_log.tools.read.control_facts import Election
 from metadata_log.tools.read.history import State
 from metadata_log.tools.replicas.committed_bounds import ReplicaExtent
 from metadata_log.voters import VoterSet
-from quorum.recovery.copies.copy_parts import CheckpointFile, PassedOver, SegmentPart, Stop
-from quorum.recovery.copies.named_nodes import NamedNodes
 from quorum.recovery.copies.sidecar_files import Unread
 from quorum.recovery.journal.accepted_loss import Audited
 from quorum.recovery.journal.log_directories import Place

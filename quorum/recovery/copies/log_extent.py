@@ -14,6 +14,7 @@ from metadata_log.files.port import Files
 from metadata_log.ids import TopicId
 from metadata_log.tools.findings.facts import Misnamed
 from metadata_log.tools.findings.finding import Finding, Severity
+from metadata_log.tools.prefix.prefix_parts import NO_HINDSIGHT, Hindsight, Stop
 from metadata_log.tools.read.control_facts import Election
 from metadata_log.tools.read.log_reader import LogListener
 from metadata_log.tools.read.sources import NodeSource
@@ -21,7 +22,6 @@ from metadata_log.tools.replicas.first_vote import has_only_voted
 from metadata_log.tools.verify.depth import Depth
 from metadata_log.tools.verify.log_verification import Verification
 from metadata_log.tools.verify.lost_end import SHORT_LOG, is_unproven_end, proof_of_more
-from quorum.recovery.copies.copy_parts import NO_HINDSIGHT, Hindsight, Stop
 from quorum.recovery.journal.log_directories import Place
 
 

@@ -9,8 +9,8 @@ from metadata_log.files.port import Files
 from metadata_log.format.epochs import EpochStart
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.storage.segment import LocatedBatch
+from metadata_log.tools.prefix.prefix_parts import Stop
 from metadata_log.tools.read.log_reader import LogReader
-from quorum.recovery.copies.copy_parts import Stop
 from quorum.recovery.copies.copy_reader import read_copy
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.journal.errors import RefusedError

@@ -22,7 +22,7 @@ from metadata_log.files.port import Files, read_small_file
 from metadata_log.format.epoch_file import EPOCH_FILE, parse_epochs
 from metadata_log.format.epochs import EpochStart
 from metadata_log.ids import METADATA_TOPIC_ID, id_text
-from quorum.recovery.copies.own_epochs import OwnEpochs
+from metadata_log.tools.prefix.own_epochs import OwnEpochs
 
 NO_SUCH_FILE: Final = "there is no such file"
 

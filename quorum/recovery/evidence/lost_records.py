@@ -24,8 +24,8 @@ from metadata_log.records import (
     decode_record,
 )
 from metadata_log.storage.segment import LocatedBatch
+from metadata_log.tools.prefix.prefix_parts import control_records, opens_repair
 from metadata_log.tools.replicas.committed_bounds import CommittedBounds
-from quorum.recovery.copies.copy_parts import control_records, opens_repair
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.copies.read_copies import batches_from
 from quorum.recovery.evidence.abandoned_branch import bounds_of, judged_by, repair_beside

@@ -14,12 +14,12 @@ from metadata_log.directory import METADATA_DIRECTORY
 from metadata_log.files.port import Files
 from metadata_log.image import MetadataImage
 from metadata_log.storage.checkpoint import parse_checkpoint_name
+from metadata_log.tools.prefix.checkpoints import damage_of
+from metadata_log.tools.prefix.prefix_parts import CheckpointFile
 from quorum.recovery.advice.commands import brokers_of, check_and_start
 from quorum.recovery.advice.directory_transfer import homes_of, take_home
 from quorum.recovery.advice.faults import drop_line
 from quorum.recovery.advice.newer_release import not_checked
-from quorum.recovery.copies.checkpoints import damage_of
-from quorum.recovery.copies.copy_parts import CheckpointFile
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.evidence.repair_evidence import Survey
 from quorum.recovery.guards.liveness import silence

@@ -30,8 +30,8 @@ from metadata_log.ids import METADATA_TOPIC_ID, NodeId
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.records import ControlRecord, LeaderChangeMessage, LeaderChangeVoter, encode_control
 from metadata_log.storage.segment import segment_file
+from metadata_log.tools.prefix.prefix_parts import CheckpointFile, SegmentPart
 from metadata_log.voters import VoterSet
-from quorum.recovery.copies.copy_parts import CheckpointFile, SegmentPart
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.journal.changes import Content, FileChange
 

@@ -17,11 +17,11 @@ from metadata_log.format.epoch_file import EPOCH_FILE, format_epochs, parse_epoc
 from metadata_log.offsets import Offset
 from metadata_log.storage.checkpoint import is_all_in_checkpoint
 from metadata_log.storage.segment import SegmentIndex, segment_file
+from metadata_log.tools.prefix.prefix_parts import SegmentPart
 from metadata_log.tools.read.log_reader import LogReader
 from quorum.recovery.advice.commands import check_and_start, cut_line
 from quorum.recovery.advice.faults import trim_line
 from quorum.recovery.advice.newer_release import not_checked, refuse_newer_files
-from quorum.recovery.copies.copy_parts import SegmentPart
 from quorum.recovery.copies.copy_reader import read_copy
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.copies.log_extent import reach_of

@@ -13,10 +13,10 @@ from collections.abc import Sequence
 import msgspec
 
 from metadata_log.files.port import Files
+from metadata_log.tools.prefix.prefix_parts import PassedOver
 from quorum.recovery.advice.commands import brokers_of, check_and_start, cut_line
 from quorum.recovery.advice.directory_transfer import homes_of, take_home
 from quorum.recovery.advice.newer_release import not_checked
-from quorum.recovery.copies.copy_parts import PassedOver
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.evidence.repair_evidence import Survey
 from quorum.recovery.guards.liveness import silence

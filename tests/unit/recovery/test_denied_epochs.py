@@ -10,10 +10,10 @@ import pytest
 
 from metadata_log.files.simulated_files import SimulatedFiles
 from metadata_log.format.epoch_file import EPOCH_FILE
+from metadata_log.tools.prefix.own_epochs import OwnEpochs
 from metadata_log.tools.read.scan import Damage, scan
 from quorum.recovery.advice.faults import fault_of
 from quorum.recovery.copies.log_copy import Copy
-from quorum.recovery.copies.own_epochs import OwnEpochs
 from quorum.recovery.inspection import Inspection, inspect_copies
 from quorum.recovery.repairs.truncate import propose_truncate
 from quorum.recovery.verification import verify_directories

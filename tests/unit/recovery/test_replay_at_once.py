@@ -23,9 +23,9 @@ from metadata_log.records import (
     encode_record,
 )
 from metadata_log.storage.segment import LocatedBatch
+from metadata_log.tools.prefix import replay
+from metadata_log.tools.prefix.replay import PrefixReplay
 from metadata_log.tools.read.history import State
-from quorum.recovery.copies import replay
-from quorum.recovery.copies.replay import PrefixReplay
 from tests.support.image_records import broker, change, config, level, partition, topic, topic_id
 from tests.support.repairs import load_nodes
 from tests.unit.recovery.evidence.test_hidden_repair import METADATA, go_on, of

@@ -16,8 +16,8 @@ from metadata_log.records import LeaderChangeMessage, NoOpRecord, encode_control
 from metadata_log.records.control import LeaderChangeVoter
 from metadata_log.storage.checkpoint import CheckpointTimes, build_checkpoint, checkpoint_name
 from metadata_log.storage.segment import segment_file
+from metadata_log.tools.prefix.prefix_parts import CheckpointFile
 from quorum.cli.recover.show import show_inspection
-from quorum.recovery.copies.copy_parts import CheckpointFile
 from quorum.recovery.copies.copy_reader import read_copy
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.evidence.conflicts import joined_end

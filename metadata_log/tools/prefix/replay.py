@@ -1,4 +1,4 @@
-"""The metadata that the safe part of a copy amounts to.
+"""The metadata that the safe part of a log amounts to.
 
 Decides: what replay makes of batches that follow one another. Must not know: which batches are safe.
 """

@@ -1,6 +1,6 @@
-"""What a copy of the metadata log consists of: segments, checkpoints, where its safe part ends.
+"""Parts of a valid prefix: segments, checkpoints, where it ends.
 
-Decides: nothing. Must not know: how they are read.
+Decides: why a batch does not go on from it. Must not know: how they are read.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from metadata_log.records import ControlRecord, LeaderChangeMessage, VotersRecor
 from metadata_log.storage.checkpoint import checkpoint_name
 from metadata_log.storage.epoch_starts import leads, unled_epoch
 from metadata_log.storage.segment import LocatedBatch, segment_file
+from metadata_log.tools.prefix.own_epochs import OwnEpochs
 from metadata_log.tools.read.control_facts import Election
-from quorum.recovery.copies.own_epochs import OwnEpochs
 
 
 def control_records(batch: LocatedBatch) -> list[ControlRecord | UnknownRecordError]:
@@ -31,7 +31,7 @@ def control_records(batch: LocatedBatch) -> list[ControlRecord | UnknownRecordEr
 
 
 def opens_repair(batch: LocatedBatch) -> bool:
-    """Whether a control batch, not the log's first, is one that `new_log.opening_batch` makes.
+    """Return True if a control batch, not the log's first, is the one that a repair begins with.
 
     An elected leader's first batch names those who elected it, itself at least; and no voters, offset 0 apart.
     """
@@ -65,7 +65,7 @@ class SegmentPart(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Stop(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Where the safe part ends before the files do.
+    """The place where the safe part ends before the files do.
 
     `is_torn`: an unfinished write, nothing sound follows it.
     `false_epoch`: what the batch there gives as its epoch, where that cannot be: it proves nothing.
@@ -93,7 +93,7 @@ class PassedOver(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Hindsight(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What only a whole pass over a log shows of its epochs.
+    """Facts of epochs that only a whole pass over a log shows.
 
     Attributes:
         false_starts: offsets of epochs that the batch after them denies.
@@ -108,13 +108,13 @@ NO_HINDSIGHT: Final = Hindsight()
 
 
 class Epochs(msgspec.Struct, frozen=True, kw_only=True):
-    """What shows which epochs of a log are false. `own`: the files beside the log."""
+    """Facts that show which epochs of a log are false. `own`: the files beside the log."""
 
     own: OwnEpochs
     hindsight: Hindsight = NO_HINDSIGHT
 
     def fault(self, batch: LocatedBatch, before: int) -> str | None:
-        """Why a batch cannot be of its epoch, or None; `before`: the epoch of the one before, no greater."""
+        """Return why a batch cannot be of its epoch, or None; `before`: the epoch of the one before, no greater."""
         epoch, offset, is_led = int(batch.header.partition_leader_epoch), int(batch.header.base_offset), leads(batch)
         if epoch == before:
             is_another = is_led and offset != self.hindsight.late_leader
@@ -124,7 +124,7 @@ class Epochs(msgspec.Struct, frozen=True, kw_only=True):
         return unled_epoch(batch, before, is_led=is_led) or (self.own.denial(epoch, offset) if is_led else None)
 
     def believes(self, election: Election) -> bool:
-        """Whether a leader was elected who is told of by the log."""
+        """Return True if nothing denies an election that the log has."""
         return (
             election.offset not in self.hindsight.false_starts
             and self.own.denial(election.epoch, election.offset) is None
@@ -132,7 +132,7 @@ class Epochs(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def stop_before(batch: LocatedBatch, file: str, end: int, epoch: int, epochs: Epochs) -> Stop | None:
-    """Why a batch does not go on from a safe part with this end and last epoch (-1: none yet), or None."""
+    """Return why a batch does not go on from a safe part with this end and last epoch (-1: none yet), or None."""
     header = batch.header
     false_epoch = None
     if header.base_offset != end:

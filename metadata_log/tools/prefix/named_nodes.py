@@ -20,7 +20,7 @@ from metadata_log.records import (
     decode_record,
 )
 from metadata_log.storage.segment import LocatedBatch
-from quorum.recovery.copies.copy_parts import control_records
+from metadata_log.tools.prefix.prefix_parts import control_records
 
 
 class NamedNodes(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -30,7 +30,7 @@ class NamedNodes(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     brokers: frozenset[int] = frozenset()
 
     def after(self, batch: LocatedBatch) -> NamedNodes:
-        """With those that this sound batch names; a record that cannot be read names nobody."""
+        """With those that this sound batch names; a record that cannot be read names no node."""
         if batch.header.is_control:
             return NamedNodes(voters=self.voters | frozenset(_voters(batch)), brokers=self.brokers)
         return NamedNodes(voters=self.voters, brokers=self.brokers | frozenset(_brokers(batch)))

@@ -1,10 +1,10 @@
 """The safe part of one metadata log, built from the events of a pass over its segments.
 
-Decides: where a copy stops being usable, and from which checkpoint its metadata is replayed. Must not know: other
-logs, and who makes the pass.
+Decides: where a log stops being usable, and from which checkpoint its metadata is replayed. Must not know: other logs,
+and who makes the pass.
 
-Safe is the part that goes on from its beginning, or from a whole checkpoint, without a gap or damage, whose epochs do
-not fall, and begin with their leaders' records. Damage in what a whole checkpoint holds is passed over where the log
+Safe is the part that goes on from its beginning, or from a whole checkpoint, without a gap or damage. Its epochs do not
+fall, and begin with their leaders' records. Damage in what a whole checkpoint holds is passed over where the log
 goes on soundly from that checkpoint's end.
 """
 
@@ -21,14 +21,9 @@ from metadata_log.format.batch import BatchHeader
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from metadata_log.storage.checkpoint import checkpoint_name, parse_checkpoint_name
 from metadata_log.storage.segment import LocatedBatch, segment_bases, segment_file
-from metadata_log.tools.read.batch_sums import BatchSums
-from metadata_log.tools.read.contents import EpochSpan
-from metadata_log.tools.read.control_facts import Election
-from metadata_log.tools.read.fast_scan import Marks, NoOpRun
-from metadata_log.tools.read.log_reader import LogEvent, LogReader, SegmentFound, SegmentOpened, SegmentUnreadable
-from metadata_log.tools.read.scan import Damage, Fault
-from quorum.recovery.copies.checkpoints import damage_of, load_checkpoint
-from quorum.recovery.copies.copy_parts import (
+from metadata_log.tools.prefix.checkpoints import damage_of, load_checkpoint
+from metadata_log.tools.prefix.named_nodes import NamedNodes
+from metadata_log.tools.prefix.prefix_parts import (
     CheckpointFile,
     Epochs,
     PassedOver,
@@ -37,9 +32,14 @@ from quorum.recovery.copies.copy_parts import (
     opens_repair,
     stop_before,
 )
-from quorum.recovery.copies.named_nodes import NamedNodes
-from quorum.recovery.copies.replay import PrefixReplay
-from quorum.recovery.copies.valid_prefix import ValidPrefix
+from metadata_log.tools.prefix.replay import PrefixReplay
+from metadata_log.tools.prefix.valid_prefix import ValidPrefix
+from metadata_log.tools.read.batch_sums import BatchSums
+from metadata_log.tools.read.contents import EpochSpan
+from metadata_log.tools.read.control_facts import Election
+from metadata_log.tools.read.fast_scan import Marks, NoOpRun
+from metadata_log.tools.read.log_reader import LogEvent, LogReader, SegmentFound, SegmentOpened, SegmentUnreadable
+from metadata_log.tools.read.scan import Damage, Fault
 
 
 class PrefixBuilder:

@@ -1,6 +1,6 @@
-"""One checkpoint of a copy, read by itself.
+"""One checkpoint of a log, read by itself.
 
-Decides: whether it is whole. Must not know: which one a copy's metadata begins with.
+Decides: whether it is whole. Must not know: which one a log's metadata begins with.
 """
 
 from __future__ import annotations

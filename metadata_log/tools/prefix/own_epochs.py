@@ -1,11 +1,11 @@
-"""Whether the small files beside a log deny an epoch that the log seems to have.
+"""The epochs of a log, by the small files beside it: they may deny one that the log seems to have.
 
-Decides: which of them is believed where they differ. Must not know: what a copy is, and what becomes of it.
+Decides: which of them is believed where they differ. Must not know: what becomes of such a log.
 
 No checksum covers a batch's epoch, and one bit of it makes an election later than all others. But a node's quorum-state
-is of an epoch before its log is (KIP-595), and its leader-epoch-checkpoint says where each began; where the node was
-killed just then, that may lack the last one, and does not contradict it. What other nodes' logs have as well was no bit
-of this one's: then the files are those of an older copy.
+is of an epoch before its log is (KIP-595). Its leader-epoch-checkpoint says where each epoch began. Where the node was
+killed just then, that file may lack the last one, and does not contradict it. What other nodes' logs have as well was
+no bit of this one's: then the files are those of an older copy.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from metadata_log.offsets import Epoch, Offset
 
 
 class OwnEpochs(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of epochs besides the log.
+    """Epochs of a log by other files than its own.
 
     Attributes:
-        latest: the epoch of quorum-state; None: it does not tell.
+        latest: the epoch of quorum-state; None: it is not known.
         starts: by offset, the epoch that begins there by leader-epoch-checkpoint.
         reached: epochs in which checkpoints here end.
         confirmed: what other nodes' logs have as well.
@@ -36,7 +36,7 @@ class OwnEpochs(msgspec.Struct, frozen=True, kw_only=True):
     confirmed: frozenset[EpochStart] = frozenset()
 
     def denial(self, epoch: int, offset: int) -> str | None:
-        """Why no epoch begins at that offset; None where nothing denies it."""
+        """Return why no epoch begins at that offset; None where nothing denies it."""
         there, start = self.starts.get(offset), EpochStart(epoch=Epoch(epoch), start_offset=Offset(offset))
         if there == epoch or start in self.confirmed:
             return None

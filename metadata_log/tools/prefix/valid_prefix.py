@@ -8,12 +8,12 @@ from __future__ import annotations
 import msgspec
 
 from metadata_log.offsets import Offset, OffsetAndEpoch
+from metadata_log.tools.prefix.named_nodes import NamedNodes
+from metadata_log.tools.prefix.prefix_parts import CheckpointFile, PassedOver, SegmentPart, Stop
 from metadata_log.tools.read.batch_sums import BatchSums
 from metadata_log.tools.read.contents import EpochSpan
 from metadata_log.tools.read.control_facts import Election
 from metadata_log.tools.read.history import State
-from quorum.recovery.copies.copy_parts import CheckpointFile, PassedOver, SegmentPart, Stop
-from quorum.recovery.copies.named_nodes import NamedNodes
 
 
 class ValidPrefix(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,0 +1,1 @@
+"""The part of one log that a node can go on from."""
