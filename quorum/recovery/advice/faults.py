@@ -9,12 +9,16 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from metadata_log.counts import counted
 from metadata_log.directory import QUORUM_STATE_FILE
 from metadata_log.format.epoch_file import EPOCH_FILE
 from metadata_log.tools.verify.sidecar_files import strange_static_voters
+from metadata_log.voters import majority_of
 from quorum.recovery.advice.commands import command, cut_line
+from quorum.recovery.advice.newer_release import who_votes
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.copies.sidecar_files import Unread
+from quorum.recovery.evidence.other_disks import not_here
 from quorum.recovery.evidence.repair_evidence import Survey
 from quorum.recovery.journal.repair_facts import Step
 
@@ -165,3 +169,29 @@ def _epochs_line(known: Survey, copy: Copy) -> str:
     if copy.stop is not None:
         return f"{cut_line(known, copy)} --apply"
     return command("kraft", "recover", "rebuild-indexes", "--dir", copy.place.log_dir, "--apply")
+
+
+def no_majority(known: Survey) -> str:
+    """Return the sentence."""
+    if not known.voters:
+        return f"No majority of the voters is known to be here and sound: {who_votes(known)}."
+    latest, *before = (len(voters) for voters in known.in_force.sets)
+    needed = f"of {counted(latest, 'voter')} {_are(majority_of(latest))} needed"
+    needed += "".join(f", and {majority_of(size)} of the {size} before" for size in before)
+    return f"No majority of the voters is here and sound: {needed}{unsound(known)}{absent(known)}."
+
+
+def _are(number: int) -> str:
+    return f"{number} {'is' if number == 1 else 'are'}"
+
+
+def absent(known: Survey) -> str:
+    """Return the voters that are not here; empty where all are."""
+    gone = not_here(known)
+    return f"; not here: {', '.join(gone)}" if gone else ""
+
+
+def unsound(known: Survey) -> str:
+    """Return the voters' copies that have a fault; empty where none has."""
+    found = [copy.label for copy in known.copies if known.is_voter(copy) and lasting_fault(copy) is not None]
+    return f"; not sound: {', '.join(found)}" if found else ""

@@ -13,7 +13,7 @@ import msgspec
 from metadata_log.directory import PARTITION_METADATA_FILE
 from metadata_log.files.port import Files
 from metadata_log.image import MetadataImage
-from metadata_log.voters import GRPC_LISTENER, majority_of
+from metadata_log.voters import GRPC_LISTENER
 from quorum.recovery.advice.clones import clone_of, moved_clone, told_of_clone
 from quorum.recovery.advice.commands import absent_words, command, copy_words
 from quorum.recovery.advice.discarded_records import (
@@ -41,11 +41,12 @@ from quorum.recovery.advice.faults import (
     mend_first,
     mends,
     misnamed_origin,
+    no_majority,
     rebuild_epochs,
     rename_first,
 )
 from quorum.recovery.advice.lent_checkpoint import borrow, or_lent
-from quorum.recovery.advice.newer_release import leave_to_its_release, who_votes, why_not_written
+from quorum.recovery.advice.newer_release import leave_to_its_release, why_not_written
 from quorum.recovery.advice.obstacles import obstacle, old_voters, outvoted
 from quorum.recovery.advice.repair_steps import before_repair, controllers_named, start_as_they_are, steps_for
 from quorum.recovery.advice.running_nodes import running_voters, situation_of, steps_of
@@ -55,7 +56,6 @@ from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.copies.sidecar_files import Unread
 from quorum.recovery.evidence.abandoned_branch import is_past_repair
 from quorum.recovery.evidence.lost_records import excess, shortfalls
-from quorum.recovery.evidence.other_disks import not_here
 from quorum.recovery.evidence.repair_evidence import Survey
 from quorum.recovery.evidence.same_log import shows_one_log
 from quorum.recovery.journal.repair_facts import LostRecords, MayLose, Step
@@ -338,13 +338,8 @@ def _read_first(found: Unread) -> Step:
 def _majority_lost(known: Survey, repairs: tuple[Repair, ...], lack: str | None = None) -> Plan:
     """`lack`: where it is not simply that."""
     chosen, situation = _chosen(known, repairs), lack
-    size, needed = len(known.voters), majority_of(len(known.voters))
-    gone = not_here(known)
-    absent = f"; not here: {', '.join(gone)}." if gone else "."
-    if not known.voters:
-        situation = f"No majority of the voters is known to be here and sound: {who_votes(known)}."
-    elif situation is None:
-        situation = f"No majority of the voters is here and sound: of {size} voters {needed} are needed{absent}"
+    if situation is None or not known.voters:
+        situation = no_majority(known)
     situation += told_of_silent(known) + (f" And {known.undecided}." if known.undecided is not None else "")
     situation += told_of_clone(known)
     fit = [] if lack is not None or endangered(known) else [copy for copy in sound_voters(known) if not mends(copy)]

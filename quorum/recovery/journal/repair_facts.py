@@ -102,15 +102,15 @@ class MayLose(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             return self.in_words
         if not self.voters:
             return f"who voted is not known, so records {held} may have been committed"
-        voters = ", ".join(map(str, self.voters))
+        voters = f"voter{'s' if len(self.voters) > 1 else ''} {', '.join(map(str, self.voters))}"
         if self.is_undecided:
             return (
-                f"records that a majority with voters {voters} acknowledged, past offset {self.past_offset} where this "
+                f"records that a majority with {voters} acknowledged, past offset {self.past_offset} where this "
                 f"log may have parted from theirs, and {held}: how many, and since when, cannot be known"
             )
         since = "at any time" if self.since_ms is None else f"after {time_text(self.since_ms)}"
         return (
-            f"records that a majority with voters {voters} acknowledged {since}, past offset {self.past_offset}, and "
+            f"records that a majority with {voters} acknowledged {since}, past offset {self.past_offset}, and "
             f"{held}: how many cannot be known"
         )
 

@@ -9,6 +9,7 @@ import pytest
 from metadata_log.files.os_files import OsFiles
 from quorum.recovery.advice.faults import note_of
 from quorum.recovery.inspection import Inspection, inspect_copies
+from quorum.recovery.journal.repair_facts import MayLose
 from tests.support.all_damage import ALL_DAMAGE
 from tests.support.damage import copy_cluster
 
@@ -91,3 +92,18 @@ def test_static_voters_are_a_set_of_nodes(name: str, node: int, said: str, clust
     assert voters_said(found) == ([1, 2, 3], [])
     assert found.survey.absent_voters == tuple(voter for voter in (1, 2, 3) if voter != node)
     assert note_of(found.survey, copy) == f"quorum-state: {said}"
+
+
+def test_one_voter_is_counted_in_the_singular(clusters: Path, tmp_path: Path) -> None:
+    situation = inspected("static_voters_fewer", clusters, tmp_path, 1).plan.situation
+
+    assert "of 1 voter 1 is needed, and 2 of the 3 before; not here: voter 2, voter 3. And" in situation
+    assert str(MayLose(voters=(1,), past_offset=9)).startswith("records that a majority with voter 1 acknowledged")
+    assert str(MayLose(voters=(1, 2), past_offset=9)).startswith("records that a majority with voters 1, 2 ")
+
+
+def test_the_situation_names_voters_that_are_not_sound(clusters: Path, tmp_path: Path) -> None:
+    situation = inspected("cut_on_majority", clusters, tmp_path, 1, 2, 3, 11, 12).plan.situation
+
+    assert situation.startswith("No majority of the voters is here and sound: of 3 voters 2 are needed; not sound: ")
+    assert [f"node {node} (" in situation for node in (1, 2, 3)] == [True, True, False]
