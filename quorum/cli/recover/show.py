@@ -111,7 +111,8 @@ def _repair_lines(plan: Plan, newer: Collection[str]) -> Iterator[str]:
         for lost in repair.loses:
             yield f"      loses {lost}"
         if not repair.loses:
-            yield "      loses nothing that a copy here holds"
+            more = "no metadata that a copy here holds: NoOps and elections only"
+            yield f"      loses {more if repair.is_behind else 'nothing that a copy here holds'}"
         if repair.may_lose is not None:
             yield f"      may lose {repair.may_lose}"
         for left in repair.cannot_follow:
@@ -216,7 +217,8 @@ def inspection_data(found: Inspection) -> dict[str, object]:
 
 def _repair_data(repair: Repair) -> dict[str, object]:
     may_lose = None if repair.may_lose is None else str(repair.may_lose)
-    return {**msgspec.to_builtins(repair), "may_lose": may_lose}
+    fields = {name: value for name, value in msgspec.to_builtins(repair).items() if name != "is_behind"}
+    return {**fields, "may_lose": may_lose}
 
 
 def _voters_data(known: Survey) -> list[dict[str, object]]:

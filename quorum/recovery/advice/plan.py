@@ -72,6 +72,7 @@ class Repair(msgspec.Struct, frozen=True, kw_only=True):
         cannot_follow: nodes that cannot go on from their copies here then, in sentences.
         refused: why it is not possible; None where it is.
         lost: the known losses as data.
+        is_behind: a copy here goes on past what is kept, with NoOps and elections only, if nothing is in `lost`.
     """
 
     name: str
@@ -82,6 +83,7 @@ class Repair(msgspec.Struct, frozen=True, kw_only=True):
     cannot_follow: tuple[str, ...] = ()
     refused: str | None = None
     lost: tuple[LostRecords, ...] = ()
+    is_behind: bool = False
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -202,7 +204,8 @@ def may_lose(known: Survey, kept: Copy) -> MayLose | None:
 def _repairs(files: Files, known: Survey) -> Iterator[Repair]:
     contradicted = "copies contradict each other: leave the wrong one out first" if known.conflicts else None
     for copy in known.copies:
-        lost = (*(found for found in excess(files, known, copy) if found.says_something), *shortfalls(known))
+        more = excess(files, known, copy)
+        lost = (*(found for found in more if found.says_something), *shortfalls(known))
         name = "standalone" if known.is_voter(copy) else "from-broker"
         if copy.kraft_version == 0 and copy.static_voters:
             name = "static-voters" if known.is_voter(copy) else "from-broker"
@@ -219,6 +222,7 @@ def _repairs(files: Files, known: Survey) -> Iterator[Repair]:
             or misnamed_origin(copy)
             or _nameless(known, copy),
             lost=lost,
+            is_behind=bool(more),
         )
 
 

@@ -107,3 +107,12 @@ def test_the_situation_names_voters_that_are_not_sound(clusters: Path, tmp_path:
 
     assert situation.startswith("No majority of the voters is here and sound: of 3 voters 2 are needed; not sound: ")
     assert [f"node {node} (" in situation for node in (1, 2, 3)] == [True, True, False]
+
+
+def test_a_copy_that_lacks_a_no_op_loses_no_metadata(clusters: Path, tmp_path: Path) -> None:
+    repairs = inspected("cut_on_majority", clusters, tmp_path, 3, 12).plan.repairs
+
+    assert [(repair.keeps, repair.loses, repair.is_behind) for repair in repairs] == [
+        ("everything up to offset 96 of epoch 1", (), False),
+        ("everything up to offset 95 of epoch 1", (), True),
+    ]
