@@ -13,8 +13,8 @@ import msgspec
 
 from metadata_log.directory import METADATA_DIRECTORY
 from metadata_log.files.port import Files
-from quorum.recovery.advice.commands import check_and_start
-from quorum.recovery.advice.faults import trim_line
+from quorum.recovery.advice.commands import check_and_start, inspect_line
+from quorum.recovery.advice.faults import fault_among, trim_line
 from quorum.recovery.advice.newer_release import not_checked
 from quorum.recovery.advice.unable_to_follow import left_behind, set_aside, who_holds
 from quorum.recovery.copies.copy_reader import read_copy
@@ -43,18 +43,7 @@ def propose_truncate(files: Files, target: str, copies: Sequence[str], to: int, 
         OSError: something cannot be read.
     """
     known, own = read_target(files, target, copies)
-    cuts_nothing = to > own.end.offset or (to == own.end.offset and own.stop is None and own.short is None)
-    if cuts_nothing and to == own.end.offset and own.passed_over is not None:
-        raise RefusedError(
-            f"{own.label} is damaged at its beginning, in what its checkpoint holds, and its end is sound: "
-            f"{trim_line(own)}"
-        )
-    if cuts_nothing:
-        beyond = "its safe part ends" if own.stop is not None else "it ends"
-        raise (AlreadyDoneError if to == own.end.offset else RefusedError)(
-            f"{own.label}: {beyond} at offset {own.end.offset} already, so --to {to} cuts nothing: give an "
-            "offset before that, or leave the log as it is and start the node"
-        )
+    _refuse_cutting_nothing(known, own, to)
     if to == 0:
         raise RefusedError(
             f"--to 0 would leave nothing of the log of {own.label}: keep its {METADATA_DIRECTORY} elsewhere, and let "
@@ -81,6 +70,30 @@ def propose_truncate(files: Files, target: str, copies: Sequence[str], to: int, 
     if proof is not None:
         parts = tuple(msgspec.structs.replace(part, committed="never") for part in parts)
     return _proposal(files, known, own, kept, parts, proof, asked, request)
+
+
+def _refuse_cutting_nothing(known: Survey, own: Copy, to: int) -> None:
+    """Raise RefusedError where nothing would be cut; never with the advice to start what does not start."""
+    end = int(own.end.offset)
+    is_cut_there = own.stop is not None or own.short is not None
+    if to < end or (to == end and is_cut_there):
+        return
+    if to == end and own.passed_over is not None:
+        raise RefusedError(
+            f"{own.label} is damaged at its beginning, in what its checkpoint holds, and its end is sound: "
+            f"{trim_line(own)}"
+        )
+    beyond = "its safe part ends" if own.stop is not None else "it ends"
+    give = f"give at most {end}" if is_cut_there else "give an offset before that"
+    fault = fault_among(known, own)
+    other = "leave the log as it is and start the node"
+    if fault is not None:
+        other = f"see what {inspect_line(known)} recommends. Do not start the node as it is: {fault}"
+    elif not known.speaks(own) and known.is_voter(own):
+        other = f"see what {inspect_line(known)} recommends, before the node starts"
+    raise (AlreadyDoneError if to == end else RefusedError)(
+        f"{own.label}: {beyond} at offset {end} already, so --to {to} cuts nothing: {give}, or {other}"
+    )
 
 
 def _said(known: Survey, own: Copy, parts: Sequence[LostRecords]) -> str:

@@ -7,6 +7,8 @@ import re
 
 import pytest
 
+from metadata_log.directory import METADATA_DIRECTORY
+from metadata_log.storage.segment import segment_file
 from quorum.cli.main import run
 from tests.support.kafka.runbook import RUNBOOKS
 from tests.support.misuses import CLUSTER, NO_WAIT, OTHER_CLUSTER, Bench, last_segment
@@ -81,6 +83,23 @@ def test_nothing_to_do_says_what_then(bench: Bench, capsys: pytest.CaptureFixtur
     assert "nothing is to be done with them: start them, or give them another id" in same
     past = recover(capsys, "truncate", "--dir", node, "--to", 999, "--missing", "rest", *NO_WAIT, fails=True)
     assert "so --to 999 cuts nothing: give an offset before that, or leave the log as it is and start" in past
+
+
+@pytest.mark.parametrize("to", [300, 326, 999])
+def test_no_cut_behind_the_damage_advises_to_start_the_node(
+    to: int, bench: Bench, capsys: pytest.CaptureFixture[str]
+) -> None:
+    node, *others = (bench.node("failovers", each) for each in (2, 1, 3))
+    segment = node / METADATA_DIRECTORY / segment_file(244)
+    data = bytearray(segment.read_bytes())
+    data[len(data) // 2] ^= 1
+    segment.write_bytes(data)
+    words = ["truncate", "--dir", node, *(word for other in others for word in ("--copy", other)), *NO_WAIT]
+    said = recover(capsys, *words, "--to", to, "--missing", "rest", fails=True)
+    assert f"ends at offset 280 already, so --to {to} cuts nothing: give at most 280, or see what" in said
+    assert "Do not start the node as it is: it is damaged: " in said
+    assert "and start the node" not in said
+    assert "ends at offset 280 then" in recover(capsys, *words, "--to", 280, "--missing", "rest")
 
 
 def test_another_cluster_id_says_who_was_asked(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
