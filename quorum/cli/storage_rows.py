@@ -6,6 +6,7 @@ Decides: what of a directory is told. Must not know: how rows are shown.
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -19,6 +20,7 @@ from metadata_log.directory import (
     read_meta_properties,
     read_quorum_state,
 )
+from metadata_log.directory.repair_files import unfinished_repair
 from metadata_log.errors import CorruptFileError, LostVoteError, MetadataLogError, MisplacedLogError, NewerFileError
 from metadata_log.files.os_files import OsFiles
 from metadata_log.ids import id_text
@@ -161,8 +163,9 @@ def _describe(path: str, node_id: int | None = None, *, is_controller: bool | No
     files = OsFiles()
     row, metadata = _row(path), f"{path}/{METADATA_DIRECTORY}"
     try:
+        row["problem"] = _unfinished(files, path)
         if not files.exists(f"{path}/{META_PROPERTIES_FILE}"):
-            row["problem"] = _unformatted(files, path)
+            row["problem"] = row["problem"] or _unformatted(files, path)
         else:
             found = read_meta_properties(files, path)
             row |= _identity(found)
@@ -217,6 +220,17 @@ def _near_last_epoch(epoch: object, *, is_controller: bool | None) -> str | None
     if is_controller is None:
         return f"{said}. If it is a voter's: {of_voters}. If it is a broker's or an agent's: {of_observers}"
     return f"{said}. {of_voters if is_controller else of_observers}"
+
+
+def _unfinished(files: OsFiles, path: str) -> str | None:
+    """Return that a repair of the directory was interrupted, and what to do; None where none was."""
+    if unfinished_repair(files, path) is None:
+        return None
+    command = shlex.join(["kraft", "recover", "inspect", path])
+    return (
+        f"a repair was interrupted here: do not start the node, and change nothing by hand. {command} names the "
+        "command that finishes the repair, and the one that takes it back"
+    )
 
 
 def _unformatted(files: OsFiles, path: str) -> str:

@@ -14,6 +14,7 @@ import msgspec
 
 from metadata_log.directory import META_PROPERTIES_FILE, METADATA_DIRECTORY
 from metadata_log.directory.quorum_state import QUORUM_STATE_FILE, format_quorum_state, parse_quorum_state
+from metadata_log.directory.repair_files import HELD_SUFFIX
 from metadata_log.files.port import Files, parent_of, read_file
 from metadata_log.files.simulated_files import SimulatedCrash, SimulatedFiles
 from metadata_log.offsets import Epoch
@@ -24,7 +25,6 @@ from quorum.recovery.guards.liveness import Answer
 from quorum.recovery.guards.request import Proposal, Request
 from quorum.recovery.journal.carry_out import Author, carry_out, finish
 from quorum.recovery.journal.errors import AlreadyDoneError, RecoveryError
-from quorum.recovery.journal.log_directories import HELD_SUFFIX
 from quorum.recovery.journal.repair_record import JOURNAL_FILE, NEW_SUFFIX, RepairRecord, pending, work_root_of
 from tests.support.file_states import state_of
 from tests.support.fixture_files import FIXTURES

@@ -15,6 +15,7 @@ from metadata_log.tools.check.checks import CHECKS
 from metadata_log.tools.check.evidence import Evidence
 from metadata_log.tools.check.plan import Plan, holding_now, until_settled
 from metadata_log.tools.check.scope import NotJudged, kinds_not_judged
+from metadata_log.tools.check.unfinished_repairs import repairs_first
 from metadata_log.tools.findings.advice import DIRS, Advice
 from metadata_log.tools.findings.consequences import folded, without_changed_files
 from metadata_log.tools.findings.finding import Finding, finding, sort_findings, with_advice
@@ -100,7 +101,7 @@ def judge(evidence: Evidence) -> CheckReport:
 def _findings(evidence: Evidence) -> list[Finding]:
     """Return what the checks find, each fault once, and under it what follows from it."""
     found = judged_ends(_each_once(check(evidence) for check in CHECKS), evidence.plan.nodes, evidence.proved)
-    return folded(_with_one_note(without_changed_files(found), evidence))
+    return repairs_first(folded(_with_one_note(without_changed_files(found), evidence)))
 
 
 def _each_once(by_check: Iterable[Iterable[Finding]]) -> Iterator[Finding]:

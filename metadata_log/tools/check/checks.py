@@ -14,6 +14,7 @@ from metadata_log.tools.check.evidence import Check, Evidence
 from metadata_log.tools.check.identity import check_identity
 from metadata_log.tools.check.leaders import check_lacking_leaders, check_leaders
 from metadata_log.tools.check.metadata_hashes import check_hashes
+from metadata_log.tools.check.unfinished_repairs import check_repairs
 from metadata_log.tools.check.votes import check_votes
 from metadata_log.tools.findings.finding import Finding
 from metadata_log.tools.partitions.broker_files import check_clean_shutdowns, check_offset_files
@@ -83,7 +84,8 @@ def proof(evidence: Evidence) -> Iterator[Finding]:
 
 
 def identity(evidence: Evidence) -> Iterator[Finding]:
-    """Yield the faults of meta.properties."""
+    """Yield the directories whose repair is not finished, and the faults of meta.properties."""
+    yield from check_repairs(evidence.plan.nodes)
     yield from check_identity(evidence.plan.nodes, evidence.proved.voters.keys, evidence.image, evidence.progress)
 
 

@@ -17,6 +17,7 @@ from metadata_log.directory import (
     MetaProperties,
     read_quorum_state,
 )
+from metadata_log.directory.repair_files import unfinished_repair
 from metadata_log.errors import MetadataLogError
 from metadata_log.files.os_files import OsFiles
 from metadata_log.ids import ZERO_DIRECTORY_ID, DirectoryId, NodeId, ReplicaKey, id_text, is_reserved_directory_id
@@ -116,7 +117,7 @@ def _unreadable(nodes: Sequence[NodeSource]) -> Iterator[Finding]:
                     node_id=node.node_id,
                     file=_file(disk),
                 )
-            elif disk.identity is None:
+            elif disk.identity is None and unfinished_repair(OsFiles(), str(disk.path)) is None:
                 what = f"{disk.path} has no {META_PROPERTIES_FILE}; {_whose(node, disk)}"
                 is_logs = node.metadata is not None and node.metadata.parent == disk.path
                 yield finding(

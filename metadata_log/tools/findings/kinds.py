@@ -281,6 +281,12 @@ _ALL: Final = [
             "are assigned there for ones on a lost disk otherwise",
         ),
         ("disk_absent", _N, "a disk that a broker is registered with, and is not here", advice.DISK_ABSENT),
+        (
+            "repair_unfinished",
+            _E,
+            "a repair that was interrupted",
+            "kraft recover inspect names the command that finishes it, and the one that takes it back",
+        ),
         ("not_formatted", _W, "a directory without meta.properties", "look where its meta.properties went"),
     ),
     *_kinds(

@@ -13,6 +13,7 @@ from typing import Final
 import msgspec
 
 from metadata_log.directory import META_PROPERTIES_FILE
+from metadata_log.directory.repair_files import HELD_SUFFIX
 from metadata_log.errors import CorruptFileError
 from metadata_log.files.port import Files
 from quorum.recovery.advice.commands import command, undo_line
@@ -22,7 +23,7 @@ from quorum.recovery.evidence.electable import elects, unreached
 from quorum.recovery.evidence.historical_extents import let_go_by
 from quorum.recovery.evidence.lost_records import excess
 from quorum.recovery.evidence.repair_evidence import Survey
-from quorum.recovery.journal.log_directories import HELD_SUFFIX, Place
+from quorum.recovery.journal.log_directories import Place
 from quorum.recovery.journal.repair_facts import Step
 from quorum.recovery.journal.repair_record import (
     AUDIT_FILE,

@@ -11,10 +11,10 @@ import os
 import msgspec
 
 from metadata_log.directory import META_PROPERTIES_FILE
+from metadata_log.directory.repair_files import HELD_SUFFIX
 from metadata_log.files.port import Files, parent_of, replace_file
 from quorum.recovery.journal.changes import chunks, make_directories, sha256_of, write_durably
 from quorum.recovery.journal.errors import RefusedError
-from quorum.recovery.journal.log_directories import HELD_SUFFIX
 from quorum.recovery.journal.repair_record import (
     AUDIT_FILE,
     BACKUP_DIRECTORY,

@@ -20,6 +20,7 @@ import errno
 import msgspec
 
 from metadata_log.directory import LOCK_FILE, META_PROPERTIES_FILE, METADATA_DIRECTORY
+from metadata_log.directory.repair_files import HELD_SUFFIX
 from metadata_log.files.port import Files, parent_of, replace_file
 from metadata_log.tools.times import time_text
 from quorum.recovery.journal.adopt import adopt
@@ -33,7 +34,6 @@ from quorum.recovery.journal.changes import (
     write_durably,
 )
 from quorum.recovery.journal.errors import RecoveryError
-from quorum.recovery.journal.log_directories import HELD_SUFFIX
 from quorum.recovery.journal.orphaned_files import sweep
 from quorum.recovery.journal.repair_record import (
     BACKUP_DIRECTORY,

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from typing import Final
 
 import msgspec
 
 from metadata_log.directory import META_PROPERTIES_FILE, METADATA_DIRECTORY, MetaProperties, read_meta_properties
+from metadata_log.directory.repair_files import HELD_SUFFIX
 from metadata_log.errors import CorruptFileError, NewerFileError
 from metadata_log.files.port import Files, read_small_file
 from metadata_log.ids import ZERO_DIRECTORY_ID, ReplicaKey
@@ -19,9 +19,6 @@ from metadata_log.storage.segment import segment_bases
 from metadata_log.tools.read.disks import is_topics_partition
 from metadata_log.tools.read.manifest import MANIFEST_FILE, Manifest, RedactedExportError, parse_manifest
 from quorum.recovery.journal.errors import RefusedError, WrongOptionError
-
-HELD_SUFFIX: Final = ".recover-held"
-"""Of meta.properties while a repair is under way: nothing starts on the directory meanwhile."""
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):

@@ -20,6 +20,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from metadata_log.directory import META_PROPERTIES_FILE
+from metadata_log.directory.repair_files import REPAIR_JOURNAL_FILE
 from metadata_log.errors import CorruptFileError, NewerFileError
 from metadata_log.files.json_files import decode_json
 from metadata_log.files.port import Files, read_small_file, replace_file
@@ -28,7 +29,7 @@ from quorum.recovery.journal.changes import sha256_of
 from quorum.recovery.journal.errors import RefusedError
 from quorum.recovery.journal.repair_facts import RepairFacts
 
-JOURNAL_FILE: Final = "kraft-recover.journal"
+JOURNAL_FILE: Final = REPAIR_JOURNAL_FILE
 AUDIT_FILE: Final = "audit.json"
 AUDIT_COPY_FILE: Final = "audit-copy.json"
 BACKUP_DIRECTORY: Final = "backup"
