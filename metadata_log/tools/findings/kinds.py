@@ -263,6 +263,12 @@ _ALL: Final = [
             "the voter's directory.id back",
         ),
         ("no_majority_of_voters", _E, "voters' directories that a majority of have no vote", advice.NO_MAJORITY),
+        (
+            "same_log_twice",
+            _E,
+            "one metadata log in two nodes' directories",
+            "do not start the node so: remove the link while the node is stopped, and look for its own log",
+        ),
         ("two_metadata_logs", _E, "a metadata log on each of two disks of one node", advice.TWO_LOGS),
         (
             "missing_directory_id",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -15,7 +15,7 @@ import msgspec
 from metadata_log.errors import CorruptFileError, MetadataLogError
 from metadata_log.tools.findings.finding import Finding, finding, why_unreadable
 from metadata_log.tools.read.consistent_read import directory_signature
-from metadata_log.tools.read.sources import NodeSource, Sources, Unread, find_sources
+from metadata_log.tools.read.sources import NodeSource, SharedLogError, Sources, Unread, find_sources
 
 
 def readable_sources(paths: Iterable[Path]) -> Sources:
@@ -33,11 +33,11 @@ def readable_sources(paths: Iterable[Path]) -> Sources:
 
 
 def only_readable(sources: Sources) -> Sources:
-    """Without the nodes whose metadata directory cannot be looked into, and without disks that cannot: they are
-    `unread`."""
+    """Without the nodes whose metadata directory cannot be looked into, or is another's, and without disks that cannot:
+    they are `unread`."""
     nodes: list[NodeSource] = []
     unread = list(sources.unread)
-    for node in sources.nodes:
+    for node in _each_log_once(sources.nodes, unread):
         try:
             if node.metadata is not None:
                 directory_signature(node.metadata)
@@ -46,6 +46,45 @@ def only_readable(sources: Sources) -> Sources:
         else:
             nodes.append(_with_listable_disks(node, unread))
     return msgspec.structs.replace(sources, nodes=tuple(nodes), unread=tuple(unread))
+
+
+def _each_log_once(nodes: Sequence[NodeSource], unread: list[Unread]) -> list[NodeSource]:
+    """Return the nodes, of several with one metadata log only that which has it without a link, with the most disks.
+
+    Another with a disk that the first has not is `unread`: one log is no two witnesses.
+    """
+    holders: dict[tuple[int, int], NodeSource] = {}
+    for node in sorted(nodes, key=lambda node: (_is_by_link(node), -len(node.log_directories))):
+        place = _place_of(node)
+        if place is not None:
+            holders.setdefault(place, node)
+    kept: list[NodeSource] = []
+    for node in nodes:
+        place = _place_of(node)
+        holder = node if place is None else holders.get(place, node)
+        if holder is node or node.metadata is None:
+            kept.append(node)
+        elif _disks_of(node) and not _disks_of(node) & _disks_of(holder):
+            what = f"it leads to the metadata log of {holder.label}, {holder.metadata}: one log counts once"
+            unread.append(Unread(path=node.path, error=SharedLogError(str(node.metadata), what), node_id=node.node_id))
+    return kept
+
+
+def _is_by_link(node: NodeSource) -> bool:
+    return node.metadata is not None and os.path.islink(node.metadata)
+
+
+def _disks_of(node: NodeSource) -> set[Path]:
+    return {disk.path.resolve() for disk in node.log_directories}
+
+
+def _place_of(node: NodeSource) -> tuple[int, int] | None:
+    """Return the device and the inode of its metadata directory; None without one, or where nothing says."""
+    try:
+        found = None if node.metadata is None else node.metadata.stat()
+    except OSError:
+        return None
+    return None if found is None else (found.st_dev, found.st_ino)
 
 
 def _with_listable_disks(node: NodeSource, unread: list[Unread]) -> NodeSource:
@@ -64,6 +103,8 @@ def _with_listable_disks(node: NodeSource, unread: list[Unread]) -> NodeSource:
 def finding_of(one: Unread) -> Finding:
     """The finding that it cannot be read."""
     left = "all else is judged without it"
+    if isinstance(one.error, SharedLogError):
+        return finding("same_log_twice", f"{one.error.what}; {left}", node_id=one.node_id, file=one.error.path)
     if isinstance(one.error, CorruptFileError):
         return finding("corrupt_file", f"{one.error.what}; {left}", node_id=one.node_id, file=one.error.path)
     error = one.error

@@ -36,6 +36,10 @@ class SourceError(WrongUseError):
     """A path does not lead to a metadata log or a node's directory."""
 
 
+class SharedLogError(CorruptFileError):
+    """Another node's directory leads to the same metadata log: one log is no two witnesses."""
+
+
 class LogDirectory(msgspec.Struct, frozen=True, kw_only=True):
     """One disk of a node. `identity` None: `complaint` says why there is none that can be read, and `told_node_id` is
     what it says of its node all the same; `is_closed`: nothing of it could be read."""
