@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
+from metadata_log.tools.findings.finding import Finding, finding
 from metadata_log.tools.read.readable import finding_of, readable_sources
-from metadata_log.tools.read.sources import SourceError, require_one_cluster
+from metadata_log.tools.read.sources import NodeSource, SourceError, require_one_cluster
 from metadata_log.tools.replicas.diff import DiffReport, diff_logs, with_own_findings
 from metadata_log.tools.replicas.replica import read_replica
 from metadata_log.tools.replicas.replica_set import ReplicaSet
 from metadata_log.tools.replicas.reread_lagging import with_second_look
 from metadata_log.tools.verify.depth import Depth
+
+_NO_LOG: Final = "name the disk with its metadata log; where it is lost, see what the others prove (kraft check on all)"
 
 
 def diff_paths(paths: Sequence[Path]) -> DiffReport:
@@ -35,7 +39,18 @@ def diff_paths(paths: Sequence[Path]) -> DiffReport:
             "named twice is one)"
         )
     read = partial(read_replica, depth=Depth.BYTES)
-    view = with_second_look(ReplicaSet([read(node) for node in nodes]), read)
+    bare = [node for node in sources.nodes if node.metadata is None]
+    view = with_second_look(ReplicaSet([read(node) for node in nodes], bare), read)
     report = with_own_findings(diff_logs(view), view)
-    closed = tuple(map(finding_of, sources.unread))
-    return msgspec.structs.replace(report, findings=(*closed, *report.findings))
+    said = {one.file for one in report.findings}
+    left = [*map(finding_of, sources.unread), *(one for one in _without_log(bare, paths) if one.file not in said)]
+    return msgspec.structs.replace(report, findings=(*left, *report.findings))
+
+
+def _without_log(bare: Iterable[NodeSource], named: Iterable[Path]) -> Iterator[Finding]:
+    """Yield a finding for each node that was named, and has no metadata log; a parent of several names none of them."""
+    asked = set(named)
+    for node in bare:
+        if node.path in asked:
+            what = f"{node.path} holds no metadata log: nothing of it was compared"
+            yield finding("missing_file", what, node_id=node.node_id, file=str(node.path), advice=_NO_LOG)
