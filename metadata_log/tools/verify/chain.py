@@ -296,6 +296,7 @@ class ChainCheck:
                 if isinstance(record, LeaderChangeMessage):
                     election = self._election(record, batch, offset + index)
                     first = election if index == 0 else first
+                    self.elections += [election] if misplaced is None else []  # else it proves no leader, no votes
                 elif isinstance(record, VotersRecord):
                     self._on_voters(record, batch, offset + index, is_repairs=first is not None and first.is_repairs)
                 elif isinstance(record, KRaftVersionRecord):
@@ -391,7 +392,6 @@ class ChainCheck:
             self._found("two_leaders", f"{here}, and node {rival.leader_id} at offset {rival.offset}", batch, offset)
         for kind, meaning in votes_faults(election, was_removed=self._was_removed(election.leader_id)):
             self._found(kind, meaning, batch, election.offset)
-        self.elections.append(election)
         return election
 
     def _was_removed(self, node_id: int) -> bool:

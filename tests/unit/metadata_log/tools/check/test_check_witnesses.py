@@ -77,6 +77,15 @@ def test_a_lone_leader_change_that_the_files_beside_it_deny_accuses_no_other_lea
     ]
 
 
+@pytest.mark.parametrize("voter", [1, 3])
+def test_a_leader_change_within_an_epoch_proves_no_votes(clusters: Path, tmp_path: Path, voter: int) -> None:
+    """Node 2 leads epoch 9, which began at offset 311 with other votes; the record is at the log's end."""
+    cluster = copy_cluster(clusters / "failovers-4.4", tmp_path / "failovers-4.4")
+    add_leader_change(segments_of(cluster.metadata(3))[-1], 2, (voter, 2), (1, 2, 3), 0)
+
+    assert _found(cluster) == [("foreign_batch", 3)]
+
+
 def test_a_flipped_epoch_accuses_no_other_copy(failovers: Cluster) -> None:
     flipped_at(segments_of(failovers.metadata(11))[-1], 5, 15, 4)
 
