@@ -107,7 +107,7 @@ def missing(evidence: Evidence) -> Iterator[Finding]:
 
 def replica_logs(evidence: Evidence) -> Iterator[Finding]:
     """Yield the files of a broker that say more than its replicas' logs."""
-    yield from check_replica_logs(evidence.brokers, evidence.plan.held, evidence.image)
+    yield from check_replica_logs(evidence.brokers, evidence.plan.held, evidence.newest)
 
 
 def broker_files(evidence: Evidence) -> Iterator[Finding]:

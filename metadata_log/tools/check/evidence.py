@@ -15,7 +15,7 @@ from metadata_log.tools.check.plan import Plan
 from metadata_log.tools.findings.finding import Finding
 from metadata_log.tools.partitions.committed_proof import check_proof
 from metadata_log.tools.partitions.node_roles import brokers_among
-from metadata_log.tools.partitions.placement import newest_image
+from metadata_log.tools.partitions.placement import newest_image, newest_replica
 from metadata_log.tools.read.sources import NodeSource
 from metadata_log.tools.replicas.committed_bounds import CommittedBounds
 from metadata_log.tools.replicas.diff import DiffReport, diff_and_odd
@@ -101,7 +101,12 @@ class Evidence:
     @cached_property
     def image(self) -> MetadataImage | None:
         """The newest image that may judge."""
-        return newest_image(self.proved, self.odd)
+        return None if self.newest is None else self.newest.facts.image
+
+    @cached_property
+    def newest(self) -> Replica | None:
+        """The replica of that image."""
+        return newest_replica(self.proved, self.odd)
 
     @cached_property
     def brokers(self) -> tuple[NodeSource, ...]:

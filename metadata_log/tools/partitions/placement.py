@@ -31,6 +31,7 @@ from metadata_log.tools.partitions.directories import HeldPartitions, PartitionD
 from metadata_log.tools.partitions.id_mismatch import with_wrong_id
 from metadata_log.tools.partitions.required_replicas import OwnLog, own_log
 from metadata_log.tools.read.sources import LogDirectory, NodeSource
+from metadata_log.tools.replicas.replica import Replica
 from metadata_log.tools.replicas.replica_set import ReplicaSet
 from metadata_log.tools.rules.records import RecordRules
 
@@ -168,8 +169,8 @@ def _check_disk(
     )
 
 
-def newest_image(view: ReplicaSet, odd: frozenset[int] = frozenset()) -> MetadataImage | None:
-    """The image of the most advanced log that can be replayed to its end: of those that a majority of voters reaches.
+def newest_replica(view: ReplicaSet, odd: frozenset[int] = frozenset()) -> Replica | None:
+    """Return the most advanced replica that can be replayed to its end: of those that a majority of voters reaches.
 
     None is by a replica that is `odd`: one that holds other records than others do. Where a tie leaves only logs that
     end before what is committed, there is none.
@@ -182,8 +183,13 @@ def newest_image(view: ReplicaSet, odd: frozenset[int] = frozenset()) -> Metadat
         return None
     upper = view.bounds.upper
     held = [replica for replica in whole if upper is None or replica.reach <= upper]
-    best = max(held or whole or known, key=lambda replica: (replica.facts.last_epoch, replica.reach), default=None)
-    return None if best is None else best.facts.image
+    return max(held or whole or known, key=lambda replica: (replica.facts.last_epoch, replica.reach), default=None)
+
+
+def newest_image(view: ReplicaSet, odd: frozenset[int] = frozenset()) -> MetadataImage | None:
+    """Return the image of `newest_replica`; None without one."""
+    newest = newest_replica(view, odd)
+    return None if newest is None else newest.facts.image
 
 
 def lacked_records(view: ReplicaSet, image: MetadataImage | None) -> str | None:

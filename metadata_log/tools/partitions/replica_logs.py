@@ -24,7 +24,6 @@ from metadata_log.files.port import FileHandle, read_small_file
 from metadata_log.format.batch import MAGIC
 from metadata_log.format.epoch_file import EPOCH_FILE, parse_epochs
 from metadata_log.ids import NodeId, id_text
-from metadata_log.image import MetadataImage
 from metadata_log.storage.segment import segment_bases, segment_file
 from metadata_log.tools.findings.finding import Finding
 from metadata_log.tools.findings.sink import FindingSink
@@ -32,6 +31,7 @@ from metadata_log.tools.partitions.broker_files import parse_offsets
 from metadata_log.tools.partitions.directories import HeldPartitions
 from metadata_log.tools.read.manifest import is_export
 from metadata_log.tools.read.sources import LogDirectory, NodeSource
+from metadata_log.tools.replicas.replica import Replica
 
 _PROOFS: Final = {
     "recovery-point-offset-checkpoint": "all before it was made durable",
@@ -45,15 +45,18 @@ _ENTRY: Final = struct.Struct(">ii")
 
 
 def check_replica_logs(
-    brokers: Sequence[NodeSource], held: HeldPartitions, image: MetadataImage | None
+    brokers: Sequence[NodeSource], held: HeldPartitions, newest: Replica | None
 ) -> Iterator[Finding]:
-    """Yield a finding for each disk, or partition, whose files say more than its replicas' logs, or the metadata."""
+    """Yield a finding for each disk, or partition, whose files say more than its replicas' logs, or the metadata.
+
+    The metadata is that of `newest`, at its end.
+    """
     for node in brokers:
         sink = FindingSink(node.node_id)
         for disk in node.log_directories:
             if not is_export(disk.path):
                 _check_offsets(disk, held, sink)
-                _check_epochs(node, disk, held, image, sink)
+                _check_epochs(node, disk, held, newest, sink)
         yield from sink.findings
 
 
@@ -81,11 +84,12 @@ def _check_offsets(disk: LogDirectory, held: HeldPartitions, sink: FindingSink) 
 
 
 def _check_epochs(
-    node: NodeSource, disk: LogDirectory, held: HeldPartitions, image: MetadataImage | None, sink: FindingSink
+    node: NodeSource, disk: LogDirectory, held: HeldPartitions, newest: Replica | None, sink: FindingSink
 ) -> None:
+    image = None if newest is None else newest.facts.image
     for one in held.get(disk.path, ()):
         facts = one.facts
-        if image is None or node.node_id is None or facts.topic_id is None or facts.partition is None:
+        if newest is None or image is None or node.node_id is None or facts.topic_id is None or facts.partition is None:
             continue
         partition = image.topics.partition(facts.topic_id, facts.partition)
         if partition is None or not one.is_in_use or NodeId(node.node_id) not in partition.replicas:
@@ -94,7 +98,7 @@ def _check_epochs(
         if epoch is not None and epoch > partition.leader_epoch:
             what = (
                 f"{facts.name} has records of leader epoch {epoch}, and the metadata up to offset "
-                f"{image.offset_and_epoch.offset} knows none after {partition.leader_epoch}"
+                f"{newest.reach} knows none after {partition.leader_epoch}"
             )
             file, topic_id = str(one.path / EPOCH_FILE), id_text(facts.topic_id)
             sink.add("replica_epoch_ahead", what, file=file, epoch=epoch, topic_id=topic_id)

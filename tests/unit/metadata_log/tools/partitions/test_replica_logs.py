@@ -68,6 +68,7 @@ def test_a_leader_epoch_that_the_metadata_never_gave_is_found(cluster: Cluster) 
     (found,) = _found(cluster)
     assert (found.kind, found.node_id, found.file, found.epoch) == ("replica_epoch_ahead", 11, str(file), 999)
     assert f"{PARTITION} has records of leader epoch 999" in found.meaning
+    assert "the metadata up to offset 96 knows" in found.meaning  # the log's end, and not a checkpoint's
 
 
 def test_the_end_is_read_from_the_last_segment(tmp_path: Path) -> None:
