@@ -17,8 +17,9 @@ import msgspec
 from metadata_log.image import MetadataImage
 from metadata_log.tools.findings.finding import Finding, finding
 from metadata_log.tools.read.sources import NodeSource
-from metadata_log.tools.replicas.foreign_logs import are_majority, named_directories
+from metadata_log.tools.replicas.foreign_logs import are_majority
 from metadata_log.tools.replicas.replica import Replica
+from metadata_log.tools.replicas.same_log import named_directories
 from metadata_log.tools.verify.checkpoint import CheckpointReport
 from metadata_log.tools.verify.log_facts import LogFacts, voters_of
 from metadata_log.tools.words import join_names

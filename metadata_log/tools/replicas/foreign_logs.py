@@ -5,13 +5,14 @@ its cluster. But all logs of one cluster that go back to offset 0 begin with the
 that has not a single batch there in common with the others was never a replica of theirs. One that begins later, or in
 another epoch, has no batch, no topic, no broker's registration and no voter's directory in common with them.
 Where no offset is in both, that is not enough: topics, brokers and disks may all have been replaced between the two.
-Then one log must lie in a directory that the other names, and that it does not name itself.
+Then their metadata must contradict each other (`same_log`). Or one log must lie in a directory that the other names,
+and that it does not name itself.
 It must not be compared with them: it may reach further, and in later epochs, and would judge the others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from itertools import combinations, islice
 from typing import Final
@@ -20,13 +21,13 @@ import msgspec
 
 from metadata_log.files.os_files import OsFiles
 from metadata_log.files.port import Files
-from metadata_log.ids import ZERO_DIRECTORY_ID, DirectoryId, NodeId, ReplicaKey
+from metadata_log.ids import DirectoryId, NodeId
 from metadata_log.image import MetadataImage
 from metadata_log.tools.findings.finding import Finding, finding
 from metadata_log.tools.read.log_reader import LogReader
 from metadata_log.tools.replicas.replica import Replica
 from metadata_log.tools.replicas.replica_set import ReplicaSet
-from metadata_log.tools.replicas.same_log import SameLog
+from metadata_log.tools.replicas.same_log import SameLog, named_directories
 from metadata_log.tools.verify.log_facts import LogFacts
 from metadata_log.tools.words import join_names
 
@@ -105,14 +106,11 @@ def _have_nothing_in_common(replicas: ReplicaSet, one: Replica, other: Replica) 
     shared = named_directories(mine.known_voters) & named_directories(theirs.known_voters)
     if shared or not _have_other_topics(mine, theirs):
         return False
+    if replicas.same_log(one, other) is SameLog.DENIED:
+        return True
     if max(mine.start_offset, theirs.start_offset) < min(mine.end_offset, theirs.end_offset):
-        return replicas.same_log(one, other) is SameLog.DENIED
+        return False
     return _is_misplaced(one, theirs) or _is_misplaced(other, mine)
-
-
-def named_directories(voters: Iterable[ReplicaKey]) -> frozenset[ReplicaKey]:
-    """Return the voters that are named with their directories: no two clusters share one."""
-    return frozenset(voter for voter in voters if voter.directory_id != ZERO_DIRECTORY_ID)
 
 
 def _have_other_topics(one: LogFacts, other: LogFacts) -> bool:

@@ -20,7 +20,7 @@ from metadata_log.tools.replicas.committed_bounds import CommittedBounds, commit
 from metadata_log.tools.replicas.first_vote import is_first_vote
 from metadata_log.tools.replicas.judge import ReplicaView
 from metadata_log.tools.replicas.replica import Replica
-from metadata_log.tools.replicas.same_log import SameLog, same_log, traces_of
+from metadata_log.tools.replicas.same_log import SameLog, contradiction, named_directories, same_log, traces_of
 from metadata_log.tools.replicas.voters_in_force import (
     NamedVoters,
     VotersInForce,
@@ -316,12 +316,17 @@ def short_logs(view: ReplicaSet) -> Iterator[Finding]:
 def nothing_in_common(view: ReplicaSet, *, with_any: bool = False) -> Iterator[Finding]:
     """Replicas whose log ends before another's begins: of these two nothing can be compared, so nothing differs.
 
-    `with_any`: only those that share an offset with no other at all.
+    `with_any`: only those that share an offset with no other at all. Where their metadata cannot be of one log, one of
+    the two is another cluster's.
     """
     for replica in view.replicas:
         start, end = replica.facts.start_offset, replica.facts.end_offset
         later = [other for other in view.replicas if other.facts.start_offset >= end > start]
         if not later or replica.facts.is_unread:
+            continue
+        denied = next(filter(None, (_not_of_one_cluster(replica, other) for other in later)), None)
+        if denied is not None:
+            yield denied
             continue
         others = (other.facts for other in view.replicas if other is not replica)
         if with_any and any(max(start, other.start_offset) < min(end, other.end_offset) for other in others):
@@ -334,3 +339,16 @@ def nothing_in_common(view: ReplicaSet, *, with_any: bool = False) -> Iterator[F
             file=replica.last_place,
             offset=end,
         )
+
+
+def _not_of_one_cluster(one: Replica, other: Replica) -> Finding | None:
+    """Return the finding that accuses neither of two logs whose metadata contradicts each other; None if it fits."""
+    why = contradiction(traces_of(one.facts), traces_of(other.facts))
+    if why is None or named_directories(one.facts.known_voters) & named_directories(other.facts.known_voters):
+        return None
+    what = f"{one.label} and {other.label} are not of one cluster: {why}; and nothing here says whose log is another's"
+    advice = (
+        "start neither before it is known which is this cluster's: name more copies of the log, the other controllers' "
+        "and brokers', until a majority holds one side"
+    )
+    return finding("foreign_cluster", what, advice=advice)

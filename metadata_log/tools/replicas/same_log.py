@@ -10,11 +10,11 @@ never committed. Ids are random, so that no other cluster has the same by chance
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from metadata_log.ids import id_text, is_reserved_directory_id
+from metadata_log.ids import ZERO_DIRECTORY_ID, ReplicaKey, id_text, is_reserved_directory_id
 from metadata_log.image import MetadataImage
 from metadata_log.tools.read.batch_sums import BatchSums
 from metadata_log.tools.read.contents import EpochSpan
@@ -59,6 +59,11 @@ def traces_of(facts: LogFacts) -> Traces:
         committed_before=facts.committed_before,
         hides_metadata=facts.newer.hides_metadata,
     )
+
+
+def named_directories(voters: Iterable[ReplicaKey]) -> frozenset[ReplicaKey]:
+    """Return the voters that are named with their directories: no two clusters share one."""
+    return frozenset(voter for voter in voters if voter.directory_id != ZERO_DIRECTORY_ID)
 
 
 def same_log(one: Traces, other: Traces) -> SameLog:

@@ -100,6 +100,27 @@ def test_logs_of_one_clusters_voters_are_compared(clusters: Path, tmp_path: Path
     assert "foreign_cluster" not in {found.kind for found in check_paths([basic.root]).findings}
 
 
+def test_a_log_with_other_runs_of_the_brokers_bounds_nothing(clusters: Path, tmp_path: Path) -> None:
+    """The voters are static, the logs share no offset, and one leader's log would prove commits up to 312."""
+    static = copy_cluster(clusters / "static-3.9", tmp_path / "static-3.9")
+    put_foreign_log(static.metadata(2), metadata_of(clusters / "failovers-4.4")[2])
+
+    report = check_paths([static.root])
+
+    assert [(one.kind, one.node_id) for one in report.findings] == [("foreign_cluster", 2)]
+    assert report.bounds.lower <= 115
+
+
+def test_of_two_logs_that_deny_each_other_neither_is_accused(clusters: Path, tmp_path: Path) -> None:
+    cluster = copy_cluster(clusters / "failovers", tmp_path / "failovers")
+    put_foreign_log(cluster.metadata(3), metadata_of(clusters / "basic")[3])
+
+    found = [one for one in check_paths([cluster.node(1), cluster.node(3)]).findings if one.counts]
+
+    assert [(one.kind, one.node_id) for one in found] == [("foreign_cluster", None)]
+    assert "node 3 and node 1 are not of one cluster: broker 12 registered at offset 15" in found[0].meaning
+
+
 def test_a_foreign_log_on_a_broker_is_found(clusters: Path, tmp_path: Path) -> None:
     basic = copy_cluster(clusters / "basic", tmp_path / "basic")
     put_foreign_log(basic.metadata(11), metadata_of(clusters / "failovers")[11])
