@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 _UNREAD: Final = ("READING", "BYTES", "ORDER")
 """Causes of findings by which a part of a log was not compared."""
+_BESIDE: Final = ("quorum-state", "committed-state", "leader-epoch-checkpoint")
+"""Files beside a log whose names have no dot."""
 EPILOG: Final = (
     "Examples:  kraft log diff /backup/controller-1 /backup/controller-2    "
     "kraft log diff nodes/ -o json | jq .partings    kraft log diff nodes/ -o jsonl | jq 'select(.what == \"finding\")'"
@@ -101,12 +103,22 @@ def _lines(report: DiffReport) -> Iterator[str]:
 
 
 def _damage(report: DiffReport) -> Iterator[tuple[ReplicaLine, Finding]]:
-    """Yield each replica that could not be read whole, with the first finding that says so."""
+    """Yield each replica whose log could not be read whole, with the first finding that says so.
+
+    What is wrong with a checkpoint, or a file beside the log, keeps no record from being compared.
+    """
     for replica in report.replicas:
         for found in report.findings:
-            if found.counts and found.cause.name in _UNREAD and (found.file or "").startswith(f"{replica.path}/"):
+            file = found.file or ""
+            if found.counts and found.cause.name in _UNREAD and file.startswith(f"{replica.path}/") and _is_log(file):
                 yield replica, found
                 break
+
+
+def _is_log(file: str) -> bool:
+    """Return True for a segment, and for a metadata directory or what holds it."""
+    name = file.rpartition("/")[2]
+    return name.endswith(".log") or ("." not in name and name not in _BESIDE)
 
 
 def _damage_line(replica: str, found: Finding) -> str:

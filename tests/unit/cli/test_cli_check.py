@@ -75,6 +75,29 @@ def test_diff_says_first_which_replica_is_damaged(damaged: Cluster, capsys: pyte
     assert any(line.startswith("Apart from that, they hold the same records ") for line in others)
 
 
+@pytest.mark.parametrize("name", ["quorum-state", "leader-epoch-checkpoint", "partition.metadata", "checkpoint"])
+def test_diff_calls_no_log_damaged_for_a_file_beside_it(
+    name: str, clusters: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cluster = copy_cluster(clusters / "failovers", tmp_path / "failovers")
+    if name == "checkpoint":
+        path = max(cluster.metadata(2).glob("*.checkpoint"))
+        data = bytearray(path.read_bytes())
+        data[len(data) // 2] ^= 1
+        path.write_bytes(data)
+    else:
+        path = cluster.metadata(2) / name
+        path.unlink()
+        path.mkdir()
+
+    assert run(["log", "diff", *(str(cluster.node(node_id)) for node_id in (1, 2, 3))]) == 1
+
+    said = capsys.readouterr().out
+    assert "Damaged:" not in said
+    assert "They hold the same records " in said
+    assert str(path) in said
+
+
 def test_one_voter_of_three_proves_a_lower_bound_alone(clusters: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(["check", str(clusters / "basic" / "node-1")])
     said = capsys.readouterr().out
