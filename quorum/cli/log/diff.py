@@ -82,24 +82,40 @@ def _lines(report: DiffReport) -> Iterator[str]:
     upper = "unknown, too few voters are here" if bounds.upper is None else f"offset {bounds.upper}"
     yield f"Certainly committed: all before offset {bounds.lower} ({bounds.because})."
     yield f"Possibly committed:  up to {upper}."
-    if not any(
-        max(one.start_offset, other.start_offset) < min(one.end_offset, other.end_offset)
-        for one, other in combinations(report.replicas, 2)
-    ):
+    if not any(_overlap(one, other) for one, other in combinations(report.replicas, 2)):
         yield "No two of them overlap: nothing could be compared."
     elif not report.partings:
-        yield (
-            f"They hold the same records wherever they overlap; all of them reach offset {report.common_end}. (What "
-            "their checkpoints say is not compared here: kraft check does that.)"
-            if not damaged
-            else f"Apart from that, they hold the same records wherever they overlap, up to offset {report.common_end}."
-        )
+        yield from _same_lines(report, is_damaged=bool(damaged))
     for parting in report.partings:
         yield ""
         yield from _parting_lines(parting)
     yield ""
     yield from finding_lines(report.findings)
     yield f"{summary(report.findings)} {counted(len(report.replicas), 'replica')}."
+
+
+def _overlap(one: ReplicaLine, other: ReplicaLine) -> bool:
+    return max(one.start_offset, other.start_offset) < min(one.end_offset, other.end_offset)
+
+
+def _same_lines(report: DiffReport, *, is_damaged: bool) -> Iterator[str]:
+    """Yield how far the replicas are the same; one that overlaps with no other was compared with none."""
+    apart = [
+        one
+        for one in report.replicas
+        if one.start_offset < one.end_offset
+        and not any(_overlap(one, other) for other in report.replicas if other is not one)
+    ]
+    for one in apart:
+        yield f"{one.replica} overlaps with no other: nothing of its log could be compared."
+    ends = [one.end_offset for one in report.replicas if one not in apart and one.start_offset < one.end_offset]
+    end, they = (min(ends), "the others") if apart else (report.common_end, "they")
+    yield (
+        f"{they.capitalize()} hold the same records wherever they overlap; all of them reach offset {end}. (What "
+        "their checkpoints say is not compared here: kraft check does that.)"
+        if not is_damaged
+        else f"Apart from that, {they} hold the same records wherever they overlap, up to offset {end}."
+    )
 
 
 def _damage(report: DiffReport) -> Iterator[tuple[ReplicaLine, Finding]]:

@@ -80,6 +80,21 @@ def test_logs_that_share_no_offset_are_not_said_to_agree(
     assert found in check_paths([cluster.node(11), cluster.node(2)]).findings
 
 
+def test_one_that_overlaps_with_no_other_is_not_said_to_agree(
+    clusters: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two clusters may have one cluster id; their logs need not overlap."""
+    failovers = clusters / "failovers"
+
+    run(["log", "diff", *map(str, (failovers / "node-1", clusters / "basic" / "node-2", failovers / "node-3"))])
+
+    said = capsys.readouterr().out
+    assert "node 2 overlaps with no other: nothing of its log could be compared." in said
+    assert "The others hold the same records " in said
+    assert "all of them reach offset 326" in said
+    assert "reach offset 96" not in said
+
+
 def test_other_bytes_are_charged_to_the_minority(clusters: Path, tmp_path: Path) -> None:
     cluster = copy_cluster(clusters / "basic", tmp_path / "basic")
     path = cluster.segment(1)
