@@ -101,7 +101,7 @@ def _of_copies(holder: Holder, rivals: Sequence[Holder], mine: int) -> tuple[str
     """Copies of one node's disk: the log cannot tell them apart, but the node that ran on wrote into one of them."""
     both = f"both are node {mine}'s, which is one and the same disk twice"
     ends = [rival.progress for rival in rivals]
-    if holder.progress is None or not all(end is not None and _are_in_order(holder.progress, end) for end in ends):
+    if holder.progress is None or not all(end is not None and are_in_order(holder.progress, end) for end in ends):
         return f"{both}, and nothing says which of them the node ran on last", _COPY_OF_NODE
     _, end, epoch = holder.progress
     place = f"its quorum-state is of epoch {epoch} and its log ends at offset {end}"
@@ -113,7 +113,10 @@ def _of_copies(holder: Holder, rivals: Sequence[Holder], mine: int) -> tuple[str
     return f"{both}: the node went on with the other ({place})", f"this is the older one, as it seems: {_COPY_OF_NODE}"
 
 
-def _are_in_order(one: tuple[int, int, int], other: tuple[int, int, int]) -> bool:
-    """Return True if one of two copies went further, and its quorum-state is not of an earlier epoch."""
+def are_in_order(one: tuple[int, int, int], other: tuple[int, int, int]) -> bool:
+    """Return True if one of two copies went further, and its quorum-state is not of an earlier epoch.
+
+    Of each: its log's last epoch and end, and the epoch of its quorum-state.
+    """
     earlier, later = sorted((one, other))
     return earlier < later and earlier[2] <= later[2]

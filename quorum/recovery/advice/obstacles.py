@@ -17,6 +17,7 @@ from metadata_log.directory.repair_files import HELD_SUFFIX
 from metadata_log.errors import CorruptFileError
 from metadata_log.files.port import Files
 from quorum.recovery.advice.commands import command, undo_line
+from quorum.recovery.advice.stale_replicas import unsettled_steps
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.evidence.conflicts import Conflict
 from quorum.recovery.evidence.electable import elects, unreached
@@ -107,6 +108,19 @@ def obstacle(files: Files, known: Survey) -> Obstacle | None:
     if any(known.is_voter(copy) for copy in half[1]):
         return _half_done(files, known, *half)
     return _dropped(files, known, *half)
+
+
+def unsettled(known: Survey) -> Obstacle | None:
+    """About a node with two directories of one id, where no majority goes on without it."""
+    steps = unsettled_steps(known)
+    if not steps:
+        return None
+    names = ", ".join(one.copy.label for one in known.silent if one.rivals)
+    return Obstacle(
+        situation=f"On which of {names} the node ran last is not known, and none of them is counted: no majority of "
+        "the voters is here and sound without.",
+        steps=tuple(steps),
+    )
 
 
 def outvoted(known: Survey) -> tuple[Copy, ...]:

@@ -47,7 +47,7 @@ from quorum.recovery.advice.faults import (
 )
 from quorum.recovery.advice.lent_checkpoint import borrow, or_lent
 from quorum.recovery.advice.newer_release import leave_to_its_release, why_not_written
-from quorum.recovery.advice.obstacles import obstacle, old_voters, outvoted
+from quorum.recovery.advice.obstacles import obstacle, old_voters, outvoted, unsettled
 from quorum.recovery.advice.repair_steps import before_repair, controllers_named, start_as_they_are, steps_for
 from quorum.recovery.advice.running_nodes import running_voters, situation_of, steps_of
 from quorum.recovery.advice.stale_replicas import kept_out, told_of_silent
@@ -117,7 +117,7 @@ def _plan(files: Files, known: Survey) -> Plan:
         situation = f"{situation_of(running)} {situation_near_end(known, near)}" if near else situation_of(running)
         return Plan(is_whole=is_majority, situation=situation, repairs=(), steps=steps_of(known, running))
     repairs = tuple(_repairs(files, known))
-    found = obstacle(files, known)
+    found = obstacle(files, known) or (None if is_majority else unsettled(known))
     if found is not None:
         return Plan(is_whole=False, situation=found.situation, repairs=repairs, steps=found.steps)
     if ended:

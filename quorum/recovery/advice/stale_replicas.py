@@ -5,9 +5,16 @@ Decides: the words. Must not know: how it is found out.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from metadata_log.directory import META_PROPERTIES_FILE
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.evidence.repair_evidence import Survey
 from quorum.recovery.journal.repair_facts import Step
+
+_NUMBERED: Final = re.compile(r"[a-z]+[-_]?([0-9]{1,9})")
 
 
 def told_of_silent(known: Survey) -> str:
@@ -19,8 +26,9 @@ def told_of_silent(known: Survey) -> str:
 def kept_out(known: Survey, chosen: Copy | None = None) -> list[Step]:
     """What becomes of them; `chosen`: the one that a repair goes on from."""
     older = [one for one in known.silent if one.newer is not None and one.copy is not chosen]
-    others = [one for one in known.silent if one.newer is None and one.copy is not chosen]
-    steps = [
+    others = [one for one in known.silent if one.newer is None and one.copy is not chosen and not one.rivals]
+    steps = unsettled_steps(known)
+    steps += [
         Step(
             text=f"Leave {one.copy.label} as it is, and start nothing from it: of node {one.copy.node_id}, "
             f"{one.newer.place.log_dir} goes on"
@@ -39,3 +47,27 @@ def kept_out(known: Survey, chosen: Copy | None = None) -> list[Step]:
             )
         )
     return steps
+
+
+def unsettled_steps(known: Survey) -> list[Step]:
+    """About directories of which nothing shows on which their node ran last: one step a node."""
+    steps: dict[int | None, Step] = {}
+    for one in known.silent:
+        if one.rivals and one.copy.node_id not in steps:
+            copies = (one.copy, *one.rivals)
+            names = " and ".join(sorted(copy.place.log_dir for copy in copies))
+            hints = "".join(hint for copy in copies for hint in _named_by_path(known, copy))
+            steps[one.copy.node_id] = Step(
+                text=f"Start nothing from {names} before it is known on which of them node {one.copy.node_id} ran "
+                "last, by its configured log.dirs: they have its node.id and its directory.id. Move the other away, "
+                f"whole, or give it back its own {META_PROPERTIES_FILE}{hints}. Then inspect all again"
+            )
+    return list(steps.values())
+
+
+def _named_by_path(known: Survey, copy: Copy) -> Iterator[str]:
+    """A sentence where the path names an absent voter."""
+    names = [_NUMBERED.fullmatch(part) for part in copy.place.log_dir.split("/")]
+    numbers = {int(found[1]) for found in names if found is not None} & set(known.absent_voters)
+    for node in sorted(numbers):
+        yield f". The path {copy.place.log_dir} names node {node}, of which no other directory is here"

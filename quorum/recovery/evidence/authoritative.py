@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from metadata_log.ids import ReplicaKey
+from metadata_log.tools.check.duplicates import are_in_order
 from metadata_log.tools.findings.directory_facts import VoterRestored
 from metadata_log.tools.read.control_facts import Election
 from metadata_log.tools.replicas.first_vote import is_first_vote
@@ -29,11 +30,15 @@ from quorum.recovery.evidence.same_log import shows_one_log
 
 
 class Silent(msgspec.Struct, frozen=True, kw_only=True):
-    """A voter's copy that does not speak for it. `newer`: the copy of the same voter that is newer."""
+    """A voter's copy that does not speak for it. `newer`: the copy of the same voter that is newer.
+
+    `rivals`: other copies of its one directory, where nothing shows on which of them the node ran last.
+    """
 
     copy: Copy
     why: str
     newer: Copy | None = None
+    rivals: tuple[Copy, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.copy.label} {self.why}"
@@ -55,7 +60,14 @@ def silent_ones(copies: Sequence[Copy], *sets: Sequence[ReplicaKey]) -> tuple[Si
 def _each(copies: Sequence[Copy], own: Sequence[Copy], by_voter: Sequence[Sequence[Copy]]) -> Iterator[Silent]:
     """Those among one voter's copies that do not speak, by what each says itself."""
     newest = max(own, key=_age, default=None)
+    rivals = [] if newest is None else [newest, *(one for one in own if is_rival(one, newest))]
     for copy in own:
+        others = tuple(one for one in rivals if one is not copy)
+        if 0 < len(others) < len(rivals):
+            names = " and ".join(one.place.log_dir for one in others)
+            said = f"has the node.id and directory.id of {names}, and nothing says which of them the node ran on last"
+            yield Silent(copy=copy, why=said, rivals=others)
+            continue
         if copy is not newest and newest is not None:
             than = "holds as much" if _age(copy) == _age(newest) else "is newer"
             yield Silent(
@@ -75,6 +87,24 @@ def _each(copies: Sequence[Copy], own: Sequence[Copy], by_voter: Sequence[Sequen
 def _age(copy: Copy) -> tuple[int, int, bool]:
     """Epochs only rise; what a log once reached counts, whatever is left of it."""
     return copy.greatest_epoch, copy.proved_end, copy.stop is None
+
+
+def is_rival(one: Copy, other: Copy) -> bool:
+    """Return True if both are one directory by their meta.properties, and nothing shows which its node ran on last.
+
+    Damage, or a process that runs on one of them, is another matter; an export is no directory.
+    """
+    if one is other or any(copy.place.manifest or copy.held_more or copy.used_by is not None for copy in (one, other)):
+        return False
+    directories = [copy.place.identity and copy.place.identity.directory_id for copy in (one, other)]
+    if directories[0] is None or directories[0] != directories[1]:
+        return False
+    return not are_in_order(_progress(one), _progress(other))
+
+
+def _progress(copy: Copy) -> tuple[int, int, int]:
+    state = copy.quorum_state
+    return int(copy.end.epoch), int(copy.end.offset), -1 if state is None else int(state.leader_epoch)
 
 
 def _emptied(copies: Sequence[Copy], copy: Copy, by_voter: Sequence[Sequence[Copy]]) -> str | None:
