@@ -85,7 +85,7 @@ class ChainCheck:
         self._epoch_before = -1
         self._is_led_unknown = False
         """The batch begins with a LeaderChange of a later release, whose leader is not known."""
-        self._after_damage = self._is_displaced = False
+        self._after_damage = self._is_displaced = self._opened_gap = False
         self.false_starts: list[int] = []
         """Offsets of the one batch of an epoch, a LeaderChange, that a batch of an epoch between it and the one before
         follows."""
@@ -164,7 +164,7 @@ class ChainCheck:
         return self._on_batch(seen)
 
     def _on_run(self, run: NoOpRun) -> bool:
-        self._is_displaced = False
+        self._is_displaced = self._opened_gap = False
         in_order = run.base_offset == self.expected
         self._extend(run.epoch, run.base_offset, run.end_offset)
         self.expected = run.end_offset
@@ -209,25 +209,25 @@ class ChainCheck:
         expected = self.expected
         if base == expected or base in self._accepted or (self._after_damage and base > expected):
             in_order = base == expected and not self._after_damage
-            if base != expected and not self._after_damage:  # the batch before it has a wrong offset
-                start = self.gaps.pop().start if base < expected else expected
+            if not self._after_damage and (base > expected or (base < expected and self._opened_gap)):
+                start = expected if base > expected else self.gaps.pop().start  # of the displaced batch before it
                 self.gaps.append(Gap(start=start, end=base, file=self._file))
             self.expected = following
-            self._accepted, self._is_displaced = (), False
+            self._accepted, self._is_displaced, self._opened_gap = (), False, False
             return in_order
         self._is_displaced = True
         if base > expected:
             meaning = f"offset {expected} is due, and {base} stands there: {missing_records(base - expected)}"
             self._found("offset_gap", meaning, batch, expected)
             self.gaps.append(Gap(start=expected, end=base, file=self._file))
-            self._after_damage = True
+            self._after_damage = self._opened_gap = True
             # Perhaps only this batch's own offset is wrong: then the next goes on from what was due.
             self._accepted = (expected + batch.header.count,)
             self.expected = following
         else:
             meaning = f"offset {expected} is due, and {base} stands there again"
             self._found("offset_repeated", meaning, batch, base)
-            self._accepted = (following, expected + batch.header.count)
+            self._accepted, self._opened_gap = (following, expected + batch.header.count), False
         return False
 
     def _found(self, kind: str, meaning: str, batch: LocatedBatch, offset: int) -> None:

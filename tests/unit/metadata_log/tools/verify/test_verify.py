@@ -20,7 +20,7 @@ from metadata_log.tools.read.sources import NodeSource, find_sources
 from metadata_log.tools.verify.verify_log import Depth, LogFacts, verify_file, verify_log
 from tests.support.clusters import node_directories
 from tests.support.damage import Damage as PlantedDamage
-from tests.support.damage import copy_cluster, split, with_bytes, with_epoch, write
+from tests.support.damage import copy_cluster, quiet_batch, split, with_bytes, with_epoch, write
 from tests.support.damage_access import ACCESS_DAMAGE
 from tests.support.damage_records import RECORD_DAMAGE
 
@@ -289,3 +289,18 @@ def test_nothing_may_stand_behind_a_checkpoints_footer(name: str, tail: bytes, c
     node = 1 if name == "bootstrap" else 11
     kinds = [one.kind for one in verify_log(_node(cluster.node(node))).findings]
     assert "checkpoint_malformed" in kinds
+
+
+def test_two_batches_that_are_there_again_are_no_gap(clusters: Path, tmp_path: Path) -> None:
+    """The second goes on from the first, so it is due there, though both were read before."""
+    cluster = copy_cluster(clusters / "basic", tmp_path / "basic")
+    path = cluster.segment(1)
+    number = quiet_batch(path)
+    batches = split(path)
+    write(path, [*batches[: number + 2], *batches[number : number + 2], *batches[number + 2 :]])
+
+    (node,) = find_sources([cluster.root / "node-1"]).nodes
+    facts = verify_log(node)
+
+    assert facts.gaps == ()
+    assert {found.kind for found in facts.findings} == {"offset_repeated"}
