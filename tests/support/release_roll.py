@@ -18,7 +18,7 @@ from typing import Any, Final, TypeVar
 from metadata_log.ids import METADATA_TOPIC_NAME, id_text
 from metadata_log.offsets import Offset
 from metadata_log.voters import GRPC_LISTENER
-from quorum.api.topics import DescribedTopic, DescribeTopics, DescribeTopicsResponse
+from quorum.api.topics import DescribedTopic, DescribeTopics
 from quorum.cli.demo.cluster import Cluster, Node, wait_until
 from quorum.client.agent_status import RUNNING, AgentStatus, HeldPartition, describe_agent
 from quorum.client.client import Client
@@ -141,9 +141,7 @@ class _Roll:
         """Note the topics that each controller describes, and the partitions that each agent holds, once settled."""
         described = self._await("every replica to be in sync", self._in_sync)
         for node_id, node in self._cluster.controllers.items():
-            request = self._client.ask(
-                DescribeTopics(all_topics=True), DescribeTopicsResponse, address=node.grpc_address
-            )
+            request = self._client.ask(DescribeTopics(all_topics=True), address=node.grpc_address)
             self.run.topics[node_id] = {topic.name or "": topic.topic_id for topic in self._call(request).topics}
         for node_id, node in self._cluster.agents.items():
             self.run.held[node_id] = self._await(
