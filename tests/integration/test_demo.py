@@ -31,8 +31,14 @@ _CHANCE = (
     (r" +", " "),
 )
 """What another run, or another place, tells otherwise; a vote that needs two rounds makes one epoch more."""
-_EITHER_WAY = ("then leader of epoch", "Everything in it is committed", "Started again, it cut")
-"""A vote may need more rounds than one, and a killed leader may or may not have had records that nobody else had."""
+_EITHER_WAY = (
+    "then leader of epoch",
+    "Everything in it is committed",
+    "Started again, it cut",
+    "gave it as its high watermark",
+)
+"""A vote may need several rounds. A killed leader may have had records that no other node had. An export may end
+beyond the high watermark."""
 
 
 class Run:
