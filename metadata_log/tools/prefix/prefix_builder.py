@@ -10,7 +10,7 @@ goes on soundly from that checkpoint's end.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 
 import msgspec
@@ -24,6 +24,7 @@ from metadata_log.storage.segment import LocatedBatch, segment_bases, segment_fi
 from metadata_log.tools.prefix.checkpoints import damage_of, load_checkpoint
 from metadata_log.tools.prefix.named_nodes import NamedNodes
 from metadata_log.tools.prefix.prefix_parts import (
+    NONE_MISNAMED,
     CheckpointFile,
     Epochs,
     PassedOver,
@@ -45,11 +46,19 @@ from metadata_log.tools.read.scan import Damage, Fault
 class PrefixBuilder:
     """The fold over one directory's files: over the events of a pass over its segments, see `LogListener`.
 
-    `until`: only up to that offset, as if the log ended there.
+    `until`: only up to that offset, as if the log ended there. `misnamed`: by name, why a checkpoint does not end
+    where its name says. It is no origin, and proves no epoch.
     """
 
-    def __init__(self, files: Files, directory: str, epochs: Epochs, until: int | None = None) -> None:
-        self._files, self._directory = files, directory
+    def __init__(
+        self,
+        files: Files,
+        directory: str,
+        epochs: Epochs,
+        until: int | None = None,
+        misnamed: Mapping[str, str] = NONE_MISNAMED,
+    ) -> None:
+        self._files, self._directory, self._misnamed = files, directory, misnamed
         self._names = files.listdir(directory) if files.exists(directory) else []
         self._until, self._epochs = until, epochs
         self._checkpoints: list[CheckpointFile] = []
@@ -81,17 +90,28 @@ class PrefixBuilder:
         first = min((int(base) for base in segment_bases(self._names)), default=None)
         for end in ends:
             found = CheckpointFile(end=end, size=self._size_of(checkpoint_name(end)))
+            if found.name in self._misnamed:
+                self._checkpoints.append(self._as_misnamed(found))
+                continue
             self._greatest_epoch = max(self._greatest_epoch, int(end.epoch))
             is_due = self._origin is None and (self._until is None or end.offset <= self._until)
             if is_due and (end.offset > 0 or first in (0, None)):
                 found = self._read_checkpoint(found)
             self._checkpoints.append(found)
-        own = msgspec.structs.replace(self._epochs.own, reached=frozenset(int(end.epoch) for end in ends))
+        reached = frozenset(int(found.end.epoch) for found in self._checkpoints if not found.is_misnamed)
+        own = msgspec.structs.replace(self._epochs.own, reached=reached)
         self._epochs = msgspec.structs.replace(self._epochs, own=own)
         if self._origin is None and first == 0:
             self._replay.begin_empty()
-        elif self._origin is None and first is not None:
-            self._replay.problem = f"its log begins at offset {first}, and no whole checkpoint holds what was before"
+        elif self._origin is None and (first is not None or self._misnamed):
+            begins = "no segment is left" if first is None else f"its log begins at offset {first}"
+            misnamed = "".join(f"; {name} is misnamed: {why}" for name, why in self._misnamed.items())
+            self._replay.problem = f"{begins}, and no whole checkpoint holds what was before{misnamed}"
+
+    def _as_misnamed(self, found: CheckpointFile) -> CheckpointFile:
+        return msgspec.structs.replace(
+            found, problem=f"it is misnamed: {self._misnamed[found.name]}", was_read=True, is_misnamed=True
+        )
 
     def _size_of(self, name: str) -> int:
         with closing(self._files.open(f"{self._directory}/{name}", read_only=True)) as handle:

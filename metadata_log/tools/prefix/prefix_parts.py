@@ -5,6 +5,8 @@ Decides: why a batch does not go on from it. Must not know: how they are read.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Final
 
 import msgspec
@@ -105,6 +107,7 @@ class Hindsight(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 NO_HINDSIGHT: Final = Hindsight()
+NONE_MISNAMED: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 class Epochs(msgspec.Struct, frozen=True, kw_only=True):
@@ -148,12 +151,16 @@ def stop_before(batch: LocatedBatch, file: str, end: int, epoch: int, epochs: Ep
 
 
 class CheckpointFile(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A checkpoint; `problem` None: it is whole, or nothing suggests otherwise and it was not read (`was_read`)."""
+    """A checkpoint; `problem` None: it is whole, or nothing suggests otherwise and it was not read (`was_read`).
+
+    `is_misnamed`: it ends elsewhere than its name says, and so proves nothing.
+    """
 
     end: OffsetAndEpoch
     size: int = 0
     problem: str | None = None
     was_read: bool = False
+    is_misnamed: bool = False
 
     @property
     def name(self) -> str:

@@ -43,26 +43,26 @@ def fault_of(copy: Copy) -> str | None:
 def fault_among(known: Survey, copy: Copy) -> str | None:
     """Return the same, with what the other copies prove: a lost end that none proves to be committed is no fault."""
     judged = msgspec.structs.replace(copy, short=None if end_note(known, copy) else _judged_end(known, copy))
-    return misnamed_origin(copy) or fault_of(judged)
-
-
-def misnamed_origin(copy: Copy) -> str | None:
-    """Return why its metadata begins at another offset than is said, by the name of its checkpoint; else None."""
-    if copy.misnamed is None or copy.origin is None:
-        return None
-    return f"its checkpoint {copy.origin.name} is misnamed: {copy.misnamed}"
+    return fault_of(judged)
 
 
 def rename_first(known: Survey) -> list[Step]:
     """Return the steps about misnamed checkpoints, as `kraft check` advises."""
     return [
         Step(
-            text=f"Start nothing from {copy.label}, and repair nothing with it: it would go on from a wrong offset. "
-            f"Give {copy.origin.name} its own name back, or move it aside if another whole checkpoint covers the log's "
-            "start. Then inspect all again"
+            text=f"Start nothing from {copy.label} as it is: it would go on from a wrong offset. Give "
+            f"{' and '.join(copy.misnamed)} its own name back, if that is known, and inspect all again",
+        )
+        if copy.state is None
+        else Step(
+            text=f"Do not start {copy.label} as it is: it would go on from a wrong offset. Its log has all without "
+            f"{' and '.join(copy.misnamed)}: take that away first",
+            commands=(drop_line(copy),),
         )
         for copy in known.copies
-        if copy.misnamed is not None and copy.origin is not None
+        if copy.misnamed
+        and copy.place.manifest is None
+        and (copy.state is None or (copy.checkpoints[0].is_misnamed and not (known.is_voter(copy) and mends(copy))))
     ]
 
 
@@ -87,7 +87,8 @@ def _judged_end(known: Survey, copy: Copy) -> str | None:
 def _small_faults(copy: Copy) -> Iterator[str]:
     """Those that are mended on the node alone."""
     if copy.checkpoints and copy.checkpoints[0].problem is not None:
-        yield f"its newest checkpoint is damaged: {copy.checkpoints[0].problem}"
+        newest = copy.checkpoints[0]
+        yield f"its newest checkpoint is damaged: {newest.problem}"
     if copy.passed_over is not None:
         yield (
             f"the beginning of its log is damaged: {copy.passed_over}; {copy.passed_over.held_by} holds all that stood "
@@ -101,9 +102,7 @@ def lasting_fault(copy: Copy) -> str | None:
     epochs = unread_epochs(copy)
     lasting = tuple(found for found in copy.unread if not found.is_made_anew and found not in epochs)
     whole = tuple(found for found in copy.checkpoints if found.problem is None)
-    return misnamed_origin(copy) or fault_of(
-        msgspec.structs.replace(copy, unread=lasting, checkpoints=whole, passed_over=None)
-    )
+    return fault_of(msgspec.structs.replace(copy, unread=lasting, checkpoints=whole, passed_over=None))
 
 
 def mends(copy: Copy) -> tuple[str, ...]:

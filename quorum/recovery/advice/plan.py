@@ -40,7 +40,6 @@ from quorum.recovery.advice.faults import (
     lasting_fault,
     mend_first,
     mends,
-    misnamed_origin,
     no_majority,
     rebuild_epochs,
     rename_first,
@@ -219,7 +218,6 @@ def _repairs(files: Files, known: Survey) -> Iterator[Repair]:
             refused=contradicted
             or or_lent(known, copy, usable(copy))
             or why_not_written(copy)
-            or misnamed_origin(copy)
             or _nameless(known, copy),
             lost=lost,
             is_behind=bool(more),

@@ -6,13 +6,15 @@ not know: other copies. Reads only, and as of one moment: a running node's may b
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 
 from metadata_log.directory.lock import LOCK_FILE
 from metadata_log.files.port import Files
 from metadata_log.format.epochs import EpochStart
 from metadata_log.tools.prefix.prefix_builder import PrefixBuilder
-from metadata_log.tools.prefix.prefix_parts import NO_HINDSIGHT, Epochs
+from metadata_log.tools.prefix.prefix_parts import NO_HINDSIGHT, NONE_MISNAMED, Epochs
 from metadata_log.tools.prefix.valid_prefix import ValidPrefix
 from metadata_log.tools.read.consistent_read import OneMoment, read_at_one_moment
 from metadata_log.tools.read.history import collector_paused
@@ -32,8 +34,9 @@ def read_copy(
     until: int | None = None,
     may_be_blank: bool = False,
     confirmed: frozenset[EpochStart] = frozenset(),
+    misnamed: Mapping[str, str] = NONE_MISNAMED,
 ) -> Copy:
-    """Read a copy. `until`: only up to that offset, as if the log ended there.
+    """Read a copy. `until`: only up to that offset, as if the log ended there. `misnamed`: see `PrefixBuilder`.
 
     `may_be_blank`: the directory may be formatted and no more. `confirmed`: epochs that other nodes' logs have.
 
@@ -48,15 +51,18 @@ def read_copy(
             raise RefusedError(f"{place.log_dir} holds no metadata log: give the directory that has one")
         # A running node may have come to an epoch before its log's length was taken, and after its files were read.
         own = msgspec.structs.replace(read_beside(files, place.metadata).epochs, confirmed=confirmed)
-        beside = read_beside(moment, place.metadata)
-        builder, reach = PrefixBuilder(moment, place.metadata, Epochs(own=own), until), Reach()
+        builder, reach = (
+            PrefixBuilder(moment, place.metadata, Epochs(own=own), until, misnamed),
+            Reach(misnamed=misnamed),
+        )
         if not moment.names or until is not None:
             builder.read_segments()
         else:
             reach = reach_of(moment, place, builder, stops=builder.stops)
             # Checks pass over segments whose names say offsets that none can have; the safe part ends before them.
-            if reach.hindsight != NO_HINDSIGHT or any(map(is_beyond_offsets, moment.names)):
-                builder = PrefixBuilder(moment, place.metadata, Epochs(own=own, hindsight=reach.hindsight), until)
+            if reach.hindsight != NO_HINDSIGHT or reach.misnamed or any(map(is_beyond_offsets, moment.names)):
+                epochs = Epochs(own=own, hindsight=reach.hindsight)
+                builder = PrefixBuilder(moment, place.metadata, epochs, until, reach.misnamed)
                 builder.read_segments()
         builder.finish()
         prefix = builder.prefix(reach.elections, reach.suspects)
@@ -66,7 +72,7 @@ def read_copy(
                 f"{prefix.end.offset}"
             )
         reach = msgspec.structs.replace(reach, used_by=used_by)
-        return _copy_of(place, prefix, reach, beside, confirmed)
+        return _copy_of(place, prefix, reach, read_beside(moment, place.metadata), confirmed)
 
     with collector_paused():
         copy = read_at_one_moment(files, place.metadata, read)
@@ -89,7 +95,7 @@ def _copy_of(place: Place, prefix: ValidPrefix, reach: Reach, beside: Beside, co
         passed_over=prefix.passed_over,
         checkpoints=prefix.checkpoints,
         origin=prefix.origin,
-        misnamed=None if prefix.origin is None else reach.why_misnamed(prefix.origin.name),
+        misnamed=reach.misnamed,
         state=prefix.state,
         problem=prefix.problem,
         quorum_state=beside.quorum_state,

@@ -5,6 +5,8 @@ Decides: what is known of a copy. Must not know: other copies, and how one is re
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 
 from metadata_log.directory import QuorumState
@@ -15,7 +17,7 @@ from metadata_log.image.older_release import why_older
 from metadata_log.offsets import OffsetAndEpoch
 from metadata_log.records.newer import NOTHING_NEWER, NewerPart, NewerParts
 from metadata_log.tools.prefix.named_nodes import NamedNodes
-from metadata_log.tools.prefix.prefix_parts import CheckpointFile, PassedOver, SegmentPart, Stop
+from metadata_log.tools.prefix.prefix_parts import NONE_MISNAMED, CheckpointFile, PassedOver, SegmentPart, Stop
 from metadata_log.tools.read.batch_sums import BatchSums
 from metadata_log.tools.read.contents import EpochSpan
 from metadata_log.tools.read.control_facts import Election
@@ -35,7 +37,7 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
         end: of the safe part: offset and the epoch of the record before it; -1 for the epoch where there is none.
         spans: the epochs of the safe part of its segments.
         origin: the checkpoint that its metadata begins with; None: offset 0.
-        misnamed: why `origin` does not end where its name says, by the time in its header; None: nothing shows that.
+        misnamed: by name, why a checkpoint does not end where its name says: it is not `origin`, and proves nothing.
         passed_over: damage before `start_offset`, in what `origin` holds; None: none.
         state: the metadata and the quorum at `end`; None: it cannot be told, and `problem` says why.
         quorum_problem, unread: why quorum-state, and which files beside the log, say nothing usable.
@@ -64,7 +66,7 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
     passed_over: PassedOver | None
     checkpoints: tuple[CheckpointFile, ...]
     origin: CheckpointFile | None
-    misnamed: str | None = None
+    misnamed: Mapping[str, str] = NONE_MISNAMED
     state: State | None
     problem: str | None
     quorum_state: QuorumState | None
@@ -100,18 +102,8 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def rank(self) -> tuple[int, int]:
-        """How up to date it is: by last epoch, then by end (Raft, 5.4.1). A name alone goes behind all others."""
-        return -1 if self.is_end_a_name else int(self.end.epoch), int(self.end.offset)
-
-    @property
-    def proving_origin(self) -> OffsetAndEpoch | None:
-        """Return the end of its checkpoint, before which all was committed; None without one, or if it is misnamed."""
-        return None if self.origin is None or self.misnamed is not None else self.origin.end
-
-    @property
-    def is_end_a_name(self) -> bool:
-        """Return True if nothing but the name of a misnamed checkpoint says that the log reached its end."""
-        return self.misnamed is not None and not self.spans
+        """How up to date it is: by last epoch, then by end (Raft, 5.4.1)."""
+        return int(self.end.epoch), int(self.end.offset)
 
     @property
     def is_damaged(self) -> bool:
@@ -174,18 +166,17 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def extent(self) -> ReplicaExtent:
         """For the bounds of what is committed."""
-        origin = self.proving_origin
+        origin = None if self.origin is None else self.origin.end
         return ReplicaExtent(
             key=self.place.key or ReplicaKey(node_id=NodeId(-1 if self.node_id is None else self.node_id)),
             votes=self.place.key is not None,
             epochs=self.spans,
-            log_end_offset=0 if self.is_end_a_name else int(self.end.offset),
+            log_end_offset=int(self.end.offset),
             snapshot_end=0 if origin is None else int(origin.offset),
             snapshot_epoch=-1 if origin is None else int(origin.epoch),
             high_watermark=self._high_watermark,
             committed_before=self.committed_before,
-            proved_end=0 if self.is_end_a_name else self.proved_end,
-            speaks=not self.is_end_a_name,
+            proved_end=self.proved_end,
         )
 
     @property

@@ -5,6 +5,7 @@ Decides: which of a check's findings a repair has to know. Must not know: the ch
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
@@ -14,7 +15,7 @@ from metadata_log.files.port import Files
 from metadata_log.ids import TopicId
 from metadata_log.tools.findings.facts import Misnamed
 from metadata_log.tools.findings.finding import Finding, Severity
-from metadata_log.tools.prefix.prefix_parts import NO_HINDSIGHT, Hindsight, Stop
+from metadata_log.tools.prefix.prefix_parts import NO_HINDSIGHT, NONE_MISNAMED, Hindsight, Stop
 from metadata_log.tools.read.control_facts import Election
 from metadata_log.tools.read.log_reader import LogListener
 from metadata_log.tools.read.sources import NodeSource
@@ -46,15 +47,11 @@ class Reach(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """File, position and meaning of bytes that no interrupted write leaves."""
     suspects: frozenset[str] = frozenset()
     """Files that a check finds wrong."""
-    misnamed: tuple[tuple[str, str], ...] = ()
-    """Checkpoints whose name and header speak of two ends: file and meaning."""
+    misnamed: Mapping[str, str] = NONE_MISNAMED
+    """Checkpoints whose name and header speak of two ends: name and meaning."""
     used_by: int | None = None
     elections: tuple[Election, ...] = ()
     hindsight: Hindsight = NO_HINDSIGHT
-
-    def why_misnamed(self, name: str) -> str | None:
-        """Return the sentence about a checkpoint of that name that ends elsewhere; None where nothing shows that."""
-        return next((said for file, said in self.misnamed if file.endswith(f"/{name}")), None)
 
     def judged(self, stop: Stop | None) -> Stop | None:
         """`stop`, as damage where it was taken for an unfinished write and cannot be; None where that is under way."""
@@ -88,11 +85,11 @@ def reach_of(files: Files, place: Place, *listeners: LogListener, stops: frozens
     destroyed = tuple(
         (found.file, found.position, found.meaning) for found in report.findings if found.kind == "corrupt_batch"
     )
-    misnamed = tuple(
-        (found.file, found.meaning)
+    misnamed = {
+        found.file.rsplit("/", 1)[-1]: found.meaning
         for found in report.findings
         if found.kind == Misnamed.kind and found.file is not None
-    )
+    }
     late = next((election.offset for election in report.elections if election.is_late), None)
     return Reach(
         proved_end=report.proved_end,

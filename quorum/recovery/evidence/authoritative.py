@@ -228,8 +228,7 @@ def _lacking(copies: Sequence[Copy], by_voter: Sequence[Sequence[Copy]]) -> dict
 
 def proved_committed(copy: Copy) -> int:
     """Up to where a log proves by itself that all before was committed: by its checkpoint, or a leader's records."""
-    origin = copy.proving_origin
-    return max(copy.committed_before, 0 if origin is None else int(origin.offset))
+    return max(copy.committed_before, 0 if copy.origin is None else int(copy.origin.end.offset))
 
 
 def is_proved(prover: Copy, copy: Copy, offset: int) -> bool:

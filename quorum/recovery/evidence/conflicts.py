@@ -114,7 +114,8 @@ def _beginning(copy: Copy) -> tuple[int, int]:
 
 def epoch_before(copy: Copy) -> int:
     """The epoch in which its segments begin: of the checkpoint there, or else of their first record."""
-    found = (int(one.end.epoch) for one in copy.checkpoints if one.end.offset == copy.start_offset)
+    believed = (one.end for one in copy.checkpoints if not one.is_misnamed)
+    found = (int(end.epoch) for end in believed if end.offset == copy.start_offset)
     return next(found, int(copy.spans[0].epoch if copy.spans else copy.end.epoch))
 
 

@@ -65,10 +65,7 @@ def extents(copies: Sequence[Copy], silent: Sequence[Copy]) -> list[ReplicaExten
 
     Neither does a log that lost its end: that it reached an offset is no proof that it reached no further.
     """
-    return [
-        msgspec.structs.replace(copy.extent, speaks=not (copy.is_end_a_name or copy.went_on or copy in silent))
-        for copy in copies
-    ]
+    return [msgspec.structs.replace(copy.extent, speaks=not (copy.went_on or copy in silent)) for copy in copies]
 
 
 def bounds_once(

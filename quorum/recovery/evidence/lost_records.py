@@ -46,7 +46,7 @@ def excess(files: Files, known: Survey, kept: Copy) -> list[LostRecords]:
         joined = joined_end(known.copies, kept, copy)
         is_uncompared = not shows_one_log(kept, copy) or joined is None
         start = 0 if joined is None else joined
-        if copy is kept or copy.end.offset <= start or copy.is_end_a_name:
+        if copy is kept or copy.end.offset <= start:
             continue
         more = _excess(files, _bounds_on(files, known, copy), copy, start)
         if more.committed == "never" and forgetful(known.copies, copy, start):
@@ -90,7 +90,7 @@ def superseded(files: Files, known: Survey, kept: Copy, copy: Copy, start: int) 
         return None
     if any(is_proved(one, copy, start) for one in known.copies):
         return None
-    if copy.proving_origin is not None and copy.proving_origin.offset > start:
+    if copy.origin is not None and copy.origin.end.offset > start:
         return None
     first = next(batches_from(files, kept, start), None)
     if first is None or first.header.base_offset != start or not first.header.is_control:

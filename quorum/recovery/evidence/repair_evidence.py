@@ -74,9 +74,10 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def greatest_epoch(self) -> int:
-        """Of any leader, vote, batch (a false one, too: its node may start) or checkpoint in any copy, and of any
+        """Of any leader, vote, batch or checkpoint in any copy (a false one, too: its node may start), and of any
         repair that an audit file tells of."""
         false = [copy.stop.false_epoch or -1 for copy in self.copies if copy.stop is not None]
+        false += [int(one.end.epoch) for copy in self.copies for one in copy.checkpoints if one.is_misnamed]
         return max(*(copy.greatest_epoch for copy in self.copies), *(one.epoch for one in self.told), *false, -1)
 
     @property
@@ -126,7 +127,7 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(sorted({node_id for voters in self.in_force.sets for node_id in self._unheard(voters)}))
 
     def _unheard(self, voters: Sequence[ReplicaKey]) -> list[int]:
-        told = [copy for copy in self.copies if not (copy.held_more or copy.is_end_a_name) and self.speaks(copy)]
+        told = [copy for copy in self.copies if not copy.held_more and self.speaks(copy)]
         return [int(one.node_id) for one in voters if not any(is_voter(copy.place.key, [one]) for copy in told)]
 
     @property

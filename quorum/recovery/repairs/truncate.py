@@ -51,7 +51,7 @@ def propose_truncate(files: Files, target: str, copies: Sequence[str], to: int, 
             "all copies"
         )
     kept = msgspec.structs.replace(
-        read_copy(files, own.place, until=to, confirmed=own.confirmed),
+        read_copy(files, own.place, until=to, confirmed=own.confirmed, misnamed=own.misnamed),
         short=own.short,
         proof_of_more=own.proof_of_more,
         kept_committed=own.kept_committed,

@@ -1,0 +1,99 @@
+"""A checkpoint that ends elsewhere than its name says proves nothing, and no repair goes on from it."""
+
+from __future__ import annotations
+
+import pytest
+
+from metadata_log.files.simulated_files import SimulatedFiles
+from quorum.recovery.copies.copy_reader import read_copy
+from quorum.recovery.evidence.repair_evidence import survey
+from quorum.recovery.inspection import inspect_copies
+from quorum.recovery.journal.errors import RefusedError
+from quorum.recovery.journal.log_directories import find_place
+from quorum.recovery.repairs.drop_snapshot import propose_drop_snapshot
+from quorum.recovery.repairs.standalone import propose_standalone
+from quorum.recovery.repairs.truncate import propose_truncate
+from tests.support.repairs import load_nodes, repair, request, tree
+
+METADATA = "__cluster_metadata-0"
+OWN = "00000000000000000244-0000000001.checkpoint"
+OLDER = "00000000000000000255-0000000003.checkpoint"
+NEWEST = "00000000000000000310-0000000009.checkpoint"
+NAMES = (
+    "00000000000000009000-0000000009.checkpoint",
+    "00000000000000009000-0000000001.checkpoint",
+    "00000000000000000300-0000000009.checkpoint",
+    "00000000000000000250-0000000001.checkpoint",
+)
+"""Far behind the log in a later epoch and in its own, within the log in a wrong one, and within it in its own."""
+
+
+def rename(files: SimulatedFiles, log_dir: str, old: str, new: str) -> None:
+    directory = f"{log_dir}/{METADATA}"
+    files.rename(f"{directory}/{old}", f"{directory}/{new}")
+    files.fsync_dir(directory)
+
+
+def voters_with(name: str) -> SimulatedFiles:
+    """Three voters, of which the second calls its only checkpoint `name`."""
+    files = load_nodes("failovers", 1, 2, 3)
+    rename(files, "/n2", OWN, name)
+    return files
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_proves_no_commit_and_the_others_are_counted(name: str) -> None:
+    files = voters_with(name)
+    known = survey([read_copy(files, find_place(files, f"/n{node}")) for node in (1, 2, 3)])
+    assert (known.bounds.lower, known.bounds.upper) == (326, 326)
+    assert not known.silent
+    assert not known.conflicts
+    own = next(copy for copy in known.copies if copy.node_id == 2)
+    assert (own.end.offset, own.origin, list(own.misnamed)) == (326, None, [name])
+    plan = inspect_copies(files, ["/n1", "/n2", "/n3"]).plan
+    assert plan.steps[0].text.startswith("Start nothing from node 2 (/n2) as it is")
+    assert plan.steps[1].text.startswith("Start controllers 1, 3 as they are")
+    assert any("node 2 (/n2) does not start: its log begins at offset 244" in step.text for step in plan.steps)
+    assert any(f"{name} is misnamed: by its name it " in step.text for step in plan.steps)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_repair_goes_on_from_it(name: str) -> None:
+    files = voters_with(name)
+    before = tree(files, "/n2")
+    with pytest.raises(RefusedError, match=f"{name} is misnamed"):
+        propose_standalone(files, "/n2", ["/n1", "/n3"], request(accept_data_loss=True))
+    with pytest.raises(RefusedError, match="cannot be cut at 318"):
+        propose_truncate(files, "/n2", ["/n1", "/n3"], 318, request(accept_data_loss=True))
+    with pytest.raises(RefusedError, match=r"without .* its metadata"):
+        propose_drop_snapshot(files, "/n2", [], request())
+    assert tree(files, "/n2") == before
+
+
+@pytest.mark.parametrize("name", [NAMES[0], NAMES[1], NAMES[3]])
+def test_it_is_dropped_where_an_older_one_says_the_same(name: str) -> None:
+    files = load_nodes("failovers", 11)
+    whole = read_copy(files, find_place(files, "/n11"))
+    rename(files, "/n11", NEWEST, name)
+    own = read_copy(files, find_place(files, "/n11"))
+    assert own.end == whole.end
+    assert own.image == whole.image
+    assert own.greatest_epoch == whole.greatest_epoch
+    assert (own.origin is not None and own.origin.name, list(own.misnamed)) == (OLDER, [name])
+    repair(files, lambda files: propose_drop_snapshot(files, "/n11", [], request()), "/n11")
+    assert not files.exists(f"/n11/{METADATA}/{name}")
+    after = read_copy(files, find_place(files, "/n11"))
+    assert (after.end, after.image, after.misnamed) == (whole.end, whole.image, {})
+
+
+def test_a_repair_in_place_takes_it_away() -> None:
+    files = load_nodes("upgrade-path", 1)
+    whole = read_copy(files, find_place(files, "/n1"))
+    name = NAMES[0]
+    rename(files, "/n1", "00000000000000000323-0000000001.checkpoint", name)
+    repair(files, lambda files: propose_standalone(files, "/n1", [], request(accept_data_loss=True)), "/n1")
+    after = read_copy(files, find_place(files, "/n1"))
+    assert after.repair is not None
+    assert after.repair.offset == whole.end.offset
+    assert not files.exists(f"/n1/{METADATA}/{name}")
+    assert after.misnamed == {}
