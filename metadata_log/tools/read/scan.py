@@ -171,14 +171,26 @@ def _claim(handle: FileHandle, position: int) -> tuple[int, int | None]:
     return header.size_in_bytes, header.base_offset if header.base_offset >= 0 else None
 
 
+_CLOSED: Final = (
+    "no write that a crash interrupted ends a closed segment so; it hides nothing where the next segment begins at "
+    "offset {due}"
+)
 _DESTROYED: Final = "this is no write that a crash interrupted: what stood there is lost"
 
 
-def judged_tail(handle: FileHandle, damage: Damage, offset: int, epoch: int, *, may_be_torn: bool) -> Damage:
-    """`damage`, as corrupt where it was taken for torn and cannot be: the file's last bytes, `offset` being due."""
+def judged_tail(
+    handle: FileHandle, damage: Damage, offset: int, epoch: int, *, may_be_torn: bool, is_last: bool
+) -> Damage:
+    """`damage`, as corrupt where it was taken for torn and cannot be: the file's last bytes, `offset` being due.
+
+    `is_last`: no segment follows.
+    """
     if damage.fault is not Fault.TORN:
         return damage
     size = handle.size() - damage.position
     if may_be_torn and may_be_one_write(handle, damage.position, size, offset=offset, epoch=epoch):
         return damage
+    if not is_last and only_zeros(handle, damage.position, handle.size()):
+        what = f"{damage.what}; {_CLOSED.format(due=offset)}"
+        return msgspec.structs.replace(damage, fault=Fault.CORRUPT, what=what)
     return msgspec.structs.replace(damage, fault=Fault.CORRUPT, what=f"{damage.what}; {_DESTROYED}", is_destroyed=True)

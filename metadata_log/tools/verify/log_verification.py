@@ -277,8 +277,8 @@ class Verification:
         """The damage; one at the end is torn only if nothing proves that more stood there."""
         due, epoch = self._chain.expected, self._chain.epoch
         proven = max((self._index.closed_reach(due, damage.position), *(proof.reach for proof in self._proofs)))
-        may_be_torn = self._segment.is_last and proven <= due
-        return judged_tail(self._handle, damage, due, epoch, may_be_torn=may_be_torn)
+        is_last = self._segment.is_last
+        return judged_tail(self._handle, damage, due, epoch, may_be_torn=is_last and proven <= due, is_last=is_last)
 
     def _on_other(self, seen: NoOpRun | Damage) -> bool:
         """A run of NoOps, or damage; whether the log goes on in order."""

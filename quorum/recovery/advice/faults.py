@@ -32,7 +32,7 @@ def fault_of(copy: Copy) -> str | None:
     if copy.is_damaged:
         return f"it is damaged: {copy.stop}" + (f"; {copy.short}" if copy.short is not None else "")
     own = [found for found in copy.unread if not found.is_newer]  # its own release starts beside the others
-    strange = next((f"{found.path}: {found.why}" for found in own if found.is_topic), None)
+    strange = next((f"{found.path}: {found.why}" for found in own if not (found.is_vote or found.is_epochs)), None)
     is_vote_newer = any(found.is_newer and found.is_vote for found in copy.unread)
     wrong = strange or copy.short or copy.problem or (None if is_vote_newer else copy.quorum_problem)
     if wrong is not None:

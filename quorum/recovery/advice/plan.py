@@ -299,16 +299,24 @@ def _move(known: Survey, sound: list[Copy]) -> list[Step]:
 
 def _move_away(copies: Iterable[Copy]) -> list[Step]:
     """About files that keep nodes from starting, and that nothing goes with."""
-    return [
-        Step(
-            text=f"{copy.label} does not start: {found.path}: {found.why}. Its log and its vote are whole: restore "
-            "that one file from a backup of that directory, or move it away, and it is made anew",
-            commands=(command("mv", found.path, f"{copy.place.log_dir}.damaged-{PARTITION_METADATA_FILE}"),),
+    return [_move_one(copy, found) for copy in copies for found in copy.unread if found.is_made_anew]
+
+
+def _move_one(copy: Copy, found: Unread) -> Step:
+    start, log_dir = f"{copy.label} does not start as it should: {found.path}: {found.why}", copy.place.log_dir
+    if found.is_in_the_way:
+        name = found.path.rpartition("/")[2]
+        return Step(
+            text=f"{start}. Its log and its vote are whole without it: while the node is stopped, move it out of the "
+            "directory, and keep it",
+            commands=(command("mv", found.path, f"{log_dir}.strange-{name}"),),
         )
-        for copy in copies
-        for found in copy.unread
-        if found.is_made_anew
-    ]
+    start = f"{copy.label} does not start: {found.path}: {found.why}"
+    return Step(
+        text=f"{start}. Its log and its vote are whole: restore that one file from a backup of that directory, or move "
+        "it away, and it is made anew",
+        commands=(command("mv", found.path, f"{log_dir}.damaged-{PARTITION_METADATA_FILE}"),),
+    )
 
 
 def _replace(known: Survey, copy: Copy) -> Step:

@@ -21,7 +21,7 @@ from metadata_log.tools.read.history import collector_paused
 from metadata_log.tools.verify.file_names import is_beyond_offsets
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.copies.log_extent import Reach, reach_of
-from quorum.recovery.copies.sidecar_files import Beside, read_beside, without_vote
+from quorum.recovery.copies.sidecar_files import Beside, Unread, read_beside, without_vote
 from quorum.recovery.journal.accepted_loss import audited_of
 from quorum.recovery.journal.errors import RefusedError
 from quorum.recovery.journal.log_directories import Place
@@ -100,7 +100,7 @@ def _copy_of(place: Place, prefix: ValidPrefix, reach: Reach, beside: Beside, co
         problem=prefix.problem,
         quorum_state=beside.quorum_state,
         quorum_problem=beside.quorum_problem,
-        unread=beside.unread,
+        unread=(*beside.unread, *_obstacles(place, prefix, reach)),
         greatest_epoch=max(prefix.greatest_epoch, beside.greatest_epoch),
         committed_before=prefix.committed_before,
         elections=prefix.elections,
@@ -117,3 +117,16 @@ def _copy_of(place: Place, prefix: ValidPrefix, reach: Reach, beside: Beside, co
         used_by=reach.used_by,
         confirmed=confirmed,
     )
+
+
+def _obstacles(place: Place, prefix: ValidPrefix, reach: Reach) -> tuple[Unread, ...]:
+    """Files at which a start fails. One that the safe part ends in, or begins behind, is damaged already."""
+    passed = None if prefix.passed_over is None else prefix.passed_over.stop
+    known = {f"{place.metadata}/{stop.file}" for stop in (prefix.stop, passed) if stop is not None}
+    in_the_way = tuple(one for one in reach.obstacles if one.path not in known)
+    if known or reach.short is not None:
+        return in_the_way
+    # Bytes after the last batch of a closed segment hide no record.
+    segments = {f"{place.metadata}/{part.name}" for part in prefix.segments}
+    destroyed = ((file, what) for file, _, what in reach.destroyed if file in segments)
+    return (*in_the_way, *(Unread(path=file, why=what, is_newer=False) for file, what in destroyed if file is not None))

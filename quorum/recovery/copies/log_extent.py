@@ -5,8 +5,9 @@ Decides: which of a check's findings a repair has to know. Must not know: the ch
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
@@ -23,7 +24,10 @@ from metadata_log.tools.replicas.first_vote import has_only_voted
 from metadata_log.tools.verify.depth import Depth
 from metadata_log.tools.verify.log_verification import Verification
 from metadata_log.tools.verify.lost_end import SHORT_LOG, is_unproven_end, proof_of_more
+from quorum.recovery.copies.sidecar_files import Unread
 from quorum.recovery.journal.log_directories import Place
+
+_INDEXES: Final = (".index", ".timeindex")
 
 
 class Reach(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -49,6 +53,8 @@ class Reach(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Files that a check finds wrong."""
     misnamed: Mapping[str, str] = NONE_MISNAMED
     """Checkpoints whose name and header speak of two ends: name and meaning."""
+    obstacles: tuple[Unread, ...] = ()
+    """Files that fail a start of Kafka, or end its log early, though no record goes with them."""
     used_by: int | None = None
     elections: tuple[Election, ...] = ()
     hindsight: Hindsight = NO_HINDSIGHT
@@ -101,9 +107,29 @@ def reach_of(files: Files, place: Place, *listeners: LogListener, stops: frozens
         destroyed=destroyed,
         suspects=frozenset(found.file for found in report.findings if found.file is not None),
         misnamed=misnamed,
+        obstacles=tuple(_obstacles(files, report.findings)),
         elections=report.elections,
         hindsight=Hindsight(false_starts=report.false_starts, late_leader=late),
     )
+
+
+def _obstacles(files: Files, findings: Iterable[Finding]) -> Iterator[Unread]:
+    """Yield what a check finds that keeps a node from its log, and that takes no record away."""
+    for found in findings:
+        if found.file is None:
+            continue
+        is_index = found.kind == "unreadable_file" and found.file.endswith(_INDEXES) and files.is_dir(found.file)
+        is_empty = found.kind == "offset_repeated" and _is_empty(files, found.file)
+        if is_index or is_empty or found.kind == "strange_file":
+            yield Unread(path=found.file, why=found.meaning, is_newer=False, is_in_the_way=True)
+
+
+def _is_empty(files: Files, path: str) -> bool:
+    handle = files.open(path, read_only=True)
+    try:
+        return handle.size() == 0
+    finally:
+        handle.close()
 
 
 def _kept_id(files: Files, place: Place) -> TopicId | None:

@@ -33,6 +33,7 @@ class Unread(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     `is_newer`: software that we do not know wrote it; `tells_epoch`: it is a `quorum-state`, and has its epoch where
     the known versions do.
     `is_foreign`: it can be read, and is another directory's.
+    `is_in_the_way`: a start fails at it or takes it for part of the log, and nothing goes with it.
     """
 
     path: str
@@ -40,6 +41,7 @@ class Unread(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     is_newer: bool
     is_foreign: bool = False
     tells_epoch: bool = False
+    is_in_the_way: bool = False
 
     @property
     def forgets(self) -> bool:
@@ -64,7 +66,7 @@ class Unread(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     @property
     def is_made_anew(self) -> bool:
         """Whether nothing goes with it: once it is away, its node makes it anew, and has its log and its vote."""
-        return self.is_topic and not self.is_newer and not self.is_foreign
+        return self.is_in_the_way or (self.is_topic and not self.is_newer and not self.is_foreign)
 
 
 class Beside(msgspec.Struct, frozen=True, kw_only=True, gc=False):

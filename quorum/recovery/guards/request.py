@@ -276,7 +276,12 @@ def refuse_majority(known: Survey) -> None:
 
 
 def _first(sound: Sequence[Copy]) -> str:
-    spare = [f"{found.path} ({found.why})" for copy in sound for found in copy.unread if found.is_made_anew]
+    spare = [
+        f"{found.path} ({found.why})"
+        for copy in sound
+        for found in copy.unread
+        if found.is_topic and found.is_made_anew
+    ]
     lines = [line for copy in sound for line in mends(copy)]
     moves = f"move {', '.join(spare)} away, which is made anew, " if spare else ""
     return moves + (f"mend what keeps them from starting ({'; '.join(lines)}), " if lines else "")
