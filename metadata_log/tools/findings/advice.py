@@ -46,6 +46,12 @@ def as_advice(said: Advice | str) -> Advice:
     return Advice(said) if isinstance(said, str) else said
 
 
+REPLACE: Final = (
+    "replace the voter by one with a new directory id (kraft quorum remove-controller, then add-controller), or with "
+    "static voters let it start with an empty log only while all of the others run"
+)
+EMPTIED: Final = f". A voter's emptied directory gets another directory.id, which has no vote: {REPLACE}"
+"""Behind each advice to empty a directory: KIP-853 knows a voter by its directory id, and a vote may be forgotten."""
 AUDIT_SAYS: Final = Advice(
     "", (*AUDIT, "--image", "CONTROLLER"), " says what to do, and with --quarantine moves it, which --undo undoes"
 )
@@ -62,6 +68,7 @@ MOVE_OUT: Final = Advice(
 RESTORE: Final = Advice(
     "keep the directory as evidence, stop this replica, and let it fetch the log anew into an empty directory from a "
     "quorum whose other replicas are sound; where there is none, kraft recover inspect says what of this can be kept"
+    + EMPTIED
 )
 DROP_CHECKPOINT: Final = Advice(
     "kraft recover drop-snapshot takes it away while the node is stopped, where an older whole checkpoint and the log "
@@ -102,7 +109,7 @@ DISAGREES: Final = (
     "do not restart this node: it loads its newest checkpoint as it starts. See who is right (kraft check over all "
     "replicas, kraft log hash). If the others agree with the log, move the file aside while the node is stopped, if"
     " another whole checkpoint covers the log's start; else let the replica fetch the log anew into an empty "
-    "directory"
+    "directory" + EMPTIED
 )
 WRONG_FIRST: Final = (
     "the later ones are right, and a node that starts loads the newest: let it run. Restore nothing from this one, and "
@@ -129,6 +136,7 @@ KEEP_PROOF: Final = Advice(
     "the other replicas first (kraft log diff, kraft recover inspect). Where a majority of them has what is missing "
     "here, move the directory aside, whole, and let the replica fetch the log anew into an empty one. A copy that was "
     "made while the node ran may only hold its files as of different moments: copy again, the *.log files last"
+    + EMPTIED
 )
 UNPROVEN_END: Final = (
     "give kraft check the directories of all voters and brokers at once: they may prove that the missing records were "
@@ -143,7 +151,7 @@ WRITER: Final = (
     "restart no controller: one that replays it will stop or go wrong there. See the record (kraft log dump, --from"
     " its offset) and whether the other replicas have it (kraft log diff): where they have not, let this replica "
     "fetch the log anew; where all have it, find out what wrote it, and keep copies of all before anything is "
-    "repaired"
+    "repaired" + EMPTIED
 )
 OPEN: Final = "let the active controller end it: one that takes over aborts it; judge no topic by this log until then"
 COMPRESSED: Final = Advice(
@@ -265,13 +273,11 @@ FORGOTTEN_VOTE: Final = (
 SET_BACK: Final = (
     "if the copies were taken at different times, nothing: copy all again while the nodes are down, and check these. "
     "If an older copy of the directory was put back, do not start the node: it may vote twice, and it has forgotten "
-    "commits that it acknowledged. Set the directory aside; replace the voter by one with a new directory id "
-    "(kraft quorum remove-controller, then add-controller), or with static voters let it start with an empty log only "
-    "while all of the others run"
+    f"commits that it acknowledged. Set the directory aside; {REPLACE}"
 )
 DENIED_LEADER: Final = (
     "do not start this node. Name the directories of the leader and of all voters: if none of their logs has the "
-    "record, move the directory aside as evidence, and let this replica fetch the log into an empty one"
+    "record, move the directory aside as evidence, and let this replica fetch the log into an empty one" + EMPTIED
 )
 LEADER_BEHIND: Final = (
     "nothing, if this directory was copied before the other: copy both again while the nodes are down. Otherwise the "
@@ -297,9 +303,7 @@ RESTORE_VOTES: Final = Advice(
     "do not start this replica without this file: its vote and epoch are in it, and it may vote twice. Restore the "
     "file from a backup of this directory; if a newer version wrote it, use software of that version. Where neither is "
     "to be had, look at the other replicas first (kraft log diff, kraft recover inspect); if a majority of them is "
-    "sound, move this directory aside, whole, and replace the voter by one with a new directory id (kraft quorum "
-    "remove-controller, then add-controller), or with static voters let it start with an empty log only while all of "
-    "the others run"
+    f"sound, move this directory aside, whole, and {REPLACE}"
 )
 MAY_VOTE_TWICE: Final = Advice("do not start this replica: it may vote twice")
 ACL: Final = (
@@ -310,7 +314,7 @@ ACL: Final = (
 STRANGE: Final = (
     "find out what wrote it, for no controller does, though all replay it. Look whether the other replicas have it so "
     "(kraft log diff); where they have not, let this replica fetch the log anew. Where all have it, set what it names "
-    "again by Kafka's own tools"
+    "again by Kafka's own tools" + EMPTIED
 )
 COLLIDES: Final = (
     "find out what wrote it: a controller refuses such a topic, for metrics write a dot as an underscore and count "
