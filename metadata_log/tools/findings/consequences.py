@@ -6,6 +6,7 @@ Decides: which finding is the root of which. Must not know: how any was found.
 - A checkpoint that is no whole one covers nothing: the log's start is uncovered though the file is there.
 - A record that cannot be is left out of replay: what is compared with the image after it differs. The quorum of a
   checkpoint, its name and where it ends have nothing to do with that.
+- A batch at the wrong offset in its own log is another than the one that other logs have at that offset.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ _OF_ITS_TOPIC: Final = (
 )
 _OF_THE_IMAGE: Final = ("checkpoint_disagrees", "metadata_differs")
 _OF_FILES: Final = ("missing_checkpoint", *_OF_THE_IMAGE)
+_MISPLACED: Final = ("offset_gap", "offset_repeated")
+_OF_MISPLACED: Final = ("committed_prefix_differs", "log_mismatch", "uncommitted_tail")
 _SHOWN: Final = 20
 
 
@@ -44,11 +47,14 @@ def folded(findings: Iterable[Finding]) -> list[Finding]:
     every = list(findings)
     roots: dict[Finding, Finding] = {}
     refused, beside = _possible_roots(every)
+    misplaced = {(one.file, one.position): one for one in every if one.kind in _MISPLACED}
     for one in every:
         if one.kind in _OF_ITS_TOPIC:
             above = [root for root in refused.get(one.topic_id, ()) if not _is_before(one, root)]
         elif one.kind in _OF_FILES:
             above = [root for root in beside.get(_directory(one), ()) if root is not one and _follows(one, root)]
+        elif one.kind in _OF_MISPLACED and (one.file, one.position) in misplaced:
+            above = [misplaced[one.file, one.position]]
         else:
             continue
         if above:
