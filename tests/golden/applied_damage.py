@@ -39,7 +39,7 @@ _ALONE: Final = (
     "torn_tail", "unwritten_tail", "shorter_than_checkpoint", "behind_a_checkpoint", "segment_empty_within_another",
     "strange_file_10", "strange_file_11", "strange_file_12", "strange_file_13", "cut_beside_time_index",
     "cut_beside_producers", "metadata_partition_file_missing", "producers_flipped", "producers_cut",
-    "producers_in_metadata", "log_without_its_checkpoint_past_end",
+    "producers_in_metadata",
 )  # fmt: skip
 _OF_A_BROKER: Final = (
     "segment_missing", "first_segment_gone", "no_footer", "flipped_checkpoint", "checkpoint_named_far_later",

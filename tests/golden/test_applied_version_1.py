@@ -20,12 +20,17 @@ _DIGEST: Final = re.compile(
     r"^  [0-9a-f]{64} +\d+ (\S+/(?:audit\.json|audit-copy\.json|kraft-recover\.journal))$", re.MULTILINE
 )
 _SHARE: Final = 8
+_MISNAMED: Final = frozenset({
+    "from-broker/damage/checkpoint_named_far_later", "standalone/damage/log_without_its_checkpoint_past_end",
+})  # fmt: skip
+"""Repairs that went on from a checkpoint whose name is wrong: the one takes the log now, the other is refused."""
 
 
 @cache
 def _first() -> Mapping[str, str]:
-    """Return the goldens of version 1."""
-    return unpacked((FIXTURES / "applied-version-1.tar.xz").read_bytes())
+    """Return the goldens of version 1, without those of `_MISNAMED`."""
+    every = unpacked((FIXTURES / "applied-version-1.tar.xz").read_bytes())
+    return {name: text for name, text in every.items() if name not in _MISNAMED}
 
 
 def _compare(names: list[str]) -> None:
