@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from metadata_log.counts import counted_are
 from metadata_log.format.batch import build_batch
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.records import TopicRecord, encode_record
@@ -146,7 +147,9 @@ def test_zeros_at_the_end_are_an_unfinished_write(
     path.write_bytes(b"".join(BATCHES[:count]) + bytes(size))
     status, out, err = dumped(path, capfd, "-o", form)
     assert status == 1
-    assert err.startswith(f"kraft: {path}: position {STARTS[count]}: the last {size} bytes are an unfinished write (")
+    assert err.startswith(
+        f"kraft: {path}: position {STARTS[count]}: the last {counted_are(size, 'byte')} an unfinished write ("
+    )
     assert err.count("\n") == 1
     assert [f"topic-{number}" in out for number in range(TOPICS)] == [number < count for number in range(TOPICS)]
     if form == "text":
