@@ -60,7 +60,7 @@ def test_a_file_that_may_grow_no_further(cluster: Cluster, node: Node) -> None:
     assert len(acknowledged) < len(NAMES)
     said = complaint(node, already_running=True)
     assert "File too large" in said
-    assert "make room, then start this node anew" in said
+    assert "make room, then restart this node" in said
     assert str(node.metadata_dir) in said
     assert log_of(node).stat().st_size == limits[0]
     _check_comes_back(cluster, node, acknowledged)

@@ -211,6 +211,6 @@ def test_nobody_stands_beyond_the_last_epoch_and_it_is_said(voters: str) -> None
             scenario.answer(node_id, f"epoch={MAX_EPOCH} granted")
         assert scenario.core.epoch == MAX_EPOCH
         assert scenario.core.role != "leader"
-        if any("is the last that there can be" in refused.what for refused in scenario.effects(PeerRefused)):
+        if any("is the last possible one" in refused.what for refused in scenario.effects(PeerRefused)):
             return
     raise AssertionError("nothing was said of it")
