@@ -27,7 +27,7 @@ from metadata_log.records.levels import level_name
 from metadata_log.storage.checkpoint import checkpoint_name
 from metadata_log.tools.check.duplicates import Holder, check_duplicates
 from metadata_log.tools.findings.advice import LOST_PROPERTIES, VOTERS_ID
-from metadata_log.tools.findings.directory_facts import ForeignDirectory
+from metadata_log.tools.findings.facts import ForeignDirectory
 from metadata_log.tools.findings.finding import Finding, Severity, finding
 from metadata_log.tools.read.contents import voters_in_file
 from metadata_log.tools.read.disks import is_brokers_disk
@@ -165,7 +165,7 @@ def _of_other_nodes(nodes: Sequence[NodeSource], known: dict[DirectoryId, int]) 
     for node, disk, identity in _disks(nodes):
         facts = foreign_directory(identity, known)
         if facts is not None:
-            yield finding(facts.kind, facts.meaning(), node_id=node.node_id, file=_file(disk))
+            yield finding(*facts.worded(), node_id=node.node_id, file=_file(disk))
 
 
 def _without_id(

@@ -17,8 +17,7 @@ from metadata_log.directory import QUORUM_STATE_FILE, QuorumState
 from metadata_log.ids import ZERO_DIRECTORY_ID, ReplicaKey, id_text
 from metadata_log.offsets import is_near_last_epoch
 from metadata_log.tools.check.lone_elections import check_lone_elections
-from metadata_log.tools.findings.directory_facts import VoterRestored
-from metadata_log.tools.findings.facts import OtherLeader
+from metadata_log.tools.findings.facts import OtherLeader, VoterRestored
 from metadata_log.tools.findings.finding import Finding, Severity, finding, is_well
 from metadata_log.tools.read.control_facts import Election
 from metadata_log.tools.replicas.last_epochs import near_last_epoch
@@ -288,8 +287,8 @@ def _set_back(
             voted_for=None if node_id == election.leader_id else election.leader_id,
             shown_by=holder.label,
         )
-        what, file = restored.meaning(), _file(replica)
-        yield finding(restored.kind, what, node_id=node_id, file=file, offset=election.offset, epoch=epoch)
+        file = _file(replica)
+        yield finding(*restored.worded(), node_id=node_id, file=file, offset=election.offset, epoch=epoch)
         return
 
 

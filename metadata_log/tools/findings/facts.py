@@ -13,6 +13,7 @@ from typing import ClassVar
 import msgspec
 
 from metadata_log.counts import counted_are
+from metadata_log.ids import DirectoryId, id_text
 from metadata_log.tools.times import time_text
 
 
@@ -281,9 +282,54 @@ class Misnamed(CheckpointFrame, frozen=True, kw_only=True):
 
 
 class MisnamedOrNot(Misnamed, frozen=True, kw_only=True):
-    """The same of a checkpoint, where nothing proves which of the two is right."""
+    """A checkpoint whose name and header speak of two ends, if nothing proves which of them is right."""
 
     kind: ClassVar[str] = "checkpoint_disagrees"
+
+
+class VoterRestored(Facts, frozen=True, kw_only=True):
+    """A voter that knows of no epoch as late as one in which, by another's log, it led or voted.
+
+    Attributes:
+        knows_epoch: the latest in its directory.
+        acted_epoch, began_at: the later one, and the offset of its LeaderChange.
+        voted_for: the leader whom it elected; None: it led.
+        shown_by: the replica whose log shows that.
+    """
+
+    kind: ClassVar[str] = "voter_set_back"
+    knows_epoch: int
+    acted_epoch: int
+    began_at: int
+    voted_for: int | None
+    shown_by: str
+
+    def meaning(self) -> str:
+        """Return the sentence."""
+        return f"it {self.predicate()}"
+
+    def predicate(self) -> str:
+        """Return the sentence without its subject."""
+        did = "led" if self.voted_for is None else f"voted for node {self.voted_for} in"
+        return (
+            f"knows of no epoch after {self.knows_epoch}, but {did} epoch {self.acted_epoch}, which began at offset "
+            f"{self.began_at} (by the log of {self.shown_by}): it was set back to an older copy, or copied before that "
+            "and the others later"
+        )
+
+
+class ForeignDirectory(Facts, frozen=True, kw_only=True):
+    """A directory whose meta.properties has one node's id, and a directory id that the log knows as another's."""
+
+    kind: ClassVar[str] = "foreign_node"
+    node_id: int
+    directory_id: DirectoryId
+    owner: int
+
+    def meaning(self) -> str:
+        """Return the sentence."""
+        directory = id_text(self.directory_id)
+        return f"it is of node {self.node_id}, but the log knows directory {directory} as one of node {self.owner}"
 
 
 def _so_do(others: tuple[tuple[str, int], ...]) -> str:

@@ -18,7 +18,7 @@ import msgspec
 
 from metadata_log.ids import ReplicaKey
 from metadata_log.tools.check.duplicates import are_in_order
-from metadata_log.tools.findings.directory_facts import VoterRestored
+from metadata_log.tools.findings.facts import VoterRestored
 from metadata_log.tools.read.control_facts import Election
 from metadata_log.tools.replicas.first_vote import is_first_vote
 from metadata_log.tools.replicas.voters_in_force import is_voter

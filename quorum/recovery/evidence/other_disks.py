@@ -10,7 +10,7 @@ import msgspec
 from metadata_log.directory import META_PROPERTIES_FILE
 from metadata_log.ids import DirectoryId, id_text
 from metadata_log.tools.check.identity import directory_owners, foreign_directory
-from metadata_log.tools.findings.directory_facts import ForeignDirectory
+from metadata_log.tools.findings.facts import ForeignDirectory
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.evidence.repair_evidence import Survey
 
