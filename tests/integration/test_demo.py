@@ -28,17 +28,13 @@ _CHANCE = (
     (r"\.venv/bin/kraft", "kraft"),
     (r"\d+", "N"),
     (r"\((?:N: controller N(?:, )?)+\)", "(N: controller N)"),
+    (r"Committed (?:at least up to offset N|up to offset N, and no record from there on)", "Committed up to offset N"),
     (r" +", " "),
 )
-"""What another run, or another place, tells otherwise; a vote that needs two rounds makes one epoch more."""
-_EITHER_WAY = (
-    "then leader of epoch",
-    "Everything in it is committed",
-    "Started again, it cut",
-    "gave it as its high watermark",
-)
-"""A vote may need several rounds. A killed leader may have had records that no other node had. An export may end
-beyond the high watermark."""
+"""What another run, or another place, tells otherwise; a vote that needs two rounds makes one epoch more, and an
+export may end beyond the high watermark."""
+_EITHER_WAY = ("then leader of epoch", "Everything in it is committed", "Started again, it cut")
+"""A vote may need several rounds, and a killed leader may have had records that no other node had."""
 
 
 class Run:
