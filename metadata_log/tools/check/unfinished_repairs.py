@@ -43,7 +43,7 @@ def _after(one: Finding, repairs: dict[str, Finding]) -> Finding:
 
 def _advice(log_dir: str) -> Advice:
     return Advice(
-        "do not start the node, and change nothing there by hand, meta.properties neither. ",
+        "do not start the node, and change nothing there by hand, not even meta.properties. ",
         ("kraft", "recover", "inspect", log_dir),
         " names the command that finishes the repair, and the one that takes it back (kraft recover undo)",
     )

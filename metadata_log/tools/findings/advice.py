@@ -35,14 +35,14 @@ class Advice(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(self, command=tuple(words))
 
     def with_other(self, others: Mapping[Advice, Advice]) -> Advice:
-        """Return the advice with another in place of itself, or of its end, where `others` has one."""
+        """Return what `others` has in place of the advice; if nothing, the advice, its `otherwise` replaced alike."""
         if self in others or self.otherwise is None:
             return others.get(self, self)
         return msgspec.structs.replace(self, otherwise=self.otherwise.with_other(others))
 
 
 def as_advice(said: Advice | str) -> Advice:
-    """Return advice, also of mere words."""
+    """Return a text as advice without a command; advice as it is."""
     return Advice(said) if isinstance(said, str) else said
 
 

@@ -113,7 +113,10 @@ class ConfigsOfNoTopic(Facts, frozen=True, kw_only=True):
 
 
 class OtherLeader(Facts, frozen=True, kw_only=True):
-    """A quorum-state that names another leader of its epoch than a LeaderChange at `offset`; `on`: of which log."""
+    """A quorum-state that names another leader of its epoch than the LeaderChange at `offset`.
+
+    `on`: the replica whose log has that LeaderChange; None: it is in the log beside the quorum-state.
+    """
 
     kind: ClassVar[str] = "two_leaders"
     epoch: int

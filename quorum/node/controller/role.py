@@ -64,11 +64,11 @@ class ControllerRole:
         self._bootstrap_records = bootstrap_records
         self._tail: Tail | None = None
         self._commits: Purgatory[WaitingAnswer[Any]] = Purgatory()
-        """By offset."""
+        """Responses until the image reaches the offset after their records."""
         self._reads: Purgatory[WaitingRead[Any]] = Purgatory()
-        """By offset."""
+        """Reads until the image reaches the offset that they ask for."""
         self._unproven: Purgatory[WaitingAnswer[Any] | WaitingRead[Any]] = Purgatory()
-        """By the token of a read barrier."""
+        """Responses and reads until a read barrier proves that this node leads, by the barrier's token."""
         self._barriers = ReadBarriers()
         self._backlog = Backlog(executor.ports)
         self._new_ids = self._ids()

@@ -1,6 +1,9 @@
-"""Directories of nodes that vote, but with another disk: the voter's directory.id is not theirs. And those of others.
+"""Copies that are no voter's, whatever node.id they have.
 
-Decides: which those are, and of which voters only such are here. Must not know: what is recommended then.
+A voter's node has its vote with one directory.id alone: another disk of that node has none. The log may also know the
+directory.id as another node's.
+
+Decides: which copies these are, and of which voters only such are here. Must not know: what is recommended then.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from quorum.recovery.evidence.repair_evidence import Survey
 
 
 class OtherDisk(msgspec.Struct, frozen=True, kw_only=True):
-    """A copy whose node votes with the directory `voting`, and which is none of that."""
+    """A copy of a node that votes with another directory, `voting`."""
 
     copy: Copy
     voting: DirectoryId

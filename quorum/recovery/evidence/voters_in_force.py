@@ -56,7 +56,7 @@ def undecided(voters: VotersInForce) -> str | None:
 
 
 def weaker(one: CommittedBounds, other: CommittedBounds) -> CommittedBounds:
-    """What holds by both."""
+    """Return bounds that hold by both: the lesser lower one, and the greater upper one, if both have one."""
     lower = min(one, other, key=lambda bounds: bounds.lower)
     upper = None if one.upper is None or other.upper is None else max(one.upper, other.upper)
     return msgspec.structs.replace(lower, upper=upper)
