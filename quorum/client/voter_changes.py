@@ -16,7 +16,14 @@ from kraft.v1 import quorum_pb2_grpc
 from metadata_log.offsets import Epoch, Offset
 from quorum.api.error_codes import Error
 from quorum.api.voter_messages import NOTHING_APPENDED, AddRaftVoterRequest, RemoveRaftVoterRequest, VoterRequest
-from quorum.client.errors import ClientError, OutcomeUnknownError, UnavailableError, WrongListenerError, refused
+from quorum.client.errors import (
+    ClientError,
+    OutcomeUnknownError,
+    RefusedError,
+    UnavailableError,
+    WrongListenerError,
+    refused,
+)
 from quorum.client.quorum_status import QuorumStatus, describe_best
 from quorum.transport.channel import connects, open_channel
 from quorum.transport.grpc.convert import voters
@@ -40,7 +47,8 @@ async def ask_leader(
 
     Raises:
         RefusedError: it is refused for good: DUPLICATE_VOTER, VOTER_NOT_FOUND, INVALID_REQUEST, UNSUPPORTED_VERSION,
-            INVALID_UPDATE_VERSION, INCONSISTENT_CLUSTER_ID; or for now (REQUEST_TIMED_OUT), where it is only validated.
+            INVALID_UPDATE_VERSION, INCONSISTENT_CLUSTER_ID; or for now (REQUEST_TIMED_OUT), where it is only validated,
+            by a leader that has committed in its epoch.
         UnavailableError: no leader did it in time; nothing was done.
         OutcomeUnknownError: it is in the log, or may be, and was not seen committed in time.
     """
@@ -53,6 +61,11 @@ async def ask_leader(
             return await ask_at(_address_of_leader(status), request, cluster_id, max(deadline - loop.time(), 0.1))
         except (_NothingDone, UnavailableError, WrongListenerError) as nothing:
             why = str(nothing)
+        except RefusedError as refusal:
+            # A leader that has committed nothing in its epoch allows no change yet, which says nothing of this one.
+            if refusal.error is not Error.REQUEST_TIMED_OUT or (status.is_from_leader and status.high_watermark >= 0):
+                raise
+            why = str(refusal)
         except OutcomeUnknownError:
             if not await is_seen_made(addresses, request, status.leader_epoch, deadline):
                 raise

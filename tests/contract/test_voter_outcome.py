@@ -20,7 +20,7 @@ from quorum.api.voter_messages import (
     RemoveRaftVoterRequest,
     RemoveRaftVoterResponse,
 )
-from quorum.client import Client, OutcomeUnknownError
+from quorum.client import Client, OutcomeUnknownError, RefusedError
 from tests.support.loop import run, until
 from tests.support.scripted_node import NODE_ID, ScriptedNode, served
 
@@ -149,5 +149,40 @@ def test_of_a_dry_run_the_voters_show_nothing() -> None:
         async with _changing(node, dry, timeout_s=60.0) as changing:
             with pytest.raises(OutcomeUnknownError, match=_MAY_STAND):
                 await changing
+
+    run(main())
+
+
+_NOT_YET = AddRaftVoterResponse(
+    error=Error.REQUEST_TIMED_OUT, error_message="ask again", leader_epoch=Epoch(3), voters_offset=Offset(-1)
+)
+_DRY = msgspec.structs.replace(_ADD, validate_only=True)
+
+
+def test_a_dry_run_asks_again_while_the_leader_has_committed_nothing() -> None:
+    async def main() -> None:
+        node = _Leader()
+        node.high_watermark = Offset(-1)
+        async with served(node) as address, Client(address) as client:
+            asking = asyncio.create_task(client.change_voters(_DRY, timeout_s=60.0))
+            await until(lambda: 1 in node.peers, what="the request at the new leader")
+            node.answer_peer(1, _NOT_YET)
+            await until(lambda: 2 in node.peers, what="the second request")
+            node.answer_peer(2, msgspec.structs.replace(_NOT_YET, error=Error.NONE))
+            assert await asking == -1
+
+    run(main())
+
+
+def test_a_dry_run_is_refused_at_once_by_a_leader_that_has_committed() -> None:
+    async def main() -> None:
+        node = _Leader()
+        async with served(node) as address, Client(address) as client:
+            asking = asyncio.create_task(client.change_voters(_DRY, timeout_s=60.0))
+            await until(lambda: 1 in node.peers, what="the request at the leader")
+            node.answer_peer(1, _NOT_YET)
+            with pytest.raises(RefusedError, match="ask again"):
+                await asking
+            assert not node.peers
 
     run(main())
