@@ -153,10 +153,11 @@ class Session:
                     await asyncio.sleep(self._throttled_s)
             elif isinstance(message, controller_pb2.SessionRequest):
                 for call in message.calls:
-                    cost = LEAST_COST * _elements_of(call)
+                    elements = _elements_of(call)
+                    cost = LEAST_COST * elements
                     if not self._rounds.admits(cost):
                         await self._rounds.turn(self._caller.host, cost, held=_PARSED_BYTES * len(message.calls))
-                    await self._take_in_turn(call)
+                    await self._take_in_turn(call, elements)
             else:
                 return
             if self._in_flight >= self._max_in_flight:
@@ -212,7 +213,7 @@ class Session:
         if elements > MOST_AT_ONCE:
             return False
         self._rounds.charge(len(raw), LEAST_COST * elements)
-        await self._take_in_turn(call)
+        await self._take_in_turn(call, elements)
         return True
 
     async def _take_large(self, raw: bytes, held: int) -> Rejection | None:
@@ -228,21 +229,22 @@ class Session:
             self._refuse(raw, refusal)
             return refusal
         else:
-            await self._take_in_turn(call, done)
+            await self._take_in_turn(call, _elements_of(call), done)
         return None
 
-    async def _take_in_turn(self, call: controller_pb2.Call, done: Done | None = None) -> None:
+    async def _take_in_turn(self, call: controller_pb2.Call, elements: int, done: Done | None = None) -> None:
         """Take a call as soon as there is room for its answer."""
         if self._held >= MOST_HELD:
             await self._until(lambda: self._held < MOST_HELD)
         answered: Answered | None = None
         if (name := call.WhichOneof("request")) in _ANSWERED_LONG:
             answered = await self._large.long_answers.turn(self._caller.host, cast("str", name))
-        self._take(call, done=done, answered=answered)
+        self._take(call, elements, done=done, answered=answered)
 
     def _refuse(self, raw: bytes, refusal: Rejection) -> None:
         """Refuse a call of which no more is parsed than its id and its kind."""
-        self._take(controller_pb2.Call.FromString(emptied(raw, _MOST_FIELDS)), refusal)
+        call = controller_pb2.Call.FromString(emptied(raw, _MOST_FIELDS))
+        self._take(call, _elements_of(call), refusal)
 
     async def _until(self, holds: Callable[[], bool]) -> None:
         while not holds():
@@ -252,11 +254,12 @@ class Session:
     def _take(
         self,
         call: controller_pb2.Call,
+        elements: int,
         refusal: Rejection | None = None,
         done: Done | None = None,
         answered: Answered | None = None,
     ) -> None:
-        reply = _Reply(request_id=call.request_id, weight=1 + _elements_of(call), answered=answered)
+        reply = _Reply(request_id=call.request_id, weight=1 + elements, answered=answered)
         self._in_flight += 1
         self._held += reply.weight
         try:
