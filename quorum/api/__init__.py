@@ -1,1 +1,1 @@
-"""The requests that the controller answers, in Kafka's terms and free of any wire format: one module a family."""
+"""The controller's requests and responses, in Kafka's terms and without a wire format: one module for each family."""

@@ -1,6 +1,7 @@
-"""CreateAcls, DeleteAcls and DescribeAcls with their answers (KIP-140, KIP-290).
+"""CreateAcls, DeleteAcls and DescribeAcls with their responses (KIP-140, KIP-290).
 
-Numbers of resources, patterns, operations and permissions are Kafka's (`acl_codes`), plain, since anybody may send any.
+Resources, patterns, operations and permissions are plain ints with Kafka's codes (`acl_codes`): a client may send an
+unknown one.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from quorum.api.request import Read, Request
 
 
 class CreateAcls(Request["CreateAclsResponse"], frozen=True, kw_only=True, gc=False):
-    """Add entries, each for itself; one that there is already is as good as added."""
+    """Add entries, each on its own. An entry that exists already counts as added."""
 
     creations: tuple[AclEntry, ...]
 
@@ -24,14 +25,14 @@ class CreateAcls(Request["CreateAclsResponse"], frozen=True, kw_only=True, gc=Fa
 
 
 class AclCreationResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What became of one entry."""
+    """The outcome of one entry."""
 
     error: Error = Error.NONE
     error_message: str | None = None
 
 
 class CreateAclsResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """In the order of the request."""
+    """Results in the order of the request."""
 
     results: tuple[AclCreationResult, ...] = ()
     error: Error = Error.NONE
@@ -39,9 +40,9 @@ class CreateAclsResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class AclFilter(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Which entries are meant: None, and the number ANY (1), stand for all.
+    """A filter of entries: None, and the number ANY (1), match every value.
 
-    The pattern type MATCH (2) means the entries that are about a resource of that name.
+    The pattern type MATCH (2) matches each entry that covers a resource of that name.
     """
 
     resource_type: int
@@ -54,7 +55,7 @@ class AclFilter(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class DeleteAcls(Request["DeleteAclsResponse"], frozen=True, kw_only=True, gc=False):
-    """Remove every entry that one of the filters means."""
+    """Remove every entry that matches one of the filters."""
 
     filters: tuple[AclFilter, ...]
 
@@ -65,7 +66,7 @@ class DeleteAcls(Request["DeleteAclsResponse"], frozen=True, kw_only=True, gc=Fa
 
 
 class AclDeletionResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What one filter means: removed, unless `error` says otherwise."""
+    """The entries that match one filter. They are removed if `error` is `NONE`."""
 
     matching: tuple[AclEntry, ...] = ()
     error: Error = Error.NONE
@@ -73,7 +74,7 @@ class AclDeletionResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class DeleteAclsResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """In the order of the request."""
+    """Results in the order of the request."""
 
     results: tuple[AclDeletionResult, ...] = ()
     error: Error = Error.NONE
@@ -81,7 +82,7 @@ class DeleteAclsResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class DescribeAcls(Read["DescribeAclsResponse"], frozen=True, kw_only=True, gc=False):
-    """List the entries that a filter means."""
+    """List the entries that match a filter."""
 
     asked: AclFilter
 
@@ -91,7 +92,7 @@ class DescribeAcls(Read["DescribeAclsResponse"], frozen=True, kw_only=True, gc=F
 
 
 class DescribeAclsResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Sorted: by resource, then by pattern, principal and the rest."""
+    """Entries sorted by resource, then by pattern, principal and the remaining fields."""
 
     entries: tuple[AclEntry, ...] = ()
     error: Error = Error.NONE

@@ -1,4 +1,4 @@
-"""RegisterBroker and BrokerHeartbeat with their answers (KIP-631, KIP-841, KIP-858)."""
+"""RegisterBroker, BrokerHeartbeat and UnregisterBroker with their responses (KIP-631, KIP-841, KIP-858)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from quorum.api.request import Request
 
 
 class Listener(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Where a node listens. Security protocols: 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3 SASL_SSL."""
+    """An endpoint of a node. Security protocols: 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3 SASL_SSL."""
 
     name: str
     host: str
@@ -27,7 +27,7 @@ class FeatureRange(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class RegisterBroker(Request["RegisterBrokerResponse"], frozen=True, kw_only=True, gc=False):
-    """A broker's process introduces itself; `incarnation_id` is new with each start of the process."""
+    """A broker registers itself; each start of its process makes a new `incarnation_id`."""
 
     broker_id: int
     cluster_id: str
@@ -37,7 +37,7 @@ class RegisterBroker(Request["RegisterBrokerResponse"], frozen=True, kw_only=Tru
     rack: str | None = None
     log_dirs: tuple[DirectoryId, ...] = ()
     previous_broker_epoch: int = -1
-    """The broker epoch of its last run after a clean stop, else -1 (KIP-966)."""
+    """The broker epoch of its previous run if that ended with a clean shutdown, otherwise -1 (KIP-966)."""
 
     def rejected(self, error: Error, message: str | None = None) -> RegisterBrokerResponse:
         """Return the response that rejects the whole request."""
@@ -45,7 +45,7 @@ class RegisterBroker(Request["RegisterBrokerResponse"], frozen=True, kw_only=Tru
 
 
 class RegisterBrokerResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """`broker_epoch`: offset of the RegisterBrokerRecord, of the first one of this incarnation; -1 on error."""
+    """`broker_epoch`: offset of the first RegisterBrokerRecord of this incarnation; -1 on error."""
 
     error: Error = Error.NONE
     broker_epoch: int = -1
@@ -53,7 +53,7 @@ class RegisterBrokerResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False
 
 
 class BrokerHeartbeat(Request["BrokerHeartbeatResponse"], frozen=True, kw_only=True, gc=False):
-    """A broker's sign of life, and what it wants."""
+    """A broker's heartbeat, with the state that it wants."""
 
     broker_id: int
     broker_epoch: int
@@ -71,7 +71,7 @@ class BrokerHeartbeat(Request["BrokerHeartbeatResponse"], frozen=True, kw_only=T
 
 
 class BrokerHeartbeatResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What the broker may do now."""
+    """The broker's state according to the controller."""
 
     error: Error = Error.NONE
     is_caught_up: bool = False
@@ -81,7 +81,8 @@ class BrokerHeartbeatResponse(msgspec.Struct, frozen=True, kw_only=True, gc=Fals
 
 
 class UnregisterBroker(Request["UnregisterBrokerResponse"], frozen=True, kw_only=True, gc=False):
-    """A broker is gone for good, or its id is to be free; its replicas stay where they are said to be."""
+    """Remove a broker's registration, because it is gone or its id shall be free. Its replicas stay assigned to that
+    id."""
 
     broker_id: int
 
@@ -91,7 +92,7 @@ class UnregisterBroker(Request["UnregisterBrokerResponse"], frozen=True, kw_only
 
 
 class UnregisterBrokerResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The answer to UnregisterBroker."""
+    """The response to UnregisterBroker."""
 
     error: Error = Error.NONE
     error_message: str | None = None

@@ -1,4 +1,4 @@
-"""A request on its way into a node, and the answer on its way out, whatever protocol carries them."""
+"""A request on its way into a node, and its response on the way out, independent of the protocol."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NO_OFFSET: Final = Offset(-1)
 
 
 NO_CALLER: Final = RequestContext()
-"""Of what never came through a door."""
+"""The context of a request that came through no listener."""
 
 
 class PeerCall(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -37,28 +37,31 @@ class PeerCall(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     request: PeerRequest
     cluster_id: str | None
-    """None where the asker may leave it out and did."""
+    """None if the protocol allows the sender to omit it, and the sender did."""
     topic_id: TopicId = METADATA_TOPIC_ID
-    """The sentinel too where a protocol names the metadata topic by its name."""
+    """The sentinel also if the protocol names the metadata topic by name."""
     partition: int = METADATA_PARTITION
     context: RequestContext = NO_CALLER
-    """Who asks, and by which listener."""
+    """The sender's identity, and the listener through which the request came."""
 
 
 class ClientAnswer(msgspec.Struct, Generic[R_co], frozen=True, kw_only=True, gc=False):
-    """The answer to a client.
+    """The answer to a client: a response, or the rejection of the whole request.
 
-    `response` is there when `error` is NONE. Otherwise the whole request is rejected:
-    NOT_CONTROLLER (nothing was done, safe to send again elsewhere), REQUEST_TIMED_OUT (the outcome is not known),
-    THROTTLING_QUOTA_EXCEEDED (nothing was done: this node has more than it takes), OFFSET_NOT_AVAILABLE (a read's
-    the offset to read at did not come in time).
+    If `error` is `NONE`, `response` is set. Otherwise `error` is one of:
+
+    - NOT_CONTROLLER: nothing was done; the request may be sent again to another node.
+    - REQUEST_TIMED_OUT: the outcome is unknown.
+    - THROTTLING_QUOTA_EXCEEDED: nothing was done; this node has too many requests under way.
+    - OFFSET_NOT_AVAILABLE: this node did not reach the offset of a read in time.
     """
 
     error: Error = Error.NONE
     message: str | None = None
     response: R_co | None = None
     image_offset: Offset = NO_OFFSET
-    """End of the image that the answer was made from, what it wrote included: reads at least this see it."""
+    """End offset of the image behind the answer, including what the request wrote. A read at this offset sees all of
+    it."""
     image_epoch: Epoch = NO_EPOCH
     leader_id: int = -1
     leader_epoch: Epoch = NO_EPOCH
@@ -72,18 +75,18 @@ class ClientCall(msgspec.Struct, Generic[R], frozen=True, kw_only=True):
     context: RequestContext
     respond: Callable[[ClientAnswer[R]], None]
     at_least_offset: Offset = NO_OFFSET
-    """A read may be answered by any replica whose published image reaches this far; -1 asks for a linearizable answer,
-    which a leader gives that has proven that it leads (DESIGN 15)."""
+    """If set, any replica whose published image reaches this offset may answer the read. -1 requests a linearizable
+    read: a leader answers after a read barrier (DESIGN 15)."""
     prepare: Callable[[R], None] | None = None
-    """Told of the response that `respond` will get once its records are committed: meanwhile there is time to put the
-    message together. It may not come, or another may."""
+    """Called with the response before its records commit, so that its message can be encoded meanwhile. It may not
+    be called, and `respond` may get another response."""
 
 
 Rejection = ClientAnswer[Never]
-"""An answer without a response, which answers any request."""
+"""An answer without a response; it fits every request."""
 AnyAnswer = ClientAnswer[Response]
 RegistrationAnswer = ClientAnswer[RegisterControllerResponse]
-"""To what a controller requests of the active one by itself."""
+"""The answer to a request that this controller itself sends to the active one."""
 AnyCall = ClientCall[Any]
-"""A call in a queue, which holds calls of every kind. A generic function takes it out, where the request names the
-response again."""
+"""A call in a queue that holds calls of every kind. A generic function takes it out; there, the request's type names
+the response again."""

@@ -1,6 +1,6 @@
-"""DescribeCluster and its answer: the registered brokers, and the levels of features (KIP-584, KIP-631, KIP-700).
+"""DescribeCluster and its response: registered brokers and feature levels (KIP-584, KIP-631, KIP-700).
 
-Kafka's DescribeCluster has no broker epochs, features and directories; Kafka's ApiVersions has the levels of features.
+Kafka's DescribeCluster omits broker epochs, features and directories. Kafka returns feature levels in ApiVersions.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class DescribeCluster(Read["DescribeClusterResponse"], frozen=True, kw_only=True
 
 
 class DescribedBroker(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A registered broker as the image has it."""
+    """A registered broker as in the image."""
 
     broker_id: int
     broker_epoch: int
@@ -48,12 +48,12 @@ class FinalizedFeature(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class DescribeClusterResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Brokers by id, features by name.
 
-    `finalized_features_epoch`: the offset of the last record in the image, as Kafka's ApiVersions has it.
+    `finalized_features_epoch`: the offset of the last record in the image, as in Kafka's ApiVersions.
     """
 
     cluster_id: str = ""
     node_id: int = -1
-    """The controller that answers; `supported_features` are its own."""
+    """The controller that answers. `supported_features` are those of this controller."""
     brokers: tuple[DescribedBroker, ...] = ()
     supported_features: tuple[FeatureRange, ...] = ()
     finalized_features: tuple[FinalizedFeature, ...] = ()

@@ -1,4 +1,4 @@
-"""IncrementalAlterConfigs (KIP-339) and AlterConfigs (KIP-133) with their answers."""
+"""IncrementalAlterConfigs (KIP-339) and AlterConfigs (KIP-133) with their responses."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from quorum.api.request import Request
 
 
 class ConfigOperation(enum.IntEnum):
-    """What is to be done to one config, with Kafka's numbers."""
+    """The operation on one config, with Kafka's numbers."""
 
     SET = 0
     DELETE = 1
@@ -21,7 +21,7 @@ class ConfigOperation(enum.IntEnum):
 
 
 class AlterableConfig(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One config; `operation` is a plain number, since anybody may send any; `value` is None to delete."""
+    """One config. `operation` is a plain int, because a client may send an unknown one; `value` is `None` to delete."""
 
     name: str
     operation: int
@@ -29,8 +29,8 @@ class AlterableConfig(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class AlterableResource(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What the configs are of: 2 a topic, 4 a broker (without a name: all brokers), 16 a subscription to client
-    metrics, 32 a group."""
+    """A resource with configs. Types: 2 topic, 4 broker (empty name: all brokers), 16 client metrics subscription,
+    32 group."""
 
     resource_type: int
     name: str
@@ -38,7 +38,7 @@ class AlterableResource(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class IncrementalAlterConfigs(Request["IncrementalAlterConfigsResponse"], frozen=True, kw_only=True, gc=False):
-    """Change configs. One refused resource leaves the others be; one refused config leaves its resource as it is."""
+    """Change configs. A rejected resource does not affect the others; a rejected config rejects its whole resource."""
 
     resources: tuple[AlterableResource, ...]
     validate_only: bool = False
@@ -50,7 +50,7 @@ class IncrementalAlterConfigs(Request["IncrementalAlterConfigsResponse"], frozen
 
 
 class AlteredResource(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What became of one resource."""
+    """The outcome of one resource."""
 
     resource_type: int
     name: str
@@ -59,7 +59,7 @@ class AlteredResource(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class IncrementalAlterConfigsResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """In the order of the request; a resource that was named twice is answered once."""
+    """Results in the order of the request; a resource that was named twice has one result."""
 
     resources: tuple[AlteredResource, ...] = ()
     error: Error = Error.NONE
@@ -67,7 +67,7 @@ class IncrementalAlterConfigsResponse(msgspec.Struct, frozen=True, kw_only=True,
 
 
 class ReplacedResource(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """All configs that a resource is to have, by name and value; a null value stands for none."""
+    """The complete configs of a resource, by name and value. A null value removes the config."""
 
     resource_type: int
     name: str
@@ -75,7 +75,7 @@ class ReplacedResource(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class AlterConfigs(Request["AlterConfigsResponse"], frozen=True, kw_only=True, gc=False):
-    """Replace configs: what is not named is removed. One refused resource leaves the others be."""
+    """Replace configs: a config that is not named is removed. A rejected resource does not affect the others."""
 
     resources: tuple[ReplacedResource, ...]
     validate_only: bool = False
@@ -87,7 +87,7 @@ class AlterConfigs(Request["AlterConfigsResponse"], frozen=True, kw_only=True, g
 
 
 class AlterConfigsResponse(IncrementalAlterConfigsResponse, frozen=True, kw_only=True, gc=False):
-    """As the answer to IncrementalAlterConfigs."""
+    """Same shape as the response to IncrementalAlterConfigs."""
 
 
 def _rejected_each(

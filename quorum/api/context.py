@@ -1,7 +1,7 @@
-"""Who asks, and whether they may: the context of a request and the one pure decision on it.
+"""The context of a request: the client's identity, and the pure decision whether it is authorized.
 
-Called once for each request and resource, between door and controller. Knows nothing of TLS, SASL or of how a
-principal was found out.
+`authorize` runs once for each request and resource, between listener and controller. Must not know: TLS, SASL, or how a
+principal was authenticated.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from quorum.api.error_codes import Error
 __all__ = ["ANONYMOUS", "CLUSTER", "Operation", "RequestContext", "Resource", "ResourceType", "authorize"]
 
 ANONYMOUS: Final = "User:ANONYMOUS"
-"""Whoever comes by a listener that cannot tell who somebody is (neither TLS nor SASL)."""
+"""The principal of a client on a listener without authentication (neither TLS nor SASL)."""
 
 
 class Authorizer(Protocol):
-    """Decides who may do what. `quorum.controller.authorizer` has Kafka's rules."""
+    """Decides which principal may do which operation. `quorum.controller.authorizer` implements Kafka's rules."""
 
     def allows(
         self, principal: str, host: str, operation: Operation, resource_type: ResourceType, name: str, acls: AclsImage
     ) -> bool:
-        """Return True if `principal`, calling from `host`, may do `operation` to that resource."""
+        """Return True if `principal`, connected from `host`, may do `operation` on that resource."""
 
 
 class Resource(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One thing that may be acted upon."""
+    """A resource that an operation concerns."""
 
     resource_type: ResourceType
     name: str
@@ -50,29 +50,29 @@ _REFUSALS: Final = {
 
 
 class RequestContext(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Where a request came from. `deadline_ms` is on the monotonic clock; None when the asker named none."""
+    """The origin of a request. `deadline_ms` is on the monotonic clock; None if the client set no deadline."""
 
     principal: str = ANONYMOUS
     client_host: str = ""
     listener: str = ""
     forwarded_by: int | None = None
-    """The broker that passed it on, if any."""
+    """The broker that forwarded the request, or None."""
     client_id: str = ""
-    """As the client calls itself; empty when it does not."""
+    """The client's own name for itself; empty if it sent none."""
     knows_throttling: bool = True
-    """Whether THROTTLING_QUOTA_EXCEEDED may be answered: older requests of Kafka's have no such refusal."""
+    """True if the client understands THROTTLING_QUOTA_EXCEEDED: older request versions of Kafka do not have it."""
     is_token: bool = False
-    """The principal has proven itself by a delegation token."""
+    """True if the client authenticated with a delegation token."""
     deadline_ms: int | None = None
     authorizer: Authorizer | None = None
-    """By which rules the principal is judged: those of the node's configuration, which its doors hand in with whatever
-    comes through them. None where there are no rules, and for what the node asks of itself."""
+    """The rules of the node's configuration, which its listeners set on each request. None if there are no rules,
+    and for requests of the node itself."""
 
 
 def authorize(context: RequestContext, operation: Operation, resource: Resource, image: MetadataImage) -> Error:
-    """NONE when the principal may, else the resource's authorization error.
+    """Return NONE if the principal is authorized, otherwise the resource's authorization error.
 
-    Without an authorizer everybody may do all, whoever they are, as in Kafka.
+    Without an authorizer every principal may do everything, as in Kafka.
     """
     authorizer = context.authorizer
     if authorizer is None or authorizer.allows(

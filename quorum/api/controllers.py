@@ -11,7 +11,7 @@ from quorum.api.request import Request
 
 
 class RegisterController(Request["RegisterControllerResponse"], frozen=True, kw_only=True, gc=False):
-    """A controller's process introduces itself; nothing is written when the image holds just this already."""
+    """A controller registers itself. If the image already has the same registration, nothing is written."""
 
     controller_id: int
     incarnation_id: Uuid
@@ -24,7 +24,7 @@ class RegisterController(Request["RegisterControllerResponse"], frozen=True, kw_
 
 
 class RegisterControllerResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The answer to RegisterController."""
+    """The response to RegisterController."""
 
     error: Error = Error.NONE
     error_message: str | None = None

@@ -1,4 +1,4 @@
-"""DescribeConfigs and its answer (KIP-133, KIP-226 for synonyms and sources, KIP-569 for types)."""
+"""DescribeConfigs and its response (KIP-133, KIP-226 for synonyms and sources, KIP-569 for types)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from quorum.api.topics import ConfigSource
 
 
 class ResourceToDescribe(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What is asked about; `names`: only these configs (None or nothing: all)."""
+    """A resource to describe. `names`: only these configs; None or empty: all."""
 
     resource_type: int
     name: str
@@ -18,12 +18,13 @@ class ResourceToDescribe(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class DescribeConfigs(Read["DescribeConfigsResponse"], frozen=True, kw_only=True, gc=False):
-    """What configs a resource has, set or not, as the asked controller knows them."""
+    """Describe all configs of resources, set or default, as this controller knows them."""
 
     resources: tuple[ResourceToDescribe, ...]
     include_synonyms: bool = False
     of_other_nodes: bool = False
-    """Describe what is set at run time for other nodes, too. Else the controller refuses them, as Kafka's does."""
+    """Describe the dynamic configs of other nodes, too. Otherwise the controller rejects those nodes, as Kafka's
+    does."""
 
     def rejected(self, error: Error, message: str | None = None) -> DescribeConfigsResponse:
         """Return the response that rejects each resource for the same reason."""
@@ -35,7 +36,7 @@ class DescribeConfigs(Read["DescribeConfigsResponse"], frozen=True, kw_only=True
 
 
 class ConfigSynonym(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One value that the config has, or would have if those before it were not set."""
+    """One value of the config, or the value that it would have if the earlier synonyms were not set."""
 
     name: str
     value: str | None
@@ -43,7 +44,7 @@ class ConfigSynonym(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class DescribedConfig(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One config; the value of one that is or may be a secret is None."""
+    """One config. `value` is `None` if the config is, or may be, a secret."""
 
     name: str
     value: str | None
@@ -55,7 +56,7 @@ class DescribedConfig(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class DescribedResource(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One resource; its configs in the order of their names."""
+    """One resource; its configs sorted by name."""
 
     resource_type: int
     name: str
@@ -65,7 +66,7 @@ class DescribedResource(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class DescribeConfigsResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """In the order of the request."""
+    """Results in the order of the request."""
 
     resources: tuple[DescribedResource, ...] = ()
     error: Error = Error.NONE

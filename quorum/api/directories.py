@@ -1,4 +1,4 @@
-"""AssignReplicasToDirs and its answer: a broker tells in which log directory its replicas are (KIP-858)."""
+"""AssignReplicasToDirs and its response: a broker reports the log directories of its replicas (KIP-858)."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ class TopicInDirectory(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class DirectoryAssignment(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What is in one directory of the broker."""
+    """The replicas in one directory of the broker."""
 
     directory_id: DirectoryId
     topics: tuple[TopicInDirectory, ...]
 
 
 class AssignReplicasToDirs(Request["AssignReplicasToDirsResponse"], frozen=True, kw_only=True, gc=False):
-    """A broker's replicas are in these directories now."""
+    """A broker reports in which directories its replicas are now."""
 
     broker_id: int
     broker_epoch: int
@@ -36,21 +36,21 @@ class AssignReplicasToDirs(Request["AssignReplicasToDirsResponse"], frozen=True,
 
 
 class AssignedTopic(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What became of each partition, by its index."""
+    """The outcome of each partition, by its index."""
 
     topic_id: TopicId
     partitions: tuple[tuple[int, Error], ...]
 
 
 class AssignedDirectory(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What became of one directory's."""
+    """The outcome of the replicas in one directory."""
 
     directory_id: DirectoryId
     topics: tuple[AssignedTopic, ...]
 
 
 class AssignReplicasToDirsResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """In the order of the request; empty where `error` is not NONE."""
+    """Results in the order of the request; empty if `error` is not NONE."""
 
     error: Error = Error.NONE
     directories: tuple[AssignedDirectory, ...] = ()

@@ -1,4 +1,4 @@
-"""ElectLeaders and its answer (KIP-183, KIP-460)."""
+"""ElectLeaders and its response (KIP-183, KIP-460)."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from quorum.api.request import Request
 
 
 class ElectionType(enum.IntEnum):
-    """Who is to lead, with Kafka's numbers."""
+    """The kind of election, with Kafka's numbers."""
 
     PREFERRED = 0
-    """The first replica, if it is in sync."""
+    """Elect the first replica, if it is in sync."""
     UNCLEAN = 1
-    """Anybody who is alive, where nobody leads: what was acknowledged may be lost."""
+    """If there is no leader, elect any live replica. Acknowledged records may be lost."""
 
 
 class ElectLeaders(Request["ElectLeadersResponse"], frozen=True, kw_only=True, gc=False):
-    """Elect leaders of these partitions; of all where it is None. `election_type` is a plain number, since anybody may
-    send any."""
+    """Elect leaders of these partitions, or of all if None. `election_type` is a plain int, because a client may
+    send an unknown one."""
 
     election_type: int
     partitions: tuple[TopicPartitions, ...] | None = None
@@ -44,7 +44,7 @@ class ElectLeaders(Request["ElectLeadersResponse"], frozen=True, kw_only=True, g
 
 
 class ElectedPartition(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What became of one partition."""
+    """The outcome of one partition."""
 
     partition_index: int
     error: Error = Error.NONE
@@ -52,15 +52,15 @@ class ElectedPartition(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class ElectedTopic(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What became of the partitions of one topic."""
+    """The outcome of the partitions of one topic."""
 
     topic: str
     partitions: tuple[ElectedPartition, ...]
 
 
 class ElectLeadersResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """In the order of the request. Where all partitions were asked for: every topic in the order of names, without the
-    partitions that needed no election."""
+    """Results in the order of the request. If it asked for all partitions: topics by name, without the partitions
+    that needed no election."""
 
     error: Error = Error.NONE
     topics: tuple[ElectedTopic, ...] = ()

@@ -1,8 +1,6 @@
 """The protocol's error codes, with Kafka's names and numbers.
 
-Decides nothing: a code is a value in an answer. What a peer or a client did wrong is told by one of these; what we did
-wrong ourselves is an exception and never becomes a code.
-
+A code reports a fault of a peer or a client. A fault of this node itself is an exception and never becomes a code.
 Source: the error table of Kafka's protocol as of 4.4.
 """
 

@@ -1,4 +1,4 @@
-"""UpdateFeatures and its answer (KIP-584, KIP-778, KIP-1022)."""
+"""UpdateFeatures and its response (KIP-584, KIP-778, KIP-1022)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from quorum.api.request import Request
 
 
 class UpgradeType(enum.IntEnum):
-    """In which direction a feature may go, with Kafka's numbers."""
+    """The direction in which a level may change, with Kafka's numbers."""
 
     UNKNOWN = 0
     UPGRADE = 1
@@ -20,8 +20,8 @@ class UpgradeType(enum.IntEnum):
 
 
 class FeatureUpdate(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The level that a feature shall have; 0 takes it away. `upgrade_type` is a plain number, since anybody may send
-    any."""
+    """The new level of a feature; 0 removes it. `upgrade_type` is a plain int, because a client may send an unknown
+    one."""
 
     name: str
     level: int
@@ -29,7 +29,7 @@ class FeatureUpdate(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class UpdateFeatures(Request["UpdateFeaturesResponse"], frozen=True, kw_only=True, gc=False):
-    """Set the levels of features, all or none; of one that is named twice the last counts."""
+    """Set the levels of features, all or none. If a feature is named twice, the last entry counts."""
 
     updates: tuple[FeatureUpdate, ...]
     validate_only: bool = False
@@ -41,7 +41,7 @@ class UpdateFeatures(Request["UpdateFeaturesResponse"], frozen=True, kw_only=Tru
 
 
 class UpdateFeaturesResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The answer to UpdateFeatures."""
+    """The response to UpdateFeatures."""
 
     error: Error = Error.NONE
     error_message: str | None = None

@@ -1,4 +1,4 @@
-"""CreatePartitions and its answer (KIP-195)."""
+"""CreatePartitions and its response (KIP-195)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from quorum.api.request import Request
 
 
 class GrowingTopic(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A topic and how many partitions it shall have in all. `assignments`: replicas of each new one; None to place."""
+    """A topic and its new total of partitions. `assignments`: the replicas of each new partition; None lets the
+    controller place them."""
 
     name: str
     count: int
@@ -17,7 +18,7 @@ class GrowingTopic(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class CreatePartitions(Request["CreatePartitionsResponse"], frozen=True, kw_only=True, gc=False):
-    """Add partitions to topics, each for itself: one refused leaves the others be."""
+    """Add partitions to topics, each on its own. A rejected topic does not affect the others."""
 
     topics: tuple[GrowingTopic, ...]
     timeout_ms: int = 60_000
@@ -31,7 +32,7 @@ class CreatePartitions(Request["CreatePartitionsResponse"], frozen=True, kw_only
 
 
 class GrownTopic(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What became of one topic."""
+    """The outcome of one topic."""
 
     name: str
     error: Error = Error.NONE
@@ -39,7 +40,7 @@ class GrownTopic(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class CreatePartitionsResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """In the order of the request; a topic that was named twice is answered once."""
+    """Results in the order of the request; a topic that was named twice has one result."""
 
     topics: tuple[GrownTopic, ...] = ()
     throttle_time_ms: int = 0

@@ -1,4 +1,4 @@
-"""AlterPartition and its answer: a leader tells which replicas are in sync (KIP-497, KIP-704, KIP-903)."""
+"""AlterPartition and its response: a leader reports which replicas are in sync (KIP-497, KIP-704, KIP-903)."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from quorum.api.request import Request
 
 
 class BrokerState(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A member of the proposed ISR; epoch -1 leaves its registration unchecked."""
+    """A member of the proposed ISR. With epoch -1 its registration is not checked."""
 
     broker_id: int
     broker_epoch: int = -1
 
 
 class PartitionAlteration(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What the leader proposes for a partition, and on which state it based that."""
+    """A leader's proposal for one partition, with the epochs on which it is based."""
 
     partition_index: int
     leader_epoch: int
@@ -35,7 +35,7 @@ class TopicAlteration(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class AlterPartition(Request["AlterPartitionResponse"], frozen=True, kw_only=True, gc=False):
-    """A leader changes the ISR of partitions that it leads."""
+    """Change the ISR of partitions. The sender leads them."""
 
     broker_id: int
     broker_epoch: int
@@ -47,7 +47,7 @@ class AlterPartition(Request["AlterPartitionResponse"], frozen=True, kw_only=Tru
 
 
 class AlteredPartition(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The partition's state after the change; fields other than the index mean nothing unless `error` is NONE."""
+    """The partition's state after the change. If `error` is not NONE, only the index has a meaning."""
 
     partition_index: int
     error: Error = Error.NONE
@@ -66,7 +66,7 @@ class AlteredTopic(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class AlterPartitionResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The answer to AlterPartition; `topics` is empty where `error` is not NONE."""
+    """The response to AlterPartition; `topics` is empty if `error` is not NONE."""
 
     error: Error = Error.NONE
     topics: tuple[AlteredTopic, ...] = ()

@@ -1,4 +1,4 @@
-"""AllocateProducerIds and its answer: a block of ids for a broker's idempotent producers (KIP-730)."""
+"""AllocateProducerIds and its response: a block of ids for a broker's idempotent producers (KIP-730)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from quorum.api.request import Request
 
 
 class AllocateProducerIds(Request["AllocateProducerIdsResponse"], frozen=True, kw_only=True, gc=False):
-    """A broker needs producer ids that nobody else has."""
+    """A broker requests producer ids that no other broker has."""
 
     broker_id: int
     broker_epoch: int

@@ -1,7 +1,4 @@
-"""What DescribeQuorum tells: the leader's view of every replica (KIP-595, KIP-836).
-
-Decides: nothing. Must not know: where the numbers come from.
-"""
+"""The result of DescribeQuorum: the leader's knowledge of every replica (KIP-595, KIP-836)."""
 
 from __future__ import annotations
 
@@ -13,7 +10,8 @@ from metadata_log.voters import Endpoint
 
 
 class ReplicaDescription(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One replica. Timestamps are in ms since 1970; they and the end are -1 until it has fetched."""
+    """One replica. Timestamps are in ms since 1970. They and the log end offset are -1 until the replica has
+    fetched."""
 
     replica: ReplicaKey
     log_end_offset: Offset
@@ -23,7 +21,8 @@ class ReplicaDescription(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class QuorumDescription(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Asked of the leader it is complete; other replicas name the leader and leave `voters`' progress unknown (-1)."""
+    """The state of the quorum. Only the leader's description is complete; other replicas name the leader, with -1 as
+    the voters' progress."""
 
     leader_id: NodeId | None
     leader_epoch: Epoch

@@ -1,4 +1,4 @@
-"""AlterClientQuotas and DescribeClientQuotas with their answers (KIP-546)."""
+"""AlterClientQuotas and DescribeClientQuotas with their responses (KIP-546)."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ from quorum.api.error_codes import Error
 from quorum.api.request import Read, Request
 
 QuotaParts = tuple[tuple[str, str | None], ...]
-"""Whom a quota is for, in any order: type (`user`, `client-id`, `ip`) and name; None: the default of that type."""
+"""The entity of a quota, in any order: type (`user`, `client-id`, `ip`) and name. A name of None is the default of
+that type."""
 
 
 class QuotaAlteration(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What is to become of one entity's quotas: a value by key; None removes it."""
+    """The changes of one entity's quotas: a value by key; None removes the key."""
 
     entity: QuotaParts
     ops: tuple[tuple[str, float | None], ...]
 
 
 class AlterClientQuotas(Request["AlterClientQuotasResponse"], frozen=True, kw_only=True, gc=False):
-    """Change quotas. One refused entity leaves the others be; one refused key leaves its entity as it is."""
+    """Change quotas. A rejected entity does not affect the others; a rejected key rejects its whole entity."""
 
     entries: tuple[QuotaAlteration, ...]
     validate_only: bool = False
@@ -33,7 +34,7 @@ class AlterClientQuotas(Request["AlterClientQuotasResponse"], frozen=True, kw_on
 
 
 class AlteredQuota(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What became of one entity."""
+    """The outcome of one entity."""
 
     entity: QuotaParts
     error: Error = Error.NONE
@@ -41,7 +42,7 @@ class AlteredQuota(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class AlterClientQuotasResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """In the order of the request; an entity that was named twice is answered once."""
+    """Results in the order of the request; an entity that was named twice has one result."""
 
     entries: tuple[AlteredQuota, ...] = ()
     error: Error = Error.NONE
@@ -49,7 +50,7 @@ class AlterClientQuotasResponse(msgspec.Struct, frozen=True, kw_only=True, gc=Fa
 
 
 class QuotaMatch(enum.IntEnum):
-    """What the part of that type has to be, with Kafka's numbers."""
+    """The way in which `match` applies to an entity's part of that type, with Kafka's numbers."""
 
     EXACT = 0
     DEFAULT = 1
@@ -57,7 +58,7 @@ class QuotaMatch(enum.IntEnum):
 
 
 class QuotaComponent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One part that an entity has to have; `match_type` is a plain number, since anybody may send any."""
+    """A part that a matching entity has. `match_type` is a plain int, because a client may send an unknown one."""
 
     entity_type: str
     match_type: int
@@ -65,22 +66,22 @@ class QuotaComponent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @staticmethod
     def of_entity(entity_type: str, name: str) -> QuotaComponent:
-        """The part of that name."""
+        """Return a component that matches this name."""
         return QuotaComponent(entity_type=entity_type, match_type=QuotaMatch.EXACT, match=name)
 
     @staticmethod
     def of_default_entity(entity_type: str) -> QuotaComponent:
-        """The default of that type."""
+        """Return a component that matches the default of that type."""
         return QuotaComponent(entity_type=entity_type, match_type=QuotaMatch.DEFAULT)
 
     @staticmethod
     def of_entity_type(entity_type: str) -> QuotaComponent:
-        """Any name of that type, and its default."""
+        """Return a component that matches every name of that type, and its default."""
         return QuotaComponent(entity_type=entity_type, match_type=QuotaMatch.SPECIFIED)
 
 
 class DescribeClientQuotas(Read["DescribeClientQuotasResponse"], frozen=True, kw_only=True, gc=False):
-    """List the quotas of entities that have all the parts; with `strict`, and no other."""
+    """List the quotas of entities that have all these parts. With `strict`, they have no other part."""
 
     components: tuple[QuotaComponent, ...] = ()
     strict: bool = False
@@ -91,14 +92,14 @@ class DescribeClientQuotas(Read["DescribeClientQuotasResponse"], frozen=True, kw
 
 
 class DescribedQuota(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The quotas of one entity, whose parts are sorted by type; by key."""
+    """The quotas of one entity, sorted by key. The entity's parts are sorted by type."""
 
     entity: QuotaParts
     values: tuple[tuple[str, float], ...]
 
 
 class DescribeClientQuotasResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Sorted by entity."""
+    """Entries sorted by entity."""
 
     entries: tuple[DescribedQuota, ...] = ()
     error: Error = Error.NONE

@@ -1,12 +1,11 @@
-"""The Raft RPCs as the core sees them: one partition, no cluster id, no topic id.
+"""The Raft RPCs as the core uses them: one partition, no cluster id, no topic id.
 
-Decides: what a request and an answer hold. Must not know: protobuf, Kafka's wire forms, cluster ids and topic ids; the
-node's gate checks and adds those. Errors are values of the answer, always with the leader and epoch that the answering
+Must not know: protobuf, Kafka's wire formats, cluster ids and topic ids. `topic_id_fencing` in the node checks the ids
+of requests and adds them to responses. An error is a field of the response, together with the leader and epoch that the
 replica knows (KIP-595).
 
-Sources: KIP-595 (Vote, BeginQuorumEpoch, EndQuorumEpoch, Fetch), KIP-630 (FetchSnapshot),
-KIP-853 (replica keys, endpoints), KIP-996 (pre-vote),
-KIP-1166 (the fetching replica's high watermark).
+Sources: KIP-595 (Vote, BeginQuorumEpoch, EndQuorumEpoch, Fetch), KIP-630 (FetchSnapshot), KIP-853 (replica keys,
+endpoints), KIP-996 (pre-vote), KIP-1166 (the fetching replica's high watermark).
 """
 
 from __future__ import annotations
@@ -23,16 +22,17 @@ from quorum.api.transfer_messages import TransferLeadershipRequest, TransferLead
 from quorum.api.voter_messages import VoterRequest, VoterResponse
 
 NO_LEADER: Final = NodeId(-1)
-"""The leader id of an answer from a replica that knows none in its epoch."""
+"""The leader id in a response of a replica that knows no leader of its epoch."""
 UNKNOWN_OFFSET: Final = Offset(-1)
-"""A high watermark that the sender does not know, or does not tell."""
+"""A high watermark that the sender does not know, or omits."""
 
 
 class VoteRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Asks `voter` for its vote in `candidate_epoch`, or, with `pre_vote`, whether it would give one in the next.
+    """Request the vote of `voter` in `candidate_epoch`. A pre-vote asks whether it would grant its vote in the next
+    epoch.
 
-    `last_epoch` and `last_epoch_end_offset` are the end of the candidate's log. A pre-vote names the epoch that the
-    candidate is in, not yet raised (KIP-996).
+    `last_epoch` and `last_epoch_end_offset` are the end of the candidate's log. A pre-vote carries the candidate's
+    current epoch, not yet incremented (KIP-996).
     """
 
     candidate: ReplicaKey
@@ -54,7 +54,7 @@ class VoteResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class BeginQuorumEpochRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The new leader tells `voter` that it has won `leader_epoch`, and where it is to be fetched from."""
+    """The new leader announces to `voter` that it has won `leader_epoch`, with the endpoints to fetch from."""
 
     leader_id: NodeId
     leader_epoch: Epoch
@@ -72,7 +72,8 @@ class BeginQuorumEpochResponse(msgspec.Struct, frozen=True, kw_only=True, gc=Fal
 
 
 class EndQuorumEpochRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The leader of `leader_epoch` has resigned. `preferred_candidates` stand in the order in which they should try."""
+    """The leader of `leader_epoch` has resigned. `preferred_candidates` are in the order in which they should
+    campaign."""
 
     leader_id: NodeId
     leader_epoch: Epoch
@@ -90,7 +91,7 @@ class EndQuorumEpochResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False
 
 
 class CommittedBatch(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A committed batch by its place and its content.
+    """The identity of a committed batch: its offset and its checksum.
 
     Attributes:
         base_offset: of its first record.
@@ -102,12 +103,16 @@ class CommittedBatch(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class FetchRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Asks for the log from `fetch_offset` on, and so states that all before it is durable at `replica`.
+    """Request the log from `fetch_offset` on. This also states that every earlier record is durable at `replica`.
 
-    `last_fetched_epoch` is the epoch of the record before `fetch_offset`, 0 where there is none. `max_wait_ms` is how
-    long the leader may park the request while it has nothing new. `high_watermark` is the fetching replica's own: when
-    the leader's is ahead, it answers at once (KIP-1166); -1 where the replica does not tell it. `committed_batch`: the
-    newest that is committed there, None where the replica does not name one. It is not part of Kafka's protocol.
+    `last_fetched_epoch` is the epoch of the record before `fetch_offset`, or 0 if there is no such record.
+    `max_wait_ms` bounds how long the leader may park the request while it has no new records.
+
+    `high_watermark` is that of the fetching replica, or -1 if it omits it. A leader with a higher one responds at once
+    (KIP-1166).
+
+    `committed_batch` is the newest committed batch there, or None if the replica names none. Kafka's protocol lacks
+    this field.
     """
 
     replica: ReplicaKey
@@ -123,13 +128,13 @@ class FetchRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class FetchResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Errors: INVALID_REQUEST, NOT_LEADER_OR_FOLLOWER, FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH, SNAPSHOT_NOT_FOUND.
 
-    `diverging`: the replica's log leaves the leader's; this is where the leader's largest epoch not above the replica's
-    ends. `snapshot_id`: the leader's log begins past `fetch_offset`; the replica has to install this snapshot.
-    `records`: whole batches, byte for byte as in the leader's log.
-
-    `own_ids`: the metadata topic's committed own id in the answering replica's log, then those that it replaced. Empty:
-    it is not known. `has_committed_batch`: the leader's log has the batch that the request named; None: it named none,
-    or its place is before the log's start.
+    - `diverging`: the logs diverge. It is the end of the leader's largest epoch that is not above the replica's.
+    - `snapshot_id`: the leader's log begins past `fetch_offset`. The replica must fetch and install this snapshot.
+    - `records`: whole batches, byte for byte as in the leader's log.
+    - `own_ids`: the metadata topic's committed own id in the responding replica's log, then the ids that it replaced.
+      Empty if unknown.
+    - `has_committed_batch`: True if the leader's log has the batch that the request named. None if the request named
+      none, or if the batch's offset is before the log start.
     """
 
     error: Error = Error.NONE
@@ -146,7 +151,7 @@ class FetchResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class FetchSnapshotRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Asks for at most `max_bytes` of a snapshot's file, from the byte `position` on (KIP-630)."""
+    """Request at most `max_bytes` of a checkpoint file, from the byte `position` on (KIP-630)."""
 
     replica: ReplicaKey
     current_leader_epoch: Epoch
@@ -159,7 +164,7 @@ class FetchSnapshotResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False)
     """Errors: INVALID_REQUEST, NOT_LEADER_OR_FOLLOWER, FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH, SNAPSHOT_NOT_FOUND,
     POSITION_OUT_OF_RANGE.
 
-    `data` are bytes of the file from `position` on, cut anywhere; `size` is that of the whole file.
+    `data` are bytes of the file from `position` on, cut at any byte. `size` is the length of the whole file.
     """
 
     error: Error = Error.NONE

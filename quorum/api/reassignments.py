@@ -1,4 +1,4 @@
-"""AlterPartitionReassignments and ListPartitionReassignments with their answers (KIP-455, KIP-860)."""
+"""AlterPartitionReassignments and ListPartitionReassignments with their responses (KIP-455, KIP-860)."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class TopicPartitions(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class ReassignablePartition(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Where a partition shall go. `replicas`: all that it shall have in the end, the preferred leader first; None gives
-    up what is under way."""
+    """The target of one partition. `replicas` is its complete final list, the preferred leader first. None cancels
+    the reassignment under way."""
 
     partition_index: int
     replicas: tuple[int, ...] | None = None
@@ -31,12 +31,12 @@ class ReassignableTopic(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class AlterPartitionReassignments(Request["AlterPartitionReassignmentsResponse"], frozen=True, kw_only=True, gc=False):
-    """Move partitions to other brokers, each for itself, or give up moving them."""
+    """Move partitions to other brokers, each on its own, or cancel such moves."""
 
     topics: tuple[ReassignableTopic, ...]
     timeout_ms: int = 60_000
     allow_replication_factor_change: bool = True
-    """Whether a partition may get more or fewer replicas than it has."""
+    """False rejects a target with more or fewer replicas than the partition has."""
 
     def rejected(self, error: Error, message: str | None = None) -> AlterPartitionReassignmentsResponse:
         """Return the response that rejects the whole request."""
@@ -48,7 +48,7 @@ class AlterPartitionReassignments(Request["AlterPartitionReassignmentsResponse"]
 
 
 class ReassignedPartition(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What became of one partition."""
+    """The outcome of one partition."""
 
     partition_index: int
     error: Error = Error.NONE
@@ -56,24 +56,24 @@ class ReassignedPartition(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class ReassignedTopic(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What became of the partitions of one topic."""
+    """The outcome of the partitions of one topic."""
 
     name: str
     partitions: tuple[ReassignedPartition, ...]
 
 
 class AlterPartitionReassignmentsResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """In the order of the request; `topics` is empty where `error` is not NONE."""
+    """Results in the order of the request; `topics` is empty if `error` is not NONE."""
 
     error: Error = Error.NONE
     topics: tuple[ReassignedTopic, ...] = ()
     error_message: str | None = None
     allow_replication_factor_change: bool = True
-    """As it was asked."""
+    """The value in the request."""
 
 
 class ListPartitionReassignments(Read["ListPartitionReassignmentsResponse"], frozen=True, kw_only=True, gc=False):
-    """Which partitions are being moved: of these; of all where it is None."""
+    """List the reassignments under way of these partitions, or of all if None."""
 
     topics: tuple[TopicPartitions, ...] | None = None
     timeout_ms: int = 60_000
@@ -84,7 +84,7 @@ class ListPartitionReassignments(Read["ListPartitionReassignmentsResponse"], fro
 
 
 class OngoingReassignment(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A partition on its way: all its replicas, and which of them come and go."""
+    """A partition under reassignment: all its replicas, those that are added, and those that are removed."""
 
     partition_index: int
     replicas: tuple[int, ...]
@@ -93,14 +93,14 @@ class OngoingReassignment(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class OngoingTopic(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The partitions of one topic that are on their way; at least one."""
+    """The partitions of one topic that are under reassignment; at least one."""
 
     name: str
     partitions: tuple[OngoingReassignment, ...]
 
 
 class ListPartitionReassignmentsResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The answer to ListPartitionReassignments, in the order of names where all were asked for."""
+    """The response to ListPartitionReassignments. Topics are sorted by name if the request named none."""
 
     error: Error = Error.NONE
     topics: tuple[OngoingTopic, ...] = ()

@@ -1,7 +1,7 @@
 """A client's request to the controller, its response, and the tie between the two.
 
-Decides: that a request's class names the class of its response, and whether it is a read. Everything that a request
-passes through takes both from here, so that a response of another request is a type error.
+Decides: that a request's class names the class of its response, and whether it is a read. All code on the path of a
+request takes both from here, so a response of the wrong kind is a type error.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ class Request(msgspec.Struct, Generic[R_co], frozen=True, kw_only=True, gc=False
 
 
 class Read(Request[R_co], Generic[R_co], frozen=True, kw_only=True, gc=False):
-    """A request that changes nothing and is answered from an image.
+    """A request that changes nothing and is answered from an image. It may be repeated.
 
-    The leader answers it once it has proven that it leads. If the request names an offset, any replica whose image
-    reaches that offset answers it (DESIGN 15). It may be repeated.
+    If the request names an offset, any replica whose image reaches it answers. Otherwise the leader answers after a
+    read barrier (DESIGN 15).
     """
 
 

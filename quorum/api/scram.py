@@ -1,4 +1,4 @@
-"""AlterUserScramCredentials and DescribeUserScramCredentials with their answers (KIP-554)."""
+"""AlterUserScramCredentials and DescribeUserScramCredentials with their responses (KIP-554)."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from quorum.api.request import Read, Request
 
 
 class ScramDeletion(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A credential to be gone; `mechanism`: 1 SCRAM-SHA-256, 2 SCRAM-SHA-512."""
+    """A credential to delete; `mechanism`: 1 SCRAM-SHA-256, 2 SCRAM-SHA-512."""
 
     name: str
     mechanism: int
 
 
 class ScramUpsertion(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A credential to be made or replaced. The password comes salted; its text form hides it."""
+    """A credential to create or replace. The password comes salted; `repr` hides it."""
 
     name: str
     mechanism: int
@@ -29,7 +29,7 @@ class ScramUpsertion(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class AlterUserScramCredentials(Request["AlterUserScramCredentialsResponse"], frozen=True, kw_only=True, gc=False):
-    """Change credentials: of each user one. One refused user leaves the others be."""
+    """Change credentials, at most one of each user. A rejected user does not affect the others."""
 
     deletions: tuple[ScramDeletion, ...] = ()
     upsertions: tuple[ScramUpsertion, ...] = ()
@@ -42,7 +42,7 @@ class AlterUserScramCredentials(Request["AlterUserScramCredentialsResponse"], fr
 
 
 class AlteredScramUser(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What became of one user."""
+    """The outcome of one user."""
 
     user: str
     error: Error = Error.NONE
@@ -58,7 +58,7 @@ class AlterUserScramCredentialsResponse(msgspec.Struct, frozen=True, kw_only=Tru
 
 
 class DescribeUserScramCredentials(Read["DescribeUserScramCredentialsResponse"], frozen=True, kw_only=True, gc=False):
-    """Tell which credentials these users have; without names: all who have any."""
+    """List the credentials of these users, or of all users if none is named."""
 
     users: tuple[str, ...] = ()
 
@@ -68,14 +68,14 @@ class DescribeUserScramCredentials(Read["DescribeUserScramCredentialsResponse"],
 
 
 class ScramCredentialInfo(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What is told of one credential: 1 SCRAM-SHA-256, 2 SCRAM-SHA-512; how often the password was hashed."""
+    """One credential without its secret. `mechanism`: 1 SCRAM-SHA-256, 2 SCRAM-SHA-512."""
 
     mechanism: int
     iterations: int
 
 
 class DescribedScramUser(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One user; the credentials in the order of their mechanisms."""
+    """One user; the credentials sorted by mechanism."""
 
     user: str
     credentials: tuple[ScramCredentialInfo, ...] = ()
@@ -84,7 +84,7 @@ class DescribedScramUser(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class DescribeUserScramCredentialsResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Each user once, in the order of the request; by name where it named none."""
+    """Each user once, in the order of the request, or by name if the request named none."""
 
     results: tuple[DescribedScramUser, ...] = ()
     error: Error = Error.NONE

@@ -1,6 +1,6 @@
-"""CreateDelegationToken, RenewDelegationToken and ExpireDelegationToken with their answers (KIP-48, KIP-900).
+"""CreateDelegationToken, RenewDelegationToken and ExpireDelegationToken with their responses (KIP-48, KIP-900).
 
-Principals are `Type:name`; times are ms since 1970, and -1 in an answer that refuses.
+Principals are `Type:name`. Times are in ms since 1970; a response that rejects has -1.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ NO_TIME = -1
 
 
 class CreateDelegationToken(Request["CreateDelegationTokenResponse"], frozen=True, kw_only=True, gc=False):
-    """Make a token for `owner`, which is the asker itself when None."""
+    """Create a token for `owner`, or for the requesting principal if None."""
 
     owner: str | None = None
     renewers: tuple[str, ...] = ()
     max_lifetime_ms: int = -1
-    """Not longer than this, if it is above 0, and never longer than the controller's own bound."""
+    """The longest lifetime, if above 0. The controller's own limit applies as well."""
 
     def rejected(self, error: Error, message: str | None = None) -> CreateDelegationTokenResponse:
-        """Return the response that rejects it."""
+        """Return the response that rejects the request."""
         return CreateDelegationTokenResponse(error=error, error_message=message, owner=self.owner or "")
 
 
 class CreateDelegationTokenResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The token; its text form hides `hmac`, which is the secret that its holder proves itself by."""
+    """The created token. `repr` hides `hmac`, the secret with which its holder authenticates."""
 
     owner: str = ""
     requester: str = ""
@@ -44,14 +44,13 @@ class CreateDelegationTokenResponse(msgspec.Struct, frozen=True, kw_only=True, g
 
 
 class RenewDelegationToken(Request["RenewDelegationTokenResponse"], frozen=True, kw_only=True, gc=False):
-    """Let a token be valid for longer: for `renew_period_ms`, if it is above 0, and never longer than the controller's
-    own bound."""
+    """Extend a token's lifetime by `renew_period_ms`, if above 0. The controller's own limit applies as well."""
 
     hmac: bytes
     renew_period_ms: int = -1
 
     def rejected(self, error: Error, message: str | None = None) -> RenewDelegationTokenResponse:
-        """Return the response that rejects it."""
+        """Return the response that rejects the request."""
         return RenewDelegationTokenResponse(error=error, error_message=message)
 
     def __repr__(self) -> str:
@@ -59,7 +58,7 @@ class RenewDelegationToken(Request["RenewDelegationTokenResponse"], frozen=True,
 
 
 class RenewDelegationTokenResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Until when it is valid now."""
+    """The time at which the token expires now."""
 
     expiry_timestamp: int = NO_TIME
     error: Error = Error.NONE
@@ -67,13 +66,13 @@ class RenewDelegationTokenResponse(msgspec.Struct, frozen=True, kw_only=True, gc
 
 
 class ExpireDelegationToken(Request["ExpireDelegationTokenResponse"], frozen=True, kw_only=True, gc=False):
-    """Let a token be valid for `expiry_period_ms` from now; below 0: it is gone at once."""
+    """Set a token to expire `expiry_period_ms` from now. A negative value deletes it at once."""
 
     hmac: bytes
     expiry_period_ms: int = -1
 
     def rejected(self, error: Error, message: str | None = None) -> ExpireDelegationTokenResponse:
-        """Return the response that rejects it."""
+        """Return the response that rejects the request."""
         return ExpireDelegationTokenResponse(error=error, error_message=message)
 
     def __repr__(self) -> str:
@@ -81,4 +80,4 @@ class ExpireDelegationToken(Request["ExpireDelegationTokenResponse"], frozen=Tru
 
 
 class ExpireDelegationTokenResponse(RenewDelegationTokenResponse, frozen=True, kw_only=True, gc=False):
-    """Until when it is valid now."""
+    """The time at which the token expires now."""

@@ -1,7 +1,7 @@
-"""CreateTopics, DeleteTopics and DescribeTopics with their answers (KIP-4, KIP-516).
+"""CreateTopics, DeleteTopics and DescribeTopics with their responses (KIP-4, KIP-516).
 
-Answers stand in the order of the request; a topic that was named twice is answered once, where it was first named.
-`error` at the top speaks of the request as a whole, and then each topic's entry repeats it.
+Results are in the order of the request. A topic that was named twice has one result, at its first place. If `error` of
+the whole response is set, each topic's result repeats it.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from quorum.api.request import Read, Request
 
 
 class CreatableReplicaAssignment(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One partition placed by hand: the first broker is the preferred leader."""
+    """The manual placement of one partition: the first broker is the preferred leader."""
 
     partition_index: int
     broker_ids: tuple[int, ...]
 
 
 class CreatableConfig(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A config of the new topic; null is refused with INVALID_CONFIG."""
+    """A config of the new topic. A null value is rejected with INVALID_CONFIG."""
 
     name: str
     value: str | None
 
 
 class CreatableTopic(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A topic to be: `assignments` or the two numbers, never both; -1 stands for the controller's default."""
+    """A topic to create. It has either `assignments` or the two numbers, of which -1 means the controller's default."""
 
     name: str
     num_partitions: int = -1
@@ -40,16 +40,16 @@ class CreatableTopic(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class CreateTopics(Request["CreateTopicsResponse"], frozen=True, kw_only=True, gc=False):
-    """Create a batch of topics, each for itself: one refused leaves the others be.
+    """Create a batch of topics, each on its own. A rejected topic does not affect the others.
 
-    With `validate_only` everything is checked and answered as if created, and nothing is written (`topic_id` is zero).
+    With `validate_only` the response is the same, but nothing is written and `topic_id` is zero.
     """
 
     topics: tuple[CreatableTopic, ...]
     timeout_ms: int = 60_000
     validate_only: bool = False
     wants_configs: bool = False
-    """Whether the answer tells all configs of a new topic (KIP-525): of Kafka's protocol it does."""
+    """True if the response shall contain all configs of a new topic (KIP-525), as in Kafka's protocol."""
 
     def rejected(self, error: Error, message: str | None = None) -> CreateTopicsResponse:
         """Return the response that rejects each topic for the same reason."""
@@ -62,7 +62,7 @@ class CreateTopics(Request["CreateTopicsResponse"], frozen=True, kw_only=True, g
 
 
 class ConfigSource(IntEnum):
-    """Where a config's value comes from (KIP-226); the codes are Kafka's."""
+    """The origin of a config's value (KIP-226); the codes are Kafka's."""
 
     DYNAMIC_TOPIC_CONFIG = 1
     DYNAMIC_BROKER_CONFIG = 2
@@ -74,7 +74,7 @@ class ConfigSource(IntEnum):
 
 
 class EffectiveConfig(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A config as it is in force, and why."""
+    """The value of a config in force, and its origin."""
 
     name: str
     value: str
@@ -82,9 +82,9 @@ class EffectiveConfig(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class CreatableTopicResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What became of one topic; id zero and numbers -1 unless `error` is NONE.
+    """The outcome of one topic. Unless `error` is `NONE`, the id is zero and the numbers are -1.
 
-    Who may not describe the topic's configs is told neither numbers nor configs, but a `config_error`.
+    A client that may not describe the topic's configs gets a `config_error` in place of numbers and configs.
     """
 
     name: str
@@ -98,24 +98,24 @@ class CreatableTopicResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class CreateTopicsResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The answer to CreateTopics."""
+    """The response to CreateTopics."""
 
     topics: tuple[CreatableTopicResult, ...] = ()
     throttle_time_ms: int = 0
-    """How long the client is to ask for no more: it has used up its quota."""
+    """How long the client should pause its requests, because it has used up its quota."""
     error: Error = Error.NONE
     error_message: str | None = None
 
 
 class DeleteTopicState(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A topic to delete, by name or by id: exactly one of them is given."""
+    """A topic to delete, by name or by id: exactly one of them is set."""
 
     name: str | None = None
     topic_id: TopicId | None = None
 
 
 class DeleteTopics(Request["DeleteTopicsResponse"], frozen=True, kw_only=True, gc=False):
-    """Delete topics: gone with the commit, whether or not any broker answers."""
+    """Delete topics. A topic is deleted once the record commits, whether or not a broker responds."""
 
     topics: tuple[DeleteTopicState, ...]
     timeout_ms: int = 60_000
@@ -132,7 +132,7 @@ class DeleteTopics(Request["DeleteTopicsResponse"], frozen=True, kw_only=True, g
 
 
 class DeletableTopicResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What became of one: both name and id where both are known."""
+    """The outcome of one topic: name and id, if both are known."""
 
     error: Error
     name: str | None
@@ -141,17 +141,17 @@ class DeletableTopicResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class DeleteTopicsResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The answer to DeleteTopics."""
+    """The response to DeleteTopics."""
 
     topics: tuple[DeletableTopicResult, ...] = ()
     throttle_time_ms: int = 0
-    """How long the client is to ask for no more: it has used up its quota."""
+    """How long the client should pause its requests, because it has used up its quota."""
     error: Error = Error.NONE
     error_message: str | None = None
 
 
 class DescribeTopics(Read["DescribeTopicsResponse"], frozen=True, kw_only=True, gc=False):
-    """Describe topics by id, by name, or all of them: exactly one of the three is not empty (or true)."""
+    """Describe topics by id, by name, or all of them. The client sets exactly one of the three fields."""
 
     names: tuple[str, ...] = ()
     topic_ids: tuple[TopicId, ...] = ()
@@ -163,7 +163,7 @@ class DescribeTopics(Read["DescribeTopicsResponse"], frozen=True, kw_only=True, 
 
 
 class DescribedPartition(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A partition as the image has it; `leader_id` is -1 when there is none."""
+    """A partition as in the image; `leader_id` is -1 if it has no leader."""
 
     partition_index: int
     leader_id: int
@@ -181,7 +181,7 @@ class DescribedPartition(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class DescribedTopic(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One topic; asked by an unknown id, `name` is None and `error` UNKNOWN_TOPIC_ID."""
+    """One topic. For an unknown id, `name` is `None` and `error` is UNKNOWN_TOPIC_ID."""
 
     error: Error
     name: str | None
@@ -192,7 +192,7 @@ class DescribedTopic(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class DescribeTopicsResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The answer to DescribeTopics; all topics stand in the order of their names."""
+    """The response to DescribeTopics. If all topics were requested, they are sorted by name."""
 
     topics: tuple[DescribedTopic, ...] = ()
     error: Error = Error.NONE

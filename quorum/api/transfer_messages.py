@@ -1,7 +1,7 @@
-"""The request to hand leadership over, as the core sees it, and its answer.
+"""TransferLeadership as the core uses it.
 
-Decides: what they hold. Must not know: protobuf. There is no such RPC in Kafka, whose leaders hand over only when they
-stop (KIP-595, EndQuorumEpoch); etcd's is `MoveLeader`.
+Must not know: protobuf. Kafka has no such RPC: its leaders transfer only when they shut down (KIP-595, EndQuorumEpoch).
+etcd's is `MoveLeader`.
 """
 
 from __future__ import annotations
@@ -17,19 +17,23 @@ _NO_LEADER = NodeId(-1)
 
 
 class TransferLeadershipRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Asks the leader to let the voter `to` lead instead (None: whichever other voter is first to have all of the log),
-    within `timeout_ms`."""
+    """Ask the leader to transfer leadership to the voter `to` within `timeout_ms`. If `to` is `None`, the first other
+    voter to catch up leads."""
 
     to: NodeId | None
     timeout_ms: int
 
 
 class TransferLeadershipResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """NONE: `leader_id` leads `leader_epoch`, a later one than when this was asked; or it is `to`, and led already.
+    """The outcome of a transfer. If `error` is `NONE`, `leader_id` leads a later epoch than before, or is `to` and led
+    already.
 
-    Errors, `why` in words: NOT_LEADER_OR_FOLLOWER (ask the leader), VOTER_NOT_FOUND (no such voter; an observer),
-    INVALID_REQUEST (no other voter, a transfer is under way), REQUEST_TIMED_OUT (not caught up in time: this node still
-    leads; or no new leader is known yet).
+    Errors, with the reason in `why`:
+
+    - NOT_LEADER_OR_FOLLOWER: ask the leader.
+    - VOTER_NOT_FOUND: there is no such voter; it may be an observer.
+    - INVALID_REQUEST: there is no other voter, or a transfer is under way.
+    - REQUEST_TIMED_OUT: the voter did not catch up in time and this node still leads, or no new leader is known yet.
     """
 
     error: Error = Error.NONE

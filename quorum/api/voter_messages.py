@@ -1,9 +1,8 @@
-"""The RPCs that change who votes, as the core sees them (KIP-853).
+"""The RPCs that reconfigure the voters, as the core uses them (KIP-853).
 
-Decides: what a request and an answer hold. Must not know: as `raft_messages`.
-
-Every answer names the leader and epoch that the answering replica knows. `voters_offset` is where the record of a
-change stands; -1: nothing was appended, so that it is safe to ask again.
+Must not know: wire formats and ids, as in `raft_messages`. Every response carries the leader and epoch that the replica
+knows. `voters_offset` is the offset of the change's record. If it is -1, nothing was appended, and the request may be
+sent again.
 
 Sources: KIP-853 (AddRaftVoter, RemoveRaftVoter, UpdateRaftVoter), KIP-1186 (`ack_when_committed`).
 """
@@ -24,10 +23,10 @@ NOTHING_APPENDED: Final = Offset(-1)
 
 
 class AddRaftVoterRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Asks the leader to make `voter`, which listens at `endpoints`, a voter.
+    """Ask the leader to make `voter`, which listens at `endpoints`, a voter.
 
-    `ack_when_committed`: false answers once the record is appended, for a replica that has to fetch for it to commit.
-    `validate_only`: everything is checked, nothing appended.
+    `ack_when_committed`: if False, the leader responds once the record is appended. A replica needs this if the record
+    cannot commit before it fetches. `validate_only`: check everything, append nothing.
     """
 
     voter: ReplicaKey
@@ -48,10 +47,10 @@ class AddRaftVoterResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class RemoveRaftVoterRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Asks the leader to take `voter`'s vote. `validate_only`: everything is checked, nothing appended.
+    """Ask the leader to remove `voter` from the voter set. `validate_only`: check everything, append nothing.
 
-    `keeps_majority`: only where a majority of the voters left fetches. `only_if_silent`: only where it fetches no more.
-    Kafka's protocol can say neither.
+    `keeps_majority`: only if a majority of the remaining voters fetches. `only_if_silent`: only if `voter` has stopped
+    fetching. Kafka's protocol has neither field.
     """
 
     voter: ReplicaKey
@@ -72,7 +71,7 @@ class RemoveRaftVoterResponse(msgspec.Struct, frozen=True, kw_only=True, gc=Fals
 
 
 class UpdateRaftVoterRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A voter tells the leader of `current_leader_epoch` where it listens, and which kraft.version it supports."""
+    """A voter reports its endpoints and supported kraft.version to the leader of `current_leader_epoch`."""
 
     current_leader_epoch: Epoch
     voter: Voter
@@ -91,9 +90,9 @@ class UpdateRaftVoterResponse(msgspec.Struct, frozen=True, kw_only=True, gc=Fals
 
 
 class UpgradeKRaftVersionRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Asks the leader to raise kraft.version: from 0 to 1 it moves the voters from the configuration into the log.
+    """Ask the leader to raise kraft.version. From 0 to 1, the voters move from the configuration into the log.
 
-    Kafka has this as one feature of UpdateFeatures. `validate_only`: everything is checked, nothing appended.
+    Kafka has this as one feature of UpdateFeatures. `validate_only`: check everything, append nothing.
     """
 
     kraft_version: int
@@ -112,11 +111,11 @@ class UpgradeKRaftVersionResponse(msgspec.Struct, frozen=True, kw_only=True, gc=
 
 
 class ApiVersionsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Asks whoever listens at a new voter's endpoints who it is and what it supports."""
+    """Ask the process at a new voter's endpoints for its identity and supported versions."""
 
 
 class ApiVersionsResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """`replica` is None where the protocol does not tell it (Kafka's); `can_vote`: it has the controller role."""
+    """`replica`: None if the protocol lacks it, as Kafka's does. `can_vote`: the node has the controller role."""
 
     error: Error = Error.NONE
     leader_id: NodeId = _NO_LEADER
