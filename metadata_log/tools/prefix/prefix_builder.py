@@ -368,6 +368,7 @@ class PrefixBuilder:
             segments=tuple(self._parts),
             spans=tuple(self._spans),
             checkpoints=tuple(self._looked_at(found, suspects) for found in self._checkpoints),
+            misnamed=self._misnamed,
             elections=tuple(self._believed(elections)),
             greatest_epoch=self._greatest_epoch,
             committed_before=self._committed_before,

@@ -5,6 +5,8 @@ Decides: its values. Must not know: how they are found, and what else a director
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 
 from metadata_log.offsets import Offset, OffsetAndEpoch
@@ -25,6 +27,7 @@ class ValidPrefix(msgspec.Struct, frozen=True, kw_only=True):
         stop: where it ends before the files do; None: it does not.
         state: the metadata and the quorum at `end`; None: `problem` says why it cannot be known.
         passed_over: damage before `start`, in what `origin` holds; None: none.
+        misnamed: by name, why a checkpoint does not end where its name says: it is not `origin`, and proves nothing.
         spans: the epochs of the safe part of the segments.
         elections: those of the whole log that no file denies, repairs among them.
         greatest_epoch: of any batch, checkpoint or leader; no `Stop.false_epoch`.
@@ -45,6 +48,7 @@ class ValidPrefix(msgspec.Struct, frozen=True, kw_only=True):
     segments: tuple[SegmentPart, ...]
     spans: tuple[EpochSpan, ...]
     checkpoints: tuple[CheckpointFile, ...]
+    misnamed: Mapping[str, str]
     elections: tuple[Election, ...]
     greatest_epoch: int
     committed_before: int

@@ -7,8 +7,12 @@ from __future__ import annotations
 
 import msgspec
 
+from metadata_log.files.os_files import OsFiles
 from metadata_log.files.port import Files
 from metadata_log.ids import ZERO_DIRECTORY_ID, DirectoryId, NodeId, ReplicaKey
+from metadata_log.tools.prefix.own_epochs import OwnEpochs
+from metadata_log.tools.prefix.prefix_reader import facts_and_prefix
+from metadata_log.tools.prefix.valid_prefix import ValidPrefix
 from metadata_log.tools.read.sources import NodeSource
 from metadata_log.tools.replicas.committed_bounds import ReplicaExtent
 from metadata_log.tools.verify.depth import Depth
@@ -22,6 +26,8 @@ class Replica(msgspec.Struct, frozen=True, kw_only=True):
     source: NodeSource
     facts: LogFacts
     label: str
+    prefix: ValidPrefix | None = None
+    """The part that a node can go on from; None where `read_replica` was not asked for it."""
 
     @property
     def key(self) -> ReplicaKey:
@@ -76,12 +82,21 @@ def read_replica(
     depth: Depth = Depth.REPLAY,
     probes: frozenset[int] = frozenset(),
     files: Files | None = None,
+    own: OwnEpochs | None = None,
 ) -> Replica:
     """Read a node's metadata directory. `depth`, `probes`: see `verify_log`.
 
+    `own`: what other files than the log say of its epochs, at `Depth.PREFIX`. There `files` are as of one moment, and
+    the findings are those of the pass.
+
     Raises:
         OSError: the directory cannot be listed.
-        ValueError: the source has no metadata directory.
+        ValueError: the source has no metadata directory, or `own` is missing.
     """
+    if depth is Depth.PREFIX:
+        if source.metadata is None or own is None:
+            raise ValueError(f"{source.path} has no metadata log, or nothing says which of its epochs are denied")
+        facts, prefix = facts_and_prefix(files or OsFiles(), str(source.metadata), source, own)
+        return Replica(source=source, facts=facts, label=source.label, prefix=prefix)
     report = verify_log(source, depth=depth, probes=probes, files=files)
     return Replica(source=source, facts=report, label=source.label)

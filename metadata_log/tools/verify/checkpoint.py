@@ -289,7 +289,7 @@ class _Check:
     def _on_data(self, batch: LocatedBatch) -> None:
         header = batch.header
         self._records += header.count
-        if self._depth is Depth.BYTES:
+        if not self._depth.decodes:
             return
         place = Place(
             base_offset=header.base_offset,

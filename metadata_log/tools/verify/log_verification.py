@@ -313,7 +313,7 @@ class Verification:
 
     def _judge_records(self, batch: LocatedBatch, path: str) -> None:
         header = batch.header
-        if header.is_control or self._depth is Depth.BYTES:
+        if header.is_control or not self._depth.decodes:
             self._rules.records += header.count
             return
         place = Place(

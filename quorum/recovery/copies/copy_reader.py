@@ -1,7 +1,7 @@
 """One copy of the metadata log, read from end to end.
 
-Decides: that one pass serves the checks and the safe part, unless only the whole log shows which epochs are wrong. Must
-not know: other copies. Reads only, and as of one moment: a running node's may be read as well.
+Decides: what a copy takes from the log and what from the files beside it. Must not know: other copies. Reads only, and
+as of one moment: a running node's may be read as well.
 """
 
 from __future__ import annotations
@@ -13,14 +13,13 @@ import msgspec
 from metadata_log.directory.lock import LOCK_FILE
 from metadata_log.files.port import Files
 from metadata_log.format.epochs import EpochStart
-from metadata_log.tools.prefix.prefix_builder import PrefixBuilder
-from metadata_log.tools.prefix.prefix_parts import NO_HINDSIGHT, NONE_MISNAMED, Epochs
+from metadata_log.tools.prefix.prefix_parts import NONE_MISNAMED
+from metadata_log.tools.prefix.prefix_reader import read_prefix
 from metadata_log.tools.prefix.valid_prefix import ValidPrefix
 from metadata_log.tools.read.consistent_read import OneMoment, read_at_one_moment
 from metadata_log.tools.read.history import collector_paused
-from metadata_log.tools.verify.file_names import is_beyond_offsets
 from quorum.recovery.copies.log_copy import Copy
-from quorum.recovery.copies.log_extent import Reach, reach_of
+from quorum.recovery.copies.log_extent import Reach, read_with_reach
 from quorum.recovery.copies.sidecar_files import Beside, Unread, read_beside, without_vote
 from quorum.recovery.journal.accepted_loss import audited_of
 from quorum.recovery.journal.errors import RefusedError
@@ -51,21 +50,10 @@ def read_copy(
             raise RefusedError(f"{place.log_dir} holds no metadata log: give the directory that has one")
         # A running node may have come to an epoch before its log's length was taken, and after its files were read.
         own = msgspec.structs.replace(read_beside(files, place.metadata).epochs, confirmed=confirmed)
-        builder, reach = (
-            PrefixBuilder(moment, place.metadata, Epochs(own=own), until, misnamed),
-            Reach(misnamed=misnamed),
-        )
         if not moment.names or until is not None:
-            builder.read_segments()
+            prefix, reach = read_prefix(moment, place.metadata, own, until, misnamed), Reach()
         else:
-            reach = reach_of(moment, place, builder, stops=builder.stops)
-            # Checks pass over segments whose names say offsets that none can have; the safe part ends before them.
-            if reach.hindsight != NO_HINDSIGHT or reach.misnamed or any(map(is_beyond_offsets, moment.names)):
-                epochs = Epochs(own=own, hindsight=reach.hindsight)
-                builder = PrefixBuilder(moment, place.metadata, epochs, until, reach.misnamed)
-                builder.read_segments()
-        builder.finish()
-        prefix = builder.prefix(reach.elections, reach.suspects)
+            prefix, reach = read_with_reach(moment, place, own)
         if until not in (None, prefix.end.offset):
             raise RefusedError(
                 f"{place.log_dir} has no batch that ends at offset {until}: the nearest before it ends at "
@@ -95,7 +83,7 @@ def _copy_of(place: Place, prefix: ValidPrefix, reach: Reach, beside: Beside, co
         passed_over=prefix.passed_over,
         checkpoints=prefix.checkpoints,
         origin=prefix.origin,
-        misnamed=reach.misnamed,
+        misnamed=prefix.misnamed,
         state=prefix.state,
         problem=prefix.problem,
         quorum_state=beside.quorum_state,

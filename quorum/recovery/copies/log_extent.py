@@ -5,7 +5,7 @@ Decides: which of a check's findings a repair has to know. Must not know: the ch
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -14,14 +14,15 @@ import msgspec
 from metadata_log.directory import read_committed_state
 from metadata_log.files.port import Files
 from metadata_log.ids import TopicId
-from metadata_log.tools.findings.facts import Misnamed
 from metadata_log.tools.findings.finding import Finding, Severity
-from metadata_log.tools.prefix.prefix_parts import NO_HINDSIGHT, NONE_MISNAMED, Hindsight, Stop
-from metadata_log.tools.read.control_facts import Election
-from metadata_log.tools.read.log_reader import LogListener
+from metadata_log.tools.prefix.own_epochs import OwnEpochs
+from metadata_log.tools.prefix.prefix_parts import Stop
+from metadata_log.tools.prefix.valid_prefix import ValidPrefix
 from metadata_log.tools.read.sources import NodeSource
 from metadata_log.tools.replicas.first_vote import has_only_voted
+from metadata_log.tools.replicas.replica import read_replica
 from metadata_log.tools.verify.depth import Depth
+from metadata_log.tools.verify.log_facts import LogFacts
 from metadata_log.tools.verify.log_verification import Verification
 from metadata_log.tools.verify.lost_end import SHORT_LOG, is_unproven_end, proof_of_more
 from quorum.recovery.copies.sidecar_files import Unread
@@ -34,7 +35,6 @@ class Reach(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Up to where the log once reached, at least its end; `short`: how that is proven, where it ends before that.
 
     `is_unproven`: nothing beside the log proves that what is missing there was committed.
-    `elections`: all that its log tells of; `hindsight`: what shows which of them are wrong.
     `used_by`: the process that runs on the directory, 0 where its id is not told; None: none does.
     """
 
@@ -49,15 +49,9 @@ class Reach(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     is_unproven: bool = False
     destroyed: tuple[tuple[str | None, int | None, str], ...] = ()
     """File, position and meaning of bytes that no interrupted write leaves."""
-    suspects: frozenset[str] = frozenset()
-    """Files that a check finds wrong."""
-    misnamed: Mapping[str, str] = NONE_MISNAMED
-    """Checkpoints whose name and header speak of two ends: name and meaning."""
     obstacles: tuple[Unread, ...] = ()
     """Files that fail a start of Kafka, or end its log early, though no record goes with them."""
     used_by: int | None = None
-    elections: tuple[Election, ...] = ()
-    hindsight: Hindsight = NO_HINDSIGHT
 
     def judged(self, stop: Stop | None) -> Stop | None:
         """`stop`, as damage where it was taken for an unfinished write and cannot be; None where that is under way."""
@@ -69,17 +63,31 @@ class Reach(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return None if self.used_by is not None else stop
 
 
-def reach_of(files: Files, place: Place, *listeners: LogListener, stops: frozenset[int] = frozenset()) -> Reach:
-    """Hold the log of `place` against what stands beside it.
-
-    `listeners` take the events of the same pass, in which no run of NoOps goes on across `stops`.
+def read_with_reach(files: Files, place: Place, own: OwnEpochs) -> tuple[ValidPrefix, Reach]:
+    """Read the log of `place` in one pass, and hold it against what is beside it. `own`: see `read_replica`.
 
     Raises:
-        OSError: the directory cannot be listed; whatever a listener raises.
+        OSError: a file cannot be read.
     """
     source = NodeSource(path=Path(place.log_dir), node_id=place.node_id, metadata=Path(place.metadata))
-    depth = Depth.BYTES
-    report = Verification(files, place.metadata, source, depth=depth, probes=stops, listeners=listeners).run()
+    replica = read_replica(source, depth=Depth.PREFIX, files=files, own=own)
+    if replica.prefix is None:
+        raise ValueError(f"{place.label} was read without its valid prefix")
+    return replica.prefix, _reach_of(files, place, replica.facts)
+
+
+def suspects_of(files: Files, place: Place) -> frozenset[str]:
+    """Return the files of `place` that a check finds wrong.
+
+    Raises:
+        OSError: the directory cannot be listed.
+    """
+    source = NodeSource(path=Path(place.log_dir), node_id=place.node_id, metadata=Path(place.metadata))
+    report = Verification(files, place.metadata, source, depth=Depth.BYTES, probes=frozenset()).run()
+    return frozenset(found.file for found in report.findings if found.file is not None)
+
+
+def _reach_of(files: Files, place: Place, report: LogFacts) -> Reach:
     short = [found for found in report.findings if found.kind in SHORT_LOG]
     is_empty = report.end_offset == 0 and not report.epochs
     state = report.quorum_state
@@ -91,12 +99,6 @@ def reach_of(files: Files, place: Place, *listeners: LogListener, stops: frozens
     destroyed = tuple(
         (found.file, found.position, found.meaning) for found in report.findings if found.kind == "corrupt_batch"
     )
-    misnamed = {
-        found.file.rsplit("/", 1)[-1]: found.meaning
-        for found in report.findings
-        if found.kind == Misnamed.kind and found.file is not None
-    }
-    late = next((election.offset for election in report.elections if election.is_late), None)
     return Reach(
         proved_end=report.proved_end,
         kept_committed=report.kept_committed,
@@ -105,11 +107,7 @@ def reach_of(files: Files, place: Place, *listeners: LogListener, stops: frozens
         proof_of_more=said if shown is None else proof_of_more(shown),
         is_unproven=shown is not None and is_unproven_end(shown),
         destroyed=destroyed,
-        suspects=frozenset(found.file for found in report.findings if found.file is not None),
-        misnamed=misnamed,
         obstacles=tuple(_obstacles(files, report.findings)),
-        elections=report.elections,
-        hindsight=Hindsight(false_starts=report.false_starts, late_leader=late),
     )
 
 

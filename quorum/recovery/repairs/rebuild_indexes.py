@@ -24,7 +24,7 @@ from quorum.recovery.advice.faults import trim_line
 from quorum.recovery.advice.newer_release import not_checked, refuse_newer_files
 from quorum.recovery.copies.copy_reader import read_copy
 from quorum.recovery.copies.log_copy import Copy
-from quorum.recovery.copies.log_extent import reach_of
+from quorum.recovery.copies.log_extent import suspects_of
 from quorum.recovery.evidence.repair_evidence import survey
 from quorum.recovery.guards.request import Proposal, refuse_damaged
 from quorum.recovery.journal.changes import Content, FileChange, Rewrite
@@ -94,7 +94,7 @@ def _said(changes: Sequence[FileChange]) -> str:
 
 
 def _changes(files: Files, own: Copy) -> Iterator[FileChange]:
-    wrong = reach_of(files, own.place).suspects
+    wrong = suspects_of(files, own.place)
     for part in own.segments:
         names = {suffix: segment_file(part.base, suffix) for suffix in (_INDEX, _TIME_INDEX)}
         if wrong.isdisjoint(f"{own.place.metadata}/{name}" for name in names.values()):

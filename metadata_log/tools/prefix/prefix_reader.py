@@ -1,0 +1,70 @@
+"""The valid prefix of one log, found in the pass that verifies it.
+
+Decides: that one pass serves both, unless only the whole log shows which epochs or checkpoints are wrong. Must not
+know: who asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from metadata_log.files.port import Files
+from metadata_log.tools.findings.facts import Misnamed
+from metadata_log.tools.findings.finding import Finding
+from metadata_log.tools.prefix.own_epochs import OwnEpochs
+from metadata_log.tools.prefix.prefix_builder import PrefixBuilder
+from metadata_log.tools.prefix.prefix_parts import NO_HINDSIGHT, NONE_MISNAMED, Epochs, Hindsight
+from metadata_log.tools.prefix.valid_prefix import ValidPrefix
+from metadata_log.tools.read.sources import NodeSource
+from metadata_log.tools.verify.depth import Depth
+from metadata_log.tools.verify.file_names import is_beyond_offsets
+from metadata_log.tools.verify.log_facts import LogFacts
+from metadata_log.tools.verify.log_verification import Verification
+
+
+def read_prefix(
+    files: Files,
+    directory: str,
+    own: OwnEpochs,
+    until: int | None = None,
+    misnamed: Mapping[str, str] = NONE_MISNAMED,
+) -> ValidPrefix:
+    """Return the prefix without verifying the log. `until`, `misnamed`: see `PrefixBuilder`.
+
+    Raises:
+        OSError: a file cannot be read.
+    """
+    builder = PrefixBuilder(files, directory, Epochs(own=own), until, misnamed)
+    builder.read_segments()
+    builder.finish()
+    return builder.prefix()
+
+
+def facts_and_prefix(files: Files, directory: str, source: NodeSource, own: OwnEpochs) -> tuple[LogFacts, ValidPrefix]:
+    """Verify the bytes of a log, and find its prefix.
+
+    Raises:
+        OSError: the directory cannot be listed, or a file cannot be read.
+    """
+    builder = PrefixBuilder(files, directory, Epochs(own=own))
+    probes = builder.stops
+    facts = Verification(files, directory, source, depth=Depth.PREFIX, probes=probes, listeners=(builder,)).run()
+    late = next((election.offset for election in facts.elections if election.is_late), None)
+    hindsight = Hindsight(false_starts=facts.false_starts, late_leader=late)
+    misnamed = _misnamed(facts.findings)
+    # Checks pass over segments whose names say offsets that none can have; the prefix ends before them.
+    if hindsight != NO_HINDSIGHT or misnamed or any(map(is_beyond_offsets, files.listdir(directory))):
+        builder = PrefixBuilder(files, directory, Epochs(own=own, hindsight=hindsight), misnamed=misnamed)
+        builder.read_segments()
+    builder.finish()
+    suspects = frozenset(found.file for found in facts.findings if found.file is not None)
+    return facts, builder.prefix(facts.elections, suspects)
+
+
+def _misnamed(findings: Iterable[Finding]) -> dict[str, str]:
+    """Return the checkpoints whose name and header speak of two ends: name and meaning."""
+    return {
+        found.file.rsplit("/", 1)[-1]: found.meaning
+        for found in findings
+        if found.kind == Misnamed.kind and found.file is not None
+    }
