@@ -10,7 +10,7 @@ SHELL := /bin/bash
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test campaign sim check fix bench bench-toolkit bench-gate audit onefile proto records clean
+.PHONY: help setup demo test campaign sim check fix bench bench-toolkit bench-gate audit onefile messages proto records clean
 
 help: ## show what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 22
@@ -68,6 +68,9 @@ audit: $(STAMP) ## look the installed packages up among known vulnerabilities, b
 
 onefile: ## build one executable that needs no Python, build/onefile/kraft-* (Linux, gcc, zlib1g-dev, the network)
 	@$(PYTHON) deploy/onefile/build.py $(ARGS)
+
+messages: $(STAMP) ## write build/messages.md: all errors, findings, advice and lines of the log, for a reader of their tone
+	@$(BIN)/python tests/architecture/messages_page.py .
 
 proto: $(STAMP) ## write kraft/v1 anew, from proto/kraft/v1/*.proto
 	@$(BIN)/python proto/generate.py
