@@ -18,11 +18,10 @@ from metadata_log.ids import NodeId, ReplicaKey, TopicId
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from metadata_log.voters import Endpoint
 from quorum.api.error_codes import Error
+from quorum.api.leader_hint import LeaderHint
 from quorum.api.transfer_messages import TransferLeadershipRequest, TransferLeadershipResponse
 from quorum.api.voter_messages import VoterRequest, VoterResponse
 
-NO_LEADER: Final = NodeId(-1)
-"""The leader id in a response of a replica that knows no leader of its epoch."""
 UNKNOWN_OFFSET: Final = Offset(-1)
 """A high watermark that the sender does not know, or omits."""
 
@@ -43,14 +42,11 @@ class VoteRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     pre_vote: bool = False
 
 
-class VoteResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class VoteResponse(LeaderHint, frozen=True, kw_only=True, gc=False):
     """Errors: INVALID_REQUEST, FENCED_LEADER_EPOCH (the candidate's epoch is old), INVALID_VOTER_KEY."""
 
     error: Error = Error.NONE
-    leader_id: NodeId = NO_LEADER
-    leader_epoch: Epoch
     vote_granted: bool = False
-    leader_endpoints: tuple[Endpoint, ...] = ()
 
 
 class BeginQuorumEpochRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -62,13 +58,10 @@ class BeginQuorumEpochRequest(msgspec.Struct, frozen=True, kw_only=True, gc=Fals
     leader_endpoints: tuple[Endpoint, ...] = ()
 
 
-class BeginQuorumEpochResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class BeginQuorumEpochResponse(LeaderHint, frozen=True, kw_only=True, gc=False):
     """Errors: INVALID_REQUEST, FENCED_LEADER_EPOCH, INVALID_VOTER_KEY."""
 
     error: Error = Error.NONE
-    leader_id: NodeId = NO_LEADER
-    leader_epoch: Epoch
-    leader_endpoints: tuple[Endpoint, ...] = ()
 
 
 class EndQuorumEpochRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -81,13 +74,10 @@ class EndQuorumEpochRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False)
     leader_endpoints: tuple[Endpoint, ...] = ()
 
 
-class EndQuorumEpochResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class EndQuorumEpochResponse(LeaderHint, frozen=True, kw_only=True, gc=False):
     """Errors: INVALID_REQUEST, FENCED_LEADER_EPOCH."""
 
     error: Error = Error.NONE
-    leader_id: NodeId = NO_LEADER
-    leader_epoch: Epoch
-    leader_endpoints: tuple[Endpoint, ...] = ()
 
 
 class CommittedBatch(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -125,7 +115,7 @@ class FetchRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     committed_batch: CommittedBatch | None = None
 
 
-class FetchResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class FetchResponse(LeaderHint, frozen=True, kw_only=True, gc=False):
     """Errors: INVALID_REQUEST, NOT_LEADER_OR_FOLLOWER, FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH, SNAPSHOT_NOT_FOUND.
 
     - `diverging`: the logs diverge. It is the end of the leader's largest epoch that is not above the replica's.
@@ -138,9 +128,6 @@ class FetchResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """
 
     error: Error = Error.NONE
-    leader_id: NodeId = NO_LEADER
-    leader_epoch: Epoch
-    leader_endpoints: tuple[Endpoint, ...] = ()
     high_watermark: Offset = UNKNOWN_OFFSET
     log_start_offset: Offset = Offset(0)
     diverging: OffsetAndEpoch | None = None
@@ -160,7 +147,7 @@ class FetchSnapshotRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     max_bytes: int
 
 
-class FetchSnapshotResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class FetchSnapshotResponse(LeaderHint, frozen=True, kw_only=True, gc=False):
     """Errors: INVALID_REQUEST, NOT_LEADER_OR_FOLLOWER, FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH, SNAPSHOT_NOT_FOUND,
     POSITION_OUT_OF_RANGE.
 
@@ -168,9 +155,6 @@ class FetchSnapshotResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False)
     """
 
     error: Error = Error.NONE
-    leader_id: NodeId = NO_LEADER
-    leader_epoch: Epoch
-    leader_endpoints: tuple[Endpoint, ...] = ()
     snapshot_id: OffsetAndEpoch | None = None
     size: int = 0
     position: int = 0

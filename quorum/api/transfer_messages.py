@@ -9,11 +9,8 @@ from __future__ import annotations
 import msgspec
 
 from metadata_log.ids import NodeId
-from metadata_log.offsets import Epoch
-from metadata_log.voters import Endpoint
 from quorum.api.error_codes import Error
-
-_NO_LEADER = NodeId(-1)
+from quorum.api.leader_hint import LeaderHint
 
 
 class TransferLeadershipRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -24,7 +21,7 @@ class TransferLeadershipRequest(msgspec.Struct, frozen=True, kw_only=True, gc=Fa
     timeout_ms: int
 
 
-class TransferLeadershipResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class TransferLeadershipResponse(LeaderHint, frozen=True, kw_only=True, gc=False):
     """The outcome of a transfer. If `error` is `NONE`, `leader_id` leads a later epoch than before, or is `to` and led
     already.
 
@@ -38,6 +35,3 @@ class TransferLeadershipResponse(msgspec.Struct, frozen=True, kw_only=True, gc=F
 
     error: Error = Error.NONE
     why: str | None = None
-    leader_id: NodeId = _NO_LEADER
-    leader_epoch: Epoch
-    leader_endpoints: tuple[Endpoint, ...] = ()

@@ -13,12 +13,12 @@ from typing import Final
 
 import msgspec
 
-from metadata_log.ids import NodeId, ReplicaKey
+from metadata_log.ids import ReplicaKey
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.voters import Endpoint, Voter
 from quorum.api.error_codes import Error
+from quorum.api.leader_hint import LeaderHint
 
-_NO_LEADER: Final = NodeId(-1)
 NOTHING_APPENDED: Final = Offset(-1)
 
 
@@ -35,14 +35,11 @@ class AddRaftVoterRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     validate_only: bool = False
 
 
-class AddRaftVoterResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class AddRaftVoterResponse(LeaderHint, frozen=True, kw_only=True, gc=False):
     """Errors: INVALID_REQUEST, NOT_LEADER_OR_FOLLOWER, REQUEST_TIMED_OUT, UNSUPPORTED_VERSION, DUPLICATE_VOTER."""
 
     error: Error = Error.NONE
     error_message: str | None = None
-    leader_id: NodeId = _NO_LEADER
-    leader_epoch: Epoch
-    leader_endpoints: tuple[Endpoint, ...] = ()
     voters_offset: Offset = NOTHING_APPENDED
 
 
@@ -59,14 +56,11 @@ class RemoveRaftVoterRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False
     only_if_silent: bool = False
 
 
-class RemoveRaftVoterResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class RemoveRaftVoterResponse(LeaderHint, frozen=True, kw_only=True, gc=False):
     """Errors: INVALID_REQUEST, NOT_LEADER_OR_FOLLOWER, REQUEST_TIMED_OUT, UNSUPPORTED_VERSION, VOTER_NOT_FOUND."""
 
     error: Error = Error.NONE
     error_message: str | None = None
-    leader_id: NodeId = _NO_LEADER
-    leader_epoch: Epoch
-    leader_endpoints: tuple[Endpoint, ...] = ()
     voters_offset: Offset = NOTHING_APPENDED
 
 
@@ -77,15 +71,12 @@ class UpdateRaftVoterRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False
     voter: Voter
 
 
-class UpdateRaftVoterResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class UpdateRaftVoterResponse(LeaderHint, frozen=True, kw_only=True, gc=False):
     """Errors: INVALID_REQUEST, NOT_LEADER_OR_FOLLOWER, FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH, REQUEST_TIMED_OUT,
     VOTER_NOT_FOUND."""
 
     error: Error = Error.NONE
     error_message: str | None = None
-    leader_id: NodeId = _NO_LEADER
-    leader_epoch: Epoch
-    leader_endpoints: tuple[Endpoint, ...] = ()
     voters_offset: Offset = NOTHING_APPENDED
 
 
@@ -99,14 +90,11 @@ class UpgradeKRaftVersionRequest(msgspec.Struct, frozen=True, kw_only=True, gc=F
     validate_only: bool = False
 
 
-class UpgradeKRaftVersionResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class UpgradeKRaftVersionResponse(LeaderHint, frozen=True, kw_only=True, gc=False):
     """Errors: NOT_LEADER_OR_FOLLOWER, REQUEST_TIMED_OUT, INVALID_UPDATE_VERSION."""
 
     error: Error = Error.NONE
     error_message: str | None = None
-    leader_id: NodeId = _NO_LEADER
-    leader_epoch: Epoch
-    leader_endpoints: tuple[Endpoint, ...] = ()
     voters_offset: Offset = NOTHING_APPENDED
 
 
@@ -114,13 +102,10 @@ class ApiVersionsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Ask the process at a new voter's endpoints for its identity and supported versions."""
 
 
-class ApiVersionsResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class ApiVersionsResponse(LeaderHint, frozen=True, kw_only=True, gc=False):
     """`replica`: None if the protocol lacks it, as Kafka's does. `can_vote`: the node has the controller role."""
 
     error: Error = Error.NONE
-    leader_id: NodeId = _NO_LEADER
-    leader_epoch: Epoch
-    leader_endpoints: tuple[Endpoint, ...] = ()
     replica: ReplicaKey | None = None
     can_vote: bool = True
     min_kraft_version: int = 0

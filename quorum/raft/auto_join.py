@@ -82,7 +82,7 @@ def on_ask_answered(core: Core, state: Follower, node_id: int, response: Respons
     # In Kafka's protocol, responses to AddRaftVoter and RemoveRaftVoter have no leader and no epoch.
     tells_epoch = response.leader_epoch != NO_EPOCH
     if (
-        tells_epoch and apply_leader_hint(core, node_id, response) is not EpochUpdate.CURRENT
+        tells_epoch and apply_leader_hint(core, node_id, response, response.error) is not EpochUpdate.CURRENT
     ) or core.state is not state:
         return
     if isinstance(response, UpdateRaftVoterResponse) and response.error in (Error.NONE, Error.UNSUPPORTED_VERSION):

@@ -98,7 +98,7 @@ def _answer(core: Core, request_id: int, error: Error, *, granted: bool) -> None
 
 def on_vote_response(core: Core, node_id: int, response: VoteResponse) -> None:
     """Count one response, unless its epoch or leader ends the election."""
-    news = apply_leader_hint(core, node_id, response)
+    news = apply_leader_hint(core, node_id, response, response.error)
     state = core.state
     if news is EpochUpdate.CHANGED or not isinstance(state, Prospective | Candidate):
         return

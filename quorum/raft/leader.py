@@ -39,7 +39,7 @@ def handle_propose(core: Core, proposal: Propose) -> None:
 
 def on_begin_response(core: Core, node_id: int, correlation: int, response: BeginQuorumEpochResponse) -> None:
     """Handle a voter's response: an acknowledgement proves that it follows, and counts for the read barrier."""
-    news = apply_leader_hint(core, node_id, response)
+    news = apply_leader_hint(core, node_id, response, response.error)
     state = core.state
     if news is EpochUpdate.CURRENT and response.error is not Error.NONE:
         core.refuse(node_id, f"it answers BeginQuorumEpoch with {response.error.name} in epoch {core.epoch}")
@@ -50,7 +50,7 @@ def on_begin_response(core: Core, node_id: int, correlation: int, response: Begi
 
 def on_end_response(core: Core, node_id: int, response: EndQuorumEpochResponse) -> None:
     """Note that a voter knows of the resignation."""
-    if apply_leader_hint(core, node_id, response) is EpochUpdate.CHANGED:
+    if apply_leader_hint(core, node_id, response, response.error) is EpochUpdate.CHANGED:
         return
     state = core.state
     if type(state) is Resigned:

@@ -12,7 +12,8 @@ from metadata_log.ids import NodeId
 from metadata_log.offsets import Epoch
 from metadata_log.voters import Endpoint
 from quorum.api.error_codes import Error
-from quorum.api.raft_messages import NO_LEADER, FetchResponse, FetchSnapshotResponse, Response, VoteResponse
+from quorum.api.leader_hint import NO_LEADER, LeaderHint
+from quorum.api.raft_messages import FetchResponse, FetchSnapshotResponse, VoteResponse
 from quorum.raft.core import MAX_EPOCH, Core
 from quorum.raft.fetching import fetch_loop_of
 from quorum.raft.roles import transition_to_follower, transition_to_unattached
@@ -93,35 +94,35 @@ def _is_news(core: Core, where: tuple[Endpoint, ...]) -> bool:
     return core.role in (Role.UNATTACHED, Role.PROSPECTIVE) and not core.leader_endpoints
 
 
-def apply_leader_hint(core: Core, destination_id: int, response: Response) -> EpochUpdate:
-    """Apply the epoch and leader in a response, and return the effect."""
-    epoch = response.leader_epoch
-    if response.error in STRANGERS or not 0 <= epoch <= MAX_EPOCH:
-        core.refuse(destination_id, f"it answers {response.error.name} in epoch {epoch}")
+def apply_leader_hint(core: Core, destination_id: int, hint: LeaderHint, error: Error) -> EpochUpdate:
+    """Apply the leader hint of a response, which has `error`, and return the effect."""
+    epoch = hint.leader_epoch
+    if error in STRANGERS or not 0 <= epoch <= MAX_EPOCH:
+        core.refuse(destination_id, f"it answers {error.name} in epoch {epoch}")
         return EpochUpdate.STALE
     if epoch < core.epoch:
         return EpochUpdate.STALE
-    leader_id = response.leader_id
+    leader_id = hint.leader_id
     if leader_id < 0 or (leader_id == core.me.node_id and (epoch > core.epoch or core.role is not Role.LEADER)):
         # A response that names this replica as leader predates its resignation or restart; ignore the hint.
         if leader_id == core.me.node_id:
-            _tell_of_namesake(core, destination_id, response)
+            _tell_of_namesake(core, destination_id, hint)
         return _adopt_epoch(core, epoch)
     known = core.standing.leader_id
     if epoch == core.epoch and known is not None and known != leader_id:
         core.refuse(destination_id, f"it says that {leader_id} leads epoch {epoch}, which {known} does")
         return EpochUpdate.STALE
-    if adopt_leader(core, leader_id, epoch, response.leader_endpoints):
+    if adopt_leader(core, leader_id, epoch, hint.leader_endpoints):
         return EpochUpdate.CHANGED
-    return _adopt_live_leader(core, destination_id, response)
+    return _adopt_live_leader(core, destination_id, hint)
 
 
-def _tell_of_namesake(core: Core, destination_id: int, response: Response) -> None:
+def _tell_of_namesake(core: Core, destination_id: int, hint: LeaderHint) -> None:
     """Report a leader with this node's id at other endpoints: a second process has the same node.id.
 
     The exception is this replica's own epoch from before a restart.
     """
-    where, epoch = response.leader_endpoints, response.leader_epoch
+    where, epoch = hint.leader_endpoints, hint.leader_epoch
     has_led = epoch == core.epoch and core.standing.leader_id == core.me.node_id
     own = {(at.host, at.port) for at in core.endpoints}
     if where and not has_led and own.isdisjoint((at.host, at.port) for at in where):
@@ -142,15 +143,15 @@ def _adopt_epoch(core: Core, epoch: Epoch) -> EpochUpdate:
     return EpochUpdate.CHANGED
 
 
-def _adopt_live_leader(core: Core, destination_id: int, response: Response) -> EpochUpdate:
+def _adopt_live_leader(core: Core, destination_id: int, hint: LeaderHint) -> EpochUpdate:
     """Follow the leader again if it rejects this replica's pre-vote itself, which proves that it lives.
 
     A leader that grants a pre-vote has resigned; Kafka's still names itself as leader then.
     """
-    is_granted = isinstance(response, VoteResponse) and response.vote_granted
-    if core.role is not Role.PROSPECTIVE or destination_id != response.leader_id or is_granted:
+    is_granted = isinstance(hint, VoteResponse) and hint.vote_granted
+    if core.role is not Role.PROSPECTIVE or destination_id != hint.leader_id or is_granted:
         return EpochUpdate.CURRENT
-    transition_to_follower(core, core.epoch, response.leader_id, core.leader_endpoints)
+    transition_to_follower(core, core.epoch, hint.leader_id, core.leader_endpoints)
     return EpochUpdate.CHANGED
 
 
@@ -165,5 +166,5 @@ def match_response(
     if loop is None or loop.correlation != correlation:
         return None
     loop.correlation = None
-    news = apply_leader_hint(core, node_id, response)
+    news = apply_leader_hint(core, node_id, response, response.error)
     return None if news is EpochUpdate.CHANGED else (loop, news)

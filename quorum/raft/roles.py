@@ -10,7 +10,8 @@ from metadata_log.ids import NodeId, ReplicaKey
 from metadata_log.offsets import Epoch
 from metadata_log.voters import Endpoint
 from quorum.api.error_codes import Error
-from quorum.api.raft_messages import NO_LEADER, EndQuorumEpochRequest, FetchResponse, VoteRequest
+from quorum.api.leader_hint import NO_LEADER
+from quorum.api.raft_messages import EndQuorumEpochRequest, FetchResponse, VoteRequest
 from quorum.raft.core import MAX_EPOCH, Core
 from quorum.raft.fetching import maybe_send_fetch
 from quorum.raft.membership import destination_of

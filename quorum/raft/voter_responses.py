@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from metadata_log.offsets import Offset
 from quorum.api.error_codes import Error
-from quorum.api.raft_messages import NO_LEADER
+from quorum.api.leader_hint import NO_LEADER
 from quorum.api.voter_messages import (
     NOTHING_APPENDED,
     AddRaftVoterResponse,

@@ -24,6 +24,8 @@ from quorum.raft.ready import (
 )
 
 _SHORT = {"QuorumEpoch": "", "Request": "", "Response": " answer"}
+_ERROR_FIELDS = ("error", "error_message", "why")
+"""Stated before the leader hint."""
 
 
 def say(value: object) -> str:
@@ -34,7 +36,7 @@ def say(value: object) -> str:
     assert isinstance(value, msgspec.Struct)
     defaults = dict(zip(reversed(value.__struct_fields__), reversed(value.__struct_defaults__), strict=False))
     parts = [name]
-    for field in value.__struct_fields__:
+    for field in sorted(value.__struct_fields__, key=lambda field: field not in _ERROR_FIELDS):
         content = getattr(value, field)
         if field in defaults and content == defaults[field]:
             continue

@@ -26,8 +26,8 @@ from metadata_log.offsets import Epoch
 from metadata_log.voters import Endpoint
 from quorum.api.calls import METADATA_PARTITION, PeerCall, PeerRequest, PeerResponse
 from quorum.api.error_codes import Error
+from quorum.api.leader_hint import NO_LEADER
 from quorum.api.raft_messages import (
-    NO_LEADER,
     BeginQuorumEpochRequest,
     BeginQuorumEpochResponse,
     EndQuorumEpochRequest,

@@ -7,25 +7,11 @@ was told of a leader it cannot reach ends itself.
 
 from __future__ import annotations
 
-from typing import Protocol
-
 from metadata_log.ids import NodeId
 from metadata_log.voters import Endpoint
+from quorum.api.leader_hint import NO_LEADER, LeaderHint
 from quorum.api.quorum_description import QuorumDescription
-from quorum.api.raft_messages import NO_LEADER
 from quorum.server.node import Node
-
-
-class TellsLeader(Protocol):
-    """An answer of the node to another replica."""
-
-    @property
-    def leader_id(self) -> NodeId:
-        """Whom it names; -1 where it knows none."""
-
-    @property
-    def leader_endpoints(self) -> tuple[Endpoint, ...]:
-        """Where that one is reached."""
 
 
 def place_in(endpoints: tuple[Endpoint, ...], listener: str) -> Endpoint | None:
@@ -45,12 +31,12 @@ def place_of(node_id: int, listener: str, node: Node, quorum: QuorumDescription 
     return None
 
 
-def place_of_leader(response: TellsLeader, listener: str, node: Node) -> Endpoint | None:
+def place_of_leader(hint: LeaderHint, listener: str, node: Node) -> Endpoint | None:
     """Where the leader that it names is reached; None for who has no listener of that name."""
-    if response.leader_id == NO_LEADER:
+    if hint.leader_id == NO_LEADER:
         return None
-    at = place_in(response.leader_endpoints, listener)
-    return at if at is not None else place_of(response.leader_id, listener, node)
+    at = place_in(hint.leader_endpoints, listener)
+    return at if at is not None else place_of(hint.leader_id, listener, node)
 
 
 def controllers(listener: str, node: Node) -> dict[int, Endpoint]:

@@ -19,7 +19,8 @@ import msgspec
 from metadata_log.voters import Endpoint
 from quorum.api.calls import PeerCall, PeerResponse
 from quorum.api.error_codes import Error
-from quorum.api.raft_messages import NO_LEADER, FetchRequest, FetchResponse, FetchSnapshotResponse
+from quorum.api.leader_hint import NO_LEADER
+from quorum.api.raft_messages import FetchRequest, FetchResponse, FetchSnapshotResponse
 from quorum.server.kafka.controller_endpoints import place_of_leader
 from quorum.server.kafka.exchange import Exchange, GiveUp
 from quorum.server.node import Node

@@ -13,8 +13,8 @@ from metadata_log.ids import METADATA_TOPIC_NAME
 from metadata_log.voters import Endpoint
 from quorum.api.context import CLUSTER, Operation, authorize
 from quorum.api.error_codes import Error
+from quorum.api.leader_hint import NO_LEADER
 from quorum.api.quorum_description import QuorumDescription, ReplicaDescription
-from quorum.api.raft_messages import NO_LEADER
 from quorum.node.core.access import may_describe
 from quorum.server.kafka.controller_endpoints import controllers, place_of
 from quorum.server.kafka.exchange import Exchange

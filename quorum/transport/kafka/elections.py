@@ -16,8 +16,8 @@ from metadata_log.voters import Endpoint
 from quorum.api.calls import PeerCall
 from quorum.api.context import RequestContext
 from quorum.api.error_codes import Error
+from quorum.api.leader_hint import NO_LEADER
 from quorum.api.raft_messages import (
-    NO_LEADER,
     BeginQuorumEpochRequest,
     BeginQuorumEpochResponse,
     EndQuorumEpochRequest,

@@ -13,7 +13,8 @@ from typing import Any
 from metadata_log.ids import METADATA_TOPIC_ID, METADATA_TOPIC_NAME, NodeId
 from metadata_log.offsets import NO_EPOCH, Epoch, Offset, OffsetAndEpoch
 from quorum.api.error_codes import Error
-from quorum.api.raft_messages import NO_LEADER, FetchResponse, FetchSnapshotRequest, FetchSnapshotResponse
+from quorum.api.leader_hint import NO_LEADER
+from quorum.api.raft_messages import FetchResponse, FetchSnapshotRequest, FetchSnapshotResponse
 from quorum.transport.grpc.convert.common import error_from
 from quorum.transport.kafka.partitions import answered_partition, place_among
 from quorum.transport.kafka.wire import Fields, Questions, uuid_to

@@ -20,7 +20,7 @@ from quorum.api.calls import ClientAnswer, PeerCall, RegistrationAnswer
 from quorum.api.context import RequestContext
 from quorum.api.controllers import RegisterController, RegisterControllerResponse
 from quorum.api.error_codes import Error
-from quorum.api.raft_messages import NO_LEADER
+from quorum.api.leader_hint import NO_LEADER
 from quorum.api.voter_messages import (
     AddRaftVoterRequest,
     AddRaftVoterResponse,

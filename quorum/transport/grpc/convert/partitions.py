@@ -15,7 +15,7 @@ from kraft.v1 import common_pb2, quorum_pb2
 from metadata_log.ids import NodeId, ReplicaKey, TopicId
 from metadata_log.offsets import NO_EPOCH, Epoch, Offset, OffsetAndEpoch
 from metadata_log.voters import Endpoint
-from quorum.api.calls import PeerCall, PeerRequest
+from quorum.api.calls import PeerCall, PeerRequest, PeerResponse
 from quorum.api.error_codes import Error
 from quorum.transport.grpc.convert.common import (
     BadMessage,
@@ -38,19 +38,6 @@ class Topic(Protocol[P_co]):
     def topic_id(self) -> bytes: ...
     @property
     def partitions(self) -> Sequence[P_co]: ...
-
-
-class Told(Protocol):
-    """What every answer of the core tells, whatever was asked."""
-
-    @property
-    def error(self) -> Error: ...
-    @property
-    def leader_id(self) -> NodeId: ...
-    @property
-    def leader_epoch(self) -> Epoch: ...
-    @property
-    def leader_endpoints(self) -> tuple[Endpoint, ...]: ...
 
 
 def only_partition(topics: Sequence[Topic[P_co]]) -> tuple[TopicId, P_co]:
@@ -78,7 +65,7 @@ def call_of(request: PeerRequest, message: Any, topic_id: TopicId, partition: An
     )
 
 
-def answer_to(kind: type[M], response: Told, topic_id: TopicId, **rest: object) -> M:
+def answer_to(kind: type[M], response: PeerResponse, topic_id: TopicId, **rest: object) -> M:
     """The answer on the wire: `topic_id` as the request named it, `rest` what else its partition tells."""
     message: Any = kind
     if response.error in TOP_LEVEL_ERRORS:

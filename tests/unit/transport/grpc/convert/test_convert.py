@@ -26,6 +26,7 @@ from quorum.api.described_configs import (
     DescribedResource,
 )
 from quorum.api.error_codes import Error
+from quorum.api.leader_hint import NO_LEADER
 from quorum.api.quotas import DescribeClientQuotas, DescribeClientQuotasResponse, DescribedQuota
 from quorum.api.scram import DescribedScramUser, DescribeUserScramCredentials, DescribeUserScramCredentialsResponse
 from quorum.api.topics import (
@@ -215,7 +216,7 @@ class TestPeers:
 
 def _check_answer(back: Any, response: Any, message: Any, topic_id: TopicId) -> None:
     if response.error in TOP_LEVEL_ERRORS:
-        assert (back.error, back.leader_id, back.leader_epoch) == (response.error, m.NO_LEADER, NO_EPOCH)
+        assert (back.error, back.leader_id, back.leader_epoch) == (response.error, NO_LEADER, NO_EPOCH)
         assert not message.topics
     else:
         assert back == response
