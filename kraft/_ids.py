@@ -25,7 +25,9 @@ else:
                 InvalidIdError: `value` is a text, or not 16 bytes.
             """
             if not isinstance(value, bytes) or len(value) != ID_BYTES:
-                raise InvalidIdError(f"{value!r} is not a topic id of {ID_BYTES} bytes: read a text by parse_topic_id")
+                raise InvalidIdError(
+                    f"{value!r} is not a topic id of {ID_BYTES} bytes: parse a text with parse_topic_id"
+                )
             return super().__new__(cls, value)
 
         def __str__(self) -> str:

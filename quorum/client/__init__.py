@@ -1,4 +1,4 @@
-"""The Python client of the controllers, with the requests that it takes and the answers that it gives."""
+"""The Python client of the controllers, with the requests that it takes and the responses that it returns."""
 
 from __future__ import annotations
 

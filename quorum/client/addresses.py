@@ -1,6 +1,6 @@
-"""How the address of a node is written.
+"""The addresses of nodes: their syntax, `host:port`, and whether the host resolves.
 
-Decides: what is one. Must not know: whether anybody is there.
+Must not know: whether a node listens there.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ _LARGEST_PORT: Final = 65535
 
 
 def check_address(text: str) -> str:
-    """`text` if it is `host:port`, an IPv6 host in brackets.
+    """Return `text` if it is `host:port`; an IPv6 host is written in brackets.
 
     Raises:
-        AddressError: it is not.
+        AddressError: `text` is written otherwise, or the port is not from 1 to 65535.
     """
     match = _ADDRESS.fullmatch(text)
     if match is None:
         raise AddressError(f"{text!r} is not an address: write host:port (an IPv6 host in brackets)")
     if not 0 < int(match[2]) <= _LARGEST_PORT:
-        raise AddressError(f"{text!r} is not an address: its port is none of 1 to {_LARGEST_PORT}")
+        raise AddressError(f"{text!r} is not an address: its port is not from 1 to {_LARGEST_PORT}")
     return text
 
 
@@ -37,10 +37,12 @@ _NO_SUCH_NAME: Final = frozenset(
 
 
 async def check_resolvable(address: str) -> None:
-    """Return if the host of `address` (`host:port`, checked) has an address, or if nobody can tell.
+    """Look up the host of `address`, a checked `host:port`.
+
+    A resolver that fails or is slow proves nothing: the connection is tried all the same.
 
     Raises:
-        UnresolvableError: there is no such host.
+        UnresolvableError: the resolver answers that the host does not exist.
     """
     host, _, port = address.rpartition(":")
     host = host.strip("[]")

@@ -1,17 +1,17 @@
 """Topics by name or by id, and their administration, in the words of Kafka's Admin (KIP-516).
 
-Decides: what is asked for a collection of topics, and which answer belongs to which of them; what else is administered,
-modules beside this one do (`admin_acls`, `admin_cluster`, `admin_configs`, `admin_features`, `admin_partitions`,
-`admin_quotas`, `admin_scram`). Must not know: where the active controller is.
+Decides: the request for a collection of topics, and which result belongs to which topic. Everything else that is
+administered is in another module: `admin_acls`, `admin_cluster`, `admin_configs`, `admin_features`,
+`admin_partitions`, `admin_quotas`, `admin_scram`. Must not know: where the active controller is.
 
     async with Admin("c1:9094,c2:9094") as admin:
         created = await admin.create_topics([CreatableTopic(name="orders", num_partitions=3, replication_factor=1)])
         ids = TopicCollection.of_topic_ids([created.topic_id("orders")])
         await admin.delete_topics(ids)
 
-One `await` is one request to the active controller; what concerns the request as a whole (nobody answers, its outcome
-is unknown) is raised there. What concerns one topic, or one resource, is in the result, and is raised by who asks the
-result for it.
+One `await` is one request to the active controller. An error of the whole request (no controller answers, the outcome
+is unknown) is raised by the `await`. An error of one topic or resource is stored in the result; the result raises it
+when that topic's or resource's value is read.
 """
 
 from __future__ import annotations
@@ -62,17 +62,17 @@ T = TypeVar("T", CreatableTopicResult, DeletableTopicResult, DescribedTopic)
 
 
 class Admin:
-    """Administers one quorum; to be used in one event loop, by as many tasks as there are.
+    """Administers one quorum. Any number of tasks may share an `Admin`, all in one event loop.
 
-    Every method raises what `Client` raises for a request as a whole: UnavailableError, RefusedError, ClosedError and,
-    of those that change something, OutcomeUnknownError. `timeout_s` bounds each call.
+    Every method raises the errors that `Client` raises for a whole request: UnavailableError, RefusedError,
+    ClosedError. A method that changes something also raises OutcomeUnknownError. `timeout_s` bounds each call.
 
     Raises:
-        AddressError: `bootstrap` names none, or one is not `host:port`.
+        AddressError: `bootstrap` is empty, or an address in it is not `host:port`.
     """
 
     def __init__(self, bootstrap: str | Iterable[str] | Client, *, timeout_s: float = DEFAULT_TIMEOUT_S) -> None:
-        """Over controllers' GRPC addresses, or over a client that is there; that one keeps its own timeout."""
+        """Use the controllers' GRPC addresses, or an existing client, which keeps its own timeout."""
         self._client = bootstrap if isinstance(bootstrap, Client) else Client(bootstrap, timeout_s=timeout_s)
 
     async def __aenter__(self) -> Self:
@@ -90,10 +90,10 @@ class Admin:
     async def create_topics(
         self, topics: Iterable[CreatableTopic], *, validate_only: bool = False, timeout_s: float | None = None
     ) -> CreateTopicsResult:
-        """Create topics, each for itself; the result tells the id of each.
+        """Create topics, each independently of the others. The result has the id of each.
 
         Raises:
-            ValueError: two of them have the same name.
+            ValueError: two topics have the same name.
         """
         by_name: dict[str, CreatableTopic] = {}
         for topic in topics:
@@ -114,15 +114,15 @@ class Admin:
         validate_only: bool = False,
         timeout_s: float | None = None,
     ) -> CreatePartitionsResult:
-        """Give topics more partitions, each topic for itself; a topic keeps its replication factor."""
+        """Add partitions to topics, to each independently of the others. A topic keeps its replication factor."""
         return await admin_partitions.create_partitions(
             self._client, new_partitions, validate_only=validate_only, timeout_s=timeout_s
         )
 
     async def delete_topics(self, topics: TopicCollection, *, timeout_s: float | None = None) -> DeleteTopicsResult:
-        """Delete topics: gone with the commit, whether or not brokers answer.
+        """Delete topics. A topic is gone once its removal is committed, whether or not brokers respond.
 
-        By id it is certain which topic is meant: another one of the same name may have taken its place.
+        A topic id is unambiguous; a name may meanwhile belong to a new topic.
         """
 
         async def ask(names: Sequence[str], ids: Sequence[TopicId]) -> Sequence[DeletableTopicResult]:
@@ -143,7 +143,7 @@ class Admin:
         return DescribeTopicsResult(topics, await _outcomes(topics, ask))
 
     async def cluster(self, *, at_least_offset: Offset | None = None, timeout_s: float | None = None) -> Cluster:
-        """All topics with their ids, as they are now."""
+        """Return all topics with their ids, as consistently as `Client.describe_topics`."""
         found = await self._client.describe_topics(
             all_topics=True, at_least_offset=at_least_offset, timeout_s=timeout_s
         )
@@ -169,7 +169,7 @@ class Admin:
         `node_id`: the controller that answers from its own image, even if another one leads.
 
         Raises:
-            UnavailableError: also where the quorum has no such controller.
+            UnavailableError: also if the quorum has no such controller.
         """
         return await admin_features.describe_features(
             self._client, node_id=node_id, at_least_offset=at_least_offset, timeout_s=timeout_s
@@ -183,9 +183,9 @@ class Admin:
         validate_only: bool = False,
         timeout_s: float | None = None,
     ) -> None:
-        """Set levels of features, by name, all or none; level 0 disables a feature.
+        """Set the levels of features by name, all or none; level 0 disables a feature.
 
-        Raft raises kraft.version after all levels were checked, and before the others are set.
+        kraft.version is raised by Raft, after the controller has checked all levels and before it sets the others.
 
         Raises:
             RefusedError: INVALID_UPDATE_VERSION: a node does not support a level, or the direction is wrong.
@@ -208,14 +208,14 @@ class Admin:
         at_least_offset: Offset | None = None,
         timeout_s: float | None = None,
     ) -> DescribeConfigsResult:
-        """What configs topics, groups, subscriptions to client metrics and controllers have, set or not.
+        """Return the configs of topics, groups, client-metrics subscriptions, brokers and controllers.
 
-        As consistent as `Client.describe_topics`, but for a controller (type BROKER, named by its id), which is asked
-        itself: nobody else knows what stands in its file. Of a broker: what is set for it, and for all brokers, at run
-        time. Without a name: what is set for all brokers.
+        As consistent as `Client.describe_topics`, except for a controller (type BROKER, named by its id). That
+        controller itself responds, since only it knows its properties file. The configs of a broker are the dynamic
+        ones set for it and for all brokers. An empty name of type BROKER returns those set for all brokers.
 
         Raises:
-            UnavailableError: also where one of the controllers named does not answer.
+            UnavailableError: also if one of the controllers named does not respond.
         """
         return await admin_configs.describe_configs(
             self._client,
@@ -232,25 +232,25 @@ class Admin:
         validate_only: bool = False,
         timeout_s: float | None = None,
     ) -> AlterConfigsResult:
-        """Change single configs, each resource for itself; one refused config leaves its resource as it is."""
+        """Change single configs of resources, of each resource all or none."""
         return await admin_configs.incremental_alter_configs(
             self._client, configs, validate_only=validate_only, timeout_s=timeout_s
         )
 
-    # --- access control entries: SECURITY_DISABLED where the controllers have no authorizer
+    # --- access control entries: SECURITY_DISABLED if the controllers have no authorizer
 
     async def create_acls(self, entries: Iterable[AclEntry], *, timeout_s: float | None = None) -> CreateAclsResult:
-        """Add entries, each for itself; one that there is already is as good as added."""
+        """Add entries, each independently of the others. An entry that exists already counts as added."""
         return await admin_acls.create_acls(self._client, entries, timeout_s)
 
     async def delete_acls(self, filters: Iterable[AclFilter], *, timeout_s: float | None = None) -> DeleteAclsResult:
-        """Remove every entry that one of the filters means; the answer about each filter has the entries."""
+        """Remove every entry that one of the filters matches. The result of each filter lists its entries."""
         return await admin_acls.delete_acls(self._client, filters, timeout_s)
 
     async def describe_acls(
         self, asked: AclFilter, *, at_least_offset: Offset | None = None, timeout_s: float | None = None
     ) -> tuple[AclEntry, ...]:
-        """The entries that a filter means, sorted; as consistent as `Client.describe_topics`."""
+        """Return the entries that a filter matches, sorted, as consistently as `Client.describe_topics`."""
         return await admin_acls.describe_acls(self._client, asked, at_least_offset=at_least_offset, timeout_s=timeout_s)
 
     # --- client quotas
@@ -262,7 +262,7 @@ class Admin:
         validate_only: bool = False,
         timeout_s: float | None = None,
     ) -> AlterClientQuotasResult:
-        """Set quotas by key, or remove them (None), each entity for itself; `quota_entity` writes an entity."""
+        """Set or remove (None) quotas by key, of each entity independently. `quota_entity` makes the keys."""
         return await admin_quotas.alter_client_quotas(
             self._client, changes, validate_only=validate_only, timeout_s=timeout_s
         )
@@ -275,8 +275,11 @@ class Admin:
         at_least_offset: Offset | None = None,
         timeout_s: float | None = None,
     ) -> dict[QuotaEntity, dict[str, float]]:
-        """Quotas of the entities that have all these parts (with `strict`, and no other), by key; as consistent as
-        `Client.describe_topics`."""
+        """Return the quotas, by key, of the entities that match all components.
+
+        With `strict`, the entities that also have parts of other types are left out. As consistent as
+        `Client.describe_topics`.
+        """
         return await admin_quotas.describe_client_quotas(
             self._client, components, strict=strict, at_least_offset=at_least_offset, timeout_s=timeout_s
         )
@@ -286,13 +289,16 @@ class Admin:
     async def alter_user_scram_credentials(
         self, alterations: Iterable[ScramUpsertion | ScramDeletion], *, timeout_s: float | None = None
     ) -> AlterUserScramCredentialsResult:
-        """Make, replace or remove credentials, of each user one; `scram_upsertion` makes one of a password."""
+        """Add, replace or remove credentials, one for each user. `scram_upsertion` makes one from a password."""
         return await admin_scram.alter_user_scram_credentials(self._client, alterations, timeout_s)
 
     async def describe_user_scram_credentials(
         self, users: Iterable[str] = (), *, at_least_offset: Offset | None = None, timeout_s: float | None = None
     ) -> DescribeUserScramCredentialsResult:
-        """Which credentials these users have, or all who have any; as consistent as `Client.describe_topics`."""
+        """Return the credentials of these users, or of every user that has some if `users` is empty.
+
+        As consistent as `Client.describe_topics`.
+        """
         return await admin_scram.describe_user_scram_credentials(
             self._client, users, at_least_offset=at_least_offset, timeout_s=timeout_s
         )
@@ -301,7 +307,10 @@ class Admin:
 async def _outcomes(
     topics: TopicCollection, ask: Callable[[Sequence[str], Sequence[TopicId]], Awaitable[Sequence[T]]]
 ) -> list[Outcome[T]]:
-    """One for each of the topics, in order. What stands for "no name" or "no id" in a request is refused here."""
+    """Return one outcome for each topic, in order.
+
+    An empty name and the zero id are rejected here: in a request each of them means that the field is absent.
+    """
     names, ids = _keys(topics)
     sent_names = [name for name in names if name]
     sent_ids = [topic_id for topic_id in ids if topic_id != ZERO_TOPIC_ID]
@@ -320,7 +329,7 @@ def _keys(topics: TopicCollection) -> tuple[Sequence[str], Sequence[TopicId]]:
         return (), topics.topic_ids
     if isinstance(topics, TopicNameCollection):
         return topics.topic_names, ()
-    raise TypeError(f"{topics!r} is no TopicCollection: make one by of_topic_ids or of_topic_names")
+    raise TypeError(f"{topics!r} is not a TopicCollection: make one with of_topic_ids or of_topic_names")
 
 
 def _outcome(told: T, what: str) -> Outcome[T]:
@@ -328,5 +337,5 @@ def _outcome(told: T, what: str) -> Outcome[T]:
 
 
 def _unspeakable(kind: str, text: str) -> Outcome[Any]:
-    why = "it stands for none in a request, so it was not asked for"
+    why = "a request cannot name it, so it was not sent"
     return Outcome(error=refused(Error.INVALID_TOPIC_EXCEPTION, why, f"topic {kind} {text}"))

@@ -1,6 +1,6 @@
-"""Access control entries, in the words of Kafka's Admin (KIP-140, KIP-290): what `Admin` asks and tells.
+"""Access control entries (KIP-140, KIP-290), in the terms of Kafka's Admin.
 
-Decides: which answer belongs to which entry or filter. Must not know: what an entry means to whom.
+Decides: which result belongs to which entry or filter. Must not know: how an authorizer applies an entry.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from quorum.client.client import Client
 
 
 class AclPatternType(enum.IntEnum):
-    """How the name of a resource is meant; MATCH in filters only: every entry that is about a resource of that name."""
+    """The way a resource name is matched. MATCH, in filters only, finds every entry that applies to that name."""
 
     MATCH = acl_codes.MATCH
     LITERAL = acl_codes.LITERAL
@@ -32,18 +32,18 @@ class AclPatternType(enum.IntEnum):
 
 
 class AclPermissionType(enum.IntEnum):
-    """What an entry does."""
+    """The effect of an entry. DENY takes precedence over ALLOW."""
 
     DENY = acl_codes.DENY
     ALLOW = acl_codes.ALLOW
 
 
 class CreateAclsResult(Results[AclEntry, AclCreationResult]):
-    """What became of each entry."""
+    """The outcome of each entry."""
 
 
 class DeleteAclsResult(Results[AclFilter, AclDeletionResult]):
-    """What each filter means: the entries that were removed."""
+    """The entries that each filter matched, and that were removed."""
 
 
 async def create_acls(client: Client, entries: Iterable[AclEntry], timeout_s: float | None) -> CreateAclsResult:

@@ -1,7 +1,4 @@
-"""The cluster, in the words of Kafka's Admin (KIP-700): its id and its registered brokers.
-
-Decides: nothing but the translation. Must not know: which controller answers.
-"""
+"""The cluster's id and its registered brokers (KIP-700), in the terms of Kafka's Admin."""
 
 from __future__ import annotations
 
@@ -14,11 +11,11 @@ from quorum.client.client import Client
 
 @dataclass(frozen=True)
 class ClusterDescription:
-    """The cluster as the image of one controller has it.
+    """The cluster in the image of one controller.
 
     Attributes:
         cluster_id: the id of the cluster.
-        brokers: the registered brokers by id, fenced ones, too.
+        brokers: the registered brokers by id, including fenced ones.
     """
 
     cluster_id: str

@@ -1,7 +1,7 @@
-"""Configs, in the words of Kafka's Admin (KIP-133, KIP-226, KIP-339): what `Admin` asks about them, and what it tells.
+"""Configs of resources (KIP-133, KIP-226, KIP-339), in the terms of Kafka's Admin.
 
-Decides: which controller is asked about which resource. Only the node itself knows its own file; the leader knows what
-is set at run time for a broker.
+Decides: which controller describes which resource. Only a controller itself knows its properties file; the leader
+knows the dynamic configs of brokers.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from quorum.client.client import Client
 from quorum.client.quorum_status import address_of_node
 
 _DIGITS: Final = 10
-"""No node's id has more."""
+"""The most digits of a node id, an int32."""
 _AT_ONCE: Final = 1_000
-"""Resources a request: a controller refuses one about more than 10,000, and answers others between two of them."""
+"""Resources in one request. A controller rejects more than 10,000, and serves other clients between two requests."""
 
 
 @dataclass(frozen=True)
@@ -42,16 +42,16 @@ class Config:
     entries: tuple[DescribedConfig, ...]
 
     def get(self, name: str) -> DescribedConfig | None:
-        """The config of that name; None where the resource has none such."""
+        """Return the config of that name, or None if the resource has no such config."""
         return next((entry for entry in self.entries if entry.name == name), None)
 
 
 class DescribeConfigsResult(Results[ConfigResource, Config]):
-    """What configs each resource has."""
+    """The configs of each resource."""
 
 
 class AlterConfigsResult(Results[ConfigResource, AlteredResource]):
-    """What became of each resource's configs."""
+    """The outcome for each resource."""
 
 
 async def describe_configs(
@@ -84,7 +84,10 @@ async def describe_configs(
 async def _addresses(
     client: Client, resources: Iterable[ConfigResource], timeout_s: float | None
 ) -> dict[ConfigResource, str | None]:
-    """Where the node is asked that a resource names; None: whoever leads, also for nodes that are no controllers."""
+    """Return the address of the controller that a resource names.
+
+    None sends the request to the active controller. That is also the case for a node that is not a controller.
+    """
     named = {each: int(each.name) for each in resources if _is_node(each)}
     status = await client.describe_quorum(timeout_s=timeout_s) if named else None
     return {

@@ -1,7 +1,6 @@
-"""Features, in the words of Kafka's Admin (KIP-584, KIP-778): the levels that are finalised, and their changes.
+"""The finalized levels of features and their changes (KIP-584, KIP-778), in the terms of Kafka's Admin.
 
-Decides: that all updates are checked before Raft raises kraft.version, and that the rest follows. Must not know: which
-levels there are.
+Decides: the order of an update that includes kraft.version. Must not know: which levels exist.
 """
 
 from __future__ import annotations
@@ -22,13 +21,13 @@ from quorum.client.quorum_status import address_of_node
 
 @dataclass(frozen=True)
 class FeatureMetadata:
-    """The levels of features as the image of one controller has them.
+    """The levels of features in the image of one controller.
 
     Attributes:
         finalized_features: the levels above 0, by name.
         finalized_features_epoch: the offset of the last record in the image.
-        supported_features: the lowest and the highest level that this controller can run, by name.
-        node_id: this controller.
+        supported_features: the lowest and the highest level that this controller supports, by name.
+        node_id: the id of this controller.
     """
 
     finalized_features: dict[str, int]
@@ -81,6 +80,7 @@ async def update_features(
     """See `Admin.update_features`."""
     kraft_version = levels.get(KRAFT_VERSION)
     others = {name: level for name, level in levels.items() if name != KRAFT_VERSION}
+    # kraft.version cannot be lowered again: validate all levels first, so that a rejected one leaves it unchanged.
     if kraft_version is not None:
         if others:
             await _update(client, levels, upgrade_type, validate_only=True, timeout_s=timeout_s)

@@ -1,6 +1,6 @@
-"""More partitions for topics, in the words of Kafka's Admin (KIP-195).
+"""Additional partitions for topics (KIP-195), in the terms of Kafka's Admin.
 
-Must not know: which controller answers, or where new replicas go.
+Must not know: which brokers get the new replicas.
 """
 
 from __future__ import annotations
@@ -19,9 +19,8 @@ class NewPartitions:
     """The number of partitions that a topic is to have.
 
     Attributes:
-        total_count: of all partitions, those that it has included.
-        new_assignments: the brokers of each new partition, the preferred leader first. None: the controller places
-            them.
+        total_count: the number of partitions afterwards, existing ones included.
+        new_assignments: the brokers of each new partition, the preferred leader first. None: the controller chooses.
     """
 
     total_count: int

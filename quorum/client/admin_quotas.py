@@ -1,6 +1,6 @@
-"""Client quotas, in the words of Kafka's Admin (KIP-546): what `Admin` asks about them, and what it tells.
+"""Client quotas (KIP-546), in the terms of Kafka's Admin.
 
-Decides: how an entity is written, which is a key of what is told. Must not know: which quotas there are.
+Decides: how a quota entity is written. Must not know: which quotas exist.
 """
 
 from __future__ import annotations
@@ -21,11 +21,14 @@ from quorum.client.client import Client
 
 
 class AlterClientQuotasResult(Results[QuotaEntity, AlteredQuota]):
-    """What became of each entity's quotas."""
+    """The outcome for each entity."""
 
 
 def quota_entity(parts: Mapping[str, str | None]) -> QuotaEntity:
-    """Whom a quota is for, by type (`user`, `client-id`, `ip`) and name; None: the default of that type."""
+    """Return the entity that a quota applies to, from names by type (`user`, `client-id`, `ip`).
+
+    The name None means the default entity of that type.
+    """
     return QuotaEntity.of(parts)
 
 

@@ -1,7 +1,7 @@
-"""What `Admin` answers: an outcome for each of what was asked about, topics by the id or the name asked for (KIP-516).
+"""The results of `Admin`: one outcome for each item of a request, topics by their id or their name (KIP-516).
 
-Decides: when an error of one of them is raised. Of topics, every accessor that belongs to the other way of asking is
-None: asked by names there is nothing by id, and the other way round.
+Decides: when the error of one item is raised. If a request names topics, the accessors by id return None; if it gives
+ids, those by name do.
 """
 
 from __future__ import annotations
@@ -23,34 +23,33 @@ V = TypeVar("V")
 
 @dataclass(frozen=True)
 class Outcome(Generic[V]):
-    """What became of one topic, or whatever was asked about; read as a finished `asyncio.Future` is: `result()` or
-    `exception()`.
+    """The outcome of one item of a request, such as a topic. Read it like a finished `asyncio.Future`.
 
     Attributes:
-        value: the controller's answer about it; None where it was refused.
-        error: why it was refused; None where it was not.
+        value: the controller's result; None if the item was rejected.
+        error: the reason of the rejection, or None.
     """
 
     value: V | None = None
     error: RefusedError | None = None
 
     def result(self) -> V:
-        """The answer about it.
+        """Return the controller's result.
 
         Raises:
-            RefusedError: it was refused; TopicExistsError, UnknownTopicError, ... where there is such a class.
+            RefusedError: the item was rejected. TopicExistsError, UnknownTopicError and other subclasses say why.
         """
         if self.value is None:
             raise _of(self.error)
         return self.value
 
     def exception(self) -> RefusedError | None:
-        """Why it was refused; None where it was not."""
+        """Return the reason of the rejection, or None."""
         return self.error
 
 
 def outcome_of(value: V, error: Error, message: str | None, what: str) -> Outcome[V]:
-    """The outcome of an answer; `what` was asked about, in words."""
+    """Return the outcome of one item; `what` names the item in messages."""
     return Outcome(value=value) if error is Error.NONE else Outcome(error=refused(error, message, what))
 
 
@@ -70,34 +69,34 @@ A = TypeVar("A", bound=Told)
 
 
 def outcomes_of(told: Iterable[tuple[K, A]], text: Callable[[K], str]) -> dict[K, Outcome[A]]:
-    """The outcomes of these answers, by what was asked about; `text` says it in words."""
+    """Return the outcome of each item by its key; `text` names a key in messages."""
     return {key: outcome_of(answer, answer.error, answer.error_message, text(key)) for key, answer in told}
 
 
 class Results(Generic[K, V]):
-    """Outcomes by what was asked about."""
+    """The outcomes of a request by the item's key."""
 
     def __init__(self, outcomes: Mapping[K, Outcome[V]]) -> None:
         self._outcomes = outcomes
 
     def values(self) -> Mapping[K, Outcome[V]]:
-        """The outcome of each, in the order in which they were asked about."""
+        """Return the outcomes in the order of the request."""
         return self._outcomes
 
     def all(self) -> dict[K, V]:
-        """The answer about each.
+        """Return the value of every item.
 
         Raises:
-            RefusedError: of the first that was refused.
+            RefusedError: the error of the first item that was rejected.
         """
         return _all(self._outcomes)
 
 
 class _Results(Generic[T]):
-    """Outcomes by name or by id: exactly one of the two is there."""
+    """The outcomes of topics, either by name or by id: exactly one of the two mappings exists."""
 
     def __init__(self, topics: TopicCollection, outcomes: Iterable[Outcome[T]]) -> None:
-        """`outcomes`: one for each of the topics, in their order."""
+        """Take one outcome for each topic, in the order of `topics`."""
         self._names: dict[str, Outcome[T]] | None = None
         self._ids: dict[TopicId, Outcome[T]] | None = None
         if isinstance(topics, TopicNameCollection):
@@ -106,76 +105,76 @@ class _Results(Generic[T]):
             self._ids = dict(zip(topics.topic_ids, outcomes, strict=True))
 
     def topic_id_values(self) -> Mapping[TopicId, Outcome[T]] | None:
-        """The outcome of each id that was asked for, in order; None where names were."""
+        """Return the outcomes by id, in the order of the request, or None if it named topics."""
         return self._ids
 
     def topic_name_values(self) -> Mapping[str, Outcome[T]] | None:
-        """The outcome of each name that was asked for, in order; None where ids were."""
+        """Return the outcomes by name, in the order of the request, or None if it gave ids."""
         return self._names
 
     def all_topic_ids(self) -> dict[TopicId, T] | None:
-        """The answer about each id; None where names were asked for.
+        """Return the values by id, or None if the request named topics.
 
         Raises:
-            RefusedError: of the first that was refused.
+            RefusedError: the error of the first topic that was rejected.
         """
         return None if self._ids is None else _all(self._ids)
 
     def all_topic_names(self) -> dict[str, T] | None:
-        """The answer about each name; None where ids were asked for.
+        """Return the values by name, or None if the request gave ids.
 
         Raises:
-            RefusedError: of the first that was refused.
+            RefusedError: the error of the first topic that was rejected.
         """
         return None if self._names is None else _all(self._names)
 
     def all(self) -> None:
-        """Nothing, if none was refused.
+        """Raise the error of the first topic that was rejected, if any was.
 
         Raises:
-            RefusedError: of the first that was refused.
+            RefusedError: a topic was rejected.
         """
         self.all_topic_ids()
         self.all_topic_names()
 
     def topic_id(self, name: str) -> TopicId | None:
-        """The id of the topic of that name; None where ids were asked for.
+        """Return the id of the topic of that name, or None if the request gave ids.
 
         Raises:
-            RefusedError: it was refused.
-            KeyError: no topic of that name was asked for.
+            RefusedError: the topic was rejected.
+            KeyError: the request has no topic of that name.
         """
         return None if self._names is None else self._named(name).topic_id
 
     def _named(self, name: str) -> T:
         names = self._names or {}
         if name not in names:
-            raise KeyError(f"no topic {name!r} was asked for, but {', '.join(names) or 'none'}")
+            raise KeyError(f"topic {name!r} was not in the request, only {', '.join(names) or 'none'}")
         return names[name].result()
 
 
 class CreateTopicsResult(_Results[CreatableTopicResult]):
-    """What became of new topics, which have names only. Each accessor raises as `topic_id` does."""
+    """The outcomes of new topics, which have names only. Each accessor raises the errors of `topic_id`."""
 
     def topic_id(self, name: str) -> TopicId:
-        """The id that the topic was given; zero after `validate_only`."""
+        """Return the new topic's id; zero after `validate_only`."""
         return self._named(name).topic_id
 
     def num_partitions(self, name: str) -> int:
-        """How many partitions the topic was given."""
+        """Return the new topic's number of partitions."""
         return self._named(name).num_partitions
 
     def replication_factor(self, name: str) -> int:
-        """How many replicas each partition was given."""
+        """Return the number of replicas of each partition of the new topic."""
         return self._named(name).replication_factor
 
 
 class DeleteTopicsResult(_Results[DeletableTopicResult]):
-    """What became of topics to delete; the answer about each has its name and its id, whichever was asked for."""
+    """The outcomes of deletions. Each value has both the topic's name and its id."""
 
 
 class DescribeTopicsResult(_Results[DescribedTopic]):
-    """Descriptions; each has the topic's name and its id, whichever was asked for."""
+    """The descriptions of topics. Each has both the topic's name and its id."""
 
 
 def _of(error: RefusedError | None) -> RefusedError:
@@ -189,29 +188,29 @@ def _all(outcomes: Mapping[K, Outcome[V]]) -> dict[K, V]:
 
 
 class Cluster:
-    """Immutable: what comes later is in the next one. `__cluster_metadata` is never among its topics."""
+    """An immutable view of all topics at one moment, without `__cluster_metadata`."""
 
     def __init__(self, topics: Iterable[DescribedTopic]) -> None:
         self._by_name = {topic.name: topic for topic in topics if topic.name is not None}
         self._names = {topic.topic_id: name for name, topic in self._by_name.items()}
 
     def topics(self) -> frozenset[str]:
-        """Every topic's name."""
+        """Return the names of all topics."""
         return frozenset(self._by_name)
 
     def topic_ids(self) -> frozenset[TopicId]:
-        """Every topic's id."""
+        """Return the ids of all topics."""
         return frozenset(self._names)
 
     def topic_id(self, name: str) -> TopicId:
-        """The id of the topic of that name; the zero id where there is none."""
+        """Return the id of the topic of that name, or the zero id if it does not exist."""
         topic = self._by_name.get(name)
         return ZERO_TOPIC_ID if topic is None else topic.topic_id
 
     def topic_name(self, topic_id: TopicId) -> str | None:
-        """The name of the topic of that id; None where there is none."""
+        """Return the name of the topic of that id, or None if it does not exist."""
         return self._names.get(topic_id)
 
     def topic(self, name: str) -> DescribedTopic | None:
-        """The description of the topic of that name; None where there is none."""
+        """Return the description of the topic of that name, or None if it does not exist."""
         return self._by_name.get(name)

@@ -1,6 +1,6 @@
-"""SCRAM credentials, in the words of Kafka's Admin (KIP-554): what `Admin` asks about them, and what it tells.
+"""SCRAM credentials (KIP-554), in the terms of Kafka's Admin.
 
-Decides: that the password itself never leaves the client; it is salted here (RFC 5802).
+The password itself never leaves the client: it is salted and hashed here (RFC 5802).
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ from quorum.client.client import Client
 from quorum.client.errors import not_sent
 
 DEFAULT_ITERATIONS: Final = FEWEST_ITERATIONS
-"""As kafka-configs.sh has it."""
+"""The default of kafka-configs.sh."""
 _SALT_BYTES: Final = 32
 _MOST_ITERATIONS: Final = (1 << 31) - 1
-"""A request has no room for more; which of them are too many or too few the controller says."""
+"""The largest int32, the type of the field. The controller enforces a mechanism's own minimum and maximum."""
 
 
 class ScramMechanism(enum.IntEnum):
-    """How a password is hashed."""
+    """The hash of a SCRAM mechanism."""
 
     SCRAM_SHA_256 = 1
     SCRAM_SHA_512 = 2
 
 
 class AlterUserScramCredentialsResult(Results[str, AlteredScramUser]):
-    """What became of each user's credential."""
+    """The outcome for each user."""
 
 
 class DescribeUserScramCredentialsResult(Results[str, DescribedScramUser]):
-    """Which credentials each user has."""
+    """The credentials of each user."""
 
 
 def scram_upsertion(
@@ -56,20 +56,20 @@ def scram_upsertion(
     iterations: int = DEFAULT_ITERATIONS,
     salt: bytes | None = None,
 ) -> ScramUpsertion:
-    """A credential to be made or replaced, of a password; without a salt with a random one.
+    """Return a credential to add or replace, made from a password. The salt is random by default.
 
     Raises:
-        InvalidRequestError: the password is no text that UTF-8 can write, no request has room for so many iterations,
-            or there is no such mechanism.
+        InvalidRequestError: the mechanism is unknown, `iterations` is not from 1 to 2^31 - 1, or UTF-8 cannot encode
+            the password.
     """
     salt = secrets.token_bytes(_SALT_BYTES) if salt is None else salt
     if mechanism not in HASHES:
-        raise not_sent(f"mechanism {mechanism} is none of {', '.join(each.name for each in ScramMechanism)}")
+        raise not_sent(f"mechanism {mechanism} is not one of {', '.join(each.name for each in ScramMechanism)}")
     if not 0 < iterations <= _MOST_ITERATIONS:
         raise not_sent(f"iterations is {iterations}, which is not from 1 to {_MOST_ITERATIONS}")
     try:
         secret = password.encode()
-    except UnicodeEncodeError:  # whose text would show the password
+    except UnicodeEncodeError:  # not chained: the text of this error contains the password
         raise not_sent("password is not a text that UTF-8 can write") from None
     salted = hashlib.pbkdf2_hmac(HASHES[mechanism], secret, salt, iterations)
     return ScramUpsertion(name=user, mechanism=mechanism, iterations=iterations, salt=salt, salted_password=salted)

@@ -1,7 +1,4 @@
-"""What a broker agent tells of itself (Agent.Describe), and the asking.
-
-Decides: what a caller gets. Must not know: what it is wanted for. A single call is enough.
-"""
+"""The requests to a broker agent: its state (Agent.Describe), and a comparison of its disks (Agent.Verify)."""
 
 from __future__ import annotations
 
@@ -22,11 +19,11 @@ RUNNING: Final = "running"
 
 
 class NotAnAgentError(ClientError):
-    """Somebody answers at that address who is no broker agent."""
+    """The process at that address is not a broker agent."""
 
 
 class NotReadyError(ClientError):
-    """The agent cannot do it now, or its release cannot."""
+    """The agent, or its release, cannot serve the request yet."""
 
 
 class AgentComparison(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -44,7 +41,7 @@ class AgentComparison(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class HeldPartition(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A partition directory in use; `leader_id` is -1 when there is none, the topic id None when it has none."""
+    """A partition directory in use: `leader_id` -1 without a leader, `topic_id` None if the directory has no id."""
 
     topic: str
     partition: int
@@ -68,7 +65,7 @@ class StagedPartition(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class AgentLogDir(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A log directory of the agent and what is in it."""
+    """A log directory of the agent, and the partition directories in it."""
 
     path: str
     directory_id: str
@@ -78,7 +75,7 @@ class AgentLogDir(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class AgentStatus(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The state of an agent; -1 where a number is not known to it."""
+    """The state of an agent. A number is -1 if the agent does not know it."""
 
     broker_id: NodeId
     cluster_id: str
@@ -89,7 +86,7 @@ class AgentStatus(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     is_fenced: bool
     image: OffsetAndEpoch
     metadata_topic_id: TopicId
-    """What it fetches the metadata log by: the sentinel, or the topic's own id."""
+    """The topic id in the agent's Fetch requests: the sentinel id, or the metadata topic's own."""
     leader_id: int
     leader_epoch: Epoch
     high_watermark: Offset
@@ -97,23 +94,23 @@ class AgentStatus(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def partitions(self) -> tuple[HeldPartition, ...]:
-        """Of all its log directories."""
+        """The partition directories in use, over all log directories."""
         return tuple(partition for log_dir in self.log_dirs for partition in log_dir.partitions)
 
     @property
     def staged(self) -> tuple[StagedPartition, ...]:
-        """Of all its log directories."""
+        """The stale directories, over all log directories."""
         return tuple(staged for log_dir in self.log_dirs for staged in log_dir.staged)
 
 
 async def describe_agent(address: str, timeout_s: float) -> AgentStatus:
-    """The state of the agent at `address`, `host:port` of its GRPC listener.
+    """Return the state of the agent at `address`, `host:port` of its GRPC listener.
 
     Raises:
         AddressError: `address` is not `host:port`.
-        UnavailableError: it does not answer.
-        NotAnAgentError: it is something else.
-        WrongListenerError: it is a controller's CONTROLLER listener.
+        UnavailableError: the agent does not respond.
+        NotAnAgentError: the process at the address is not an agent.
+        WrongListenerError: the address is a controller's CONTROLLER listener.
     """
     async with channel_to(check_address(address), _not_an_agent) as channel:
         stub: agent_pb2_grpc.AgentAsyncStub = agent_pb2_grpc.AgentStub(channel)
@@ -121,10 +118,11 @@ async def describe_agent(address: str, timeout_s: float) -> AgentStatus:
 
 
 async def verify_agent(address: str, timeout_s: float) -> AgentComparison:
-    """Let the agent at `address` compare its log directories with the image, and return what it found.
+    """Have the agent at `address` compare its log directories with the image, and return the differences.
 
     Raises:
-        ClientError: as `describe_agent`; also an agent that has not applied the log up to its registration yet.
+        NotReadyError: the agent has not yet applied the log up to its registration, or its release has no `verify`.
+        ClientError: the errors of `describe_agent`.
     """
     async with channel_to(check_address(address), _not_an_agent) as channel:
         stub: agent_pb2_grpc.AgentAsyncStub = agent_pb2_grpc.AgentStub(channel)
@@ -156,7 +154,7 @@ async def _is_agent(stub: agent_pb2_grpc.AgentAsyncStub, timeout_s: float) -> bo
 
 
 async def _not_an_agent(address: str) -> NotAnAgentError:
-    return NotAnAgentError(f"{address} is no broker agent: name the GRPC listener of one")
+    return NotAnAgentError(f"{address} is not a broker agent: give the GRPC address of one")
 
 
 def _status_from(message: agent_pb2.DescribeAgentResponse) -> AgentStatus:

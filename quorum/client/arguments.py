@@ -1,7 +1,4 @@
-"""Collections that callers give: a bare text where several things are meant is a mistake, and never one of its letters.
-
-Decides: that. Must not know: what is collected.
-"""
+"""Checks of arguments: collections and timeouts."""
 
 from __future__ import annotations
 
@@ -12,10 +9,10 @@ T = TypeVar("T")
 
 
 def several(values: Iterable[T], what: str) -> tuple[T, ...]:
-    """All of them; `what` is the plural of what they are.
+    """Return `values` as a tuple; `what` names them, in the plural, in the message.
 
     Raises:
-        TypeError: it is one text, or one id.
+        TypeError: `values` is a bare string or id. Iterated, its letters or bytes would be the items.
     """
     if isinstance(values, str | bytes):
         raise TypeError(f"{values!r} is no collection of {what}: write [{values!r}]")
@@ -23,9 +20,9 @@ def several(values: Iterable[T], what: str) -> tuple[T, ...]:
 
 
 _MOST_MS: Final = (1 << 31) - 1
-"""24 days: who waits for longer waits for ever."""
+"""The longest timeout, about 24 days (int32). Longer ones are cut to it."""
 
 
 def in_ms(timeout_s: float) -> int:
-    """Whole milliseconds; infinity is the longest."""
+    """Return a timeout in whole ms, at most the largest int32; infinity becomes that."""
     return int(min(timeout_s * 1000, _MOST_MS))

@@ -1,7 +1,4 @@
-"""One request to one controller, whoever leads: for what a node answers of itself.
-
-Decides: nothing but what is raised where no answer comes. Must not know: which node it is, or why it is asked.
-"""
+"""One request to one given controller, active or standby: for the state of that node itself."""
 
 from __future__ import annotations
 
@@ -24,14 +21,14 @@ R = TypeVar("R", bound=Response)
 
 
 async def ask_one(address: str, request: Request[R], at_least_offset: Offset, timeout_s: float) -> R:
-    """What the controller at `address` answers to a read, from an image that reaches at least so far.
+    """Return the response of the controller at `address` to a read, from an image of at least `at_least_offset`.
 
     Raises:
-        UnavailableError: it does not answer; UnresolvableError: there is no such host.
+        UnavailableError: the controller does not respond; UnresolvableError: the host does not exist.
         WrongListenerError: the address is a CONTROLLER listener's.
-        NotAControllerError: it is an agent's, or something else's.
-        RefusedError: it refuses the request as a whole.
-        InvalidRequestError: no message has room for one of the request's fields.
+        NotAControllerError: the address is an agent's, or another process's.
+        RefusedError: the controller rejects the request as a whole.
+        InvalidRequestError: the protocol cannot carry the value of a field.
     """
     kind = kind_of(request)
     try:
@@ -51,13 +48,13 @@ _PATIENCE_S: Final = 1.0
 
 
 async def not_a_controller(address: str) -> NotAControllerError:
-    """The error, with what is at `address` in it."""
+    """Return the error that says which process is at `address`, if it is an agent."""
     try:
         agent = await describe_agent(address, _PATIENCE_S)
     except ClientError:
-        return NotAControllerError(f"{address} is no controller: give the GRPC address of one")
+        return NotAControllerError(f"{address} is not a controller: give the GRPC address of one")
     leader = f"; it {who_leads(agent.leader_id)}" if agent.leader_id >= 0 else ""
     return NotAControllerError(
-        f"{address} is the broker agent {agent.broker_id} of cluster {agent.cluster_id}, no controller: give the GRPC "
-        f"address of a controller, as in the agent's controller.quorum.bootstrap.servers{leader}"
+        f"{address} is the broker agent {agent.broker_id} of cluster {agent.cluster_id}, not a controller: give the "
+        f"GRPC address of a controller, as in the agent's controller.quorum.bootstrap.servers{leader}"
     )

@@ -1,8 +1,8 @@
-"""Asks the active controller, again where that is safe, until the deadline.
+"""Sends requests to the active controller, and retries until the deadline where a retry is safe.
 
-Decides: what is safe. A request that was refused before anything was done is sent again, elsewhere if another
-controller is named. One that may have been done is sent again only if asking twice does no harm; otherwise its outcome
-is unknown, and the caller is told so.
+Decides: which retry is safe. A request that was rejected before it had an effect is sent again, to the leader that the
+response names. A request that may have had an effect is sent again only if it is idempotent. Otherwise its outcome is
+unknown, and OutcomeUnknownError is raised.
 """
 
 from __future__ import annotations
@@ -25,15 +25,16 @@ from quorum.transport.grpc.convert.calls import kind_of
 
 R = TypeVar("R", bound=Response)
 
+# With these errors the controller has changed nothing: a retry is safe even of a request that is not idempotent.
 _NOTHING_DONE: Final = frozenset({Error.NOT_CONTROLLER, Error.THROTTLING_QUOTA_EXCEEDED, Error.OFFSET_NOT_AVAILABLE})
 _QUICK_ATTEMPTS: Final = 2
-"""Two controllers may name each other for a moment; then waiting is better than asking."""
+"""Redirects that are followed without a pause. During an election two controllers may name each other as leader."""
 _BACKOFF: Final = wait_random_exponential(multiplier=0.005, max=0.5)
-"""Short while an election may be under way; an agent without controllers asks all of them each time, for hours."""
+"""Short at first, for an election; longer later, since an agent without controllers may retry for hours."""
 
 
 class _TryAgain(Exception):
-    """Nothing was done, or doing it twice is harmless. `at_once`: another controller was named."""
+    """The request had no effect, or is idempotent. `at_once`: the response named another controller."""
 
     def __init__(self, why: str, *, at_once: bool = False) -> None:
         super().__init__(why)
@@ -41,11 +42,11 @@ class _TryAgain(Exception):
 
 
 class Caller:
-    """Calls with retries, over the controllers that are known.
+    """Sends requests to the known controllers, with retries.
 
     Attributes:
-        seen_offset: the highest end of an image that an answer told: a read that asks for at least this sees all that
-            this client wrote or read.
+        seen_offset: the highest image offset in a response. A read of at least this offset sees every write and read
+            of this client.
     """
 
     def __init__(self, controllers: Controllers) -> None:
@@ -61,12 +62,12 @@ class Caller:
         at_least_offset: Offset = NO_OFFSET,
         is_repeatable: bool | None = None,
     ) -> R:
-        """Return the response; its own `error` may be another than NONE.
+        """Return the response. Its own `error` may differ from NONE.
 
         Raises:
-            UnavailableError: nobody took it in time; nothing was done, or what may be done twice.
-            OutcomeUnknownError: it may have been done.
-            RefusedError: it was refused as a whole.
+            UnavailableError: no controller accepted the request in time. It had no effect, or is idempotent.
+            OutcomeUnknownError: the request may have had an effect.
+            RefusedError: the controller rejected the request as a whole.
             WrongListenerError: the addresses are those of CONTROLLER listeners.
             ClosedError: the client is closed.
         """
@@ -84,7 +85,7 @@ class Caller:
         return await self._persist(request, deadline, timeout_s, at_least_offset, repeatable)
 
     def close(self) -> None:
-        """Refuse further calls."""
+        """Reject further calls."""
         self._is_closed = True
 
     async def _persist(
@@ -127,6 +128,7 @@ class Caller:
         try:
             answer = await session.ask(request, timeout_s=max(remaining_s, 0.001), at_least_offset=at_least_offset)
         except CallFailed as failure:
+            # The controller may have carried it out. Sent again, it could be carried out twice.
             if failure.was_sent and not repeatable:
                 raise _unknown(request, session, failure.details) from failure
             raise _TryAgain(f"{session.address}: {failure.details}") from failure
@@ -156,14 +158,14 @@ class Caller:
 
 
 def _elsewhere(answer: AnyAnswer) -> str | None:
-    """What to do about a leader that cannot be asked from here: a Java controller of a mixed quorum."""
+    """Return the message for a leader without a GRPC listener (a Java controller of a mixed quorum), or None."""
     if answer.leader_id < 0 or not answer.leader_endpoints or grpc_address(answer.leader_endpoints) is not None:
         return None
     at = ", ".join(str(endpoint) for endpoint in answer.leader_endpoints)
     return (
-        f"node {answer.leader_id} leads, at {at}: no GRPC listener of it is known. A controller of Kafka's has "
-        "none: use Kafka's tools, or ask when another leads; one of this software names its own in "
-        "controller.listener.names"
+        f"node {answer.leader_id} leads, at {at}: no GRPC listener of it is known. If it is a Kafka controller, it has "
+        "none: use Kafka's tools, or retry when another node leads. If it runs this software, name its GRPC listener "
+        "in controller.listener.names"
     )
 
 
@@ -175,5 +177,5 @@ def _wait(state: RetryCallState) -> float:
 
 def _unknown(request: AnyRequest, session: ClientSession, why: str) -> OutcomeUnknownError:
     return OutcomeUnknownError(
-        f"{type(request).__name__} was sent to {session.address}, but whether it was done is not known: {why}"
+        f"{type(request).__name__} was sent to {session.address}, but its outcome is not known: {why}"
     )

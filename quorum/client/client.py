@@ -1,12 +1,12 @@
-"""The client: topics, and what brokers and controllers ask of the active controller.
+"""The client: topics, the quorum, and the requests of brokers and controllers to the active controller.
 
-Decides: what a caller gets for each answer. Must not know: where the active controller is, or how calls travel.
+Decides: which errors are raised, and which are values. Must not know: where the active controller is, or the transport.
 
     async with Client(["c1:9094", "c2:9094"]) as client:
         created = await client.create_topic("events", num_partitions=3, replication_factor=1)
         print(id_text(created.topic_id))
 
-Errors of one topic among many are values in its result; the methods for a single topic raise them.
+A method for several topics returns the error of each in its result; a method for a single topic raises the error.
 """
 
 from __future__ import annotations
@@ -59,13 +59,13 @@ R = TypeVar("R", bound=Response)
 
 
 class Client:
-    """A client of one quorum; to be used in one event loop, by as many tasks as there are.
+    """A client of one quorum. Any number of tasks may share a client, all in one event loop.
 
-    Every method may raise UnavailableError, RefusedError, WrongListenerError and ClosedError; those that change
-    something and cannot safely be asked twice also OutcomeUnknownError. `timeout_s` bounds each call as a whole.
+    Every method may raise UnavailableError, RefusedError, WrongListenerError and ClosedError. A method whose request
+    is not idempotent may also raise OutcomeUnknownError. `timeout_s` bounds each call with all its retries.
 
     Raises:
-        AddressError: `bootstrap` names none, or one is not `host:port`.
+        AddressError: `bootstrap` is empty, or an address in it is not `host:port`.
     """
 
     def __init__(self, bootstrap: str | Iterable[str], *, timeout_s: float = DEFAULT_TIMEOUT_S) -> None:
@@ -83,13 +83,13 @@ class Client:
         await self.close()
 
     async def close(self) -> None:
-        """Close every connection; calls that wait fail."""
+        """Close every connection. Pending calls fail."""
         self._caller.close()
         await self._controllers.close()
 
     @property
     def seen_offset(self) -> Offset:
-        """The end of the newest image that an answer told: reads at least this see all that this client wrote."""
+        """The highest image offset in a response. A read of at least this offset sees every write of this client."""
         return self._caller.seen_offset
 
     # --- topics
@@ -102,11 +102,11 @@ class Client:
         if_not_exists: bool = False,
         timeout_s: float | None = None,
     ) -> tuple[CreatableTopicResult, ...]:
-        """Create topics, each for itself; one result for each, in order.
+        """Create topics, each independently of the others. Return one result for each, in order.
 
-        `if_not_exists`: a topic that is there already, whoever made it, is told as it is; its `error_message` says so,
-        while its `error` is NONE. Then the request is safe to repeat, and is repeated where its outcome would be
-        unknown: a topic that this very call made may come to be there already.
+        `if_not_exists`: a topic that exists already is described, without an error; `error_message` says that it
+        exists. This makes the request idempotent, so it is retried even if its outcome is unknown. A topic that this
+        call itself created may therefore be reported as existing.
         """
         timeout_s = self._timeout_s if timeout_s is None else timeout_s
         request = CreateTopics(
@@ -130,10 +130,10 @@ class Client:
         if_not_exists: bool = False,
         timeout_s: float | None = None,
     ) -> CreatableTopicResult:
-        """Create one topic; numbers of -1 leave them to the controller.
+        """Create one topic. The controller chooses a number that is -1.
 
         Raises:
-            TopicExistsError, InvalidTopicError, InvalidReplicationFactorError, RefusedError: it was refused.
+            TopicExistsError, InvalidTopicError, InvalidReplicationFactorError, RefusedError: the topic was rejected.
         """
         topic = CreatableTopic(
             name=name,
@@ -157,13 +157,13 @@ class Client:
         if_exists: bool = False,
         timeout_s: float | None = None,
     ) -> tuple[DeletableTopicResult, ...]:
-        """Delete topics by name or by id; one result for each, names first.
+        """Delete topics by name or by id. Return one result for each, names first.
 
-        `if_exists`: a topic that is not there is no error, and its `error_message` says so. Then the request is
-        repeated where its outcome would be unknown. By name, that may delete a topic that was made meanwhile.
+        `if_exists`: a topic that does not exist is no error; `error_message` says so. The request is then retried even
+        if its outcome is unknown. By name, a retry may delete a topic that was created in between.
 
         Raises:
-            TypeError: neither names nor ids are given, or one where a collection is meant.
+            TypeError: neither names nor ids are given, or a bare name or id instead of a collection.
         """
         wanted, ids = _wanted(names, topic_ids)
         timeout_s = self._timeout_s if timeout_s is None else timeout_s
@@ -187,7 +187,7 @@ class Client:
         """Delete one topic, by name (a str) or by id (bytes).
 
         Raises:
-            UnknownTopicError, RefusedError: it was refused.
+            UnknownTopicError, RefusedError: the topic was rejected.
         """
         if isinstance(name_or_id, str):
             what = f"topic {name_or_id}"
@@ -209,14 +209,14 @@ class Client:
         at_least_offset: Offset | None = None,
         timeout_s: float | None = None,
     ) -> tuple[DescribedTopic, ...]:
-        """Describe topics by name, by id, or all of them; unknown ones have their `error` set.
+        """Describe topics by name, by id, or all of them. An unknown topic has its `error` set.
 
-        Linearizable: what was committed when this was called is in the answer, whoever wrote it, at the cost of one
-        round trip from the leader to a majority. With `at_least_offset` any controller answers whose image reaches that
-        far; `seen_offset` reads this client's own writes, also while there is no leader.
+        The read is linearizable: it sees every record that was committed before the call. That costs one round trip
+        from the leader to a majority. With `at_least_offset`, any controller responds whose image reaches that offset.
+        `seen_offset` as that offset reads this client's own writes, even without a leader.
 
         Raises:
-            TypeError: neither names nor ids nor all are asked for, or one is given where a collection is meant.
+            TypeError: neither names nor ids nor `all_topics` are given, or a bare name or id instead of a collection.
         """
         wanted, ids = _wanted(names, topic_ids, or_else=", or all_topics=True" if not all_topics else None)
         request = DescribeTopics(names=wanted, topic_ids=ids, all_topics=all_topics)
@@ -232,9 +232,10 @@ class Client:
         timeout_s: float | None = None,
         until: Callable[[QuorumStatus], bool] | None = None,
     ) -> QuorumStatus:
-        """The quorum as its leader sees it, or, where that cannot be reached, as another controller does.
+        """Return the quorum as its leader sees it, or as another controller does if no leader responds.
 
-        With `address`, as that controller sees it. With `until`, for as long as an election may take: until that holds.
+        With `address`, that controller describes it. With `until`, the request is repeated until the condition holds,
+        at most for the time of an election.
         """
         timeout_s = self._timeout_s if timeout_s is None else timeout_s
 
@@ -251,11 +252,12 @@ class Client:
     async def change_voters(
         self, request: VoterRequest, *, cluster_id: str | None = None, timeout_s: float | None = None
     ) -> Offset:
-        """Have the leader add or remove a voter, or raise kraft.version; the offset of the record, -1 where there is
-        none, or where the voters alone tell that it was done.
+        """Have the leader add or remove a voter, or raise kraft.version. Return the offset of the record.
 
-        Asked again, for as long as the timeout allows, where nothing was done: no leader, another change under way, a
-        new voter that is not caught up yet. Where the leader does not tell what was done, the voters are looked at.
+        The offset is -1 if no record was needed, or if only the voter set shows that the change was made.
+
+        The request is retried within the timeout while it has no effect: no leader, another change under way,
+        a new voter that lags. If the leader's response is lost, the client watches the voter set.
 
         Raises:
             RefusedError: DUPLICATE_VOTER, VOTER_NOT_FOUND, UNSUPPORTED_VERSION, INVALID_REQUEST, ...
@@ -264,10 +266,10 @@ class Client:
         return await ask_leader(lambda: self._controllers.addresses, request, cluster_id, timeout_s)
 
     async def transfer_leadership(self, to: int | None = None, *, timeout_s: float | None = None) -> Transferred:
-        """Have the leader hand its leadership over to voter `to`, or to any other that has all of the log.
+        """Transfer leadership to voter `to`, or to any other voter that has the whole log.
 
-        No acknowledged write is lost by it, and none is left of unknown outcome. See `quorum.client.transfer` for what
-        it may raise.
+        A transfer loses no acknowledged write, and leaves no write with an unknown outcome. See
+        `quorum.client.transfer` for the errors.
         """
         timeout_s = self._timeout_s if timeout_s is None else timeout_s
         return await transfer_leadership(self._controllers.addresses, to, timeout_s)
@@ -281,24 +283,24 @@ class Client:
         request = UnregisterController(controller_id=controller_id)
         await self.ask(request, timeout_s=timeout_s)
 
-    # --- brokers and controllers: errors are values of the answer
+    # --- brokers and controllers: errors are values in the response
 
     async def register_broker(
         self, request: RegisterBroker, *, timeout_s: float | None = None
     ) -> RegisterBrokerResponse:
-        """Register a broker; a repeat by the same incarnation is answered as the first."""
+        """Register a broker. A retry by the same incarnation gets the first response again."""
         return await self._ask(request, timeout_s)
 
     async def broker_heartbeat(
         self, request: BrokerHeartbeat, *, timeout_s: float | None = None
     ) -> BrokerHeartbeatResponse:
-        """Give a sign of life."""
+        """Send a broker's heartbeat."""
         return await self._ask(request, timeout_s)
 
     async def alter_partition(
         self, request: AlterPartition, *, timeout_s: float | None = None
     ) -> AlterPartitionResponse:
-        """Change in-sync replicas. Where the outcome is unknown, the metadata log will tell."""
+        """Change in-sync replicas. If the outcome is unknown, the metadata log shows it later."""
         return await self._ask(request, timeout_s)
 
     async def register_controller(
@@ -307,7 +309,7 @@ class Client:
         """Register a controller."""
         return await self._ask(request, timeout_s)
 
-    # --- whatever else there is
+    # --- any other request
 
     async def ask(
         self,
@@ -317,12 +319,12 @@ class Client:
         at_least_offset: Offset | None = None,
         timeout_s: float | None = None,
     ) -> R:
-        """Return the response to any request of the controller's.
+        """Return the response to any request to a controller.
 
-        Its error for the request as a whole is raised, those of its parts are values.
+        An error of the whole request is raised; errors of its items are values in the response.
 
-        With `address`, that controller is asked, whoever leads, and answers a read of the image that this client has
-        seen, or of `at_least_offset`.
+        With `address`, the request goes to that controller, active or standby. It is a read, from an image of at least
+        `at_least_offset`; by default, of at least `seen_offset`.
         """
         offset = NO_OFFSET if at_least_offset is None else at_least_offset
         if address is None:
@@ -338,7 +340,7 @@ class Client:
     async def _with_existing(
         self, results: tuple[CreatableTopicResult, ...], timeout_s: float
     ) -> tuple[CreatableTopicResult, ...]:
-        """Those that were there already, told as they are."""
+        """Return the results, with existing topics described instead of rejected."""
         names = [result.name for result in results if result.error is Error.TOPIC_ALREADY_EXISTS]
         if not names:
             return results
@@ -349,9 +351,12 @@ class Client:
 def _wanted(
     names: Iterable[str] | None, topic_ids: Iterable[TopicId] | None, *, or_else: str | None = ""
 ) -> tuple[tuple[str, ...], tuple[TopicId, ...]]:
-    """Which topics are meant; `or_else`: what else could have been asked for, None where it was."""
+    """Return the names and the ids as tuples.
+
+    `or_else`: the rest of the error message, which names a third alternative; None if the caller has given that.
+    """
     if names is None and topic_ids is None and or_else is not None:
-        raise TypeError(f"say which topics: names, topic_ids=...{or_else}")
+        raise TypeError(f"no topics are given: pass names, topic_ids=...{or_else}")
     found = () if names is None else several(names, "names")
     return found, () if topic_ids is None else several(topic_ids, "topic ids")
 
@@ -370,7 +375,7 @@ def _as_it_is(result: CreatableTopicResult, topic: DescribedTopic | None) -> Cre
 
 
 def _whole(response: R) -> R:
-    """Return the response; its error for the request as a whole is raised."""
+    """Return the response, or raise its error for the request as a whole."""
     if response.error is not Error.NONE:
         raise refused(response.error, response.error_message, type(response).__name__.removesuffix("Response"))
     return response

@@ -1,7 +1,7 @@
-"""Finds the active controller, and keeps the sessions to all that were asked.
+"""Finds the active controller, and keeps a session to each controller that was asked.
 
-Decides: whom to ask next: the leader that the last answer named, then everybody known, in turn. Must not know: what is
-asked. Many callers share one search.
+Decides: which controller to ask next: the leader named by the last response, then every known one in turn. Concurrent
+calls share one search. Must not know: the request.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from quorum.transport.channel import grpc_address
 from quorum.transport.misdirected import right_address
 
 CONNECT_TIMEOUT_S: Final = 1.0
-"""For a host that does not even refuse."""
+"""Bounds the wait for a host that neither accepts nor refuses a connection."""
 MAX_KNOWN: Final = 32
-"""Addresses kept; those of the configuration always."""
+"""The most addresses that are kept. Those of the configuration are never evicted."""
 
 
 class Controllers:
@@ -49,37 +49,41 @@ class Controllers:
 
     @property
     def current(self) -> ClientSession | None:
-        """The session that is asked, if it is open."""
+        """The open session to the controller that is taken to be active, or None."""
         return None if self._current is None or self._current.is_over else self._current
 
     @property
     def addresses(self) -> tuple[str, ...]:
-        """All that are known, the one asked last first."""
+        """All known addresses, beginning with the one asked last."""
         first = () if self._current is None else (self._current.address,)
         return tuple(dict.fromkeys((*first, *self._known)))
 
     @property
     def said(self) -> str:
-        """What each address said last, or why it did not answer, where it was no active controller's."""
+        """The last response or failure of each address that is not the active controller's, as text."""
         return "; ".join(f"{address}: {what}" for address, what in self._said.items())
 
     def on_late(self) -> str:
-        """The deadline came amid a search: who has said nothing by now has not answered. Returns what `said` is."""
+        """Note a search cut short by the deadline: each address without a response gets "no answer in time".
+
+        Returns:
+            The new value of `said`.
+        """
         for address in self.addresses:
             self._said.setdefault(address, "no answer in time")
         return self.said
 
     def forget_what_was_said(self) -> None:
-        """A new call begins to look for the active controller."""
+        """Clear `said`: a new call begins its search."""
         self._said.clear()
 
     async def session(self) -> ClientSession:
-        """The session to ask.
+        """Return the session to the active controller, after a search if none is open.
 
         Raises:
-            CallFailed: nobody can be reached.
-            WrongListenerError, NotAControllerError: the only ones that can are CONTROLLER listeners, or agents.
-        UnresolvableError: no address names a host that there is.
+            CallFailed: no address can be reached.
+            WrongListenerError, NotAControllerError: no controller responds, only CONTROLLER listeners or agents.
+            UnresolvableError: the host of every address is unknown.
         """
         current = self.current
         if current is not None:
@@ -87,12 +91,13 @@ class Controllers:
         if self._search is None or self._search.done():
             self._search = asyncio.get_running_loop().create_task(self._find(), name="find-controller")
             self._search.add_done_callback(_take_exception)
+        # Other calls may wait for the same search: the cancellation of this call must not end it.
         return await asyncio.shield(self._search)
 
     def on_not_controller(self, session: ClientSession, answer: AnyAnswer, why: str) -> bool:
-        """It is not the active one; returns whether it names another one, that has not been asked just now."""
+        """Move on from a controller that is not active. Return True if there is another to ask at once."""
         self._said[session.address] = f"{why}; it {who_leads(answer.leader_id)}"
-        if session is not self._current:
+        if session is not self._current:  # another call has moved on from it already
             return self.current is not None
         self._current = None
         self._hint = None
@@ -104,13 +109,13 @@ class Controllers:
         return False
 
     def move_on(self, session: ClientSession) -> None:
-        """Ask another one next."""
+        """Ask another controller next."""
         if session is self._current:
             self._current = None
             self._move_on(session.address)
 
     def learn(self, endpoints: tuple[Endpoint, ...]) -> str | None:
-        """Remember a controller by its listeners; returns its address."""
+        """Remember a controller by its listeners. Return its GRPC address, or None if it has none."""
         address = grpc_address(endpoints)
         if address is not None and address not in self._known:
             if len(self._known) >= MAX_KNOWN:
@@ -127,7 +132,7 @@ class Controllers:
         await asyncio.gather(*(session.close() for session in sessions), *self._closing)
 
     def _move_on(self, address: str) -> None:
-        """To the end of the queue."""
+        """Move `address` to the end of the search order."""
         if address in self._known:
             self._known.remove(address)
             self._known.append(address)
@@ -183,6 +188,9 @@ class Controllers:
 
 
 def _take_exception(search: asyncio.Task[ClientSession]) -> None:
-    """Whoever waited for it may have given up before it failed: it has been told of its own deadline."""
+    """Retrieve the exception of a search, so that asyncio does not log it.
+
+    Every call that waited for it may have ended before, at its own deadline.
+    """
     if not search.cancelled():
         search.exception()

@@ -1,6 +1,6 @@
-"""What a client of the controllers may be told instead of an answer.
+"""The exceptions that the client raises.
 
-Decides: which of Kafka's errors have a class of their own. The message of each says what is wrong and what to do.
+Decides: which of Kafka's errors have a class of their own. Each message says what is wrong and what to do.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class WrongListenerError(ClientError):
     """The address is a CONTROLLER listener's, where Kafka's protocol is spoken.
 
     Attributes:
-        address: the one that was asked.
+        address: the address that the client used.
         right_address: the GRPC listener of the same node.
     """
 
@@ -38,19 +38,19 @@ class WrongListenerError(ClientError):
 
 
 class UnavailableError(ClientError):
-    """No active controller answered in time. Nothing was done, unless the request is one that may be done twice."""
+    """No active controller responded in time. The request had no effect, or is idempotent and may be sent again."""
 
 
 class UnresolvableError(UnavailableError):
-    """There is no host of that name. Where all addresses are such, nothing is tried again."""
+    """The host of the address does not exist. If that is true of all addresses, the client does not retry."""
 
 
 class NotAControllerError(ClientError):
-    """Somebody answers at the address who is no controller."""
+    """The process at the address is not a controller."""
 
 
 class OutcomeUnknownError(ClientError):
-    """The request was sent and no answer came: it may or may not have been done. Look before it is sent again."""
+    """The request was sent without a response, so it may have had its effect. Check that before a retry."""
 
 
 class ClosedError(ClientError):
@@ -58,10 +58,10 @@ class ClosedError(ClientError):
 
 
 class RefusedError(ClientError):
-    """The controller refused.
+    """The controller rejected the request, or one of its items.
 
     Attributes:
-        error: Kafka's error.
+        error: Kafka's error code.
     """
 
     def __init__(self, error: Error, message: str) -> None:
@@ -70,8 +70,11 @@ class RefusedError(ClientError):
 
 
 class InvalidRequestError(RefusedError):
-    """INVALID_REQUEST; also of a request that was not sent, because a field has no room for its value: a text that
-    UTF-8 cannot write, a number that is too large. The message names the field."""
+    """INVALID_REQUEST: from the controller, or from the client for a request that it could not send.
+
+    A request cannot be sent if a number is too large for its field, or if UTF-8 cannot encode a string. The message
+    names the field.
+    """
 
 
 class TopicExistsError(RefusedError):
@@ -83,11 +86,11 @@ class UnknownTopicError(RefusedError):
 
 
 class InvalidTopicError(RefusedError):
-    """INVALID_TOPIC_EXCEPTION: no topic may have that name."""
+    """INVALID_TOPIC_EXCEPTION: the name is not a valid topic name."""
 
 
 class InvalidReplicationFactorError(RefusedError):
-    """INVALID_REPLICATION_FACTOR: often, fewer brokers are registered than replicas are asked for."""
+    """INVALID_REPLICATION_FACTOR: often because fewer brokers are registered than the topic needs."""
 
 
 _CLASSES: Final[Mapping[Error, type[RefusedError]]] = {
@@ -101,15 +104,15 @@ _CLASSES: Final[Mapping[Error, type[RefusedError]]] = {
 
 
 def refused(error: Error, message: str | None, what: str) -> RefusedError:
-    """The exception for an error; `what` was asked for."""
+    """Return the exception for an error; `what` names the request or the item."""
     return _CLASSES.get(error, RefusedError)(error, plain(f"{what}: {message or 'refused'} ({error.name})"))
 
 
 def not_sent(why: str) -> InvalidRequestError:
-    """The exception for a request that cannot be sent."""
+    """Return the exception for a request that cannot be sent."""
     return InvalidRequestError(Error.INVALID_REQUEST, f"{why}: the request was not sent")
 
 
 def who_leads(leader_id: int) -> str:
-    """What somebody told us who knows that leader, or none (-1), for the sentence that begins with who it was."""
+    """Return what a controller reported: "says that node 3 leads", or "knows no leader" for -1."""
     return f"says that node {leader_id} leads" if leader_id >= 0 else "knows no leader"

@@ -1,4 +1,4 @@
-"""An event loop in a thread, for code that waits for each call to a cluster, or does other work meanwhile."""
+"""An event loop in a thread, for blocking code that calls a cluster."""
 
 from __future__ import annotations
 
@@ -17,7 +17,12 @@ class LoopThread:
     """Runs coroutines from other threads. Leaving the block cancels the tasks that still run, and ends the thread."""
 
     def __init__(self, name: str = "calls", *, close_timeout_s: float | None = None) -> None:
-        """`close_timeout_s`: bounds how long `close` waits for tasks to end, and then for the thread."""
+        """Start the thread.
+
+        Args:
+            name: of the thread.
+            close_timeout_s: bounds the wait of `close` for the tasks, and then for the thread.
+        """
         self._loop = asyncio.new_event_loop()
         self._close_timeout_s = close_timeout_s
         self._pid = os.getpid()
@@ -26,11 +31,11 @@ class LoopThread:
 
     @property
     def is_here(self) -> bool:
-        """True if the thread runs in this process: a fork takes no thread along."""
+        """True if the thread runs in this process. A forked child has no copy of it."""
         return self._pid == os.getpid()
 
     def call(self, work: Coroutine[Any, Any, T], timeout_s: float | None = None) -> T:
-        """Run `work` and return its result, or raise its error; if the wait ends before, `work` is cancelled."""
+        """Run `work` and return its result, or raise its error. A timeout or an interrupt cancels `work`."""
         future = self.start(work)
         try:
             return future.result(timeout_s)
@@ -42,7 +47,7 @@ class LoopThread:
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def close(self) -> None:
-        """Cancel the tasks that still run, and end the thread; nothing is to be started any more.
+        """Cancel the tasks that still run, and end the thread. Nothing may be started afterwards.
 
         Raises:
             TimeoutError: a task does not end in time.

@@ -1,6 +1,6 @@
-"""A channel to one node for one question, and what is raised where no answer comes of it.
+"""A channel to one node for one request, and the errors if the request fails.
 
-Decides: the errors. Must not know: what is asked, and of what kind the node has to be.
+Must not know: the request, or the kind of node.
 """
 
 from __future__ import annotations
@@ -20,10 +20,12 @@ from quorum.transport.misdirected import in_words, right_address
 async def channel_to(
     address: str, other_kind: Callable[[str], Awaitable[ClientError]]
 ) -> AsyncIterator[grpc.aio.Channel]:
-    """The channel, closed at the end. `other_kind`: the error where what answers knows no such question.
+    """Open a channel to `address`, and close it at the end of the block.
+
+    `other_kind` makes the error for a node that does not implement the called method: it is of another kind.
 
     Raises:
-        UnavailableError: the node does not answer, or nothing that can be understood.
+        UnavailableError: the node does not respond, or its response cannot be decoded.
         WrongListenerError: the address is a CONTROLLER listener's.
     """
     channel = open_channel(address)

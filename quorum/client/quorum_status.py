@@ -1,6 +1,6 @@
-"""What DescribeQuorum tells a client, and the asking: of the leader if it can be reached, else of anybody.
+"""The state of the quorum (DescribeQuorum): from its leader if that can be reached, otherwise from any controller.
 
-Decides: whose answer is taken. Must not know: Sessions; a single call is enough, and works where no leader is.
+Decides: which controller's response counts. Must not know: Sessions. A unary call also works without a leader.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from quorum.transport.grpc.convert.partitions import only_partition
 
 _LOOK_S: Final = 1.0
 _LEADER_GRACE_S: Final = 0.2
-"""How long others may take once a leader has answered: a frozen one must not hold up the answer."""
+"""The time left to the other controllers once a leader has responded: a frozen one must not delay the result."""
 _ELECTION_S: Final = 3.0
-"""Longer than an election takes, also where the old leader fell silent."""
+"""Longer than an election takes, including the timeout after which voters notice the loss of the old leader."""
 _PAUSE_S: Final = 0.2
 _HEARD_MS: Final = 2_000
-"""A leader hears of its voters, and a voter of its leader, at least twice a second. Longer silence means a loss."""
+"""The leader and each voter exchange messages at least twice a second. A longer silence means a loss."""
 
 
 class ReplicaStatus(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One replica as the leader sees it; -1 where it does not know. Times are in ms since 1970."""
+    """One replica as the leader sees it; an unknown number is -1. Times are in ms since 1970."""
 
     replica: ReplicaKey
     log_end_offset: Offset
@@ -46,20 +46,20 @@ class ReplicaStatus(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class NodeListeners(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A voter and where it is reached."""
+    """A voter and its listeners."""
 
     node_id: int
     listeners: tuple[Endpoint, ...]
 
 
 class Unreached(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A peer whose last request from the answering node failed.
+    """A peer to which the last request of the responding node failed.
 
     Attributes:
         node_id: negative for a bootstrap server.
-        address: `host:port` that was tried, or empty.
+        address: the `host:port` of the attempt, or empty.
         reason: the kind of failure, such as `connection-refused`.
-        what: all of it in words.
+        what: the failure as a sentence.
     """
 
     node_id: int
@@ -69,16 +69,16 @@ class Unreached(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class QuorumStatus(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The quorum as `answered_by` sees it; progress is known only where that is the leader."""
+    """The quorum as `answered_by` sees it. Only the leader knows the progress of the replicas."""
 
     cluster_id: str
     topic_id: TopicId
-    """The metadata topic's own id, or the sentinel as long as it has none."""
+    """The metadata topic's own id, or the sentinel id until it has its own."""
     address: str
-    """Where the answer came from."""
+    """The address of the node that responded."""
     answered_by: int
     leader_id: int
-    """-1 when none is known."""
+    """-1 if `answered_by` knows no leader."""
     leader_epoch: Epoch
     high_watermark: Offset
     voters: tuple[ReplicaStatus, ...]
@@ -87,11 +87,11 @@ class QuorumStatus(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     unreached: tuple[Unreached, ...] = ()
     """The peers that do not respond to `answered_by`."""
     heard_age_ms: int | None = None
-    """Ms since a leader last heard of a majority of the voters, or another node of its leader; None: not known."""
+    """Ms since `answered_by` heard from its leader or, if it leads, from a majority of the voters. None: unknown."""
 
     @property
     def is_led(self) -> bool:
-        """Return True if a leader is there and has a majority, by all that `answered_by` knows."""
+        """Return True if, as far as `answered_by` knows, a leader with a majority exists."""
         if self.leader_id < 0:
             return False
         if self.heard_age_ms is None:
@@ -100,29 +100,31 @@ class QuorumStatus(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def is_from_leader(self) -> bool:
-        """Whether the progress of the replicas is known."""
+        """Return True if the leader itself responded; then the progress of the replicas is known."""
         return self.answered_by == self.leader_id
 
     @property
     def leader(self) -> ReplicaStatus | None:
-        """The leader among the voters; None where none is known, or it votes no more."""
+        """The leader among the voters, or None if no leader is known or the leader is no longer a voter."""
         return next((each for each in self.voters if each.replica.node_id == self.leader_id), None)
 
     @property
     def leader_address(self) -> str | None:
-        """Where to ask the leader: there where it has answered, else where it is said to listen; None where that is not
-        known. What is said may be a CONTROLLER listener: static voters (kraft.version 0) have no names for theirs."""
+        """The leader's address: the one at which it responded, or the one that `answered_by` reports. None: unknown.
+
+        A reported address may be a CONTROLLER listener's: static voters (kraft.version 0) have no listener names.
+        """
         return self.address if self.is_from_leader else address_of_node(self, self.leader_id)
 
 
 async def describe_at(address: str, timeout_s: float) -> QuorumStatus:
-    """The quorum as the controller at `address` sees it.
+    """Return the quorum as the controller at `address` sees it.
 
     Raises:
-        UnavailableError: it does not answer; UnresolvableError: there is no such host.
+        UnavailableError: the controller does not respond; UnresolvableError: the host does not exist.
         WrongListenerError: the address is a CONTROLLER listener's.
-        NotAControllerError: it is an agent's, or something else's.
-        RefusedError: it refuses.
+        NotAControllerError: the address is an agent's, or another process's.
+        RefusedError: the controller rejects the request.
     """
     await check_resolvable(address)
     async with channel_to(address, not_a_controller) as channel:
@@ -131,11 +133,12 @@ async def describe_at(address: str, timeout_s: float) -> QuorumStatus:
 
 
 async def describe_best(addresses: Iterable[str], timeout_s: float) -> QuorumStatus:
-    """The leader's view if it can be reached by any of `addresses`, else that of the highest epoch.
+    """Return the leader's view if any of `addresses` leads to it, otherwise the view of the highest epoch.
 
     Raises:
-        UnavailableError: nobody answers.
-        WrongListenerError, NotAControllerError: nobody does, and one address is a CONTROLLER listener's, an agent's.
+        UnavailableError: no controller responds.
+        WrongListenerError: no controller responds, and an address is a CONTROLLER listener's.
+        NotAControllerError: no controller responds, and an address is an agent's or another process's.
     """
     asked = tuple(addresses)
     answers = await _ask_all(asked, timeout_s)
@@ -148,8 +151,11 @@ async def describe_best(addresses: Iterable[str], timeout_s: float) -> QuorumSta
 
 
 async def _follow_to_leader(best: QuorumStatus, silent: set[str], timeout_s: float) -> QuorumStatus:
-    """What the leader says that `best` names, or the one of a higher epoch that this one names: an election may be
-    over there of which others have not heard. As long as epochs rise; whoever was `silent` is not asked again."""
+    """Follow the leader that `best` names, and the leader of a higher epoch that it names in turn.
+
+    An election may have ended without the other controllers' knowledge. The search ends when the epoch no longer
+    rises. It never asks the `silent` addresses, which have just failed to respond.
+    """
     loop = asyncio.get_running_loop()
     deadline = loop.time() + timeout_s
     is_newer = True
@@ -170,19 +176,22 @@ async def _follow_to_leader(best: QuorumStatus, silent: set[str], timeout_s: flo
 async def describe_until(
     look: Callable[[], Awaitable[QuorumStatus]], is_enough: Callable[[QuorumStatus], bool], timeout_s: float
 ) -> QuorumStatus:
-    """What `look` tells once that is enough; or the last of it, when an election would be over."""
+    """Repeat `look` until its result is enough. Return the last result once an election would be over."""
     loop = asyncio.get_running_loop()
     patient_until = loop.time() + min(_ELECTION_S, timeout_s)
     status = await look()
     while not is_enough(status) and loop.time() + _PAUSE_S < patient_until:
         await asyncio.sleep(_PAUSE_S)
-        with contextlib.suppress(ClientError):  # whoever answered before has told something
+        with contextlib.suppress(ClientError):  # an earlier response is at hand, and better than an error
             status = await look()
     return status
 
 
 async def _describe_leader(address: str, timeout_s: float) -> QuorumStatus:
-    """At an address that a node told, not a person: where that is a CONTROLLER listener's, at the one for gRPC."""
+    """Describe the quorum at an address that a node reported.
+
+    With static voters it may be a CONTROLLER listener's. That listener names the node's GRPC listener.
+    """
     try:
         return await describe_at(address, timeout_s)
     except WrongListenerError as wrong:
@@ -190,7 +199,7 @@ async def _describe_leader(address: str, timeout_s: float) -> QuorumStatus:
 
 
 async def who_answers(addresses: Iterable[str]) -> str:
-    """What each of them says now of who leads, or why it does not, for people whose request found no leader."""
+    """Return a sentence for a request that found no leader: each controller's leader, or why it does not respond."""
 
     async def one(address: str) -> str:
         try:
@@ -204,7 +213,10 @@ async def who_answers(addresses: Iterable[str]) -> str:
 
 
 async def _ask_all(addresses: Iterable[str], timeout_s: float) -> list[QuorumStatus | BaseException]:
-    """What they answer. Once a leader has, the others get little time: they could only name a newer one."""
+    """Return the response or the error of each address.
+
+    Once a leader has responded, the others get little time. They could only name a leader of a higher epoch.
+    """
     waiting = {asyncio.ensure_future(describe_at(address, timeout_s)) for address in addresses}
     answers: list[QuorumStatus | BaseException] = []
     grace_s: float | None = None
@@ -232,7 +244,7 @@ def _why_none(answers: list[QuorumStatus | BaseException]) -> BaseException:
 
 
 def address_of_node(status: QuorumStatus, node_id: int) -> str | None:
-    """Where gRPC is spoken by that voter; None where that is not known."""
+    """Return the GRPC address of that voter, or None if it is unknown."""
     for node in status.nodes:
         if node.node_id == node_id:
             return grpc_address(node.listeners)

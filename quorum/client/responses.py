@@ -1,4 +1,4 @@
-"""The response in an answer of the wire, which may be one to another request."""
+"""Extracts the response from an answer, and checks that it is of the request's kind."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def response_in(answer: AnyAnswer, request: Request[R]) -> R:
     """Return the response to that request.
 
     Raises:
-        UnavailableError: it is one to another request.
+        UnavailableError: the answer holds the response to another kind of request.
     """
     kind, response = kind_of(request), answer.response
     if not isinstance(response, kind.response):

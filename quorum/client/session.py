@@ -1,7 +1,7 @@
-"""The client's end of one Session: calls made in the same turn of the loop share a message, answers come in any order.
+"""The client's end of one Session. Calls of one iteration of the event loop share a message; answers come in any order.
 
-Decides: how many calls may be unanswered, and whether a call that failed can have reached the controller. Must not
-know: who is the active controller, and whether to try again.
+Decides: how many calls may be unanswered, and whether a failed call may have reached the controller. Must not know:
+which controller is active, or whether to retry.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from quorum.transport.grpc.convert.unsendable import Unsendable
 from quorum.transport.misdirected import in_words
 
 MAX_IN_FLIGHT: Final = 8_192
-"""Calls unanswered on one session; one more waits for room."""
+"""The most unanswered calls on one session; a further call waits."""
 _MESSAGE_BYTES: Final = 1024 * 1024
-"""A message is closed once it has so much."""
+"""The size in bytes at which a message is full. A larger call travels alone."""
 _CALL_LIMIT_BYTES: Final = REQUEST_LIMIT_BYTES - _MESSAGE_BYTES
 _SLACK_S: Final = 0.1
-"""The controller gets so much longer than the caller's deadline, to say by itself that it is past."""
+"""The wait beyond the call's deadline: the controller's own REQUEST_TIMED_OUT says more than a missing answer."""
 
 _Call = grpc.aio.StreamStreamCall[controller_pb2.SessionRequest, controller_pb2.SessionResponse]
 
 
 class CallFailed(Exception):
-    """A call got no answer. `was_sent`: it may have reached the controller; `details`: why, for people."""
+    """A call without an answer. `was_sent`: it may have reached the controller. `details`: the reason, for users."""
 
     def __init__(self, details: str, *, was_sent: bool) -> None:
         super().__init__(details)
@@ -53,7 +53,7 @@ class _Waiting(msgspec.Struct, kw_only=True):
 
 
 class ClientSession:
-    """One Session to one address. `open` it once; when it is over it stays so."""
+    """One Session to one address. It is opened once, and is not reopened when it has ended."""
 
     def __init__(self, address: str) -> None:
         self.address = address
@@ -68,18 +68,18 @@ class ClientSession:
         self._tasks: tuple[asyncio.Task[None], ...] = ()
         self._end: str | None = None
         self.is_elsewhere = False
-        """Whoever answers there is no controller."""
+        """True if the process at the address is not a controller."""
 
     @property
     def is_over(self) -> bool:
-        """Whether the stream has ended."""
+        """Return True if the stream has ended."""
         return self._end is not None
 
     async def open(self, timeout_s: float) -> None:
-        """Connect.
+        """Connect, and start the tasks that read and write.
 
         Raises:
-            CallFailed: nobody answered at the address in time; nothing was sent.
+            CallFailed: no controller responded at the address in time. Nothing was sent.
         """
         stub: controller_pb2_grpc.ControllerAsyncStub = controller_pb2_grpc.ControllerStub(self._channel)
         call = stub.Session(None)
@@ -99,12 +99,12 @@ class ClientSession:
         )
 
     async def ask(self, request: AnyRequest, *, timeout_s: float, at_least_offset: Offset = NO_OFFSET) -> AnyAnswer:
-        """One call.
+        """Send a request and return its answer.
 
         Raises:
             CallFailed: no answer came.
-            RefusedError: the request is larger than a message may be.
-            InvalidRequestError: no message has room for one of its fields.
+            RefusedError: MESSAGE_TOO_LARGE: the request exceeds the limit of a message.
+            InvalidRequestError: the protocol cannot carry the value of a field.
         """
         while len(self._waiting) >= MAX_IN_FLIGHT and self._end is None:
             self._has_room.clear()
@@ -130,7 +130,7 @@ class ClientSession:
         return await future
 
     async def close(self) -> None:
-        """End the session; calls that wait fail."""
+        """End the session. Pending calls fail."""
         self._fail_all("the session was closed")
         for task in self._tasks:
             task.cancel()
@@ -162,6 +162,7 @@ class ClientSession:
                 break
             count += 1
         calls, self._outbox = self._outbox[:count], self._outbox[count:]
+        # Set before the write: if that fails half-way, these calls must count as possibly received.
         self._sent_id = calls[-1].request_id
         return controller_pb2.SessionRequest(calls=calls)
 

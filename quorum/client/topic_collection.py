@@ -1,7 +1,4 @@
-"""Which topics are meant: a collection of ids or one of names, never of both (KIP-516).
-
-Decides: what may stand in one. An id or a name that is there twice is meant once, as in Kafka's Admin.
-"""
+"""A collection of topic ids or of topic names, never of both (KIP-516). Duplicates count once, as in Kafka's Admin."""
 
 from __future__ import annotations
 
@@ -12,32 +9,32 @@ from metadata_log.ids import ID_BYTES, InvalidIdError, TopicId
 
 
 class TopicCollection:
-    """Topics by id or by name: make one by `of_topic_ids` or `of_topic_names`."""
+    """Topics by id or by name, made by `of_topic_ids` or `of_topic_names`."""
 
     @staticmethod
     def of_topic_ids(topic_ids: Iterable[TopicId]) -> TopicIdCollection:
-        """Those of these ids (16 bytes each; `parse_topic_id` reads an id's text).
+        """Return a collection of topics by id, 16 bytes each. `parse_topic_id` parses an id's text.
 
         Raises:
-            InvalidIdError: one is not 16 bytes.
+            InvalidIdError: an id is not 16 bytes long.
         """
         ids = tuple(dict.fromkeys(topic_ids))
         for topic_id in ids:
             if not isinstance(topic_id, bytes) or len(topic_id) != ID_BYTES:
                 raise InvalidIdError(
-                    f"{topic_id!r} is not a topic id of {ID_BYTES} bytes: read a text by parse_topic_id"
+                    f"{topic_id!r} is not a topic id of {ID_BYTES} bytes: parse a text with parse_topic_id"
                 )
         return TopicIdCollection(ids)
 
     @staticmethod
     def of_topic_names(names: Iterable[str]) -> TopicNameCollection:
-        """Those of these names.
+        """Return a collection of topics by name.
 
         Raises:
-            TypeError: one name is given where several are meant, or something that is no name.
+            TypeError: `names` is a bare string, or an item is not a string.
         """
         if isinstance(names, str):
-            raise TypeError(f"one name is no collection of names: write [{names!r}]")
+            raise TypeError(f"{names!r} is no collection of names: write [{names!r}]")
         found = tuple(dict.fromkeys(names))
         for name in found:
             if not isinstance(name, str):

@@ -1,7 +1,7 @@
-"""TransferLeadership: asking the leader to let another voter lead.
+"""TransferLeadership: asks the leader to resign in favour of another voter.
 
-Decides: whom to ask, and again where it had lost its leadership already. Must not know: Sessions; a single call is
-enough.
+Decides: which node to ask, and a retry if that node has already lost its leadership. Must not know: Sessions; this is
+a unary call.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from quorum.transport.misdirected import in_words
 
 _PAUSE_S: Final = 0.05
 _LOOK_S: Final = 1.0
-"""How long a connection may take to come to stand: before it does, nothing is asked."""
+"""The longest wait for a connection. The request is sent only over an established one, so a failure is no loss."""
 _SLACK_S: Final = 0.5
-"""The leader gets so much less than the caller waits, to say by itself why it did not come to be."""
+"""The leader's timeout is this much shorter than the client's: its own error says why the transfer failed."""
 
 
 class Transferred(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Who led, and who leads now; the same when nothing was to be done."""
+    """The leader before and after; the same node if it already was the one asked for."""
 
     old_leader_id: int
     old_epoch: Epoch
@@ -39,13 +39,13 @@ class Transferred(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 async def transfer_leadership(addresses: Iterable[str], to: int | None, timeout_s: float) -> Transferred:
-    """Have the leader hand over to voter `to`, or to any.
+    """Have the leader transfer its leadership to voter `to`, or to any voter that has the whole log.
 
     Raises:
         UnavailableError: no leader is known, or it cannot be reached.
-        RefusedError: the leader refuses, and still leads; or (REQUEST_TIMED_OUT) no new one is known yet.
-        OutcomeUnknownError: the leader was asked and its answer did not come.
-        WrongListenerError, NotAControllerError: the addresses are none of controllers' GRPC listeners.
+        RefusedError: the leader declines and still leads, or REQUEST_TIMED_OUT: no new leader is known yet.
+        OutcomeUnknownError: the request was sent to the leader without a response.
+        WrongListenerError, NotAControllerError: no address is a controller's GRPC listener.
     """
     loop = asyncio.get_running_loop()
     deadline = loop.time() + timeout_s
@@ -71,7 +71,7 @@ async def transfer_leadership(addresses: Iterable[str], to: int | None, timeout_
 
 
 async def _try(status: QuorumStatus, to: int | None, remaining_s: float) -> Transferred | None:
-    """None when whoever was held for the leader is none, and another has to be found."""
+    """Ask the leader of `status` once. Return None if it is not, or no longer, the leader: search again."""
     if not status.is_from_leader:
         return None
     leader = status.address
@@ -85,7 +85,7 @@ async def _try(status: QuorumStatus, to: int | None, remaining_s: float) -> Tran
     except grpc.aio.AioRpcError as error:
         why = in_words(error.details() or error.code().name)
         raise OutcomeUnknownError(
-            f"{leader} was asked to hand over, but did not say what came of it: {why}. See kraft quorum describe"
+            f"{leader} was asked to hand over, but its response did not come: {why}. See kraft quorum describe"
         ) from error
     finally:
         await channel.close(None)

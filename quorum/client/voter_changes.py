@@ -1,7 +1,8 @@
-"""Asks the leader to change who votes (KIP-853): finds it, asks, and asks again where nothing was done; looks at the
-voters where it does not say what was, until the change is seen or the time is over.
+"""Changes of the voter set (KIP-853): finds the leader, sends the request, and retries while it had no effect.
 
-Decides: what is safe to ask again. Must not know: whether a change is wise (`voter_plan`). A single call is enough.
+If the leader's response is lost, the client watches the voter set until it shows the change or the time is over.
+
+Decides: which request is safe to retry. Must not know: whether a change is wise (`voter_plan`).
 """
 
 from __future__ import annotations
@@ -32,25 +33,26 @@ from quorum.transport.misdirected import in_words, right_address
 
 _PAUSE_S: Final = 0.2
 _LOOK_S: Final = 2.0
-"""How long one look at who leads may take."""
+"""The longest time for one description of the quorum, or for a connection."""
 
 
 class _NothingDone(Exception):
-    """It may be asked again."""
+    """The request had no effect and may be sent again."""
 
 
 async def ask_leader(
     addresses: Callable[[], Iterable[str]], request: VoterRequest, cluster_id: str | None, timeout_s: float
 ) -> Offset:
-    """Have the leader do it; the offset of the record of the change, -1 where there was nothing to change, or where the
-    voters alone tell that it was done.
+    """Have the leader make the change. Return the offset of its record.
+
+    The offset is -1 if no record was needed, or if only the voter set shows that the change was made.
 
     Raises:
-        RefusedError: it is refused for good: DUPLICATE_VOTER, VOTER_NOT_FOUND, INVALID_REQUEST, UNSUPPORTED_VERSION,
-            INVALID_UPDATE_VERSION, INCONSISTENT_CLUSTER_ID; or for now (REQUEST_TIMED_OUT), where it is only validated,
-            by a leader that has committed in its epoch.
-        UnavailableError: no leader did it in time; nothing was done.
-        OutcomeUnknownError: it is in the log, or may be, and was not seen committed in time.
+        RefusedError: the leader rejects the change for good: DUPLICATE_VOTER, VOTER_NOT_FOUND, INVALID_REQUEST,
+            UNSUPPORTED_VERSION, INVALID_UPDATE_VERSION, INCONSISTENT_CLUSTER_ID. With `validate_only` also
+            REQUEST_TIMED_OUT, which is not final, by a leader that has committed in its epoch.
+        UnavailableError: no leader accepted the request in time. It had no effect.
+        OutcomeUnknownError: the change is or may be in the log, and was not seen committed in time.
     """
     loop = asyncio.get_running_loop()
     deadline = loop.time() + timeout_s
@@ -83,12 +85,12 @@ def _address_of_leader(status: QuorumStatus) -> str:
 
 
 async def ask_at(address: str, request: VoterRequest, cluster_id: str | None, timeout_s: float) -> Offset:
-    """Ask the node at that address once.
+    """Send the request once, to the node at that address. Return the offset of the change's record.
 
     Raises:
-        UnavailableError: it cannot be reached: nothing was done.
-        WrongListenerError: the address is a CONTROLLER listener's: nothing was done either.
-        As `ask_leader`, which asks again where nothing was done.
+        UnavailableError: the node cannot be reached. The request had no effect.
+        WrongListenerError: the address is a CONTROLLER listener's. The request had no effect.
+        RefusedError, OutcomeUnknownError: as `ask_leader`.
     """
     method = voters.METHODS[type(request)]
     channel = open_channel(address)
@@ -103,7 +105,7 @@ async def ask_at(address: str, request: VoterRequest, cluster_id: str | None, ti
         if right is not None:
             raise WrongListenerError(address, right) from error
         raise OutcomeUnknownError(
-            f"{method.name} was sent to {address}, but whether it was done is not known: describe the quorum. "
+            f"{method.name} was sent to {address}, but its outcome is not known: describe the quorum. "
             f"({in_words(error.details() or error.code().name)})"
         ) from error
     except BadMessage as bad:
@@ -118,6 +120,7 @@ def _outcome(request: VoterRequest, address: str, response: Any) -> Offset:
     if response.error is Error.NONE:
         return Offset(response.voters_offset)
     why = response.error_message or response.error.name
+    # The record is in the leader's log: it may still be committed, whatever the error says.
     if response.voters_offset != NOTHING_APPENDED:
         raise OutcomeUnknownError(f"{name} at {address}: {why}")
     is_dry = getattr(request, "validate_only", False)
@@ -129,10 +132,10 @@ def _outcome(request: VoterRequest, address: str, response: Any) -> Offset:
 async def is_seen_made(
     addresses: Callable[[], Iterable[str]], request: VoterRequest, asked_in: Epoch, deadline: float
 ) -> bool:
-    """Whether the voters are seen to be as asked for, and that to be committed, by `deadline` of the loop's clock.
+    """Return True once the voter set shows the change and that is committed; False at `deadline` of the loop's clock.
 
-    `asked_in`: the epoch of the leader that was asked. False at once where a later one goes on without the change, and
-    of what the voters do not show: a dry run, and the raising of kraft.version.
+    `asked_in`: the epoch of the leader that received the request. Return False at once if a later leader has committed
+    without the change. The voter set cannot show a dry run or a raised kraft.version: also False.
     """
     if not isinstance(request, AddRaftVoterRequest | RemoveRaftVoterRequest) or request.validate_only:
         return False
@@ -146,13 +149,17 @@ async def is_seen_made(
             if watch.is_lost(status, asked_in):
                 return False
         except ClientError:
-            pass  # whoever waits is told of the outcome that is unknown, not of who could not be asked meanwhile
+            pass  # the caller raises the OutcomeUnknownError; a failed look on the way to it is not its cause
         await asyncio.sleep(min(_PAUSE_S, max(0.0, deadline - loop.time())))
     return False
 
 
 class _Watch:
-    """A leader goes by a change as soon as that is in its log: it is committed once all is that was there then."""
+    """Waits for a voter change to commit.
+
+    The leader uses a change as soon as it appends it, so its voter set alone proves nothing. The change commits with
+    every record up to the log end at which the client first saw it.
+    """
 
     def __init__(self, request: AddRaftVoterRequest | RemoveRaftVoterRequest) -> None:
         self._key = request.voter
@@ -160,12 +167,15 @@ class _Watch:
         self._since: tuple[Epoch, Offset] | None = None
 
     def is_lost(self, status: QuorumStatus, asked_in: Epoch) -> bool:
-        """Whether a later leader has committed in its epoch without it: no log that has it can be elected any more."""
+        """Return True if a later leader has committed in its own epoch without the change.
+
+        From then on no replica whose log holds the change can win an election.
+        """
         has_committed = status.is_from_leader and status.high_watermark >= 0
         return has_committed and status.leader_epoch > asked_in and not self._is_shown_by(status)
 
     def is_committed(self, status: QuorumStatus) -> bool:
-        """Whether this and what was told before show it."""
+        """Return True if this status, together with the earlier ones, shows that the change is committed."""
         leader = status.leader
         if not status.is_from_leader or not self._is_shown_by(status) or leader is None or leader.log_end_offset < 0:
             self._since = None

@@ -1,7 +1,7 @@
-"""What a change of the voters would do to the majority, from what the leader tells of every replica.
+"""The effect of a voter change on the majority, computed from the leader's view of every replica.
 
-Decides: who counts as live, and whether a removal would leave no majority of live voters. Must not know: how a change
-is made. The leader looks again when it makes it (`quorum.raft.voter_changes`): this is said before anything is asked.
+Decides: which voter counts as live, and whether a removal would leave no majority of live voters. This warns before
+any request is sent; the leader checks again when it makes the change (`quorum.raft.voter_changes`).
 """
 
 from __future__ import annotations
@@ -15,12 +15,14 @@ from metadata_log.voters import majority_of
 from quorum.client.quorum_status import QuorumStatus, ReplicaStatus
 
 LIVE_MS: Final = 3_000
-"""A voter that fetched so long before the leader's answer is live: the leader itself would wait as long for a majority
-(1.5 default fetch timeouts)."""
+"""A voter is live if it fetched within this time before the leader's response.
+
+The leader itself waits as long for a majority: 1.5 default fetch timeouts.
+"""
 
 
 class VoterPlan(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The voters before and after a change, and which of them are live; `problem` says why it should not be made."""
+    """The voters before and after a change, and the live ones among them. `problem`: the objection to the change."""
 
     before: tuple[int, ...]
     after: tuple[int, ...]
@@ -32,7 +34,7 @@ class VoterPlan(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def majority_after(self) -> int:
-        """How many voters decide afterwards."""
+        """The size of a majority after the change."""
         return majority_of(len(self.after))
 
     @property
@@ -42,13 +44,13 @@ class VoterPlan(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def live_voters(status: QuorumStatus) -> tuple[int, ...]:
-    """Those that fetched lately, by the leader's clock alone, and the leader itself."""
+    """Return the leader, and the voters that fetched within `LIVE_MS`. All times are of the leader's clock."""
     now_ms = _leaders_clock_ms(status)
     return tuple(each.replica.node_id for each in status.voters if _is_live(each, status.leader_id, now_ms))
 
 
 def _leaders_clock_ms(status: QuorumStatus) -> int:
-    """When it answered; of a leader that votes no more only the newest Fetch is known."""
+    """Return the leader's time at its response, or, if it is no longer a voter, that of the newest Fetch."""
     if status.leader is not None:
         return status.leader.last_fetch_timestamp_ms
     return max((each.last_fetch_timestamp_ms for each in (*status.voters, *status.observers)), default=-1)
@@ -61,7 +63,7 @@ def _is_live(each: ReplicaStatus, leader_id: int, now_ms: int) -> bool:
 
 
 def plan_removal(status: QuorumStatus, key: ReplicaKey) -> VoterPlan:
-    """What it would mean to remove that voter."""
+    """Return the effect of the removal of that voter."""
     before, live = tuple(each.replica.node_id for each in status.voters), live_voters(status)
     after = tuple(node_id for node_id in before if node_id != key.node_id)
     live_after = tuple(node_id for node_id in live if node_id != key.node_id)
@@ -90,7 +92,10 @@ def plan_removal(status: QuorumStatus, key: ReplicaKey) -> VoterPlan:
 
 
 def plan_addition(status: QuorumStatus, key: ReplicaKey) -> VoterPlan:
-    """What it would mean to add that replica, whose node id does not vote. It counts as live if it fetches."""
+    """Return the effect of the addition of that replica, which counts as live if it fetches.
+
+    No voter may have its node id.
+    """
     before, live = tuple(each.replica.node_id for each in status.voters), live_voters(status)
     after = (*before, int(key.node_id))
     observer = next((each for each in status.observers if each.replica == key), None)

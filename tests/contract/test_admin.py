@@ -212,7 +212,7 @@ class TestCollections:
 
         async def main() -> None:
             async with Admin("127.0.0.1:9") as admin:
-                with pytest.raises(TypeError, match="no TopicCollection"):
+                with pytest.raises(TypeError, match="is not a TopicCollection"):
                     await admin.delete_topics(["t"])  # type: ignore[arg-type]
                 with pytest.raises(ValueError, match="'t' is there twice"):
                     await admin.create_topics([_new("t"), _new("t")])

@@ -146,7 +146,7 @@ def test_what_may_be_a_secret_is_not_shown(ask: Callable[[Admin], Awaitable[obje
 
 @pytest.mark.parametrize(("iterations", "mechanism"), [(0, 1), (TOO_LARGE, 2), (4096, 3)])
 def test_what_cannot_be_hashed(iterations: int, mechanism: int) -> None:
-    with pytest.raises(InvalidRequestError, match=r"iterations is|mechanism 3 is none of SCRAM_SHA_256, SCRAM_SHA_512"):
+    with pytest.raises(InvalidRequestError, match=r"iterations is|mechanism 3 is not one of SCRAM_SHA_256, SCRAM_SHA"):
         scram_upsertion("alice", mechanism, "password", iterations=iterations)  # type: ignore[arg-type]
 
 

@@ -272,7 +272,7 @@ def test_who_is_no_agent_is_named(kraft: Kraft, cluster: Cluster) -> None:
     address = cluster.controllers[1].grpc_address
     status, _, err = kraft("agent", "describe", "--agent", address)
     assert status == 1
-    assert f"{address} is no broker agent" in err
+    assert f"{address} is not a broker agent" in err
 
 
 @pytest.mark.parametrize("role", ["controllers", "agents"])

@@ -137,7 +137,7 @@ def test_the_environment_may_name_the_controllers(
 def test_a_port_that_is_none_is_named(port: str, capsys: pytest.CaptureFixture[str]) -> None:
     """gRPC would take the rest of a division by 65536 for it."""
     assert run(["quorum", "describe", "--bootstrap-controller", f"localhost:{port}"]) == 2
-    assert "its port is none of 1 to 65535" in capsys.readouterr().err
+    assert "its port is not from 1 to 65535" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", ["add-controller", "remove-controller"])
