@@ -17,6 +17,7 @@ from quorum.api.raft_messages import Response
 from quorum.api.voter_messages import (
     AddRaftVoterRequest,
     AddRaftVoterResponse,
+    ApiVersionsRequest,
     ApiVersionsResponse,
     RemoveRaftVoterRequest,
     RemoveRaftVoterResponse,
@@ -93,7 +94,7 @@ def on_ask_answered(core: Core, state: Follower, node_id: int, response: Respons
         core.refuse(node_id, f"asked about our vote, it answers {response.error.name}{why}")
 
 
-def handle_api_versions(core: Core, request_id: int) -> None:
+def handle_api_versions(core: Core, request_id: int, _: ApiVersionsRequest) -> None:
     """Respond with this replica's key and its supported kraft.version range."""
     leader_id, endpoints = known_leader(core)
     own = core.members.own

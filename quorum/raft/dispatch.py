@@ -1,8 +1,9 @@
-"""Dispatch of an input to its handler, by the input's type, its message and the present epoch state."""
+"""Dispatch of an input to its handler: tables by the input's type, its message and the present epoch state."""
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable
+from typing import Any, Final
 
 from metadata_log.errors import InvariantViolation
 from quorum.api.raft_messages import (
@@ -14,6 +15,7 @@ from quorum.api.raft_messages import (
     FetchResponse,
     FetchSnapshotRequest,
     FetchSnapshotResponse,
+    Request,
     Response,
     VoteRequest,
     VoteResponse,
@@ -21,11 +23,11 @@ from quorum.api.raft_messages import (
 from quorum.api.transfer_messages import TransferLeadershipRequest
 from quorum.api.voter_messages import (
     AddRaftVoterRequest,
+    ApiVersionsRequest,
     ApiVersionsResponse,
     RemoveRaftVoterRequest,
     UpdateRaftVoterRequest,
     UpgradeKRaftVersionRequest,
-    VoterRequest,
 )
 from quorum.draws import NO_DRAWS, Draws
 from quorum.raft.auto_join import handle_api_versions, on_ask_answered
@@ -63,6 +65,7 @@ from quorum.raft.kraft_version import handle_upgrade
 from quorum.raft.leader import (
     handle_propose,
     handle_shutdown,
+    on_begin_failed,
     on_begin_response,
     on_elapsed_leader,
     on_elapsed_resigned,
@@ -70,7 +73,7 @@ from quorum.raft.leader import (
     on_end_response,
 )
 from quorum.raft.leader_fetch import handle_fetch, on_request_dropped
-from quorum.raft.read_barrier import handle_read_barrier, on_begin_answered
+from quorum.raft.read_barrier import handle_read_barrier
 from quorum.raft.replication import on_own_flush
 from quorum.raft.roles import start
 from quorum.raft.snapshots import (
@@ -81,7 +84,7 @@ from quorum.raft.snapshots import (
     on_snapshot_checked,
     on_snapshot_taken,
 )
-from quorum.raft.states import Candidate, Follower, Leader, Prospective, Resigned, Unattached
+from quorum.raft.states import Candidate, EpochState, Follower, Leader, Prospective, Resigned, Unattached
 from quorum.raft.transfer import after_input, handle_transfer, on_transfer_dropped
 from quorum.raft.voter_changes import (
     handle_add_voter,
@@ -92,27 +95,59 @@ from quorum.raft.voter_changes import (
     settle_changes,
 )
 
-_WITHOUT_DRAW: Final = (Flushed, Propose, Persisted, RequestDropped, AskReadBarrier)
-_OF_SNAPSHOTS: Final = (ChunkStored, SnapshotChecked, SnapshotTaken, LogTrimmed)
+_ON_REQUEST: Final[dict[type[Request], Callable[[Core, int, Any], None]]] = {
+    FetchRequest: handle_fetch,
+    VoteRequest: handle_vote,
+    BeginQuorumEpochRequest: handle_begin,
+    EndQuorumEpochRequest: handle_end,
+    FetchSnapshotRequest: handle_fetch_snapshot,
+    TransferLeadershipRequest: handle_transfer,
+    AddRaftVoterRequest: handle_add_voter,
+    RemoveRaftVoterRequest: handle_remove_voter,
+    UpdateRaftVoterRequest: handle_update_voter,
+    UpgradeKRaftVersionRequest: handle_upgrade,
+    ApiVersionsRequest: handle_api_versions,
+}
+_ON_RESPONSE: Final[dict[tuple[type[EpochState], type[Response]], Callable[[Core, int, int, Any], None]]] = {
+    (Unattached, FetchResponse): on_fetch_response,
+    (Prospective, VoteResponse): on_vote_response,
+    (Candidate, VoteResponse): on_vote_response,
+    (Follower, FetchResponse): on_fetch_response,
+    (Follower, FetchSnapshotResponse): on_fetch_snapshot_response,
+    (Leader, BeginQuorumEpochResponse): on_begin_response,
+    (Resigned, EndQuorumEpochResponse): on_end_response,
+}
+"""A pair that is missing was not asked for: a transition drops the requests of the state before.
+
+Responses about the voter set are found by their correlation instead.
+"""
+_ON_FAILURE: Final[dict[type[EpochState], Callable[[Core, Any, RequestFailed], None]]] = {
+    Unattached: on_fetch_failed,
+    Prospective: on_vote_failed,
+    Candidate: on_vote_failed,
+    Follower: on_fetch_failed,
+    Leader: on_begin_failed,
+    Resigned: on_end_failed,
+}
+_MAY_APPEND: Final[frozenset[type[Request | Response]]] = frozenset(
+    {
+        AddRaftVoterRequest,
+        RemoveRaftVoterRequest,
+        UpdateRaftVoterRequest,
+        UpgradeKRaftVersionRequest,
+        ApiVersionsResponse,
+    }
+)
+_WITH_DRAW: Final = (RequestReceived, ResponseReceived, Elapsed, RequestFailed, Shutdown, Start)
 
 
 def dispatch(core: Core, received: Input) -> None:
-    """Call the handler of an input, then settle voter changes and a transfer of leadership.
-
-    The branches test frequent inputs first.
-    """
+    """Call the handler of an input, then settle voter changes and a transfer of leadership."""
     core.about = None
     if not core.is_started and type(received) is not Start:
         raise InvariantViolation(f"{type(received).__name__} came before Start")
-    if isinstance(received, _WITHOUT_DRAW):
-        core.draws = NO_DRAWS
-        _dispatch_without_draw(core, received)
-    elif isinstance(received, _OF_SNAPSHOTS):
-        core.draws = NO_DRAWS
-        _dispatch_of_snapshots(core, received)
-    else:
-        core.draws = Draws(received.draw)
-        _dispatch_with_draw(core, received)
+    core.draws = Draws(received.draw) if isinstance(received, _WITH_DRAW) else NO_DRAWS
+    _ON_INPUT[type(received)](core, received)
     state = core.state
     if isinstance(state, Leader) and (state.change is not None or not core.members.is_voter):
         settle_changes(core, state)
@@ -120,54 +155,15 @@ def dispatch(core: Core, received: Input) -> None:
         after_input(core, core.transfer)
 
 
-def _dispatch_with_draw(
-    core: Core, received: RequestReceived | ResponseReceived | RequestFailed | Elapsed | Shutdown | Start
-) -> None:
-    if isinstance(received, RequestReceived):
-        _on_request(core, received)
-    elif isinstance(received, ResponseReceived):
-        _on_response(core, received)
-    elif isinstance(received, RequestFailed):
-        _on_failure(core, received)
-    elif isinstance(received, Elapsed):
-        _on_elapsed(core)
-    elif isinstance(received, Shutdown):
-        handle_shutdown(core)
-    else:
-        start(core)
+def may_append(received: Input) -> bool:
+    """Return True if the core may append a control batch on this input, so that the caller's log end may move."""
+    if type(received) is RequestReceived:
+        return type(received.request) in _MAY_APPEND
+    return type(received) is ResponseReceived and type(received.response) in _MAY_APPEND
 
 
-def _dispatch_without_draw(
-    core: Core, received: Flushed | Propose | Persisted | RequestDropped | AskReadBarrier
-) -> None:
-    if isinstance(received, Flushed):
-        _on_flushed(core, received)
-    elif isinstance(received, Propose):
-        handle_propose(core, received)
-    elif isinstance(received, Persisted):
-        core.outbox.complete_persist(received.token)
-        if not core.outbox.is_gated:
-            on_own_vote_durable(core)
-    elif isinstance(received, AskReadBarrier):
-        handle_read_barrier(core, received)
-    else:
-        on_request_dropped(core, received.request_id)
-        on_transfer_dropped(core, received.request_id)
-
-
-def _dispatch_of_snapshots(core: Core, received: ChunkStored | SnapshotChecked | SnapshotTaken | LogTrimmed) -> None:
-    if isinstance(received, ChunkStored):
-        on_chunk_stored(core, received.serial)
-    elif isinstance(received, SnapshotChecked):
-        on_snapshot_checked(core, received.serial, received.fault, received.voters)
-    elif isinstance(received, SnapshotTaken):
-        on_snapshot_taken(core, received.snapshot)
-    else:
-        on_log_trimmed(core, received.start)
-
-
-def _on_flushed(core: Core, received: Flushed) -> None:
-    grew = core.log.complete(received.token, received.epoch, received.end_offset)
+def _on_flushed(core: Core, flushed: Flushed) -> None:
+    grew = core.log.complete(flushed.token, flushed.epoch, flushed.end_offset)
     state = core.state
     if type(state) is not Leader:
         maybe_send_fetch(core)
@@ -175,34 +171,21 @@ def _on_flushed(core: Core, received: Flushed) -> None:
         on_own_flush(core, state)
 
 
+def _on_persisted(core: Core, persisted: Persisted) -> None:
+    core.outbox.complete_persist(persisted.token)
+    if not core.outbox.is_gated:
+        on_own_vote_durable(core)
+
+
 def _on_request(core: Core, received: RequestReceived) -> None:
     request = received.request
     core.about = type(request)
-    if isinstance(request, FetchRequest):
-        handle_fetch(core, received.request_id, request)
-    elif isinstance(request, VoteRequest):
-        handle_vote(core, received.request_id, request)
-    elif isinstance(request, BeginQuorumEpochRequest):
-        handle_begin(core, received.request_id, request)
-    elif isinstance(request, FetchSnapshotRequest):
-        handle_fetch_snapshot(core, received.request_id, request)
-    elif isinstance(request, TransferLeadershipRequest):
-        handle_transfer(core, received.request_id, request)
-    elif isinstance(request, EndQuorumEpochRequest):
-        handle_end(core, received.request_id, request)
-    else:
-        handle_about_voters(core, received.request_id, request)
+    _ON_REQUEST[type(request)](core, received.request_id, request)
 
 
-_ANSWERS: dict[type, tuple[type, ...]] = {
-    Unattached: (FetchResponse,),
-    Prospective: (VoteResponse,),
-    Candidate: (VoteResponse,),
-    Follower: (FetchResponse, FetchSnapshotResponse),
-    Leader: (BeginQuorumEpochResponse,),
-    Resigned: (EndQuorumEpochResponse,),
-}
-"""The responses that each state expects. A transition drops the requests of the state before."""
+def _on_request_dropped(core: Core, dropped: RequestDropped) -> None:
+    on_request_dropped(core, dropped.request_id)
+    on_transfer_dropped(core, dropped.request_id)
 
 
 def _on_response(core: Core, received: ResponseReceived) -> None:
@@ -211,93 +194,31 @@ def _on_response(core: Core, received: ResponseReceived) -> None:
         return
     response = received.response
     core.about = type(response)
-    if is_about_voters(core, received.correlation):
-        on_about_voters(core, destination, response)
-    elif not isinstance(response, _ANSWERS[type(core.state)]):
+    if _is_about_voters(core, received.correlation):
+        _on_about_voters(core, destination, response)
+        return
+    handler = _ON_RESPONSE.get((type(core.state), type(response)))
+    if handler is None:
         core.refuse(destination, f"it answers with {type(response).__name__}, which a {core.role} did not ask for")
-        _on_failure_of(core, destination, received.correlation, disconnected=False)
-    elif isinstance(response, FetchResponse):
-        on_fetch_response(core, destination, received.correlation, response)
-    elif isinstance(response, FetchSnapshotResponse):
-        on_fetch_snapshot_response(core, destination, received.correlation, response)
-    elif isinstance(response, VoteResponse):
-        on_vote_response(core, destination, response)
-    elif isinstance(response, BeginQuorumEpochResponse):
-        on_begin_response(core, destination, received.correlation, response)
-    elif isinstance(response, EndQuorumEpochResponse):
-        on_end_response(core, destination, response)
-
-
-def _on_failure(core: Core, received: RequestFailed) -> None:
-    destination = core.outbox.in_flight.pop(received.correlation, None)
-    if destination is not None and destination == received.destination_id:
-        _on_failure_of(core, destination, received.correlation, disconnected=received.disconnected)
-
-
-def _on_failure_of(core: Core, destination: int, correlation: int, *, disconnected: bool) -> None:
-    """Handle a failed request. A leader repeats BeginQuorumEpoch at its own interval."""
-    state = core.state
-    if is_about_voters(core, correlation):
-        on_about_voters(core, destination, None)
-    elif isinstance(state, Leader):
-        on_begin_answered(core, state, correlation, acknowledged=False)
-    elif isinstance(state, Prospective | Candidate):
-        on_vote_failed(core, destination)
-    elif isinstance(state, Resigned):
-        on_end_failed(core, destination)
-    elif isinstance(state, Follower | Unattached):
-        on_fetch_failed(core, destination, correlation, disconnected=disconnected)
-
-
-def _on_elapsed(core: Core) -> None:
-    state = core.state
-    if isinstance(state, Leader):
-        on_elapsed_leader(core, state)
-    elif isinstance(state, Follower):
-        on_elapsed_follower(core, state)
-    elif isinstance(state, Prospective):
-        on_elapsed_prospective(core, state)
-    elif isinstance(state, Candidate):
-        on_elapsed_candidate(core, state)
-    elif isinstance(state, Resigned):
-        on_elapsed_resigned(core, state)
-    elif core.can_campaign:
-        on_elapsed_unattached(core, state)
+        failed = RequestFailed(
+            destination_id=destination, correlation=received.correlation, disconnected=False, draw=received.draw
+        )
+        _ON_FAILURE[type(core.state)](core, core.state, failed)
     else:
-        maybe_send_fetch(core)
+        handler(core, destination, received.correlation, response)
 
 
-_MAY_APPEND: Final = (
-    AddRaftVoterRequest,
-    RemoveRaftVoterRequest,
-    UpdateRaftVoterRequest,
-    UpgradeKRaftVersionRequest,
-    ApiVersionsResponse,
-)
-
-
-def may_append(received: Input) -> bool:
-    """Return True if the core may append a control batch on this input, so that the caller's log end may move."""
-    if type(received) is RequestReceived:
-        return isinstance(received.request, _MAY_APPEND)
-    return type(received) is ResponseReceived and isinstance(received.response, _MAY_APPEND)
-
-
-def handle_about_voters(core: Core, request_id: int, request: VoterRequest) -> None:
-    """Handle a request about the voter set."""
-    if isinstance(request, AddRaftVoterRequest):
-        handle_add_voter(core, request_id, request)
-    elif isinstance(request, RemoveRaftVoterRequest):
-        handle_remove_voter(core, request_id, request)
-    elif isinstance(request, UpdateRaftVoterRequest):
-        handle_update_voter(core, request_id, request)
-    elif isinstance(request, UpgradeKRaftVersionRequest):
-        handle_upgrade(core, request_id, request)
+def _on_failed(core: Core, failed: RequestFailed) -> None:
+    destination = core.outbox.in_flight.pop(failed.correlation, None)
+    if destination is None or destination != failed.destination_id:
+        return
+    if _is_about_voters(core, failed.correlation):
+        _on_about_voters(core, destination, None)
     else:
-        handle_api_versions(core, request_id)
+        _ON_FAILURE[type(core.state)](core, core.state, failed)
 
 
-def is_about_voters(core: Core, correlation: int) -> bool:
+def _is_about_voters(core: Core, correlation: int) -> bool:
     """Return True if this replica's request `correlation` was about the voter set."""
     state = core.state
     if isinstance(state, Follower):
@@ -305,7 +226,7 @@ def is_about_voters(core: Core, correlation: int) -> bool:
     return isinstance(state, Leader) and state.change is not None and state.change.correlation == correlation
 
 
-def on_about_voters(core: Core, node_id: int, response: Response | None) -> None:
+def _on_about_voters(core: Core, node_id: int, response: Response | None) -> None:
     """Handle the response to such a request; None if no response came."""
     state = core.state
     if isinstance(state, Follower):
@@ -319,3 +240,41 @@ def on_about_voters(core: Core, node_id: int, response: Response | None) -> None
             on_api_versions(core, state, response)
         else:
             on_api_versions_failed(core, state)
+
+
+def _on_elapsed(core: Core, _: Elapsed) -> None:
+    _ON_ELAPSED[type(core.state)](core, core.state)
+
+
+def _on_elapsed_unattached(core: Core, state: Unattached) -> None:
+    if core.can_campaign:
+        on_elapsed_unattached(core, state)
+    else:
+        maybe_send_fetch(core)
+
+
+_ON_ELAPSED: Final[dict[type[EpochState], Callable[[Core, Any], None]]] = {
+    Unattached: _on_elapsed_unattached,
+    Prospective: on_elapsed_prospective,
+    Candidate: on_elapsed_candidate,
+    Follower: on_elapsed_follower,
+    Leader: on_elapsed_leader,
+    Resigned: on_elapsed_resigned,
+}
+_ON_INPUT: Final[dict[type[Input], Callable[[Core, Any], None]]] = {
+    Start: start,
+    Elapsed: _on_elapsed,
+    RequestReceived: _on_request,
+    RequestDropped: _on_request_dropped,
+    ResponseReceived: _on_response,
+    RequestFailed: _on_failed,
+    Propose: handle_propose,
+    AskReadBarrier: handle_read_barrier,
+    Flushed: _on_flushed,
+    Persisted: _on_persisted,
+    ChunkStored: on_chunk_stored,
+    SnapshotChecked: on_snapshot_checked,
+    SnapshotTaken: on_snapshot_taken,
+    LogTrimmed: on_log_trimmed,
+    Shutdown: handle_shutdown,
+}

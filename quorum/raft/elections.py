@@ -10,6 +10,7 @@ from metadata_log.offsets import OffsetAndEpoch
 from quorum.api.error_codes import Error
 from quorum.api.raft_messages import VoteRequest, VoteResponse
 from quorum.raft.core import MAX_EPOCH, Core
+from quorum.raft.inputs import RequestFailed
 from quorum.raft.leader_discovery import EpochUpdate, apply_leader_hint, known_leader
 from quorum.raft.majority_loss import note_round
 from quorum.raft.roles import (
@@ -96,7 +97,7 @@ def _answer(core: Core, request_id: int, error: Error, *, granted: bool) -> None
     core.outbox.respond(request_id, response)
 
 
-def on_vote_response(core: Core, node_id: int, response: VoteResponse) -> None:
+def on_vote_response(core: Core, node_id: int, _correlation: int, response: VoteResponse) -> None:
     """Count one response, unless its epoch or leader ends the election."""
     news = apply_leader_hint(core, node_id, response, response.error)
     state = core.state
@@ -111,12 +112,10 @@ def on_vote_response(core: Core, node_id: int, response: VoteResponse) -> None:
     maybe_decide(core)
 
 
-def on_vote_failed(core: Core, node_id: int) -> None:
+def on_vote_failed(core: Core, state: Prospective | Candidate, failed: RequestFailed) -> None:
     """Count a voter that did not respond as unreachable in this round."""
-    state = core.state
-    if isinstance(state, Prospective | Candidate):
-        state.tally.unreachable.add(NodeId(node_id))
-        maybe_decide(core)
+    state.tally.unreachable.add(NodeId(failed.destination_id))
+    maybe_decide(core)
 
 
 def on_own_vote_durable(core: Core) -> None:

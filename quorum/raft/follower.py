@@ -22,6 +22,7 @@ from quorum.raft.control_batches import Fetched, check_fetched
 from quorum.raft.core import Core
 from quorum.raft.elections import is_addressed
 from quorum.raft.fetching import fetch_loop_of, maybe_send_fetch, retry_failed_fetch, retry_fetch
+from quorum.raft.inputs import RequestFailed
 from quorum.raft.leader_discovery import (
     EpochUpdate,
     adopt_leader,
@@ -33,7 +34,7 @@ from quorum.raft.ready import HighWatermarkAdvanced, LogTruncated, VotersChanged
 from quorum.raft.replication import take_voters
 from quorum.raft.roles import transition_to_follower, transition_to_prospective
 from quorum.raft.snapshots import note_snapshot
-from quorum.raft.states import Follower
+from quorum.raft.states import Follower, Unattached
 from quorum.raft.transitions import Role
 
 
@@ -131,19 +132,18 @@ def _truncate(core: Core, leader_end: OffsetAndEpoch) -> bool:
     return True
 
 
-def on_fetch_failed(core: Core, node_id: int, correlation: int, *, disconnected: bool) -> None:
+def on_fetch_failed(core: Core, state: Unattached | Follower, failed: RequestFailed) -> None:
     """Handle a Fetch without a response. Only a refused or reset connection means a dead leader (DESIGN 5)."""
     loop = fetch_loop_of(core)
-    if loop is None or loop.correlation != correlation:
+    if loop is None or loop.correlation != failed.correlation:
         return
     loop.correlation = None
-    state = core.state
-    if type(state) is Follower and node_id == core.leader_id:
-        if disconnected and core.can_campaign and not core.is_shutting_down and not state.leaves_it_to_others:
+    if type(state) is Follower and failed.destination_id == core.leader_id:
+        if failed.disconnected and core.can_campaign and not core.is_shutting_down and not state.leaves_it_to_others:
             transition_to_prospective(core)
             return
         state.is_leader_out_of_reach = not core.can_campaign
-        if disconnected:
+        if failed.disconnected:
             _suspect(core)
     retry_failed_fetch(core, loop)
 

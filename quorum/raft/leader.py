@@ -12,7 +12,7 @@ from quorum.api.error_codes import Error
 from quorum.api.raft_messages import BeginQuorumEpochResponse, EndQuorumEpochResponse
 from quorum.raft.core import MAX_EPOCH, Core
 from quorum.raft.fetch_purgatory import answer_overdue
-from quorum.raft.inputs import Propose
+from quorum.raft.inputs import Propose, RequestFailed, Shutdown
 from quorum.raft.leader_discovery import EpochUpdate, apply_leader_hint
 from quorum.raft.majority_loss import note_unheard
 from quorum.raft.read_barrier import on_begin_answered, on_elapsed_barrier
@@ -48,7 +48,12 @@ def on_begin_response(core: Core, node_id: int, correlation: int, response: Begi
         on_begin_answered(core, state, correlation, acknowledged=acknowledged)
 
 
-def on_end_response(core: Core, node_id: int, response: EndQuorumEpochResponse) -> None:
+def on_begin_failed(core: Core, leader: Leader, failed: RequestFailed) -> None:
+    """Note that the voter has not acknowledged; the leader repeats BeginQuorumEpoch at its own interval."""
+    on_begin_answered(core, leader, failed.correlation, acknowledged=False)
+
+
+def on_end_response(core: Core, node_id: int, _correlation: int, response: EndQuorumEpochResponse) -> None:
     """Note that a voter knows of the resignation."""
     if apply_leader_hint(core, node_id, response, response.error) is EpochUpdate.CHANGED:
         return
@@ -59,13 +64,10 @@ def on_end_response(core: Core, node_id: int, response: EndQuorumEpochResponse) 
         _maybe_shut(core, state)
 
 
-def on_end_failed(core: Core, node_id: int) -> None:
+def on_end_failed(core: Core, state: Resigned, failed: RequestFailed) -> None:
     """Repeat EndQuorumEpoch soon; in a clean stop the voter has to notice by itself."""
-    state = core.state
-    if type(state) is not Resigned:
-        return
     if core.is_shutting_down:
-        state.unacknowledged = {known for known in state.unacknowledged if known != node_id}
+        state.unacknowledged = {known for known in state.unacknowledged if known != failed.destination_id}
         _maybe_shut(core, state)
     elif state.retry_at_ms is None:
         state.retry_at_ms = core.now_ms + core.config.retry_backoff_ms
@@ -85,7 +87,7 @@ def _maybe_shut(core: Core, state: Resigned) -> None:
         shut(core)
 
 
-def handle_shutdown(core: Core) -> None:
+def handle_shutdown(core: Core, _: Shutdown) -> None:
     """Stop cleanly: a leader resigns and informs the other voters first; any other replica stops at once."""
     core.is_shutting_down = True
     state = core.state

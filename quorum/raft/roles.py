@@ -14,6 +14,7 @@ from quorum.api.leader_hint import NO_LEADER
 from quorum.api.raft_messages import EndQuorumEpochRequest, FetchResponse, VoteRequest
 from quorum.raft.core import MAX_EPOCH, Core
 from quorum.raft.fetching import maybe_send_fetch
+from quorum.raft.inputs import Start
 from quorum.raft.membership import destination_of
 from quorum.raft.ready import BecameLeader, LeaderChanged, LostLeadership, ShutdownCompleted
 from quorum.raft.replication import new_leader_state, open_epoch, successors
@@ -198,7 +199,7 @@ def send_end(core: Core, state: Resigned) -> None:
         core.outbox.send(destination_of(voter), request, core.config.request_timeout_ms)
 
 
-def start(core: Core) -> None:
+def start(core: Core, _: Start) -> None:
     """Enter the first state after a start.
 
     A voter without a known leader asks for pre-votes at once (DESIGN 5). A voter that led its epoch has resigned from

@@ -14,12 +14,12 @@ from typing import Final
 import msgspec
 
 from metadata_log.offsets import OffsetAndEpoch
-from metadata_log.voters import VoterSet
 from quorum.api.error_codes import Error
 from quorum.api.raft_messages import FetchSnapshotRequest, FetchSnapshotResponse
 from quorum.raft.config import Snapshot
 from quorum.raft.core import MAX_EPOCH, Core
 from quorum.raft.fetching import fetch_loop_of, maybe_send_fetch, retry_failed_fetch, retry_fetch
+from quorum.raft.inputs import ChunkStored, LogTrimmed, SnapshotChecked, SnapshotTaken
 from quorum.raft.leader_discovery import EpochUpdate, known_leader, match_response
 from quorum.raft.leader_fetch import note_heard, redirect_to_snapshot
 from quorum.raft.ready import (
@@ -149,14 +149,14 @@ def _fault_of(receiving: Receiving, response: FetchSnapshotResponse) -> str | No
     return None
 
 
-def on_chunk_stored(core: Core, serial: int) -> None:
+def on_chunk_stored(core: Core, stored: ChunkStored) -> None:
     """Request the next chunk after one is stored, or have the complete snapshot checked."""
     receiving = core.current_receiving
-    if receiving is None or receiving.serial != serial or receiving.size is None:
+    if receiving is None or receiving.serial != stored.serial or receiving.size is None:
         return
     receiving.position = receiving.stored_next
     if receiving.position == receiving.size:
-        core.outbox.add(CheckSnapshot(serial=serial, snapshot_id=receiving.snapshot_id, size=receiving.size))
+        core.outbox.add(CheckSnapshot(serial=receiving.serial, snapshot_id=receiving.snapshot_id, size=receiving.size))
         return
     receiving.is_busy = False
     loop = fetch_loop_of(core)
@@ -164,30 +164,30 @@ def on_chunk_stored(core: Core, serial: int) -> None:
         retry_fetch(core, loop, 0)
 
 
-def on_snapshot_checked(core: Core, serial: int, fault: str | None, voters: VoterSet | None) -> None:
+def on_snapshot_checked(core: Core, checked: SnapshotChecked) -> None:
     """Install a received snapshot that passed its check, or discard it."""
     receiving = core.current_receiving
-    if receiving is None or receiving.serial != serial or receiving.size is None:
+    if receiving is None or receiving.serial != checked.serial or receiving.size is None:
         return
     core.receiving = None
-    if fault is not None:
-        core.refuse(core.leader_id or 0, f"its snapshot {receiving.snapshot_id} is not sound: {fault}")
+    if checked.fault is not None:
+        core.refuse(core.leader_id or 0, f"its snapshot {receiving.snapshot_id} is not sound: {checked.fault}")
         loop = fetch_loop_of(core)
         if loop is not None and loop.correlation is None:
             retry_fetch(core, loop, core.config.retry_backoff_max_ms)
     elif type(core.state) is Follower and core.log.is_flushed and core.log.lacks(receiving.snapshot_id):
-        _install(core, Snapshot(id=receiving.snapshot_id, size=receiving.size), serial, voters)
+        _install(core, Snapshot(id=receiving.snapshot_id, size=receiving.size), checked)
 
 
-def _install(core: Core, snapshot: Snapshot, serial: int, voters: VoterSet | None) -> None:
+def _install(core: Core, snapshot: Snapshot, checked: SnapshotChecked) -> None:
     """Replace the log by a snapshot. Its state is committed, so it may be read before it is durable."""
     log, members = core.log, core.members
     is_news = snapshot.id.offset > log.high_watermark
-    voters_changed = members.begin_with(members.history.begin_at(snapshot.id.offset, voters), log.proven_offset)
+    voters_changed = members.begin_with(members.history.begin_at(snapshot.id.offset, checked.voters), log.proven_offset)
     core.remember_removal()
     token = core.outbox.install(snapshot.id)
     log.install(token, snapshot)
-    core.outbox.add(SnapshotInstalled(serial=serial, snapshot_id=snapshot.id))
+    core.outbox.add(SnapshotInstalled(serial=checked.serial, snapshot_id=snapshot.id))
     if is_news:
         core.outbox.add(HighWatermarkAdvanced(offset=log.high_watermark))
     if voters_changed:
@@ -201,15 +201,15 @@ def _install(core: Core, snapshot: Snapshot, serial: int, voters: VoterSet | Non
 # --- our own
 
 
-def on_snapshot_taken(core: Core, snapshot: Snapshot) -> None:
+def on_snapshot_taken(core: Core, taken: SnapshotTaken) -> None:
     """Note a durable snapshot of this replica: the log before its end may be trimmed, and followers may fetch it."""
-    core.log.take_snapshot(snapshot)
+    core.log.take_snapshot(taken.snapshot)
 
 
-def on_log_trimmed(core: Core, start: OffsetAndEpoch) -> None:
+def on_log_trimmed(core: Core, trimmed: LogTrimmed) -> None:
     """Note that the log now begins at the end of a snapshot, and redirect parked Fetches before it."""
-    core.log.trim(start)
-    core.members.begin_with(core.members.history.trim_to(start.offset), core.log.proven_offset)
+    core.log.trim(trimmed.start)
+    core.members.begin_with(core.members.history.trim_to(trimmed.start.offset), core.log.proven_offset)
     if type(core.state) is Leader:
         core.state.answer = msgspec.structs.replace(core.state.answer, log_start_offset=core.log.start_offset)
         redirect_to_snapshot(core, core.state)
