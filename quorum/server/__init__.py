@@ -1,1 +1,1 @@
-"""The controller process: its doors, and how it is put together."""
+"""The controller process: its listeners and services, and its composition (`main`)."""

@@ -1,7 +1,7 @@
-"""The controller process: reads its configuration, opens its directory, and puts node and doors together.
+"""The controller process: reads its configuration, opens its directory, and composes the node and its listeners.
 
-Decides: the order of start and stop. Nobody is let in before the node is there, and a clean stop hands leadership over
-before the doors close. Must not know: what any of the parts does.
+Decides: the order of start and stop. The listeners open after the node exists. A clean stop transfers leadership before
+they close.
 """
 
 from __future__ import annotations
@@ -49,25 +49,25 @@ from quorum.transport.grpc.event_loop import ServerLoop
 from quorum.transport.network import PeerNetwork
 
 _STOP_GRACE_S: Final = 0.1
-"""For answers on their way when everything else is done."""
+"""Time for the last responses to leave when everything else has ended."""
 
 
 def run(config_path: str | Path, *, strict: bool = False) -> None:
-    """Run a controller until SIGTERM or SIGINT, then stop it in good order. `strict`: unknown keys are errors.
+    """Run a controller until SIGTERM or SIGINT, then stop it cleanly. `strict`: unknown keys are errors.
 
     Raises:
-        ConfigError: the configuration is wrong.
-        NotFormattedError, DirectoryLockedError, ForeignDirectoryError, CorruptBatchError: its directory is.
+        ConfigError: the configuration is invalid.
+        NotFormattedError, DirectoryLockedError, ForeignDirectoryError, CorruptBatchError: its directory is unusable.
         ListenError: an address cannot be bound.
-        StorageFailedError: a write or a sync failed: nothing that was not durable has been promised.
-        InvariantViolation: a bug of ours.
+        StorageFailedError: a write or a sync failed. The node has acknowledged nothing that is not durable.
+        InvariantViolation: a bug in this software.
     """
     config = load_config(config_path, strict=strict, role=CONTROLLER_ROLE)
     uvloop.run(serve(config, config_path=str(config_path)), loop_factory=ServerLoop)
 
 
 async def serve(config: NodeConfig, *, config_path: str = "", watcher: Watcher | None = None) -> None:
-    """Run a controller in the running loop until its process is asked to stop; raises as `run` does."""
+    """Run a controller in the running loop until its process is asked to stop. Raise the errors of `run`."""
     with without_collections():
         opened = open_replica(OsFiles(), config)
     log = structlog.get_logger().bind(node_id=config.node_id)
@@ -104,6 +104,7 @@ async def serve(config: NodeConfig, *, config_path: str = "", watcher: Watcher |
         await driver.run()
     finally:
         notify(STOPPING)
+        # The driver has ended, so leadership is transferred. Closed earlier, the listeners would cost clients a retry.
         collecting.cancel()
         await server.stop(_STOP_GRACE_S)
         await monitoring.stop()
@@ -115,7 +116,7 @@ async def serve(config: NodeConfig, *, config_path: str = "", watcher: Watcher |
 
 
 def make_driver(opened: OpenedReplica, config: NodeConfig, network: PeerNetwork, monitoring: Monitoring) -> Driver:
-    """A controller's driver, not yet running."""
+    """Return the controller's driver, not yet running."""
     cluster_id = opened.meta.cluster_id
     controller = ControllerConfig(
         node_id=config.node_id,
@@ -163,7 +164,7 @@ def make_driver(opened: OpenedReplica, config: NodeConfig, network: PeerNetwork,
 
 
 def _authorizer(config: NodeConfig) -> Authorizer | None:
-    """Who judges what comes through the doors; None where everybody may do all."""
+    """Return the authorizer of the configuration, or None: then every client may do everything."""
     if not config.authorizer_class_name:
         return None
     return Authorizer(super_users=config.super_users, allow_everyone_if_no_acl=config.allow_everyone_if_no_acl)
@@ -177,20 +178,20 @@ async def _listen_kafka(
     refusals: Refusals,
     large: LargeRequests,
 ) -> None:
-    """Open the door of every listener for Kafka's protocol; each tells a gRPC client the advertised GRPC address."""
-    told = next(endpoint for endpoint in config.advertised_listeners if endpoint.name == GRPC_LISTENER)
+    """Bind every listener of Kafka's protocol. Each refers a gRPC client to the advertised GRPC address."""
+    advertised = next(endpoint for endpoint in config.advertised_listeners if endpoint.name == GRPC_LISTENER)
     for endpoint in config.listeners:
         if endpoint.name in config.kafka_listener_names:
-            doors.append(await listen_kafka(endpoint, driver, config.node_id, told, limits, refusals, large))
+            doors.append(await listen_kafka(endpoint, driver, config.node_id, advertised, limits, refusals, large))
 
 
 async def _listen_grpc(
     config: NodeConfig, driver: Driver, refusals: Refusals, large: LargeRequests
 ) -> tuple[grpc.aio.Server, int]:
-    """Open the door of the listener GRPC, which may be derived; returns the server and its port.
+    """Bind the listener GRPC, whose address may be derived from another listener's. Return the server and its port.
 
     Raises:
-        ListenError: its address cannot be bound. Where it is derived, the text says which keys set another.
+        ListenError: its address cannot be bound. If it is derived, the message names the keys that set another.
     """
     listener, beside = config.listener(GRPC_LISTENER), config.grpc_derived_from
     if listener is None:

@@ -1,4 +1,4 @@
-"""What the doors need of the node behind them, and of whoever asks; no protocol is known here."""
+"""The node and the client, as the listeners of every protocol see them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from quorum.node.core.ports import Doors
 from quorum.node.core.view import NodeView
 
 MAX_TIMEOUT_MS: Final = 3_600_000
-"""Nobody waits longer than an hour; a longer wait asked for is cut to it."""
+"""The longest timeout of a request, one hour. Longer ones are cut to it."""
 
 
 class Node(Doors, Protocol):
@@ -28,41 +28,41 @@ class Node(Doors, Protocol):
 
     @property
     def authorizer(self) -> Authorizer | None:
-        """Who judges whatever comes through a door; None where everybody may do all."""
+        """The authorizer of requests, or None: then every client may do everything."""
 
     @property
     def kraft_version(self) -> int:
         """The latest kraft.version in the log."""
 
     def describe_quorum(self) -> QuorumDescription:
-        """What DescribeQuorum answers."""
+        """Return the quorum as this node sees it, for DescribeQuorum."""
 
     def after_turn(self, send: Callable[[], None]) -> None:
-        """Call `send` when no turn is under way: after this one, before its writes go to the disk, or else soon."""
+        """Call `send` after the current turn and before its disk writes; without a turn under way, soon."""
 
     def now_ms(self) -> int:
-        """The monotonic clock that deadlines are on."""
+        """Return the time of the monotonic clock on which deadlines are set."""
 
     def view(self) -> NodeView:
-        """A snapshot for health."""
+        """Return the node's current state, for its health checks."""
 
 
 class Caller(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Who is at the other end of a stream, call or connection, and which listener it came to."""
+    """The identity of the client of a stream, call or connection, and the listener that it uses."""
 
     host: str
     listener: str
     authorizer: Authorizer | None
-    """Of the node that it came to."""
+    """The authorizer of this node, or None."""
     principal: str = ANONYMOUS
     forwarded_by: int | None = None
-    """The broker that passed the request on (Envelope)."""
+    """The broker that forwarded the request (Envelope)."""
 
     is_token: bool = False
-    """It has proven itself by a delegation token."""
+    """True if a delegation token authenticated the principal."""
 
     def context(self, now_ms: int = 0, timeout_ms: int = 0) -> RequestContext:
-        """The context of one request; a `timeout_ms` of 0 or less names no deadline, as other replicas name none."""
+        """Return the context of one request. Without a positive `timeout_ms` it has no deadline."""
         return RequestContext(
             principal=self.principal,
             client_host=self.host,
@@ -75,5 +75,5 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def timeout_of(request: AnyRequest, named_ms: int) -> int:
-    """How long to wait, in ms: as the call says, else as the request itself does (KIP-4), else 0."""
+    """Return the timeout in ms: the call's if it is not 0, otherwise the request's own (KIP-4), otherwise 0."""
     return named_ms or int(getattr(request, "timeout_ms", 0))

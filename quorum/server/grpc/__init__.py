@@ -1,5 +1,5 @@
-"""The doors that speak gRPC: thin translations of requests for the node, with a bound on everything.
+"""The gRPC services: thin translations of requests for the node, with a bound on everything.
 
-A request costs no task: a stream's reader hands it to the node with a callback, and the stream's one writer sends what
-has been answered since its last message.
+A request costs no task. The reader of a stream hands it to the node with a callback; the one writer of the stream
+sends all answers that are ready.
 """

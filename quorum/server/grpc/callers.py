@@ -1,4 +1,4 @@
-"""What the gRPC doors need of gRPC: who calls, when a stream is gone, how its tasks end."""
+"""The gRPC details that the services share: the client's identity, the errors of a broken stream, the end of tasks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from quorum.node.process.grpc_guard import host_of
 from quorum.server.node import Caller, Node
 
 STREAM_GONE: Final = (grpc.aio.AioRpcError, grpc.aio.InternalError, asyncio.InvalidStateError)
-"""What reading from or writing to a stream raises when the other side is gone."""
+"""The errors that a read from or a write to a stream raises when the client is gone."""
 
 
 def caller_of(context: Any, node: Node) -> Caller:
@@ -21,7 +21,7 @@ def caller_of(context: Any, node: Node) -> Caller:
 
 
 async def end_tasks(*tasks: asyncio.Task[None]) -> None:
-    """Cancel the tasks and wait for them; what one of them failed with is raised, unless the stream is just gone."""
+    """Cancel the tasks and wait for them. Raise the failure of a task, unless it is one of STREAM_GONE."""
     for task in tasks:
         task.cancel()
     for ended in await asyncio.gather(*tasks, return_exceptions=True):

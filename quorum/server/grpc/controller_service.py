@@ -1,6 +1,6 @@
-"""The Controller service: clients' requests, handed to the node; single calls here, Sessions in `session`.
+"""The Controller service: hands the requests of clients to the node. Unary calls are here, Sessions in `session`.
 
-Decides: nothing but the translation, and that an answer too large for one message is refused to a single call.
+A response that is too large for one message is rejected on a unary call; a Session divides it.
 """
 
 from __future__ import annotations
@@ -40,22 +40,22 @@ R = TypeVar("R", bound=Response)
 
 
 class ControllerDoor:
-    """Serves Controller for one node. Below, each row of KINDS gives it the method of one request."""
+    """Serves Controller for one node. At the end of this module, each row of KINDS adds the method of one request."""
 
     def __init__(self, node: Node, large: LargeRequests) -> None:
         self._node = node
         self._large = large
 
     async def Session(self, request_iterator: Any, context: Any) -> None:
-        """See the contract."""
-        # The client may then tell a call that was never sent from one whose outcome is not known.
+        """Serve a Session stream; see controller.proto."""
+        # The header proves that a controller is at this address: until it comes, the client has sent nothing.
         await context.send_initial_metadata((SESSION_HEADER,))
         await Session(context, self._node, caller_of(context, self._node), self._large).serve()
 
     async def serve(self, kind: Kind[R], message: Any, context: Any) -> Any:
-        """Ask the node, and return the response's message of that kind.
+        """Hand the request to the node, and return the response's message of that kind.
 
-        A message that is not small comes raw, and is parsed in a round or in its turn.
+        A message that is not small arrives as raw bytes. It is parsed in a round, or in its turn if it is large.
         """
         done: Done | None = None
         answered: Answered | None = None

@@ -1,6 +1,6 @@
-"""DescribeQuorum: what the node knows of the quorum, in KIP-595's shape.
+"""DescribeQuorum: the node's view of the quorum, as a message of KIP-595.
 
-Decides: the translation, and which topic ids may be asked for.
+Decides: which topic ids a request may name.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _NO_LEADER = -1
 def describe(
     request: quorum_pb2.DescribeQuorumRequest, node: Node, context: RequestContext
 ) -> quorum_pb2.DescribeQuorumResponse:
-    """The answer.
+    """Return the response.
 
-    Errors: CLUSTER_AUTHORIZATION_FAILED, INVALID_REQUEST, UNKNOWN_TOPIC_ID; NOT_LEADER_OR_FOLLOWER beside what a
-    follower knows.
+    Errors: CLUSTER_AUTHORIZATION_FAILED, INVALID_REQUEST, UNKNOWN_TOPIC_ID. A replica that does not lead adds
+    NOT_LEADER_OR_FOLLOWER to the description that it can give.
     """
     if not may_describe(context, node.image):
         return quorum_pb2.DescribeQuorumResponse(
@@ -68,7 +68,7 @@ def _unreached(peer: UnreachedPeer) -> quorum_pb2.DescribeQuorumResponse.Unreach
 
 
 def _registered(quorum: QuorumDescription, node: Node) -> list[quorum_pb2.DescribeQuorumResponse.Node]:
-    """Controllers among the observers, and where they registered themselves (RegisterController)."""
+    """Return the controllers among the observers, with the listeners that they registered (RegisterController)."""
     observers = dict.fromkeys(each.replica.node_id for each in quorum.observers)
     voters = {each.replica.node_id for each in quorum.voters}
     controllers = node.image.cluster.controllers
@@ -80,8 +80,10 @@ def _registered(quorum: QuorumDescription, node: Node) -> list[quorum_pb2.Descri
 
 
 def _listeners(voter: ReplicaDescription, node: Node) -> list[common_pb2.Endpoint]:
-    """Those of the voters' record. What the configuration tells of a static voter (kraft.version 0) is one address, and
-    not which protocol is spoken there: then those that the voter has registered."""
+    """Return a voter's listeners, from its VotersRecord if that names them, otherwise from its registration.
+
+    The configuration of a static voter (kraft.version 0) has one address, and not the protocol of that listener.
+    """
     registered = node.image.cluster.controllers.get(voter.replica.node_id)
     if registered is None or any(at.name for at in voter.endpoints):
         return endpoints_to(voter.endpoints)

@@ -1,7 +1,6 @@
-"""One replica's incoming Fetch stream: at most one request waits on it, at most one answer waits for it.
+"""One replica's incoming Fetch stream, with at most one parked request and at most one unsent response.
 
-Decides: that a second request replaces the first, and that a broken stream drops the one that waits. Must not know:
-what is fetched.
+Decides: a second request replaces the first, and a broken stream drops the parked one. Must not know: the log.
 """
 
 from __future__ import annotations
@@ -23,13 +22,13 @@ from quorum.transport.grpc.convert.fetch import fetch_request_from, fetch_respon
 
 
 class FetchContext(Protocol):
-    """What the stream uses of its gRPC context."""
+    """The methods of the gRPC context that the stream uses."""
 
     async def read(self) -> quorum_pb2.FetchRequest | object:
-        """The next message, or `grpc.aio.EOF`."""
+        """Return the next message, or `grpc.aio.EOF`."""
 
     async def write(self, message: quorum_pb2.FetchResponse) -> None:
-        """Send; returns when the connection has taken it."""
+        """Send a message. Return once the connection has accepted it."""
 
 
 class _Parked(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -39,7 +38,7 @@ class _Parked(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class FetchDoor:
-    """Serves one stream until the replica ends it, or is gone (then `serve` is cancelled)."""
+    """Serves one stream until the replica ends it. If the connection breaks, gRPC cancels `serve`."""
 
     def __init__(self, context: FetchContext, node: Doors, caller: RequestContext = NO_CALLER) -> None:
         self._context = context
@@ -51,7 +50,7 @@ class FetchDoor:
         self._is_ending = False
 
     async def serve(self) -> None:
-        """Read and answer; returns when the replica has ended its side: what waits then is dropped."""
+        """Read requests and send responses until the replica ends its side. Then drop the parked request."""
         writer = asyncio.get_running_loop().create_task(self._write(), name="fetch-answers")
         try:
             while not writer.done():
@@ -98,7 +97,7 @@ class FetchDoor:
             self._node.peer_gone(parked.request_id)
 
     def _send(self, message: quorum_pb2.FetchResponse) -> None:
-        """One that was not taken yet is replaced: its request has been, too."""
+        """Queue a response. It replaces an unsent one, whose request a newer request has replaced."""
         self._answer = message
         self._has_answer.set()
 

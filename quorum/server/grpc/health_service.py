@@ -1,7 +1,7 @@
-"""grpc.health.v1 as it is: asked for, the node's checks are made there and then.
+"""The standard service grpc.health.v1. Each request runs the node's checks.
 
-Decides: which checks stand for which service. `kraft.v1.Quorum`: the node is alive. The empty name and
-`kraft.v1.Controller`: it is ready, as `/readyz` says.
+Decides: which checks belong to which service. `kraft.v1.Quorum`: the node is alive. The empty name and
+`kraft.v1.Controller`: it is ready, as `/readyz` reports.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ class HealthDoor(health_pb2_grpc.HealthServicer):  # type: ignore[misc]
         self._node = node
 
     async def Check(self, request: Any, context: Any) -> Any:
-        """The state of a service now; NOT_FOUND for one that this node does not serve."""
+        """Return the current state of a service. NOT_FOUND: this node does not serve it."""
         if request.service not in CHECKS:
             await context.abort(grpc.StatusCode.NOT_FOUND, f"there is no service {request.service!r} here")
         return self._answer(request.service)
 
     async def Watch(self, request: Any, context: Any) -> AsyncIterator[Any]:
-        """The state of a service now, and whenever it is another one."""
-        told = None
+        """Yield the current state of a service, then each change of it."""
+        sent = None
         while True:
             answer = self._answer(request.service)
-            if answer != told:
-                told = answer
+            if answer != sent:
+                sent = answer
                 yield answer
             await asyncio.sleep(_WATCH_INTERVAL_S)
 

@@ -1,6 +1,6 @@
 """The gRPC server of a controller: its services on one listener.
 
-Decides: which services are there. `grpc_guard` decides how many calls may be open at once.
+Decides: which services it has. `grpc_guard` decides how many calls may be open at once.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ async def listen(
     *,
     guard: Guard | None = None,
 ) -> tuple[grpc.aio.Server, int]:
-    """Bind the listener and serve; returns the server and the port, which is chosen where the endpoint's is 0.
+    """Bind the listener and serve. Return the server and its port; for port 0 the system chooses one.
 
-    `guard` is made of the limits if it is not given.
+    `guard`: by default, one with these limits.
 
     Raises:
-        ListenError: the address is in use or not of this host.
+        ListenError: the address is in use, or is not an address of this host.
     """
     limits, served = limits or DoorLimits(), large or LargeRequests()
     guard = guard or Guard(

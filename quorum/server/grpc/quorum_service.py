@@ -1,7 +1,4 @@
-"""The Quorum service: other replicas' requests, handed to the node.
-
-Decides: nothing but the translation; a request that cannot be understood is answered here, everything else by the node.
-"""
+"""The Quorum service: hands the requests of other replicas to the node. It rejects a malformed request itself."""
 
 from __future__ import annotations
 

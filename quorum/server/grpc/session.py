@@ -1,9 +1,9 @@
-"""One client's Session: many calls to a message, answered in any order, as many to a message as there are.
+"""One client's Session: a message holds many calls; they are answered in any order, all ready answers in one message.
 
-Decides: how many calls may be unanswered on a stream, and how answers share messages. Must not know: what they ask.
+Decides: how many calls may be unanswered on a stream, and how answers share messages. Must not know: the requests.
 
-Bounds: the reader stops while `max_in_flight` calls wait, and a call counts until its answer has been taken by the
-connection, so that a client which does not read gets nothing more read.
+Bounds: the reader stops while `max_in_flight` calls wait. A call counts until the connection has accepted its answer:
+if a client does not read its answers, this side reads no further calls.
 """
 
 from __future__ import annotations
@@ -42,56 +42,57 @@ from quorum.transport.grpc.convert.parts import ANSWERED_LONG, PART_WEIGHT, part
 from quorum.transport.kafka.reader import MAX_ELEMENTS
 
 MAX_IN_FLIGHT: Final = 8_192
-"""Calls unanswered on one Session; its reader waits while there are as many, but finishes the message it is at."""
+"""The unanswered calls at which the reader of a Session waits. It takes all calls of the current message first."""
 MAX_CALLS_A_MESSAGE: Final = 8_192
-"""One more in a message is refused."""
+"""Further calls in one message are rejected."""
 _CALLS: Final = controller_pb2.SessionRequest.CALLS_FIELD_NUMBER
 _PARSED_BYTES: Final = 256
-"""Memory that a parsed call of a small message is taken to hold while it waits."""
+"""Estimated memory of one parsed call of a small message while it waits."""
 THROTTLED_S: Final = 1.0
-"""Nothing is read for so long after a message whose calls had no room."""
+"""The pause in reading after a message with calls that were rejected for lack of room."""
 MOST_HELD: Final = 2 * MAX_IN_FLIGHT
-"""The weight of calls and unsent answers of one Session: no further call is taken while there is as much."""
+"""The total weight of calls and unsent answers at which a Session takes no further call."""
 _MOST_ANSWERS: Final = 512
-"""Answers in one message of a Session, at most."""
+"""The most answers in one message of a Session."""
 _BYTES_OF_ONE: Final = 16
-"""Bytes of a round that one topic of an answer costs, or one field of a message that is skipped."""
+"""The cost, in bytes of a round, of one topic in an answer or of one skipped field of a message."""
 _FIELDS_A_STEP: Final = 512
-"""So many fields of a message are looked at before the next round."""
+"""The fields of a message that are examined in one round."""
 _ANSWERED_LONG: Final = frozenset(kind.name for kind in KINDS if kind.request.__name__ in ANSWERED_LONG)
 _MOST_FIELDS: Final = 64
-"""A call that is refused is parsed for its id and its kind: more fields than these have no meaning."""
+"""The most fields that are parsed of a rejected call: only its id and its kind matter."""
 _WORTH_PREPARING: Final = 20
-"""Topics and the like in an answer from which on its message is made while its records are on their way to a commit."""
+"""The weight from which an answer's message is made early, while its records wait for their commit."""
 
 
 class SessionContext(Protocol):
-    """What a Session uses of its gRPC context."""
+    """The methods of the gRPC context that a Session uses."""
 
     async def read(self) -> controller_pb2.SessionRequest | bytes | object:
-        """The next message, raw if it is not small, or `grpc.aio.EOF`."""
+        """Return the next message, as raw bytes if it is not small, or `grpc.aio.EOF`."""
 
     async def write(self, message: controller_pb2.SessionResponse) -> None:
-        """Send; returns when the connection has taken it."""
+        """Send a message. Return once the connection has accepted it."""
 
 
 class _Reply(msgspec.Struct, kw_only=True):
-    """What is known of an answer before it comes."""
+    """The state of one call until its answer is sent."""
 
     request_id: int
     kind: Kind[Any] | None = None
     response: Response | None = None
-    """Expected."""
+    """The expected response, if it is known before the commit."""
     message: Any = None
-    """Made of it."""
+    """The message made early from `response`."""
     weight: int = 1
-    """Of the request until it is answered, then of the answer."""
+    """The weight of the request; once it is answered, of the answer."""
     answered: Answered | None = None
 
     def prepare(self, response: Response) -> None:
-        """Not in this turn, nor before what the turn has left to be sent: the loop's second round from now."""
+        """Make the message of the expected response ahead of its commit."""
         if weight_of(response) >= _WORTH_PREPARING:
             loop = asyncio.get_running_loop()
+            # Two iterations from now: the turn itself and the sends that it has scheduled come first.
             loop.call_soon(loop.call_soon, self._make, response)
 
     def _make(self, response: Response) -> None:
@@ -100,7 +101,7 @@ class _Reply(msgspec.Struct, kw_only=True):
 
 
 class Session:
-    """Serves one stream until the client ends it, or is gone (then `serve` is cancelled)."""
+    """Serves one stream until the client ends it. If the connection breaks, gRPC cancels `serve`."""
 
     def __init__(
         self,
@@ -122,13 +123,13 @@ class Session:
         self._answers: deque[tuple[_Reply, AnyAnswer]] = deque()
         self._in_flight = 0
         self._held = 0
-        """The weight of the calls that are in flight."""
+        """The weight of the calls in flight."""
         self._has_answers = asyncio.Event()
         self._has_changed = asyncio.Event()
         self._is_over = False
 
     async def serve(self) -> None:
-        """Read and answer; returns once the client has ended its side and every call is answered."""
+        """Read calls and send answers. Return once the client has ended its side and every call is answered."""
         loop = asyncio.get_running_loop()
         writer = loop.create_task(self._write(), name="session-writer")
         reader = loop.create_task(self._read_and_drain(), name="session-reader")
@@ -139,7 +140,10 @@ class Session:
             await end_tasks(reader, writer)
 
     async def _read_and_drain(self) -> None:
-        """One task for both: the client may be gone for good between the end of its side and the last answer."""
+        """Read until the client ends its side, then wait for the last answer.
+
+        One task does both: if the client disappears before the last answer, its end also ends this wait.
+        """
         await self._read()
         await self._until(lambda: self._in_flight == 0)
 
@@ -148,7 +152,7 @@ class Session:
             message = await self._context.read()
             if isinstance(message, bytes):
                 has_room = await self._take_apart(message)
-                message = None  # it is not to be held by a Session that waits
+                message = None  # otherwise a waiting Session would keep the bytes in memory
                 if not has_room:
                     await asyncio.sleep(self._throttled_s)
             elif isinstance(message, controller_pb2.SessionRequest):
@@ -164,15 +168,15 @@ class Session:
                 await self._until(lambda: self._in_flight < self._max_in_flight)
 
     async def _take_apart(self, message: bytes) -> bool:
-        """Take the calls of a message, each parsed by itself: large calls in their turns, others in rounds.
+        """Take the calls of a raw message, each parsed by itself: large calls in their turns, others in rounds.
 
-        What is left of the message waits with each call. If there is no room for it, all large calls that follow
-        are refused as well, and False is returned.
+        The rest of the message stays in memory while a call waits, and counts as held. If there is no room for it,
+        this and every later large call of the message are rejected, and the result is False.
 
         Raises:
-            TooManyElementsError: it has twice as many calls as it may have.
+            TooManyElementsError: the message has more than twice the calls that it may have.
             TooManyWaitError: too many bytes wait for rounds.
-            DecodeError: it is no message.
+            DecodeError: the bytes are not a SessionRequest.
         """
         refusal: Rejection | None = None
         for index, (begins_at, ends_at) in enumerate(await self._calls_in(message)):
@@ -190,7 +194,7 @@ class Session:
         return refusal is None
 
     async def _calls_in(self, message: bytes) -> list[tuple[int, int]]:
-        """Return where each call of a SessionRequest begins and ends, found in rounds."""
+        """Return the first and the end position of each call in a raw SessionRequest. The search runs in rounds."""
         await self._round(min(len(message), ROUND_BYTES), len(message))
         calls: list[tuple[int, int]] = []
         for count, (number, wire_type, begins_at, ends_at) in enumerate(fields_in(message), 1):
@@ -207,7 +211,7 @@ class Session:
             await self._rounds.turn(self._caller.host, cost, held=held)
 
     async def _take_small(self, raw: bytes) -> bool:
-        """Take a call in this round; returns False if it holds too many elements for that."""
+        """Take a call in this round. Return False if it has too many elements for that."""
         call = controller_pb2.Call.FromString(raw)
         elements = _elements_of(call)
         if elements > MOST_AT_ONCE:
@@ -217,7 +221,7 @@ class Session:
         return True
 
     async def _take_large(self, raw: bytes, held: int) -> Rejection | None:
-        """Take a call in its turn; returns the refusal if there is no room for those that wait."""
+        """Take a call in its turn. Return the rejection if there is no room for a further waiting call."""
         try:
             call, done = await parsed_in_turn(
                 self._large, self._caller.host, raw, controller_pb2.Call, MAX_ELEMENTS, held=held
@@ -242,7 +246,7 @@ class Session:
         self._take(call, elements, done=done, answered=answered)
 
     def _refuse(self, raw: bytes, refusal: Rejection) -> None:
-        """Refuse a call of which no more is parsed than its id and its kind."""
+        """Reject a call. Only its id and its kind are parsed."""
         call = controller_pb2.Call.FromString(emptied(raw, _MOST_FIELDS))
         self._take(call, _elements_of(call), refusal)
 
@@ -310,7 +314,7 @@ class Session:
                 await self._write_some()
 
     async def _write_some(self) -> None:
-        """One message of what has been answered by now, or all the parts of one large answer."""
+        """Send one message with the answers that are ready, or all parts of one large answer."""
         some: list[tuple[_Reply, AnyAnswer]] = []
         weight = 0
         while self._answers and weight < PART_WEIGHT and len(some) < _MOST_ANSWERS:

@@ -1,1 +1,1 @@
-"""The door that speaks Kafka's protocol: frames in, one answer a request in order, the handlers of gRPC's behind it."""
+"""The listeners of Kafka's protocol: length-prefixed frames, one response for each request, in order."""

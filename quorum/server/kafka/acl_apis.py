@@ -1,6 +1,6 @@
-"""What clients ask about access control entries: CreateAcls, DeleteAcls, DescribeAcls.
+"""The APIs of access control entries: CreateAcls, DeleteAcls, DescribeAcls.
 
-Decides: nothing but the translation. Sources: KIP-140, KIP-290 (patterns).
+Sources: KIP-140, KIP-290 (patterns).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from quorum.transport.kafka.wire import Answers
 
 
 def on_create_acls(exchange: Exchange, node: Node) -> None:
-    """New entries."""
+    """Serve CreateAcls."""
     request = CreateAcls(
         creations=tuple(
             AclEntry(
@@ -48,7 +48,7 @@ def _created_entity(answers: Answers, said: CreateAclsResponse) -> Any:
 
 
 def on_delete_acls(exchange: Exchange, node: Node) -> None:
-    """Entries to be gone, by filters."""
+    """Serve DeleteAcls, whose items are filters."""
     filters = tuple(_filter_from(each) for each in exchange.body.filters)
     ask_controller(exchange, node, DeleteAcls(filters=filters), _deleted_entity)
 
@@ -74,7 +74,7 @@ def _deleted_entity(answers: Answers, said: DeleteAclsResponse) -> Any:
 
 
 def on_describe_acls(exchange: Exchange, node: Node) -> None:
-    """Entries that a filter means."""
+    """Serve DescribeAcls."""
     correlation_id, version = exchange.header.correlation_id, exchange.header.version
     request = DescribeAcls(asked=_filter_from(exchange.body))
     ask_for_frame(exchange, node, request, lambda said: describe_acls_frame(correlation_id, version, said))

@@ -1,6 +1,6 @@
-"""Which handlers answer what administrators ask about configs, access, quotas, credentials and tokens.
+"""The handlers of the APIs about configs, access control, quotas, credentials and tokens.
 
-Decides nothing else. Which versions of them are offered stands with all others in `offered_versions`.
+The versions that are offered are in `offered_versions`.
 """
 
 from __future__ import annotations
@@ -32,4 +32,4 @@ ADMIN_HANDLERS: Final[dict[int, Callable[[Exchange, Node], None]]] = {
     49: on_alter_client_quotas,
     51: on_alter_user_scram_credentials,
 }
-"""By key."""
+"""Handlers by API key."""

@@ -1,7 +1,7 @@
-"""ApiVersions: what this listener answers, which features this software has, and which levels are finalised.
+"""ApiVersions: the APIs of this listener, the features that this software supports, and their finalized levels.
 
-A broker also answers REBOOTSTRAP_REQUIRED to ids of another cluster or node. Kafka's controllers do not: they compare
-no id with their own, and so this listener compares none.
+A Kafka broker responds with REBOOTSTRAP_REQUIRED to the id of another cluster or node. Kafka's controllers compare no
+id with their own; neither does this listener.
 
 Source: KIP-35, KIP-511, KIP-584 (features), KIP-1022 (features from level 0 only in v4), KIP-1242 (ids in v5).
 """
@@ -28,7 +28,7 @@ _NO_NODE: Final = -1
 
 
 def on_api_versions(exchange: Exchange, node: Node) -> None:
-    """Every API that is offered, and the features."""
+    """Serve ApiVersions."""
     version, body, answers = exchange.header.version, exchange.body, exchange.answers
     if not _is_valid(version, body):
         exchange.send(lambda: answers.response(error_code=Error.INVALID_REQUEST, api_keys=()))
@@ -38,7 +38,7 @@ def on_api_versions(exchange: Exchange, node: Node) -> None:
 
 
 def _is_valid(version: int, body: Any) -> bool:
-    """Return True if the request gives both ids or neither, and its names are those of software."""
+    """Return True if the request has both ids or neither, and its software name and version are well-formed."""
     if version >= _IDS_FROM and (body.cluster_id is None) != (body.node_id == _NO_NODE):
         return False
     return version < _NAMED_FROM or all(
@@ -47,7 +47,7 @@ def _is_valid(version: int, body: Any) -> bool:
 
 
 def unsupported_version(sink: Sink, header: Header) -> None:
-    """The answer to a version that is not known here, in the oldest one: which versions are."""
+    """Answer an ApiVersions request of an unknown version, in version 0, with the versions that are offered."""
     answers = answers_of("api_versions", 0)
     exchange = Exchange(header=header, body=None, caller=None, answers=answers, sink=sink)  # type: ignore[arg-type]
     exchange.send(

@@ -1,7 +1,7 @@
-"""All APIs of the door: takes a request apart, finds who answers it, and says what cannot be answered.
+"""All APIs of a listener: parses a request, and calls the handler of its API.
 
-Decides: which handler an API has. A request that is none, of an API or a version that is not offered, ends its
-connection, as in Kafka; only ApiVersions of an unknown version is answered, in the oldest (KIP-511). Must not know:
+Decides: which handler an API has. A malformed request, or one of an API or version that is not offered, closes its
+connection, as in Kafka. Only an ApiVersions request of an unknown version gets a response (KIP-511). Must not know:
 sockets.
 """
 
@@ -70,7 +70,7 @@ _HANDLERS: Final[dict[int, Handler]] = {
 
 
 class Apis:
-    """Of one listener."""
+    """The APIs of one listener."""
 
     def __init__(self, node: Node, listener: str, held_s: float, refusals: Refusals) -> None:
         self._node = node
@@ -85,7 +85,7 @@ class Apis:
         }
 
     def serve(self, connection: Connection, caller: Caller, frame: bytes) -> GiveUp | None:
-        """Answer a request on its connection, or close that; returns what to call when nobody waits any more."""
+        """Serve a request, or close its connection. Return the function to call if the connection closes first."""
         sink = _ToConnection(connection)
         try:
             header = read_header(frame)
@@ -100,7 +100,7 @@ class Apis:
         return self._handle(exchange, self._node)
 
     def on_leader(self) -> None:
-        """Somebody leads."""
+        """Resume the Fetch requests that wait for a leader."""
         self._fetches.on_leader()
 
     def _on_api_versions(self, exchange: Exchange, node: Node) -> None:
@@ -133,7 +133,7 @@ class Apis:
 
 
 class _ToConnection:
-    """An answer's way out."""
+    """Sends responses on a connection."""
 
     __slots__ = ("_connection",)
 
@@ -150,7 +150,7 @@ class _ToConnection:
 
 
 def load_newest() -> None:
-    """Import what brokers and tools of today ask for, so that no request of theirs waits for it."""
+    """Import the newest version of every API, so that the first request of a current client does not wait for it."""
     for offered in OFFERED.values():
         request_class(offered.name, offered.last)
         answers_of(offered.name, offered.last)

@@ -1,10 +1,9 @@
-"""How much the connections of one listener may hold, and who has to go when it is too much.
+"""The bounds on the buffers and the number of one listener's connections.
 
-Decides: which connection is closed for another one's sake, and when one has waited long enough. Must not know: what
-they carry.
+Decides: which connection is closed to make room for another, and which has waited too long. Must not know: requests.
 
-Every bound is over all connections: one on each alone would be ten thousand times as much. Who goes is who has held for
-longest: a request that is understood leaves the buffers within milliseconds.
+Every bound is over all connections: a bound for each would add up ten-thousandfold. The connection that has held
+bytes for longest is closed, since a request that can be served leaves the buffers within milliseconds.
 """
 
 from __future__ import annotations
@@ -26,20 +25,20 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """See `Shares`."""
     max_frame_bytes: int = DEFAULT_FRAME_BYTES
     max_received_bytes: int = 64 << 20
-    """Of requests that are not whole yet, or wait behind the one that is being answered."""
+    """The total of requests that are incomplete, or wait behind the one in flight."""
     max_unsent_bytes: int = 128 << 20
-    """Of answers that were not taken yet."""
+    """The total of responses that their clients have not read yet."""
     frame_s: float = 30.0
-    """A request must be whole so long after its first byte, an answer taken so long after it was given."""
+    """The longest time from a request's first byte to its last, and for a client to read a response."""
     idle_s: float = 600.0
-    """`connections.max.idle.ms` of Kafka."""
+    """The default of Kafka's `connections.max.idle.ms`."""
     sweep_s: float = 5.0
     held_s: float = 1.0
-    """How long a Fetch is held at most while nobody is known to lead: a broker gives up after two seconds."""
+    """The longest time that a Fetch is held while no leader is known: a broker gives up after two seconds."""
 
 
 def limits_of(configured: DoorLimits, shares: Shares) -> Limits:
-    """Return the bounds of a listener with that configuration and share of the descriptors."""
+    """Return the bounds of a listener with this configuration and this share of the process's file descriptors."""
     return Limits(
         max_connections=shares.kafka,
         max_connections_per_ip=configured.max_connections_per_ip,
@@ -50,14 +49,14 @@ def limits_of(configured: DoorLimits, shares: Shares) -> Limits:
 
 
 class Holder(Protocol):
-    """A connection, as far as its bounds are concerned."""
+    """A connection, as the bounds see it."""
 
     def evict(self, why: str, reason: str) -> None:
-        """Close it at once; `reason` is `limit` or `slow`."""
+        """Close the connection at once; `reason` is `limit` or `slow`."""
 
 
 class _Account:
-    """Bytes by holder, in the order in which each began to hold."""
+    """The bytes that each connection holds, in the order in which they began to hold any."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -65,7 +64,7 @@ class _Account:
         self.total = 0
 
     def set(self, holder: Holder, size: int, now_s: float) -> Holder | None:
-        """It holds so much now. Returns who must go, when it is too much in all."""
+        """Note the bytes that `holder` holds now. If the total is too large, return the connection to close."""
         since, before = self._held.get(holder, (now_s, 0))
         self.total += size - before
         if size == 0:
@@ -75,13 +74,13 @@ class _Account:
         return next(iter(self._held)) if self.total > self._most else None
 
     def restart(self, holder: Holder, now_s: float) -> None:
-        """What it holds is of another request from now on."""
+        """Count the bytes of `holder` from now on: they belong to its next request."""
         held = self._held.pop(holder, None)
         if held is not None:
             self._held[holder] = (now_s, held[1])
 
     def overdue(self, since_s: float) -> list[Holder]:
-        """Who has held since before that."""
+        """Return the connections that have held bytes since before `since_s`."""
         found = []
         for holder, (since, _) in self._held.items():
             if since >= since_s:
@@ -91,7 +90,7 @@ class _Account:
 
 
 class Bounds:
-    """Of one listener."""
+    """The bounds of one listener, and its open connections."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
@@ -105,18 +104,18 @@ class Bounds:
 
     @property
     def received_bytes(self) -> int:
-        """Of all requests that wait, whole or not."""
+        """The bytes of all waiting requests, complete or not."""
         return self._received.total
 
     @property
     def unsent_bytes(self) -> int:
-        """Of all answers that wait to be read."""
+        """The bytes of all responses that their clients have not read yet."""
         return self._unsent.total
 
     def refusal_of(self, host: str, descriptor: int) -> str | None:
         """Return why a connection that was just accepted must be closed at once, or None.
 
-        A connection without a descriptor of its own has -1.
+        `descriptor`: the connection's file descriptor, or -1 without one.
         """
         if descriptor >= self.limits.first_kept:
             return f"descriptor {descriptor}: those from {self.limits.first_kept} on are kept for the log"
@@ -125,7 +124,7 @@ class Bounds:
         return None
 
     def on_open(self, holder: Holder, host: str, now_s: float) -> None:
-        """A new connection; when it is one too many, the one that has been idle for longest goes, else itself."""
+        """Note a new connection. If there are too many, close the one that has been idle for longest, or itself."""
         self.open.add(holder)
         self._hosts[holder] = host
         self._by_host[host] += 1
@@ -135,7 +134,7 @@ class Bounds:
             next(others, holder).evict("there are too many connections", "limit")
 
     def on_closed(self, holder: Holder) -> None:
-        """It is gone."""
+        """Forget a closed connection."""
         self.open.discard(holder)
         host = self._hosts.pop(holder, None)
         if host is not None:
@@ -148,26 +147,26 @@ class Bounds:
         self._unsent.set(holder, 0, 0.0)
 
     def on_request(self, holder: Holder, now_s: float) -> None:
-        """A whole request came: what it holds beyond that is of the next one."""
+        """Note a complete request. Further bytes of this connection belong to its next request."""
         self._strangers.pop(holder, None)
         self._idle.pop(holder, None)
         self._received.restart(holder, now_s)
 
     def on_answered(self, holder: Holder, now_s: float) -> None:
-        """Its request is answered."""
+        """Note that the request of a connection is answered: from now on it is idle."""
         if holder in self.open:
             self._idle[holder] = now_s
 
     def set_received(self, holder: Holder, size: int, now_s: float) -> None:
-        """So many bytes of it wait."""
+        """Note the received bytes of a connection that wait."""
         self._make_room(self._received.set(holder, size, now_s), "too many bytes of requests wait")
 
     def set_unsent(self, holder: Holder, size: int, now_s: float) -> None:
-        """So many bytes for it wait."""
+        """Note the bytes of a response that the client has not read yet."""
         self._make_room(self._unsent.set(holder, size, now_s), "too many bytes of answers wait to be read")
 
     def sweep(self, now_s: float) -> None:
-        """Close who has waited for too long."""
+        """Close the connections that have waited for too long."""
         limits = self.limits
         for holder in self._received.overdue(now_s - limits.frame_s):
             holder.evict(f"its request was not whole after {limits.frame_s:g} s", "slow")

@@ -1,7 +1,7 @@
-"""What brokers ask of the active controller for themselves: BrokerRegistration, BrokerHeartbeat, AlterPartition,
-AllocateProducerIds, AssignReplicasToDirs.
+"""The APIs of brokers.
 
-Decides: nothing but the translation. Sources: KIP-631, KIP-858, KIP-966, KIP-1066; KIP-497, KIP-903; KIP-730.
+These are BrokerRegistration, BrokerHeartbeat, AlterPartition, AllocateProducerIds and AssignReplicasToDirs.
+Sources: KIP-631, KIP-858, KIP-966, KIP-1066; KIP-497, KIP-903; KIP-730.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from quorum.transport.kafka.wire import Answers, bytes_of, uuid_to
 
 
 def on_broker_registration(exchange: Exchange, node: Node) -> None:
-    """A broker's process introduces itself."""
+    """Serve BrokerRegistration."""
     body = exchange.body
     request = RegisterBroker(
         broker_id=body.broker_id,
@@ -57,7 +57,7 @@ def on_broker_registration(exchange: Exchange, node: Node) -> None:
 
 
 def on_broker_heartbeat(exchange: Exchange, node: Node) -> None:
-    """A broker lives, and wants something."""
+    """Serve BrokerHeartbeat."""
     body = exchange.body
     cordoned = getattr(body, "cordoned_log_dirs", None)
     request = BrokerHeartbeat(
@@ -82,7 +82,7 @@ def _heartbeat_entity(answers: Answers, said: BrokerHeartbeatResponse) -> Any:
 
 
 def on_alter_partition(exchange: Exchange, node: Node) -> None:
-    """A leader proposes ISRs."""
+    """Serve AlterPartition: a partition's leader proposes its ISR."""
     body = exchange.body
     request = AlterPartition(
         broker_id=body.broker_id,
@@ -127,7 +127,7 @@ def _topic_id(topic: Any) -> UUID:
 
 
 def on_allocate_producer_ids(exchange: Exchange, node: Node) -> None:
-    """A block of producer ids."""
+    """Serve AllocateProducerIds."""
     correlation_id, request = exchange.header.correlation_id, exchange.body
     if not isinstance(request, AllocateProducerIds):
         request = AllocateProducerIds(broker_id=request.broker_id, broker_epoch=request.broker_epoch)
@@ -135,7 +135,7 @@ def on_allocate_producer_ids(exchange: Exchange, node: Node) -> None:
 
 
 def on_assign_replicas_to_dirs(exchange: Exchange, node: Node) -> None:
-    """In which directories a broker's replicas are."""
+    """Serve AssignReplicasToDirs: a broker reports the log directory of each of its replicas."""
     body = exchange.body
     request = AssignReplicasToDirs(
         broker_id=body.broker_id,

@@ -1,7 +1,6 @@
-"""What clients ask about configs, themselves or through a broker: DescribeConfigs, IncrementalAlterConfigs,
-AlterConfigs.
+"""The APIs of configs: DescribeConfigs, IncrementalAlterConfigs, AlterConfigs.
 
-Decides: nothing but the translation. Sources: KIP-133, KIP-226, KIP-569; KIP-339.
+Sources: KIP-133, KIP-226, KIP-569; KIP-339.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from quorum.transport.kafka.wire import Answers
 
 
 def on_incremental_alter_configs(exchange: Exchange, node: Node) -> None:
-    """Single configs, of any resource that has some."""
+    """Serve IncrementalAlterConfigs, which changes single configs."""
     body = exchange.body
     request = IncrementalAlterConfigs(
         resources=tuple(
@@ -46,7 +45,7 @@ def on_incremental_alter_configs(exchange: Exchange, node: Node) -> None:
 
 
 def on_describe_configs(exchange: Exchange, node: Node) -> None:
-    """All configs of a resource, as this controller knows them; nobody's words of documentation."""
+    """Serve DescribeConfigs from this controller's own image, without documentation strings."""
     body = exchange.body
     request = DescribeConfigs(
         resources=tuple(
@@ -66,7 +65,7 @@ def on_describe_configs(exchange: Exchange, node: Node) -> None:
 
 
 def on_alter_configs(exchange: Exchange, node: Node) -> None:
-    """All configs of a resource."""
+    """Serve AlterConfigs, which replaces all configs of a resource."""
     body = exchange.body
     request = AlterConfigs(
         resources=tuple(

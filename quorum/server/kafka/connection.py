@@ -1,9 +1,9 @@
-"""One connection of Kafka's protocol: requests in, one answer each, in order.
+"""One connection of Kafka's protocol: requests in, one response for each, in order.
 
-Decides: when the next request is looked at: once the one before it is answered, and the answer taken by the other side.
-So a connection has one request in flight and one answer waiting, whatever it sends; what it sends meanwhile waits in
-its own kernel. (Kafka's brokers mute a connection likewise.) Who has used up a quota is not heard for a while. Must not
-know: what a request asks.
+Decides: when the next request is served. The one before it must be answered, and the client must have read the
+response. So a connection has at most one request in flight and one unread response; what the client sends meanwhile
+waits in the client's kernel. (Kafka's brokers mute a connection likewise.) A client that has used up its quota is muted
+for a while. Must not know: the requests.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ class Listener(Protocol):
     def refusal(self) -> str: ...
 
     def caller(self, host: str) -> Caller:
-        """Return who calls from that address, before it has said anything."""
+        """Return the identity of a client at that address, before its first request."""
 
     def serve(self, connection: Connection, caller: Caller, frame: bytes) -> GiveUp | None:
-        """Answer a request, or close its connection; return what to call if the answer is no longer wanted."""
+        """Serve a request, or close its connection. Return the function to call if the connection closes first."""
 
     def on_refused(self, host: str, why: str, reason: str) -> None:
         """Count and log that this side closed a connection."""
 
 
 _MOST_BEHIND: Final = 64 * 1024
-"""Bytes that are taken while a request is being answered; then the socket is read no more."""
+"""The bytes that are read from the socket while a request is in flight."""
 _FIRST_BYTES: Final = 4
 _MOST_MUTED_S: Final = 20.0
-"""Nobody is muted for longer at once: what it sent meanwhile would be taken for a request that never becomes whole."""
+"""The longest mute. It is shorter than `Limits.frame_s`, after which unread bytes count as an incomplete request."""
 _MOST_WRITTEN: Final = 0
-"""`pause_writing` is told of every answer that the kernel does not take at once."""
+"""asyncio calls `pause_writing` for every response that the kernel does not accept at once."""
 
 
 class Connection(asyncio.Protocol):
@@ -96,23 +96,23 @@ class Connection(asyncio.Protocol):
             return
         self._frames.feed(data)
         if self._is_first and not self._is_kafkas():
-            # Too little to know what it speaks, or no Kafka's: it has as long as a request has to become whole.
+            # The protocol is not known yet, or is not Kafka's: the time limit of an incomplete request applies.
             self._bounds.set_received(self, max(len(self._frames), 1), self._loop.time())
             return
         self._advance()
 
     def pause_writing(self) -> None:
-        """See asyncio: an answer waits to be read."""
+        """See asyncio: the client has not read a whole response yet."""
         self._is_unsent = True
         self._bounds.set_unsent(self, self._transport.get_write_buffer_size(), self._loop.time())
 
     def resume_writing(self) -> None:
-        """See asyncio: it has been."""
+        """See asyncio: the client has read the response."""
         self._is_unsent = False
         self._bounds.set_unsent(self, 0, self._loop.time())
         self._advance()
 
-    # --- the door's side
+    # --- the listener's side
 
     def evict(self, why: str, reason: str) -> None:
         """See `bounds.Holder`."""
@@ -125,7 +125,10 @@ class Connection(asyncio.Protocol):
         self._transport.abort()
 
     def answer(self, data: bytes, muted_s: float = 0.0) -> None:
-        """The answer to the request in flight, with its header, without its length. For `muted_s` no other is heard."""
+        """Send the response to the request in flight; `data` has the header, but not the length.
+
+        The next request is served after `muted_s` at the earliest.
+        """
         if not self._is_in_flight:
             return
         self._is_in_flight, self._give_up = False, None
@@ -139,7 +142,7 @@ class Connection(asyncio.Protocol):
         self._advance()
 
     def when_over(self, call: Callable[[], None]) -> None:
-        """Call it once the request in flight is answered, or the connection lost."""
+        """Call `call` once the request in flight is answered, or the connection is lost."""
         self._over = call
 
     def _finish(self) -> None:
@@ -153,11 +156,11 @@ class Connection(asyncio.Protocol):
             self._advance()
 
     def close(self) -> None:
-        """The node stops."""
+        """Close at once, since the node stops."""
         self._transport.abort()
 
     def _is_kafkas(self) -> bool:
-        """Whether what came first may be a request of Kafka's protocol."""
+        """Return True if the first bytes may be a request of Kafka's protocol, False also if they are too few."""
         if self._visitor is None:
             if len(self._frames) < _FIRST_BYTES:
                 return False
@@ -174,7 +177,7 @@ class Connection(asyncio.Protocol):
         return False
 
     def _advance(self) -> None:
-        """Hand in the next request, if it may be; read on, or not."""
+        """Serve the next request if none is in flight, then resume or pause reading."""
         now_s = self._loop.time()
         is_held = self._is_in_flight or self._is_unsent or self._muted is not None
         if not is_held:
@@ -188,6 +191,7 @@ class Connection(asyncio.Protocol):
                 self._bounds.on_request(self, now_s)
                 self._give_up = self._door.serve(self, self._caller, frame)
         self._bounds.set_received(self, len(self._frames), now_s)
+        # Unread bytes stay in the client's kernel: a pipelining client cannot fill this process's memory.
         self._read_on(not is_held or len(self._frames) < _MOST_BEHIND)
 
     def _read_on(self, wanted: bool) -> None:

@@ -1,8 +1,8 @@
-"""Where the controllers are reached by Kafka's protocol: under the name of the listener that was asked.
+"""The controllers' endpoints for Kafka clients: those with the name of the listener that received the request.
 
-Decides: which of the things that are known of a node tells its place. Its own word in the leader's endpoints or the
-voters' record comes first, its registration next. A leader without such a place must not be named to a broker: one that
-was told of a leader it cannot reach ends itself.
+Decides: which source of a node's endpoints counts. The leader's endpoints in a response and the VotersRecord come
+first, the registration next. A leader without such an endpoint must not be named to a broker: a broker that cannot
+reach the leader shuts itself down.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from quorum.server.node import Node
 
 
 def place_in(endpoints: tuple[Endpoint, ...], listener: str) -> Endpoint | None:
-    """The endpoint of that name."""
+    """Return the endpoint of that name, or None."""
     return next((endpoint for endpoint in endpoints if endpoint.name == listener), None)
 
 
 def place_of(node_id: int, listener: str, node: Node, quorum: QuorumDescription | None = None) -> Endpoint | None:
-    """Where a controller listens under that name; None when nobody has said so."""
+    """Return the endpoint of a controller's listener of that name, or None if it is unknown."""
     for voter in (quorum or node.describe_quorum()).voters:
         if voter.replica.node_id == node_id and (found := place_in(voter.endpoints, listener)) is not None:
             return found
@@ -32,7 +32,7 @@ def place_of(node_id: int, listener: str, node: Node, quorum: QuorumDescription 
 
 
 def place_of_leader(hint: LeaderHint, listener: str, node: Node) -> Endpoint | None:
-    """Where the leader that it names is reached; None for who has no listener of that name."""
+    """Return the endpoint of the leader that a response names, or None if it names none or has no such listener."""
     if hint.leader_id == NO_LEADER:
         return None
     at = place_in(hint.leader_endpoints, listener)
@@ -40,7 +40,7 @@ def place_of_leader(hint: LeaderHint, listener: str, node: Node) -> Endpoint | N
 
 
 def controllers(listener: str, node: Node) -> dict[int, Endpoint]:
-    """Every controller that listens under that name: voters and registered ones, in the order of their ids."""
+    """Return every controller with a listener of that name: voters and registered ones, in the order of their ids."""
     quorum = node.describe_quorum()
     ids = {int(voter.replica.node_id) for voter in quorum.voters} | {
         int(each) for each in node.image.cluster.controllers

@@ -1,8 +1,8 @@
 """Envelope: a client's whole request, passed on by a broker with the client's principal and address (KIP-590).
 
-Decides: who may pass on what (a broker: ClusterAction on the cluster), and which answer the broker has to act upon
-itself: NOT_CONTROLLER, upon which it asks the next controller. Must not know: what the request within asks. The answer
-within has the client's correlation id.
+Decides: who may forward which request (a broker, by ClusterAction on the cluster), and which error is the envelope's
+own. That is NOT_CONTROLLER, upon which the broker asks the next controller. Must not know: the enclosed request. The
+enclosed response has the client's correlation id.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from quorum.transport.kafka.reader import BadFrame, Cursor, reader_of
 from quorum.transport.kafka.wire import Header, read_header
 
 Open = Callable[[Header, bytes, Caller, Sink], Exchange]
-"""What makes an exchange of a frame; raises BadFrame."""
+"""Makes an exchange from a frame, or raises BadFrame."""
 _PRINCIPAL_VERSION: Final = 0
 _ADDRESS_BYTES: Final = (4, 16)
 
 
 class Refused(Exception):
-    """The envelope cannot be opened; the error is the envelope's own."""
+    """The envelope is rejected; the error is the envelope's own."""
 
     def __init__(self, error: Error) -> None:
         super().__init__(error.name)
@@ -40,7 +40,7 @@ class Refused(Exception):
 def on_envelope(
     exchange: Exchange, node: Node, open_frame: Open, serve: Callable[[Exchange, Node], GiveUp | None]
 ) -> GiveUp | None:
-    """Serve the request within as if the client had come here itself."""
+    """Serve the enclosed request as if the client had sent it here itself."""
     try:
         if authorize(exchange.caller.context(), Operation.CLUSTER_ACTION, CLUSTER, node.image) is not Error.NONE:
             raise Refused(Error.CLUSTER_AUTHORIZATION_FAILED)
@@ -76,7 +76,7 @@ def _opened(exchange: Exchange) -> tuple[Header, bytes, Caller]:
 
 
 def _node_id(client_id: str) -> int | None:
-    """Of the broker that passes something on; None where it does not call itself by one."""
+    """Return the id of the forwarding broker, or None if its client id is not a node id."""
     node_id = java_int(client_id, 32)
     return None if node_id is None or node_id < 0 else node_id
 
@@ -88,7 +88,7 @@ def _address(value: bytes) -> str:
 
 
 def _principal(value: bytes | None) -> DefaultPrincipalData:
-    """Of what Kafka's default serialisation of principals gives."""
+    """Return the principal from the bytes of Kafka's default serialization."""
     cursor = Cursor(value or b"")
     try:
         (version,) = struct.unpack(">h", cursor.take(2))
@@ -101,7 +101,7 @@ def _principal(value: bytes | None) -> DefaultPrincipalData:
 
 
 class _InEnvelope:
-    """Puts the answer to the request within into the envelope's."""
+    """Puts the response to the enclosed request into the envelope's response."""
 
     __slots__ = ("_outer",)
 
@@ -109,7 +109,7 @@ class _InEnvelope:
         self._outer = outer
 
     def answer(self, data: bytes, error: Error, throttle_ms: int) -> None:
-        """See `exchange.Sink`. It is the client that has to wait, not the broker, which sees to that."""
+        """See `exchange.Sink`. The throttle time is in `data`; the broker mutes the client, and is not muted here."""
         answers = self._outer.answers
         if error is Error.NOT_CONTROLLER:
             self._outer.send(lambda: answers.response(error_code=error, response_data=None))

@@ -1,7 +1,8 @@
-"""One request and the way of its answer.
+"""One request, and the way of its response.
 
-Decides: that an answer is made and sent after the node's turn, never within it: what goes wrong with it concerns one
-connection, and the log does not wait for it, but for a Fetch's, which has to leave first. Must not know: what is asked.
+Decides: a response is encoded and sent after the node's turn, never within it. Then an error in it concerns one
+connection only, and the log's writes do not wait for it. Only a Fetch response leaves before those writes. Must not
+know: the requests.
 """
 
 from __future__ import annotations
@@ -20,42 +21,47 @@ from quorum.api.request import Request, Response
 from quorum.server.kafka.offered_versions import OFFERED
 from quorum.server.node import Caller, Node, timeout_of
 
-if TYPE_CHECKING:  # `wire` loads kio, which no process pays for that has no listener CONTROLLER
+if TYPE_CHECKING:  # `wire` imports kio, which is slow: a process without a CONTROLLER listener does without
     from quorum.transport.kafka.wire import Answers, Header
 
 R = TypeVar("R", bound=Response)
 
 _SPELT = {Error.OFFSET_NOT_AVAILABLE: Error.REQUEST_TIMED_OUT}
-"""Refusals of ours alone, and what a client of Kafka's knows instead."""
+"""Errors that only this software's clients handle, and the error that a Kafka client gets."""
 
 
 class Sink(Protocol):
-    """Where an answer goes."""
+    """The destination of a response."""
 
     def answer(self, data: bytes, error: Error, throttle_ms: int) -> None:
-        """The answer's bytes with their header; `error` as it is told for the whole request, and for how long, in ms,
-        whoever asked is to ask for nothing more."""
+        """Send a response.
+
+        Args:
+            data: the encoded response with its header.
+            error: of the request as a whole.
+            throttle_ms: the time for which the client may send no further request.
+        """
 
     def fail(self, why: str) -> None:
-        """There will be none."""
+        """Give up: there will be no response."""
 
 
 Soon = Callable[[Callable[[], None]], object]
-"""Calls something later on, when no turn is under way."""
+"""Schedules a call for a time when no turn is under way."""
 
 
 class Exchange(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A request that was understood."""
+    """A decoded request, and the means to answer it."""
 
     header: Header
     body: Any
-    """kio's entity; of a plain request (`transport.kafka.plain_requests`) what the node is asked."""
+    """kio's entity; for a plain request (`transport.kafka.plain_requests`), the request to the node itself."""
     caller: Caller
     answers: Answers
     sink: Sink
 
     def send(self, make: Callable[[], Any], error: Error = Error.NONE) -> None:
-        """Answer, with the entity that `make` gives; soon, not now."""
+        """Send the entity that `make` returns, in the next iteration of the loop."""
         self.send_frame(lambda: self.answers.frame(self.header.correlation_id, make()), error)
 
     def send_frame(
@@ -66,8 +72,7 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         *,
         soon: Soon | None = None,
     ) -> None:
-        """Answer, with the bytes that `make` gives, the header's among them; `soon`, by default in the loop's next
-        round, not now."""
+        """Send the bytes that `make` returns, header included, when `soon` calls: by default in the next iteration."""
         later = soon or asyncio.get_running_loop().call_soon
         later(lambda: self._send(make, error, throttle_ms))
 
@@ -76,7 +81,7 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         try:
             data = make()
         finally:
-            if data is None:  # a bug of ours, which the loop logs
+            if data is None:  # a bug in this software: the loop logs the exception
                 self.sink.fail("its answer could not be made")
         self.sink.answer(data, error, throttle_ms)
 
@@ -89,9 +94,9 @@ def ask_controller(
     *,
     is_local: bool = False,
 ) -> None:
-    """Hand a request to the controller; `to_entity` makes the answer's entity of its response.
+    """Hand a request to the controller; `to_entity` makes kio's entity from its response.
 
-    A read that is local is answered by whichever controller is asked, from what it has published.
+    `is_local`: this controller answers a read from its own published image, active or standby.
     """
     answers, correlation_id = exchange.answers, exchange.header.correlation_id
     at_least = Offset(0) if is_local else NO_OFFSET
@@ -107,8 +112,10 @@ def ask_for_frame(
     to_frame: Callable[[R], bytes],
     at_least_offset: Offset = NO_OFFSET,
 ) -> None:
-    """Hand a request to the controller; `to_frame` makes the answer's bytes, with its header, of its response. For
-    `at_least_offset` see `ClientCall`."""
+    """Hand a request to the controller; `to_frame` encodes its response, header included.
+
+    `at_least_offset`: see `ClientCall`.
+    """
 
     def respond(answer: ClientAnswer[R]) -> None:
         response = answer.response

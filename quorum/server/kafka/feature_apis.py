@@ -1,7 +1,7 @@
-"""Requests of administrators about levels and members: UpdateFeatures, UnregisterBroker, UnregisterController.
+"""The APIs of feature levels and registrations: UpdateFeatures, UnregisterBroker, UnregisterController.
 
-Decides: that of UpdateFeatures all is checked before kraft.version is raised, which Raft writes, and the rest follows
-it. Sources: KIP-584, KIP-778, KIP-853, KIP-1022; KIP-631; KIP-1312.
+Decides: the order of an UpdateFeatures that includes kraft.version, which Raft writes. Sources: KIP-584, KIP-778,
+KIP-853, KIP-1022; KIP-631; KIP-1312.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _LAST_WITH_RESULTS: Final = 1
 
 
 def on_update_features(exchange: Exchange, node: Node) -> None:
-    """Levels of features are to be other ones."""
+    """Serve UpdateFeatures."""
     body = exchange.body
     request = UpdateFeatures(
         updates=tuple(
@@ -44,7 +44,7 @@ def on_update_features(exchange: Exchange, node: Node) -> None:
 
 
 def _upgrade_type(update: Any) -> int:
-    """Version 0 has a flag instead."""
+    """Return the upgrade type. Version 0 has the flag `allow_downgrade` instead."""
     if hasattr(update, "upgrade_type"):
         return int(update.upgrade_type)
     return UpgradeType.SAFE_DOWNGRADE if update.allow_downgrade else UpgradeType.UPGRADE
@@ -61,7 +61,11 @@ def _updated_entity(answers: Answers, exchange: Exchange, said: UpdateFeaturesRe
 
 
 class _WithKRaftVersion:
-    """One request that names kraft.version too, in three steps; each begins in a turn of its own."""
+    """An UpdateFeatures request that includes kraft.version, in three steps, each in a separate turn.
+
+    All levels are validated first, since kraft.version cannot be lowered again. Then Raft raises kraft.version. The
+    other levels follow.
+    """
 
     def __init__(self, exchange: Exchange, node: Node, request: UpdateFeatures) -> None:
         self._exchange = exchange
@@ -71,7 +75,7 @@ class _WithKRaftVersion:
         self._others = tuple(update for update in request.updates if update.name != KRAFT_VERSION)
 
     def begin(self) -> None:
-        """See whether all of it may be."""
+        """Validate all levels, then take the other steps."""
         self._ask(msgspec.structs.replace(self._request, validate_only=True), self._raise)
 
     def _raise(self) -> None:
@@ -118,7 +122,7 @@ class _WithKRaftVersion:
 
 
 def on_unregister_broker(exchange: Exchange, node: Node) -> None:
-    """A broker is gone for good."""
+    """Serve UnregisterBroker."""
     ask_controller(
         exchange,
         node,
@@ -128,7 +132,7 @@ def on_unregister_broker(exchange: Exchange, node: Node) -> None:
 
 
 def on_unregister_controller(exchange: Exchange, node: Node) -> None:
-    """Hand a request to unregister a controller to the active controller."""
+    """Serve UnregisterController."""
     ask_controller(
         exchange,
         node,

@@ -1,10 +1,10 @@
 """Fetch and FetchSnapshot of brokers and controllers that follow the log by Kafka's protocol.
 
-Decides: that nobody is told "no leader known" at once. A broker that is asks again without any pause, thousands of
-times a second, just when the controllers need their time to elect one. Such a request waits until somebody leads, for a
-second at most: a broker gives up after two. A voter's waits for a tenth of that: one of Kafka's asks for votes on the
-same connection, behind its Fetch. A broker before 3.7 knows each voter's place by its configuration: to it the leader
-is named without one. Must not know: the log.
+Decides: how long a Fetch is held while no leader is known. A broker that gets "no leader" retries without any pause,
+thousands of times a second, while the controllers need the CPU for their election. So its Fetch waits here until a
+leader is known, for a second at most: the broker gives up after two. A voter's Fetch waits a tenth of that, since a
+Kafka controller sends its Vote requests on the same connection, behind its Fetch. A broker before 3.7 takes the voters'
+endpoints from its configuration: its response names the leader without an endpoint. Must not know: the log.
 """
 
 from __future__ import annotations
@@ -38,26 +38,26 @@ _SPELT: Final = {
     Error.UNKNOWN_TOPIC_ID: Error.INVALID_REQUEST,
     Error.UNKNOWN_TOPIC_OR_PARTITION: Error.INVALID_REQUEST,
 }
-"""As Kafka refuses a Fetch that names another log (quorum/DESIGN.md 1.6)."""
+"""Kafka's error for a Fetch of another log (quorum/DESIGN.md 1.6)."""
 _OF_THE_WHOLE: Final = (Error.INCONSISTENT_CLUSTER_ID, Error.CLUSTER_AUTHORIZATION_FAILED, *_SPELT)
 
 
 _VOTERS_SHARE: Final = 0.1
-"""Of the time for which others are held."""
+"""The part of `held_s` for which a voter's Fetch is held."""
 
 
 class Fetches:
-    """Those of one listener."""
+    """The Fetch requests of one listener."""
 
     def __init__(self, node: Node, listener: str, held_s: float) -> None:
-        """`held_s`: how long a request waits at most while nobody is known to lead."""
+        """Serve `listener`; `held_s` bounds the wait of a request while no leader is known."""
         self.held_s = held_s
         self._node = node
         self._listener = listener
         self._held: dict[_Fetch, asyncio.TimerHandle] = {}
 
     def on_fetch(self, exchange: Exchange, node: Node) -> GiveUp | None:
-        """Parked by the leader as long as it asks for; held here while nobody leads."""
+        """Serve Fetch. The leader parks it for its own maximum wait; without a leader it is held here."""
         body, context = exchange.body, exchange.caller.context()
         is_read = isinstance(body, PeerCall)
         call = msgspec.structs.replace(body, context=context) if is_read else fetch_call_from(body, context)
@@ -69,7 +69,7 @@ class Fetches:
         return fetch.give_up
 
     def on_fetch_snapshot(self, exchange: Exchange, node: Node) -> GiveUp | None:
-        """A piece of a snapshot."""
+        """Serve FetchSnapshot: one chunk of a snapshot."""
         call, answers = snapshot_call_from(exchange.body, exchange.caller.context()), exchange.answers
         if call is None:
             exchange.send(lambda: snapshot_refused(answers, Error.UNKNOWN_TOPIC_OR_PARTITION))
@@ -87,22 +87,22 @@ class Fetches:
         return lambda: node.peer_gone(request_id)
 
     def on_leader(self) -> None:
-        """Somebody leads: ask again for all who wait for that."""
+        """Hand all held requests to the node again, since a leader is known."""
         held, self._held = self._held, {}
         for fetch, timer in held.items():
             timer.cancel()
             fetch.ask(may_hold=True)
 
     def place_of_leader(self, response: FetchResponse | FetchSnapshotResponse) -> Endpoint | None:
-        """Where the leader that it names is reached."""
+        """Return the endpoint of the leader that a response names, or None if it names none or has no such listener."""
         return place_of_leader(response, self._listener, self._node)
 
     def is_voter(self, node_id: int) -> bool:
-        """Whether that replica is one of the voters that this node knows."""
+        """Return True if that node is a voter in this node's latest voter set."""
         return any(voter.replica.node_id == node_id for voter in self._node.describe_quorum().voters)
 
     def ask_node(self, call: PeerCall, fetch: _Fetch) -> int:
-        """Hand it in."""
+        """Hand a Fetch to the node. Return the request's id there."""
         return self._node.peer_request(call, fetch.on_response)
 
     def after_turn(self, send: Callable[[], None]) -> None:
@@ -110,7 +110,7 @@ class Fetches:
         self._node.after_turn(send)
 
     def drop(self, fetch: _Fetch, request_id: int | None) -> None:
-        """Nobody waits for it any more."""
+        """Drop a request whose connection is gone, held here or parked at the node."""
         timer = self._held.pop(fetch, None)
         if timer is not None:
             timer.cancel()
@@ -118,7 +118,7 @@ class Fetches:
             self._node.peer_gone(request_id)
 
     def hold(self, fetch: _Fetch, for_s: float) -> None:
-        """Ask again when somebody leads, or when that has taken too long."""
+        """Hold a request until a leader is known, at most for `for_s`."""
         self._held[fetch] = asyncio.get_running_loop().call_later(for_s, self._let_go, fetch)
 
     def _let_go(self, fetch: _Fetch) -> None:
@@ -127,7 +127,7 @@ class Fetches:
 
 
 class _Fetch:
-    """One request, until it is answered."""
+    """One Fetch request, until it is answered."""
 
     def __init__(self, fetches: Fetches, exchange: Exchange, call: PeerCall) -> None:
         self._fetches = fetches
@@ -138,24 +138,24 @@ class _Fetch:
         self._since_s = asyncio.get_running_loop().time()
 
     def ask(self, *, may_hold: bool) -> None:
-        """Hand it to the node."""
+        """Hand the request to the node."""
         self._may_hold = may_hold
         self._request_id = self._fetches.ask_node(self._call, self)
 
     def give_up(self) -> None:
-        """The connection is gone."""
+        """Drop the request, since its connection is gone."""
         self._fetches.drop(self, self._request_id)
         self._request_id = None
 
     def _left_s(self) -> float:
-        """How long it may be held from now on."""
+        """Return the seconds for which the request may still be held."""
         held_s = self._fetches.held_s
         if self._fetches.is_voter(cast("FetchRequest", self._call.request).replica.node_id):
             held_s *= _VOTERS_SHARE
         return self._since_s + held_s - asyncio.get_running_loop().time()
 
     def on_response(self, response: PeerResponse) -> None:
-        """The node's answer, within its turn."""
+        """Take the node's response, within its turn: send it, or hold the request if no leader is known."""
         answer, answers = cast("FetchResponse", response), self._exchange.answers
         self._request_id = None
         if answer.error in _OF_THE_WHOLE:

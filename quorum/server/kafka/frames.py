@@ -1,6 +1,6 @@
-"""Cuts what a connection sends into requests: four bytes of length, then as many bytes.
+"""Divides the bytes of a connection into requests: four bytes of length, then as many bytes.
 
-Decides: how long a request may be. Must not know: what is in it.
+Decides: how long a request may be.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from quorum.node.config.door_limits import DEFAULT_FRAME_BYTES
 
 _LENGTH_BYTES: Final = 4
 _SMALLEST: Final = 8
-"""Key, version and correlation id."""
+"""The bytes of API key, version and correlation id."""
 
 
 class BadLengthError(Exception):
-    """A length that no request has: what follows cannot be understood."""
+    """The length of a request is impossible, so the bytes that follow cannot be divided."""
 
 
 class Frames:
-    """What came and was not taken yet."""
+    """The received bytes that are not taken yet."""
 
     def __init__(self, max_bytes: int = DEFAULT_FRAME_BYTES) -> None:
         self._max_bytes = max_bytes
@@ -29,20 +29,20 @@ class Frames:
         return len(self._buffer)
 
     def feed(self, data: bytes) -> None:
-        """More bytes."""
+        """Append received bytes."""
         self._buffer += data
 
     def take_all(self) -> bytes:
-        """Everything, when it is not for us."""
+        """Return and remove all bytes, of a connection that does not speak Kafka's protocol."""
         data = bytes(self._buffer)
         self._buffer.clear()
         return data
 
     def next(self) -> bytes | None:
-        """The next whole request, without its length; None when it is not whole yet.
+        """Return the next complete request without its length, or None if it is incomplete.
 
         Raises:
-            BadLengthError: the length is none that a request may have.
+            BadLengthError: the length is too small or too large for a request.
         """
         if len(self._buffer) < _LENGTH_BYTES:
             return None

@@ -1,8 +1,9 @@
-"""The listener CONTROLLER: binds it, keeps its connections within their bounds, hands requests to the APIs behind it.
+"""The listener CONTROLLER: binds it, keeps its connections within their bounds, and hands requests to their APIs.
 
-Decides: when the APIs are loaded, and which closed connections are worth a line in the log. Must not know: what a
-request asks. kio takes 0.4 s and 13 MB to import. That is done before the listener is bound: beside a loop that elects
-it would take the interpreter from it, and no vote would be answered meanwhile.
+Decides: when the APIs are imported, and which closed connections are logged. Must not know: the requests.
+
+kio takes 0.4 s and 13 MB to import. That happens before the listener is bound: during an election, an import would hold
+the interpreter, and this node would answer no Vote request.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ if TYPE_CHECKING:
 
 _BACKLOG: Final = 1024
 _AMONG_CONTROLLERS: Final = frozenset(key.to_bytes(2, "big") for key in (1, 52, 53, 54, 59))
-"""Fetch, Vote, BeginQuorumEpoch, EndQuorumEpoch and FetchSnapshot, as a request begins: no round makes them wait."""
+"""The first bytes of Fetch, Vote, BeginQuorumEpoch, EndQuorumEpoch and FetchSnapshot, which never wait for a round."""
 
 
 class LeaderWatcher:
-    """Tells the door that somebody leads, in the turn after the one in which it was learnt. A `ports.Watcher`."""
+    """Notifies the listeners once a leader is known. A `ports.Watcher`."""
 
     def __init__(self) -> None:
         self.doors: list[KafkaDoor] = []
@@ -70,10 +71,10 @@ class KafkaDoor:
         self._sweeping: asyncio.TimerHandle
 
     async def start(self, endpoint: Endpoint) -> None:
-        """Bind.
+        """Bind the listener.
 
         Raises:
-            ListenError: the address is in use or not of this host.
+            ListenError: the address is in use, or is not an address of this host.
         """
         try:
             self._server = await self._loop.create_server(
@@ -84,32 +85,32 @@ class KafkaDoor:
         self._sweep()
 
     def caller(self, host: str) -> Caller:
-        """Whoever connects from that address, before anything is known of it."""
+        """Return the identity of a client at that address, before its first request."""
         return Caller(host=host, listener=self.listener, authorizer=self._node.authorizer)
 
     @property
     def port(self) -> int:
-        """Where it is bound."""
+        """The port of the bound listener."""
         port: int = self._server.sockets[0].getsockname()[1]
         return port
 
     @property
     def connections(self) -> int:
-        """How many are open."""
+        """The number of open connections."""
         return len(self._bounds.open)
 
     @property
     def received_bytes(self) -> int:
-        """Of requests that wait, whole or not."""
+        """The bytes of all waiting requests, complete or not."""
         return self._bounds.received_bytes
 
     @property
     def unsent_bytes(self) -> int:
-        """Of answers that wait to be read."""
+        """The bytes of all responses that their clients have not read yet."""
         return self._bounds.unsent_bytes
 
     async def close(self) -> None:
-        """Give the port back, and close who is there."""
+        """Release the port, and close all connections."""
         self._sweeping.cancel()
         self._server.close()
         for holder in tuple(self._bounds.open):
@@ -118,7 +119,7 @@ class KafkaDoor:
         await self._server.wait_closed()
 
     def serve(self, connection: Connection, caller: Caller, frame: bytes) -> GiveUp | None:
-        """Answer a request, or close its connection; returns what to call when nobody waits for the answer any more."""
+        """Serve a request, or close its connection. Return the function to call if the connection closes first."""
         size = len(frame)
         if size <= AT_ONCE_BYTES:
             if self._rounds.admits(size) or frame[:2] in _AMONG_CONTROLLERS:
@@ -129,7 +130,7 @@ class KafkaDoor:
         return self._large.add(caller.host, size, serve, partial(connection.fail, reason="limit"))
 
     def on_leader(self) -> None:
-        """Somebody leads: who waits for that is answered, after the turn."""
+        """Resume the requests that wait for a leader, after this turn."""
         self._loop.call_soon(self._apis.on_leader)
 
     def on_refused(self, host: str, why: str, reason: str) -> None:
@@ -146,7 +147,7 @@ class KafkaDoor:
             give_up = self._apis.serve(connection, caller, frame)
             is_served = True
         finally:
-            if not is_served:  # a bug of ours, which the loop logs
+            if not is_served:  # a bug in this software: the loop logs the exception
                 connection.fail("its request could not be taken", "error")
         return give_up
 
@@ -167,12 +168,12 @@ async def listen_kafka(
     refusals: Refusals | None = None,
     large: LargeRequests | None = None,
 ) -> KafkaDoor:
-    """Bind a listener of Kafka's protocol and serve; gRPC clients that come there are told `grpc_endpoint`.
+    """Bind a listener of Kafka's protocol and serve. A gRPC client that connects is referred to `grpc_endpoint`.
 
     Raises:
-        ListenError: the address is in use or not of this host.
+        ListenError: the address is in use, or is not an address of this host.
     """
-    from quorum.server.kafka.apis import Apis, load_newest  # noqa: PLC0415  (kio: where nothing listens, nobody pays)
+    from quorum.server.kafka.apis import Apis, load_newest  # noqa: PLC0415  (imports kio, which takes 0.4 s)
 
     load_newest()
     limits = limits or limits_of(DoorLimits(), shares_of_this_process())

@@ -1,7 +1,7 @@
-"""A gRPC client that came to the CONTROLLER listener by mistake: told which address it wants, and closed.
+"""A gRPC client that connects to the CONTROLLER listener by mistake gets the right address, and is disconnected.
 
-Decides: whether the first bytes are HTTP/2's, and what is said to them: a GOAWAY (RFC 9113, 6.8) whose debug data gRPC
-shows in the status of the failed call. Must not know: sockets.
+Decides: whether the first bytes are HTTP/2's, and the bytes that answer them. Those are a GOAWAY (RFC 9113, 6.8); gRPC
+shows its debug data in the status of the failed call. Must not know: sockets.
 """
 
 from __future__ import annotations
@@ -20,15 +20,18 @@ _MAX_BUFFERED: Final = 64 * 1024
 
 
 def may_be_http2(first: bytes) -> bool:
-    """Whether a connection that begins so may be HTTP/2. As the length of a request it would be 1.3 GB."""
+    """Return True if a connection that begins with these bytes may be HTTP/2.
+
+    A Kafka request never does: as its length, the bytes would mean 1.3 GB.
+    """
     return _PREFACE.startswith(first[: len(_PREFACE)])
 
 
 class GrpcVisitor:
-    """One HTTP/2 connection. The GOAWAY comes with the first request: one that came earlier would make gRPC try again.
+    """One HTTP/2 connection. The GOAWAY is sent after the first request: upon an earlier one, gRPC would retry.
 
     Attributes:
-        is_over: nothing more is to be read; what `on_bytes` gave is the last that is written.
+        is_over: nothing more is read, and the last bytes of `on_bytes` are the last to be written.
     """
 
     def __init__(self, text: str) -> None:
@@ -38,7 +41,7 @@ class GrpcVisitor:
         self.is_over = False
 
     def on_bytes(self, data: bytes) -> bytes:
-        """What is to be written now."""
+        """Take received bytes. Return the bytes to write now."""
         self._received += data
         answer = b""
         if not self._has_begun:

@@ -1,8 +1,9 @@
-"""Which of Kafka's APIs are answered here, in which versions: exactly what works, and ApiVersions says so.
+"""The Kafka APIs and versions that a listener serves, and that its ApiVersions response offers.
 
-Source: the versions of Kafka 4.4's controllers (KIP-896 dropped the older ones), at every metadata.version. Of Fetch
-those of KRaft's brokers since 3.3: from 16 on an answer says where the leader is (KIP-853), without which a broker of
-3.9 or newer ends itself, and 12 to 15 are asked by those of 3.3 to 3.6, which know it from controller.quorum.voters.
+Source: the versions of Kafka 4.4's controllers (KIP-896 dropped the older ones), at every metadata.version. Fetch has
+the versions of KRaft's brokers since 3.3. From version 16 on, a response has the leader's endpoint (KIP-853); without
+it, a broker of 3.9 or newer shuts down. Versions 12 to 15 are those of 3.3 to 3.6, which take the endpoint from
+controller.quorum.voters.
 """
 
 from __future__ import annotations
@@ -13,8 +14,15 @@ import msgspec
 
 
 class Offered(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One API: its name as kio spells it, the first and the last version, whether brokers may forward it, and the first
-    version that may be refused with THROTTLING_QUOTA_EXCEEDED (KIP-599)."""
+    """One API and its versions.
+
+    Attributes:
+        name: in kio's spelling.
+        first: the first version.
+        last: the last version.
+        is_forwardable: True if a broker may forward it in an Envelope.
+        first_throttled: the first version with the error THROTTLING_QUOTA_EXCEEDED (KIP-599).
+    """
 
     name: str
     first: int
@@ -24,7 +32,7 @@ class Offered(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def versions(self) -> range:
-        """All of them."""
+        """All versions."""
         return range(self.first, self.last + 1)
 
 
@@ -68,4 +76,4 @@ OFFERED: Final[dict[int, Offered]] = {
     82: Offered(name="update_raft_voter", first=0, last=0),
     94: Offered(name="unregister_controller", first=0, last=0, is_forwardable=True),
 }
-"""By key."""
+"""The offered APIs by key."""

@@ -1,7 +1,7 @@
-"""Brokers of Kafka whose release cannot be served: one warning for each, before it gives up.
+"""Kafka brokers whose release cannot be served: one warning for each.
 
-Decides: which releases those are, by the finalised levels. A broker chooses its versions from the answer to
-ApiVersions, and ends itself where it finds none. This request may be its only one. Must not know: how it is answered.
+Decides: which releases those are, from the finalized levels. A broker chooses its versions from the ApiVersions
+response, and shuts down if it finds none. So that request may be its only one. Must not know: the response.
 
 Source: KIP-511 (name and version of software), KIP-778 (metadata.version), KIP-853 (voters in the log).
 """
@@ -20,22 +20,22 @@ from quorum.server.node import Node
 _SOFTWARE: Final = "apache-kafka-java"
 _VERSION: Final = re.compile(r"(?P<major>\d{1,4})\.(?P<minor>\d{1,4})[.\-\w]{0,40}", re.ASCII)
 _REPLICA: Final = re.compile(r"raft-client-(?P<id>\d{1,10})", re.ASCII)
-"""The client id of what fetches the metadata log."""
+"""The client id of a broker or controller that fetches the metadata log."""
 _FIRST_WITH_LEVELS: Final = (3, 3)
 _FIRST_WITH_VOTERS_IN_THE_LOG: Final = (3, 9)
 _MOST_KNOWN: Final = 1_000
-"""Brokers and releases that are remembered: strangers can make names up."""
+"""The most brokers and releases that are remembered. Bounded, because clients choose their own names."""
 
 
 class OldReleases:
-    """The warnings of one listener, and for whom they were written."""
+    """The warnings of one listener, each written once for a broker and release."""
 
     def __init__(self, refusals: Refusals) -> None:
         self._refusals = refusals
         self._said: set[tuple[str, str]] = set()
 
     def note(self, exchange: Exchange, node: Node) -> None:
-        """Write a warning if this ApiVersions is a broker's whose release cannot be served."""
+        """Write a warning if this ApiVersions request is from a broker whose release cannot be served."""
         body, client = exchange.body, exchange.header.client_id or ""
         replica, release = _REPLICA.fullmatch(client), str(getattr(body, "client_software_version", ""))
         if replica is None or getattr(body, "client_software_name", "") != _SOFTWARE:
@@ -56,7 +56,7 @@ class OldReleases:
 
 
 def why_not_served(release: str, image: MetadataImage, kraft_version: int) -> str | None:
-    """Return why brokers of that release cannot register here, in words, or None where they can."""
+    """Return the reason, as a sentence, why brokers of that release cannot register here, or None if they can."""
     found = _VERSION.fullmatch(release)
     if found is None:
         return None
@@ -78,5 +78,5 @@ def why_not_served(release: str, image: MetadataImage, kraft_version: int) -> st
 
 
 def _highest_of(release: str) -> MetadataVersion | None:
-    """Return the highest level of that release; None for a later one than is known here."""
+    """Return the highest level of that release, or None if the release is newer than this software knows."""
     return next((each for each in reversed(METADATA_VERSIONS) if each.release == release), None)

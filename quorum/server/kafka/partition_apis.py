@@ -1,7 +1,7 @@
-"""What administrators ask about where partitions are and who leads them: AlterPartitionReassignments,
-ListPartitionReassignments, ElectLeaders.
+"""The APIs of replica placement and partition leaders.
 
-Decides: nothing but the translation. Sources: KIP-455, KIP-860; KIP-183, KIP-460.
+These are AlterPartitionReassignments, ListPartitionReassignments and ElectLeaders. Sources: KIP-455, KIP-860; KIP-183,
+KIP-460.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from quorum.transport.kafka.wire import Answers, milliseconds
 
 
 def on_alter_partition_reassignments(exchange: Exchange, node: Node) -> None:
-    """Partitions are to be moved, or to stay after all."""
+    """Serve AlterPartitionReassignments, which starts or cancels reassignments."""
     body = exchange.body
     request = AlterPartitionReassignments(
         topics=tuple(
@@ -62,7 +62,7 @@ def _reassigned_entity(answers: Answers, said: AlterPartitionReassignmentsRespon
 
 
 def on_list_partition_reassignments(exchange: Exchange, node: Node) -> None:
-    """Which partitions are being moved."""
+    """Serve ListPartitionReassignments."""
     body = exchange.body
     named = None
     if body.topics is not None:
@@ -88,7 +88,7 @@ def _ongoing_entity(answers: Answers, said: ListPartitionReassignmentsResponse) 
 
 
 def on_elect_leaders(exchange: Exchange, node: Node) -> None:
-    """Leaders are to be elected."""
+    """Serve ElectLeaders."""
     body = exchange.body
     named = None
     if body.topic_partitions is not None:

@@ -1,7 +1,6 @@
-"""DescribeQuorum and DescribeCluster: what `kafka-metadata-quorum --bootstrap-controller` asks.
+"""DescribeQuorum and DescribeCluster, the requests of `kafka-metadata-quorum --bootstrap-controller`.
 
-Decides: nothing but the translation. Sources: KIP-595, KIP-836, KIP-853 (DescribeQuorum v2), KIP-919 (DescribeCluster
-of controllers).
+Sources: KIP-595, KIP-836, KIP-853 (DescribeQuorum v2), KIP-919 (DescribeCluster of controllers).
 """
 
 from __future__ import annotations
@@ -22,9 +21,9 @@ from quorum.server.node import Node
 from quorum.transport.kafka.wire import Answers, uuid_to
 
 CONTROLLERS: Final = 2
-"""Endpoint type of DescribeCluster; 1 are brokers, who answer that themselves."""
+"""The endpoint type of controllers in DescribeCluster. Type 1 is brokers, which answer that request themselves."""
 _SURE: Final = ("leader", "follower")
-"""Roles of Raft in which the leader that is known is believed to live."""
+"""The Raft roles in which a node does not doubt its leader."""
 _NOT_ASKED: Final = -(1 << 31)
 _OF_A_CLUSTER: Final = (
     Operation.CREATE,
@@ -35,11 +34,11 @@ _OF_A_CLUSTER: Final = (
     Operation.ALTER_CONFIGS,
     Operation.IDEMPOTENT_WRITE,
 )
-"""What can be done to a cluster."""
+"""The operations on a cluster."""
 
 
 def on_describe_quorum(exchange: Exchange, node: Node) -> None:
-    """As the leader sees it; NOT_LEADER_OR_FOLLOWER from everybody else; nothing to who has no right to it."""
+    """Serve DescribeQuorum, only on the leader; other controllers respond with NOT_LEADER_OR_FOLLOWER."""
     answers = exchange.answers
     quorum, view = node.describe_quorum(), node.view()
     asked = [(topic.topic_name, [part.partition_index for part in topic.partitions]) for topic in exchange.body.topics]
@@ -56,7 +55,7 @@ def on_describe_quorum(exchange: Exchange, node: Node) -> None:
 
 
 def _authorized(exchange: Exchange, node: Node) -> int:
-    """What the caller may do to the cluster, a bit for each operation."""
+    """Return the operations on the cluster that the client is authorized for, one bit for each."""
     context, image = exchange.caller.context(), node.image
     return sum(1 << each for each in _OF_A_CLUSTER if authorize(context, each, CLUSTER, image) is Error.NONE)
 
@@ -67,8 +66,11 @@ def _refuse(exchange: Exchange, error: Error, why: str) -> None:
 
 
 def _named(voter: ReplicaDescription, listener: str, node: Node, quorum: QuorumDescription) -> tuple[Endpoint, ...]:
-    """A voter's listeners. Those of the configuration (kraft.version 0) have no name, at which Kafka's tools fail: then
-    the one that it has registered."""
+    """Return a voter's listeners.
+
+    The endpoints of static voters (kraft.version 0) have no listener name, at which Kafka's tools fail. The registered
+    listener takes their place.
+    """
     named = tuple(endpoint for endpoint in voter.endpoints if endpoint.name)
     if named:
         return named
@@ -138,13 +140,13 @@ def _replica(answers: Answers, replica: ReplicaDescription) -> Any:
 
 
 def on_describe_cluster(exchange: Exchange, node: Node) -> None:
-    """Which controllers there are, and who of them is active; to whoever may alter the cluster."""
+    """Serve DescribeCluster: the controllers and the active one, for a client with Alter on the cluster."""
     body, answers = exchange.body, exchange.answers
     view, asked_type = node.view(), getattr(body, "endpoint_type", 1)
     found = controllers(exchange.caller.listener, node)
     may = _authorized(exchange, node) if body.include_cluster_authorized_operations else _NOT_ASKED
-    # Who knows no leader, or suspects it, names itself: a tool that comes is told NOT_LEADER_OR_FOLLOWER and asks again
-    # at once. Sent to a dead one, or told of none, Kafka's Admin waits until its call has timed out: a minute.
+    # A node that knows no leader, or suspects it, names itself. A tool then gets NOT_LEADER_OR_FOLLOWER from it and
+    # retries at once. With a dead leader or none, Kafka's Admin waits until its call times out: a minute.
     is_sure = view.leader_id is not None and view.role in _SURE
     leader_id = view.leader_id if is_sure else view.node_id
     error, why = Error.NONE, None

@@ -1,6 +1,6 @@
-"""What clients ask about quotas and SCRAM credentials: AlterClientQuotas, AlterUserScramCredentials.
+"""The APIs of quotas and SCRAM credentials: AlterClientQuotas, AlterUserScramCredentials.
 
-Decides: nothing but the translation. Sources: KIP-546; KIP-554. What they are described by, brokers answer themselves.
+Brokers answer the Describe requests themselves. Sources: KIP-546; KIP-554.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from quorum.transport.kafka.wire import Answers
 
 
 def on_alter_client_quotas(exchange: Exchange, node: Node) -> None:
-    """Quotas of users, client ids and addresses."""
+    """Serve AlterClientQuotas."""
     body = exchange.body
     request = AlterClientQuotas(
         entries=tuple(
@@ -38,7 +38,7 @@ def _altered_quotas(answers: Answers, said: AlterClientQuotasResponse) -> Any:
 
 
 def on_alter_user_scram_credentials(exchange: Exchange, node: Node) -> None:
-    """Credentials of users."""
+    """Serve AlterUserScramCredentials."""
     body = exchange.body
     request = AlterUserScramCredentials(
         deletions=tuple(ScramDeletion(name=each.name, mechanism=each.mechanism) for each in body.deletions),

@@ -1,6 +1,6 @@
-"""What clients ask about delegation tokens: CreateDelegationToken, RenewDelegationToken, ExpireDelegationToken.
+"""The APIs of delegation tokens: CreateDelegationToken, RenewDelegationToken, ExpireDelegationToken.
 
-Decides: nothing but the translation. Source: KIP-48. What they are described by, brokers answer themselves.
+Brokers answer DescribeDelegationToken themselves. Source: KIP-48.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from quorum.transport.kafka.wire import Answers, milliseconds, timestamp_to
 
 
 def on_create_delegation_token(exchange: Exchange, node: Node) -> None:
-    """A new token; before version 3 its owner is who asks."""
+    """Serve CreateDelegationToken. Before version 3 the owner is always the requester."""
     body = exchange.body
     name = getattr(body, "owner_principal_name", None)
     request = CreateDelegationToken(
@@ -49,14 +49,14 @@ def _created(answers: Answers, said: CreateDelegationTokenResponse) -> Any:
 
 
 def on_renew_delegation_token(exchange: Exchange, node: Node) -> None:
-    """A token to be valid for longer."""
+    """Serve RenewDelegationToken."""
     body = exchange.body
     request = RenewDelegationToken(hmac=body.hmac, renew_period_ms=milliseconds(body.renew_period))
     ask_controller(exchange, node, request, _ends)
 
 
 def on_expire_delegation_token(exchange: Exchange, node: Node) -> None:
-    """A token to be valid for shorter, or no more."""
+    """Serve ExpireDelegationToken."""
     body = exchange.body
     request = ExpireDelegationToken(hmac=body.hmac, expiry_period_ms=milliseconds(body.expiry_time_period))
     ask_controller(exchange, node, request, _ends)

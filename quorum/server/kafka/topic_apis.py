@@ -1,6 +1,6 @@
-"""What clients ask about topics, themselves or through a broker: CreateTopics, DeleteTopics, CreatePartitions.
+"""The APIs of topics: CreateTopics, DeleteTopics, CreatePartitions.
 
-Decides: nothing but the translation. Sources: KIP-4, KIP-464, KIP-516, KIP-525; KIP-195.
+Sources: KIP-4, KIP-464, KIP-516, KIP-525; KIP-195.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _KNOWS_DELETION_DISABLED: Final = 3
 
 
 def on_create_topics(exchange: Exchange, node: Node) -> None:
-    """New topics."""
+    """Serve CreateTopics."""
     body, header = exchange.body, exchange.header
     request = body if isinstance(body, CreateTopics) else create_topics_from(body, header.version)
     if header.version < FIRST_WITH_CONFIGS:
@@ -40,7 +40,7 @@ def on_create_topics(exchange: Exchange, node: Node) -> None:
 
 
 def create_topics_from(body: Any, version: int) -> CreateTopics:
-    """What kio's entity asks."""
+    """Return the request to the controller from kio's entity."""
     return CreateTopics(
         topics=tuple(
             CreatableTopic(
@@ -67,7 +67,7 @@ def _created_entity(answers: Answers, said: CreateTopicsResponse) -> Any:
 
 
 def on_delete_topics(exchange: Exchange, node: Node) -> None:
-    """Topics to be gone, by name or, from version 6, by id."""
+    """Serve DeleteTopics, by name or, from version 6, by id."""
     body = exchange.body
     version = exchange.header.version
     if version < 6:
@@ -91,13 +91,13 @@ def _deleted_entity(answers: Answers, said: DeleteTopicsResponse, version: int) 
 
 
 def _as_old_clients_know_it(error: Error, version: int) -> Error:
-    """Before version 3 there was no word for a cluster that deletes nothing; Kafka's controllers say this."""
+    """Return the error for that version: before version 3, TOPIC_DELETION_DISABLED becomes INVALID_REQUEST."""
     is_unknown = error is Error.TOPIC_DELETION_DISABLED and version < _KNOWS_DELETION_DISABLED
     return Error.INVALID_REQUEST if is_unknown else error
 
 
 def on_create_partitions(exchange: Exchange, node: Node) -> None:
-    """More partitions."""
+    """Serve CreatePartitions."""
     body = exchange.body
     request = CreatePartitions(
         topics=tuple(

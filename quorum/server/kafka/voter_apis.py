@@ -1,7 +1,6 @@
-"""What controllers ask of each other by Kafka's protocol: Vote, BeginQuorumEpoch, EndQuorumEpoch, AddRaftVoter,
-RemoveRaftVoter, UpdateRaftVoter, and ControllerRegistration; Fetch and FetchSnapshot stand in `fetches`.
+"""The APIs between controllers, in Kafka's protocol: elections, voter changes and ControllerRegistration.
 
-Decides: nothing but the translation. Sources: KIP-595, KIP-853, KIP-996, KIP-919.
+Fetch and FetchSnapshot are in `fetches`. Sources: KIP-595, KIP-853, KIP-996, KIP-919.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ from quorum.transport.kafka.voters import (
 
 
 def _ask(exchange: Exchange, node: Node, call: PeerCall, to_entity: Callable[[Any], Any]) -> GiveUp:
-    """Hand a replica's request to the node; `to_entity` makes the answer's entity of its response."""
+    """Hand a replica's request to the node; `to_entity` makes kio's entity from its response."""
 
     def respond(response: PeerResponse) -> None:
         exchange.send(lambda: to_entity(response), response.error)
@@ -69,7 +68,7 @@ def _changes(call_from: Callable[[Any, RequestContext], PeerCall]) -> Callable[[
 
 
 def on_update_raft_voter(exchange: Exchange, node: Node) -> GiveUp:
-    """A voter tells where it listens."""
+    """Serve UpdateRaftVoter: a voter reports its endpoints."""
     listener = exchange.caller.listener
     return _ask(
         exchange,
@@ -80,7 +79,7 @@ def on_update_raft_voter(exchange: Exchange, node: Node) -> GiveUp:
 
 
 def on_controller_registration(exchange: Exchange, node: Node) -> None:
-    """A controller's process introduces itself."""
+    """Serve ControllerRegistration."""
     ask_controller(exchange, node, registration_from(exchange.body), registered_entity)
 
 
