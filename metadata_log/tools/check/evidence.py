@@ -20,7 +20,7 @@ from metadata_log.tools.read.sources import NodeSource
 from metadata_log.tools.replicas.committed_bounds import CommittedBounds
 from metadata_log.tools.replicas.diff import DiffReport, diff_and_odd
 from metadata_log.tools.replicas.foreign_checkpoints import without_alien_checkpoints
-from metadata_log.tools.replicas.foreign_logs import without_aliens
+from metadata_log.tools.replicas.foreign_logs import OfOneCluster, of_one_cluster
 from metadata_log.tools.replicas.replica import Replica, read_replica
 from metadata_log.tools.replicas.replica_set import ReplicaSet
 from metadata_log.tools.replicas.reread_lagging import with_second_look
@@ -44,30 +44,34 @@ class Evidence:
 
     @cached_property
     def foreign_logs(self) -> tuple[Finding, ...]:
-        """The logs of another cluster, a finding for each; nothing else is judged by them."""
-        return tuple(self._without_foreign_logs[1])
+        """The findings of logs that are another cluster's; nothing else is judged by them."""
+        return self._of_one_cluster.findings
 
     @cached_property
     def foreign_checkpoints(self) -> tuple[Finding, ...]:
         """The checkpoints of another cluster, a finding for each; nothing else is judged by them."""
         return tuple(self._own[1])
 
-    @cached_property
+    @property
     def set_aside(self) -> tuple[Replica, ...]:
-        """The older of two logs in one node: nothing is judged by them."""
+        """The logs that judge no other: the older of two in one node, and those of clusters that nothing decides on."""
+        return (*self._of_one_cluster.undecided, *self._older)
+
+    @cached_property
+    def _older(self) -> tuple[Replica, ...]:
         own = self._own[0]
         return tuple(own[number] for number in older_of_two(own))
 
     @cached_property
     def progress(self) -> dict[Path, tuple[int, int, int]]:
         """How far each metadata directory got, see `progress_of`."""
-        logs = ((log.source.metadata, log) for log in self._own[0])
+        logs = ((log.source.metadata, log) for log in (*self._of_one_cluster.undecided, *self._own[0]))
         return {metadata: progress_of(log.facts) for metadata, log in logs if metadata is not None}
 
     @cached_property
     def replicas(self) -> ReplicaSet:
         """The replicas of one log, without what is foreign or set aside."""
-        older = {id(replica) for replica in self.set_aside}
+        older = {id(replica) for replica in self._older}
         replicas = [replica for replica in self._own[0] if id(replica) not in older]
         bare = [node for node in self.plan.nodes if node.metadata is None]
         return with_second_look(ReplicaSet(replicas, bare), partial(read_replica, probes=self.plan.probes))
@@ -115,12 +119,12 @@ class Evidence:
         return tuple(brokers_among(self.plan.nodes, self.plan.held, self.image, voters))
 
     @cached_property
-    def _without_foreign_logs(self) -> tuple[list[Replica], list[Finding]]:
-        return without_aliens(self.read)
+    def _of_one_cluster(self) -> OfOneCluster:
+        return of_one_cluster(self.read)
 
     @cached_property
     def _own(self) -> tuple[list[Replica], list[Finding]]:
-        return without_alien_checkpoints(self._without_foreign_logs[0])
+        return without_alien_checkpoints(self._of_one_cluster.logs)
 
     @cached_property
     def _compared(self) -> tuple[DiffReport, frozenset[int]]:

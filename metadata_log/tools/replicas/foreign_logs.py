@@ -12,7 +12,7 @@ It must not be compared with them: it may reach further, and in later epochs, an
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
 from itertools import combinations, islice
 from typing import Final
@@ -26,8 +26,8 @@ from metadata_log.image import MetadataImage
 from metadata_log.tools.findings.finding import Finding, finding
 from metadata_log.tools.read.log_reader import LogReader
 from metadata_log.tools.replicas.replica import Replica
-from metadata_log.tools.replicas.replica_set import ReplicaSet
-from metadata_log.tools.replicas.same_log import SameLog, named_directories
+from metadata_log.tools.replicas.replica_set import ReplicaSet, undecided_clusters
+from metadata_log.tools.replicas.same_log import SameLog, contradiction, named_directories, traces_of
 from metadata_log.tools.verify.log_facts import LogFacts
 from metadata_log.tools.words import join_names
 
@@ -53,33 +53,75 @@ class _Head(msgspec.Struct, frozen=True, kw_only=True):
         return all(theirs.get(offset) != batch for offset, batch in mine.items())
 
 
-def without_aliens(logs: Sequence[Replica]) -> tuple[list[Replica], list[Finding]]:
-    """The logs but those that are other clusters', and a finding for each of these.
+class OfOneCluster(msgspec.Struct, frozen=True, kw_only=True):
+    """The logs that may be compared, and those that may not.
 
-    A majority of the voters must agree in all that it is another's.
+    Attributes:
+        logs: those that are not known to be other clusters'.
+        undecided: logs of several clusters, where nothing says whose is another's: none of them judges any other.
+        findings: one for each log that is another cluster's, and one for all that are undecided.
+    """
+
+    logs: tuple[Replica, ...]
+    undecided: tuple[Replica, ...]
+    findings: tuple[Finding, ...]
+
+
+def of_one_cluster(logs: Sequence[Replica]) -> OfOneCluster:
+    """Return the logs of one cluster, and what is said of other clusters' logs.
+
+    Several logs, which are a majority of the voters that they name, must agree in all that others are not theirs.
     """
     heads = {
         index: _head(OsFiles(), log.facts.segments[0])
         for index, log in enumerate(logs)
         if log.facts.segments and log.facts.start_offset == 0 and log.facts.is_sound
     }
-    strange = _strange_pairs(logs, heads)
-    aliens: dict[int, list[int]] = {}
-    for index in range(len(logs)):
-        others = [other for other in range(len(logs)) if frozenset((index, other)) in strange]
-        agree = not any(frozenset((one, other)) in strange for one in others for other in others if one != other)
-        kin = [one for one in range(len(logs)) if one not in (index, *others) and _is_known(logs[one].facts)]
-        are_like = all(frozenset((one, other)) in strange for one in kin for other in others)
-        if others and agree and are_like and are_majority(logs, others):
-            aliens[index] = others
-    found = [_finding(logs, index, others, heads) for index, others in aliens.items()]
-    return [log for index, log in enumerate(logs) if index not in aliens], found
+    replicas = ReplicaSet(logs)
+    strange = _strange_pairs(replicas, heads)
+    clusters = _clusters(logs, heads, strange)
+    if len(clusters) < 2:
+        return OfOneCluster(logs=tuple(logs), undecided=(), findings=())
+    ours = _most_certain(logs, clusters)
+    every = {index for cluster in clusters for index in cluster}
+    left = tuple(log for index, log in enumerate(logs) if index not in every or index in (ours or ()))
+    if ours is None:
+        undecided = tuple(log for index, log in enumerate(logs) if index in every)
+        return OfOneCluster(logs=left, undecided=undecided, findings=(_of_nobody(replicas, clusters, heads),))
+    found = (_finding(logs, index, ours, heads) for index in sorted(every.difference(ours)))
+    return OfOneCluster(logs=left, undecided=(), findings=tuple(found))
 
 
-def _strange_pairs(logs: Sequence[Replica], heads: Mapping[int, _Head]) -> set[frozenset[int]]:
+def _clusters(
+    logs: Sequence[Replica], heads: Mapping[int, _Head], strange: Collection[frozenset[int]]
+) -> list[list[int]]:
+    """Return the logs of which enough is known, by their numbers, each with those of its cluster.
+
+    None where a log is not strange to two that are strange to each other: then nothing is known of the three.
+    """
+    known = [index for index, log in enumerate(logs) if index in heads or _is_known(log.facts)]
+    clusters: list[list[int]] = []
+    for index in known:
+        own = [cluster for cluster in clusters if any(frozenset((index, one)) not in strange for one in cluster)]
+        rest = [cluster for cluster in clusters if cluster not in own]
+        clusters = [*rest, sorted([index, *(one for cluster in own for one in cluster)])]
+    is_clear = not any(frozenset(pair) in strange for cluster in clusters for pair in combinations(cluster, 2))
+    return sorted(clusters) if is_clear else []
+
+
+def _most_certain(logs: Sequence[Replica], clusters: Sequence[Sequence[int]]) -> Sequence[int] | None:
+    """Return the logs that judge the others: a majority of their voters, and more logs than another majority.
+
+    No single log's word makes another one foreign.
+    """
+    able = sorted((one for one in clusters if len(one) > 1 and are_majority(logs, one)), key=len)
+    return able[-1] if able and (len(able) == 1 or len(able[-2]) < len(able[-1])) else None
+
+
+def _strange_pairs(replicas: ReplicaSet, heads: Mapping[int, _Head]) -> set[frozenset[int]]:
     """Return every two logs, by their numbers, that were never replicas of one."""
     found = set()
-    replicas = ReplicaSet(logs)
+    logs = replicas.replicas
     for one, other in combinations(range(len(logs)), 2):
         if one in heads and other in heads and heads[one].has_first_epoch_of(heads[other]):
             is_strange = heads[one].is_strange_to(heads[other])
@@ -170,3 +212,17 @@ def _finding(logs: Sequence[Replica], index: int, others: Sequence[int], heads: 
     file = report.segments[0] if report.segments else report.directory
     offset = report.start_offset
     return finding("foreign_cluster", what, node_id=node.node_id, file=file, position=0, offset=offset)
+
+
+def _of_nobody(replicas: ReplicaSet, clusters: Sequence[Sequence[int]], heads: Mapping[int, _Head]) -> Finding:
+    """Return the finding that accuses none of the logs, which are of several clusters."""
+    logs = replicas.replicas
+    names = [join_names([logs[index].label for index in cluster]) for cluster in clusters]
+    is_each_alone = all(len(cluster) == 1 for cluster in clusters)
+    who = join_names(names) if is_each_alone else f"the logs of {', and those of '.join(names)},"
+    one, other = clusters[0][0], clusters[1][0]
+    why = contradiction(traces_of(logs[one].facts), traces_of(logs[other].facts))
+    if why is None and one in heads and other in heads and heads[one].is_strange_to(heads[other]):
+        why = "not one batch that they begin with is the same"
+    why = why or "they have no batch, no topic and no registered broker in common"
+    return undecided_clusters(f"{who} are not of one cluster: {why}")

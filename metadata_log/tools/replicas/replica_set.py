@@ -346,9 +346,13 @@ def _not_of_one_cluster(one: Replica, other: Replica) -> Finding | None:
     why = contradiction(traces_of(one.facts), traces_of(other.facts))
     if why is None or named_directories(one.facts.known_voters) & named_directories(other.facts.known_voters):
         return None
-    what = f"{one.label} and {other.label} are not of one cluster: {why}; and nothing here says whose log is another's"
+    return undecided_clusters(f"{one.label} and {other.label} are not of one cluster: {why}")
+
+
+def undecided_clusters(what: str) -> Finding:
+    """Return the finding that logs are of several clusters, which accuses none of them."""
     advice = (
-        "start neither before it is known which is this cluster's: name more copies of the log, the other controllers' "
-        "and brokers', until a majority holds one side"
+        "start none of them before it is known which is this cluster's: name more copies of the log, the other "
+        "controllers' and brokers', until a majority holds one side"
     )
-    return finding("foreign_cluster", what, advice=advice)
+    return finding("foreign_cluster", f"{what}; and nothing here says whose log is another's", advice=advice)

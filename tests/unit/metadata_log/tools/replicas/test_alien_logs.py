@@ -87,8 +87,8 @@ def test_where_no_majority_agrees_nobody_is_called_anothers(cluster: Cluster, cl
 
     report = check_paths([cluster.node(1), cluster.node(2)])
 
-    assert "log_mismatch" in {one.kind for one in report.findings}
-    assert "foreign_cluster" not in {one.kind for one in report.findings}
+    assert [(one.kind, one.node_id) for one in report.findings] == [("foreign_cluster", None)]
+    assert "node 1 and node 2 are not of one cluster: not one batch" in report.findings[0].meaning
 
 
 def test_a_log_with_one_other_batch_is_compared(cluster: Cluster) -> None:

@@ -115,10 +115,29 @@ def test_of_two_logs_that_deny_each_other_neither_is_accused(clusters: Path, tmp
     cluster = copy_cluster(clusters / "failovers", tmp_path / "failovers")
     put_foreign_log(cluster.metadata(3), metadata_of(clusters / "basic")[3])
 
-    found = [one for one in check_paths([cluster.node(1), cluster.node(3)]).findings if one.counts]
+    report = check_paths([cluster.node(1), cluster.node(3)])
+
+    assert [(one.kind, one.node_id) for one in report.findings] == [("foreign_cluster", None)]
+    assert "node 1 and node 3 are not of one cluster: broker 12 registered at offset 15" in report.findings[0].meaning
+    assert report.bounds.lower == 0
+    assert [node.node_id for node in report.nodes if node.end_offset] == [1, 3]
+
+
+def test_of_two_clusters_whose_disks_are_named_together_neither_is_accused(clusters: Path, tmp_path: Path) -> None:
+    """All voters' logs of each cluster are here."""
+    basic = copy_cluster(clusters / "basic", tmp_path / "basic")
+    other = metadata_of(clusters / "every-record")
+    for node in (1, 2, 3):
+        target = tmp_path / f"again-{node}"
+        shutil.copytree(basic.node(node), target)
+        shutil.rmtree(target / "data" / "__cluster_metadata-0")
+        shutil.copytree(other[node], target / "data" / "__cluster_metadata-0", copy_function=shutil.copyfile)
+    named = [basic.node(node) for node in (1, 2, 3)] + [tmp_path / f"again-{node}" for node in (1, 2, 3)]
+
+    found = [one for one in check_paths(named).findings if one.kind != "duplicate_directory_id"]
 
     assert [(one.kind, one.node_id) for one in found] == [("foreign_cluster", None)]
-    assert "node 3 and node 1 are not of one cluster: broker 12 registered at offset 15" in found[0].meaning
+    assert "not one batch that they begin with is the same" in found[0].meaning
 
 
 def test_a_foreign_log_on_a_broker_is_found(clusters: Path, tmp_path: Path) -> None:
