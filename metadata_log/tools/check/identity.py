@@ -33,7 +33,7 @@ from metadata_log.tools.read.contents import voters_in_file
 from metadata_log.tools.read.disks import is_brokers_disk
 from metadata_log.tools.read.manifest import is_export
 from metadata_log.tools.read.sources import LogDirectory, NodeSource
-from metadata_log.tools.replicas.side_by_side import side_by_side
+from metadata_log.tools.replicas.side_by_side import two_metadata_logs
 from metadata_log.voters import majority_of
 
 _WITH_DIRECTORY_IDS: Final = 17
@@ -62,7 +62,7 @@ def check_identity(
     yield from check_duplicates(holders, known)
     yield from _of_other_nodes(nodes, known)
     yield from _without_id(nodes, voters, image)
-    yield from _two_logs(nodes, progress)
+    yield from two_metadata_logs(nodes, progress)
     yield from _former_voters(nodes, voters)
     yield from _without_majority(nodes, voters)
     yield from _unregistered(nodes, image, known)
@@ -189,21 +189,6 @@ def _without_id(
         else:
             continue
         yield finding("missing_directory_id", what, node_id=node.node_id, file=_file(disk))
-
-
-def _two_logs(nodes: Sequence[NodeSource], progress: Mapping[Path, tuple[int, int, int]]) -> Iterator[Finding]:
-    """Disks of one node, side by side, each with a metadata log: a node keeps one, and does not start with two."""
-    for several in side_by_side(nodes):
-        node_id = several[0].node_id
-        ends = [(node.metadata, progress.get(node.metadata)) for node in several if node.metadata is not None]
-        for path, _ in ends:
-            others = " and ".join(f"{other}{_ending(known)}" for other, known in ends if other != path)
-            what = f"node {node_id} has a metadata log here{_ending(dict(ends)[path])}, and one at {others}"
-            yield finding("two_metadata_logs", what, node_id=node_id, file=str(path))
-
-
-def _ending(known: tuple[int, int, int] | None) -> str:
-    return "" if known is None else f" (up to offset {known[1]}, epoch {known[0]})"
 
 
 def _without_vote(

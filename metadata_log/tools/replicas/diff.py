@@ -63,8 +63,8 @@ class Parting(msgspec.Struct, frozen=True, kw_only=True):
     """The fields that differ, at the first offsets where records do."""
 
 
-class ReplicaLine(msgspec.Struct, frozen=True, kw_only=True):
-    """One replica in short."""
+class ReplicaLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One replica in short. `is_compared` False: nothing of it was, for the reason that a finding gives."""
 
     replica: str
     node_id: int | None
@@ -74,6 +74,7 @@ class ReplicaLine(msgspec.Struct, frozen=True, kw_only=True):
     end_offset: int
     last_epoch: int
     snapshot_end: int
+    is_compared: bool = True
 
 
 class DiffReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -159,6 +160,14 @@ def with_own_findings(report: DiffReport, view: ReplicaSet) -> DiffReport:
     known = {(one.kind, one.file, one.offset, one.position) for one in own if one.file is not None}
     compared = [one for one in report.findings if (one.kind, one.file, one.offset, one.position) not in known]
     return msgspec.structs.replace(report, findings=sort_findings(dict.fromkeys((*compared, *own))))
+
+
+def with_logs_alone(report: DiffReport, alone: ReplicaSet) -> DiffReport:
+    """The report with logs that were compared with none: their lines, and what is wrong with each by itself."""
+    lines = [msgspec.structs.replace(_line(alone, replica), is_compared=False) for replica in alone.replicas]
+    own = [found for replica in alone.replicas for found in own_findings(replica, alone) if found.counts]
+    findings = sort_findings([*report.findings, *own])
+    return msgspec.structs.replace(report, replicas=(*report.replicas, *lines), findings=findings)
 
 
 def own_findings(replica: Replica, view: ReplicaSet) -> list[Finding]:

@@ -1,21 +1,29 @@
-"""The comparison of replicas by their paths: `kraft log diff` and `kraft.diff` share it."""
+"""The comparison of replicas by their paths: `kraft log diff` and `kraft.diff` share it.
+
+Decides: which logs are left out of it, as `kraft check` leaves them out, and in the same words. Must not know: how logs
+are compared. Two copies of one node's directory are compared: they may be a backup and its original.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
+from itertools import combinations
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
-from metadata_log.tools.findings.finding import Finding, finding
+from metadata_log.tools.findings.finding import Finding, finding, sort_findings
 from metadata_log.tools.read.readable import finding_of, readable_sources
 from metadata_log.tools.read.sources import NodeSource, SourceError, require_one_cluster
-from metadata_log.tools.replicas.diff import DiffReport, diff_logs, with_own_findings
-from metadata_log.tools.replicas.replica import read_replica
+from metadata_log.tools.replicas.diff import DiffReport, diff_logs, with_logs_alone, with_own_findings
+from metadata_log.tools.replicas.foreign_logs import OfOneCluster, of_one_cluster
+from metadata_log.tools.replicas.replica import Replica, read_replica
 from metadata_log.tools.replicas.replica_set import ReplicaSet
 from metadata_log.tools.replicas.reread_lagging import with_second_look
+from metadata_log.tools.replicas.same_log import share_batch, traces_of
+from metadata_log.tools.replicas.side_by_side import older_of_two, progress_of, two_metadata_logs
 from metadata_log.tools.verify.depth import Depth
 
 _NO_LOG: Final = "name the disk with its metadata log; where it is lost, see what the others prove (kraft check on all)"
@@ -40,11 +48,36 @@ def diff_paths(paths: Sequence[Path]) -> DiffReport:
         )
     read = partial(read_replica, depth=Depth.BYTES)
     bare = [node for node in sources.nodes if node.metadata is None]
-    view = with_second_look(ReplicaSet([read(node) for node in nodes], bare), read)
+    logs = [read(node) for node in nodes]
+    clusters = _of_one_cluster(logs)
+    older = [clusters.logs[number] for number in older_of_two(clusters.logs)]
+    view = with_second_look(ReplicaSet([log for log in clusters.logs if log not in older], bare), read)
     report = with_own_findings(diff_logs(view), view)
+    report = with_logs_alone(report, ReplicaSet((*clusters.undecided, *older)))
+    twins = two_metadata_logs(
+        nodes, {log.source.metadata: progress_of(log.facts) for log in logs if log.source.metadata}
+    )
+    report = msgspec.structs.replace(report, findings=sort_findings([*clusters.findings, *twins, *report.findings]))
     said = {one.file for one in report.findings}
     left = [*map(finding_of, sources.unread), *(one for one in _without_log(bare, paths) if one.file not in said)]
     return msgspec.structs.replace(report, findings=(*left, *report.findings))
+
+
+def _of_one_cluster(logs: Sequence[Replica]) -> OfOneCluster:
+    """Return which logs may be compared. Ids take a replay, so only logs without a common batch are replayed.
+
+    Raises:
+        OSError: a log cannot be read again.
+    """
+    if all(share_batch(traces_of(one.facts), traces_of(other.facts)) for one, other in combinations(logs, 2)):
+        return OfOneCluster(logs=tuple(logs), undecided=(), findings=())
+    judged = of_one_cluster([read_replica(log.source) for log in logs])
+    by_source = {id(log.source): log for log in logs}
+    return OfOneCluster(
+        logs=tuple(by_source[id(log.source)] for log in judged.logs),
+        undecided=tuple(by_source[id(log.source)] for log in judged.undecided),
+        findings=judged.findings,
+    )
 
 
 def _without_log(bare: Iterable[NodeSource], named: Iterable[Path]) -> Iterator[Finding]:

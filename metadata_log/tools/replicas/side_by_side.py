@@ -1,16 +1,18 @@
 """Two metadata logs on the disks of one node: the one that adds nothing to the other is no witness.
 
-Decides: which of them that is. Must not know: what else is wrong with them. A node keeps one log, and the other is a
-copy of an earlier time, or a new disk. What its quorum-state and its records say was true then: it accuses no node now.
+Decides: which of them that is, and how both are named. Must not know: what else is wrong with them. A node keeps one
+log, and the other is a copy of an earlier time, or a new disk. What its quorum-state and its records say was true then:
+it accuses no node now.
 A disk that was formatted, or whose log was cut, may have the later quorum-state: that alone makes no log the newer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from metadata_log.ids import ZERO_DIRECTORY_ID, ReplicaKey
+from metadata_log.tools.findings.finding import Finding, finding
 from metadata_log.tools.read.manifest import is_export
 from metadata_log.tools.read.sources import NodeSource
 from metadata_log.tools.replicas.replica import Replica
@@ -63,3 +65,18 @@ def progress_of(report: LogFacts) -> tuple[int, int, int]:
     """Return how far a node went with a log: its last epoch, its end, and the epoch of its quorum-state."""
     epoch = -1 if report.quorum_state is None else int(report.quorum_state.leader_epoch)
     return report.last_epoch, report.end_offset, epoch
+
+
+def two_metadata_logs(nodes: Sequence[NodeSource], progress: Mapping[Path, tuple[int, int, int]]) -> Iterator[Finding]:
+    """Yield a finding for each of several logs in one node, which does not start so. `progress`: see `progress_of`."""
+    for several in side_by_side(nodes):
+        node_id = several[0].node_id
+        ends = [(node.metadata, progress.get(node.metadata)) for node in several if node.metadata is not None]
+        for path, _ in ends:
+            others = " and ".join(f"{other}{_ending(known)}" for other, known in ends if other != path)
+            what = f"node {node_id} has a metadata log here{_ending(dict(ends)[path])}, and one at {others}"
+            yield finding("two_metadata_logs", what, node_id=node_id, file=str(path))
+
+
+def _ending(known: tuple[int, int, int] | None) -> str:
+    return "" if known is None else f" (up to offset {known[1]}, epoch {known[0]})"

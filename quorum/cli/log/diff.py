@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -82,10 +82,16 @@ def _lines(report: DiffReport) -> Iterator[str]:
     upper = "unknown, too few voters are here" if bounds.upper is None else f"offset {bounds.upper}"
     yield f"Certainly committed: all before offset {bounds.lower} ({bounds.because})."
     yield f"Possibly committed:  up to {upper}."
-    if not any(_overlap(one, other) for one, other in combinations(report.replicas, 2)):
+    compared = [replica for replica in report.replicas if replica.is_compared]
+    for one in report.replicas:
+        if not one.is_compared:
+            yield f"{one.replica} ({one.path}) was not compared: a finding says why."
+    if len(compared) < 2:
+        yield "Nothing could be compared."
+    elif not any(_overlap(one, other) for one, other in combinations(compared, 2)):
         yield "No two of them overlap: nothing could be compared."
     elif not report.partings:
-        yield from _same_lines(report, is_damaged=bool(damaged))
+        yield from _same_lines(compared, report.common_end, is_damaged=bool(damaged))
     for parting in report.partings:
         yield ""
         yield from _parting_lines(parting)
@@ -98,18 +104,17 @@ def _overlap(one: ReplicaLine, other: ReplicaLine) -> bool:
     return max(one.start_offset, other.start_offset) < min(one.end_offset, other.end_offset)
 
 
-def _same_lines(report: DiffReport, *, is_damaged: bool) -> Iterator[str]:
+def _same_lines(replicas: Sequence[ReplicaLine], common_end: int, *, is_damaged: bool) -> Iterator[str]:
     """Yield how far the replicas are the same; one that overlaps with no other was compared with none."""
     apart = [
         one
-        for one in report.replicas
-        if one.start_offset < one.end_offset
-        and not any(_overlap(one, other) for other in report.replicas if other is not one)
+        for one in replicas
+        if one.start_offset < one.end_offset and not any(_overlap(one, other) for other in replicas if other is not one)
     ]
     for one in apart:
         yield f"{one.replica} overlaps with no other: nothing of its log could be compared."
-    ends = [one.end_offset for one in report.replicas if one not in apart and one.start_offset < one.end_offset]
-    end, they = (min(ends), "the others") if apart else (report.common_end, "they")
+    ends = [one.end_offset for one in replicas if one not in apart and one.start_offset < one.end_offset]
+    end, they = (min(ends), "the others") if apart else (common_end, "they")
     yield (
         f"{they.capitalize()} hold the same records wherever they overlap; all of them reach offset {end}. (What "
         "their checkpoints say is not compared here: kraft check does that.)"
