@@ -261,6 +261,23 @@ class EpochDiffers(CheckpointFrame, frozen=True, kw_only=True):
         return f"its name says epoch {self.named}, but the log has epoch {self.in_log} before it"
 
 
+class EpochDenied(CheckpointFrame, frozen=True, kw_only=True):
+    """A checkpoint whose name has another epoch than a witness beside it has at its end.
+
+    Attributes:
+        there: what the witness has, in words.
+    """
+
+    kind: ClassVar[str] = "checkpoint_disagrees"
+    end: int
+    epoch: int
+    there: str
+
+    def meaning(self) -> str:
+        """Return the sentence."""
+        return f"by its name it ends at offset {self.end} in epoch {self.epoch}, but {self.there}"
+
+
 class Misnamed(CheckpointFrame, frozen=True, kw_only=True):
     """A checkpoint whose name and header speak of two ends.
 

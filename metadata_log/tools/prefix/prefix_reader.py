@@ -6,11 +6,9 @@ know: who asks.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from metadata_log.files.port import Files
-from metadata_log.tools.findings.facts import Misnamed
-from metadata_log.tools.findings.finding import Finding
 from metadata_log.tools.prefix.own_epochs import OwnEpochs
 from metadata_log.tools.prefix.prefix_builder import PrefixBuilder
 from metadata_log.tools.prefix.prefix_parts import NO_HINDSIGHT, NONE_MISNAMED, Epochs, Hindsight
@@ -51,20 +49,10 @@ def facts_and_prefix(files: Files, directory: str, source: NodeSource, own: OwnE
     facts = Verification(files, directory, source, depth=Depth.PREFIX, probes=probes, listeners=(builder,)).run()
     late = next((election.offset for election in facts.elections if election.is_late), None)
     hindsight = Hindsight(false_starts=facts.false_starts, late_leader=late)
-    misnamed = _misnamed(facts.findings)
     # Checks pass over segments whose names say offsets that none can have; the prefix ends before them.
-    if hindsight != NO_HINDSIGHT or misnamed or any(map(is_beyond_offsets, files.listdir(directory))):
-        builder = PrefixBuilder(files, directory, Epochs(own=own, hindsight=hindsight), misnamed=misnamed)
+    if hindsight != NO_HINDSIGHT or facts.misnamed or any(map(is_beyond_offsets, files.listdir(directory))):
+        builder = PrefixBuilder(files, directory, Epochs(own=own, hindsight=hindsight), misnamed=facts.misnamed)
         builder.read_segments()
     builder.finish()
     suspects = frozenset(found.file for found in facts.findings if found.file is not None)
     return facts, builder.prefix(facts.elections, suspects)
-
-
-def _misnamed(findings: Iterable[Finding]) -> dict[str, str]:
-    """Return the checkpoints whose name and header speak of two ends: name and meaning."""
-    return {
-        found.file.rsplit("/", 1)[-1]: found.meaning
-        for found in findings
-        if found.kind == Misnamed.kind and found.file is not None
-    }

@@ -56,12 +56,14 @@ class CheckpointReport(msgspec.Struct, frozen=True, kw_only=True):
         end: None: it is that of no log (`bootstrap.checkpoint`).
         image: what it says, but for `left`; None: it is not whole or not sound, or was not replayed.
         left: its configs of topics that it does not have.
+        misnamed: why it does not end where its name says, so that it says nothing of that offset; None: it may.
     """
 
     path: str
     end: OffsetAndEpoch | None
     image: MetadataImage | None
     left: tuple[LeftConfigs, ...] = ()
+    misnamed: str | None = None
     is_whole: bool
     voters: tuple[ReplicaKey, ...] | None
     voter_set: VotersRecord | None
@@ -123,6 +125,7 @@ class _Check:
         self._kraft_version = 0
         self._has_footer = False
         self._is_sound = True
+        self._misnamed: str | None = None
         self._after_damage = False
         self._epochs: dict[int, tuple[int, int]] = {}
         """Of its batches, with position and offset of the first."""
@@ -159,6 +162,7 @@ class _Check:
         due = _BOOTSTRAP_EPOCH if self._end is None else int(self._end.epoch)
         if self._end is not None and len(self._epochs) == 1 and due not in self._epochs:
             what = f"by its name it is of epoch {due}, and all its batches are of epoch {next(iter(self._epochs))}"
+            self._misnamed = what
             self._found("checkpoint_misnamed", what, 0, 0)
             return
         for epoch, (position, offset) in self._epochs.items():
@@ -189,6 +193,7 @@ class _Check:
             end=self._end,
             image=self._image(left) if is_whole and self._depth is Depth.REPLAY else None,
             left=left if is_whole else (),
+            misnamed=self._misnamed,
             is_whole=is_whole,
             voters=None if voters is None else voter_keys(voters),
             voter_set=voters,

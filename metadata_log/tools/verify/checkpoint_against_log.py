@@ -41,10 +41,14 @@ from metadata_log.tools.rules.records import RecordRules
 from metadata_log.tools.times import time_text
 from metadata_log.tools.verify.chain import ChainCheck
 from metadata_log.tools.verify.checkpoint import CheckpointReport, unread_checkpoint, verify_checkpoint
+from metadata_log.tools.verify.checkpoint_epochs import denied_epochs
 from metadata_log.tools.verify.depth import Depth
 from metadata_log.tools.verify.first_checkpoint import Doubt, SecondOpinion
+from metadata_log.tools.verify.log_extent import epochs_beside
 
 _NO_STOP: Final = 1 << 62
+FALSE_EPOCHS: Final = ("epoch_went_back", "epoch_without_leader")
+"""Findings after which the log's epochs say nothing of a checkpoint's."""
 APPEND_LAG_MS: Final = 5_000
 """Up to so much later than a batch's time is what a leader notes when it appended the batch: 97 ms were seen."""
 
@@ -82,6 +86,7 @@ class PassedCheckpoints:
             end = parse_checkpoint_name(name)
             if end is not None:
                 self._ends.setdefault(int(end.offset), []).append(name)
+        self._epochs = epochs_beside(files, directory, names)
         self._segments = [f"{directory}/{segment_file(int(base))}" for base in segment_bases(names)]
         self._next_stop = -1
         self._first_time = self._last_time = -1
@@ -96,7 +101,10 @@ class PassedCheckpoints:
         self.probed: dict[int, MetadataImage] = {}
         self.times: dict[int, int] = {}
         """By offset, the time (ms) of the batch that ends there."""
-        self.has_misnamed = False
+        self._other_epoch: dict[str, str] = {}
+        """Those that end within the log in another epoch than theirs, with what was said of it."""
+        self._unmet: list[str] = []
+        """Those within a batch, of a later epoch than its own: received, if the log has no such epoch further on."""
         self._left: dict[str, list[LeftConfigs]] = {}
         """By name of the checkpoint, the configs in it that Kafka left behind."""
 
@@ -119,19 +127,33 @@ class PassedCheckpoints:
             self.times[until] = self._last_time
         for end in sorted(offset for offset in self._ends if offset <= until):
             for name in self._ends.pop(end):
-                report = self.read(name)
-                is_within = (self._chain.start or 0) < end < self._chain.last_seen
-                if self._is_misnamed(report):
-                    self._set_aside(name)
-                elif end in (until, self._chain.end):
-                    self._compare(report)
-                elif is_within and report.is_whole:
-                    self._add(EndsWithinBatch(end=end), report)
+                self._meet(name, end, until)
         if until in self._probes and not self._rules.in_transaction:
             image = self._rules.image
             if image is not None:
                 self.probed[until] = image
         self._next_stop = min((stop for stop in {*self._ends, *self._probes} if stop > until), default=_NO_STOP)
+
+    def _meet(self, name: str, end: int, until: int) -> None:
+        report = self.read(name)
+        if end not in self.times and end != until and report.end is not None and report.end.epoch > self._chain.epoch:
+            self._unmet.append(name)
+            return
+        misnamed = self._misnamed(report)
+        is_within = (self._chain.start or 0) < end < self._chain.last_seen
+        if misnamed is not None:
+            self._set_aside(name, misnamed)
+        elif end in (until, self._chain.end):
+            self._compare(report)
+        elif is_within and report.is_whole:
+            facts = EndsWithinBatch(end=end)
+            self._add(facts, report)
+            self._set_aside(name, facts.meaning())
+
+    @property
+    def misnamed(self) -> dict[str, str]:
+        """By name of the checkpoint, the reason that it does not end there. No state begins with one."""
+        return {name: one.misnamed for name, one in self.reports.items() if one.misnamed is not None}
 
     def finish(self) -> None:
         """The log was read to its end: read the rest, and judge those that do not end within it."""
@@ -139,12 +161,30 @@ class PassedCheckpoints:
             for name in self._ends[pending]:
                 self.read(name)
         for name, report in list(self.reports.items()):
-            end, start = report.end, self._chain.start or 0
-            if end is not None and not start < end.offset <= self._chain.end and self._is_misnamed(report):
-                self._set_aside(name)
+            misnamed = self._misnamed(report) if self._is_due(name, report) else None
+            if misnamed is not None:
+                self._set_aside(name, misnamed)
+        if not self._sink.has(*FALSE_EPOCHS):
+            self._judge_epochs()
         if self._doubts and self._began_with is not None:
             self._settle_doubts(self._began_with)
         self.say_left()
+
+    def _is_due(self, name: str, report: CheckpointReport) -> bool:
+        """Return True if it is judged only now that all of the log is known."""
+        end, start = report.end, self._chain.start or 0
+        if end is None:
+            return False
+        return end.epoch <= self._chain.epoch if name in self._unmet else not start < end.offset <= self._chain.end
+
+    def _judge_epochs(self) -> None:
+        """Set those aside whose epoch cannot be that of their end."""
+        whole = {one.end: name for name, one in self.reports.items() if one.is_whole and one.end and one.end.offset}
+        for end, facts in denied_epochs(whole, self._chain, self._epochs):
+            name = whole[end]
+            if name not in self._other_epoch:
+                self._add(facts, self.reports[name])
+            self._set_aside(name, self._other_epoch.get(name, facts.meaning()))
 
     def _settle_doubts(self, began_with: str) -> None:
         """Of those that are not what the log makes of the first; that is wrong where it makes them of each other."""
@@ -196,10 +236,9 @@ class PassedCheckpoints:
                     epoch=int(end.epoch),
                 )
 
-    def _set_aside(self, name: str) -> None:
+    def _set_aside(self, name: str, why: str) -> None:
         """What a renamed one holds is not of the offset in its name: nothing is judged by it."""
-        self.has_misnamed = True
-        self.reports[name] = msgspec.structs.replace(self.reports[name], is_whole=False, image=None)
+        self.reports[name] = msgspec.structs.replace(self.reports[name], is_whole=False, image=None, misnamed=why)
 
     def read(self, name: str) -> CheckpointReport:
         """Check one by itself."""
@@ -219,7 +258,10 @@ class PassedCheckpoints:
         if end is None or not report.is_whole or end.offset == 0:
             return
         if chain.spans and chain.end == end.offset and chain.epoch != end.epoch:
-            self._add(EpochDiffers(named=int(end.epoch), in_log=chain.epoch), report)
+            facts = EpochDiffers(named=int(end.epoch), in_log=chain.epoch)
+            self._add(facts, report)
+            self._other_epoch[report.path.rsplit("/", 1)[-1]] = facts.meaning()
+            return
         chain.begin_voters(report.voters)
         if report.image is None:
             return
@@ -282,16 +324,16 @@ class PassedCheckpoints:
             advice=advice,
         )
 
-    def _is_misnamed(self, report: CheckpointReport) -> bool:
-        """Whether its name says another end than its header's time, or no possible one; what is wrong is said here."""
+    def _misnamed(self, report: CheckpointReport) -> str | None:
+        """Return what its name says another end by than its header's time, or no possible one; that is said here."""
         end, said = report.end, report.last_contained_ms or 0
         if end is None or end.offset == 0 or not report.is_whole:
-            return False
+            return None
         chain, named, start = self._chain, int(end.offset), self._chain.start or 0
         there = self.times.get(named)
         if there is not None:
             if not 0 < said != there or (said > there and self._may_have_led(int(end.epoch))):
-                return False
+                return None
             fact, is_proof = f"the batch before that offset is of {time_text(there)}", said < self._first_time
         elif start < named < chain.last_seen:
             fact, is_proof = "no batch of the log ends there", True
@@ -300,11 +342,11 @@ class PassedCheckpoints:
             is_proof = end.epoch < chain.epoch
             fact += f", in epoch {chain.epoch} already" if is_proof else ""
             if not is_proof and said >= self._last_time:
-                return False
+                return None
         elif named <= start and said > self._first_time + APPEND_LAG_MS >= APPEND_LAG_MS:
             fact, is_proof = f"the log starts at offset {start}, at {time_text(self._first_time)} already", False
         else:
-            return False
+            return None
         return self._say_misnamed(report, end, fact, is_proof=is_proof, is_within=there is not None)
 
     def _may_have_led(self, epoch: int) -> bool:
@@ -315,20 +357,20 @@ class PassedCheckpoints:
 
     def _say_misnamed(
         self, report: CheckpointReport, end: OffsetAndEpoch, fact: str, *, is_proof: bool, is_within: bool
-    ) -> bool:
+    ) -> str | None:
         """Name it by what the log has of its time; without that, and without proof, only what is within is said."""
         said = report.last_contained_ms or 0
         ends = list(self._ends_of(said, int(end.epoch))) if said > 0 else []
         if end.offset in ends or not (ends or is_proof or is_within):
-            return False
+            return None
         of = Misnamed if ends or is_proof else MisnamedOrNot
         names = tuple(checkpoint_name(OffsetAndEpoch(offset=Offset(one), epoch=end.epoch)) for one in ends)
         facts = of(end=int(end.offset), epoch=int(end.epoch), time_ms=said, there=fact, by_time=names)
         if of is MisnamedOrNot:
             self._add(facts, report, severity=Severity.WARNING, advice=OTHER_TIME)
-            return False
+            return None
         self._add(facts, report)
-        return True
+        return facts.meaning()
 
     def _ends_of(self, time_ms: int, epoch: int) -> Iterator[int]:
         """The offsets at which batches of that time and epoch end in the log."""

@@ -5,6 +5,8 @@ Decides: the shape. Must not know: how anything is found.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 
 from metadata_log.directory import QuorumState
@@ -35,6 +37,7 @@ class LogFacts(msgspec.Struct, frozen=True, kw_only=True):
         quorum_changes: each record in its log that sets kraft.version or voters, in order.
         static_voters: of a quorum-state of version 0.
         checkpoints: those that are whole, by their ends.
+        misnamed: by the names of the others that are whole, why they do not end where those say.
         image: at the end of the log; None where what was before is not known, or nothing was replayed.
         settled: the image as it stood `SETTLED_MS` before the log's last batch; None where none did.
         rules: knows every topic id that the log ever gave.
@@ -64,6 +67,7 @@ class LogFacts(msgspec.Struct, frozen=True, kw_only=True):
     quorum_changes: tuple[QuorumChange, ...]
     static_voters: tuple[ReplicaKey, ...]
     checkpoints: tuple[CheckpointReport, ...]
+    misnamed: Mapping[str, str]
     quorum_state: QuorumState | None
     image: MetadataImage | None
     settled: MetadataImage | None

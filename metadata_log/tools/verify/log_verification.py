@@ -129,8 +129,7 @@ class Verification:
         self._checkpoints.finish()
         self._rules.check_end(self._chain.end)
         log = self._outline()
-        is_misnamed = self._checkpoints.has_misnamed
-        check_epoch_file(self._files, self._directory, log, self._sink, is_checkpoint_misnamed=is_misnamed)
+        check_epoch_file(self._files, self._directory, log, self._sink, has_misnamed=bool(self._checkpoints.misnamed))
         state = check_quorum_state(self._files, self._directory, log, self._sink)
         self._check_ends(state)
         check_producers(self._files, self._directory, names, self._sink)
@@ -185,6 +184,7 @@ class Verification:
             quorum_changes=tuple(chain.quorum_changes),
             static_voters=() if state is None else state.static_voters,
             checkpoints=tuple(whole),
+            misnamed=self._checkpoints.misnamed,
             quorum_state=state,
             image=self._image(whole),
             settled=self._settled.image,
@@ -396,5 +396,5 @@ class Verification:
 
     def _covered(self) -> Iterator[tuple[str, int]]:
         for report in self._checkpoints.reports.values():
-            if report.end is not None and report.end.offset > 0:
+            if report.end is not None and report.end.offset > 0 and report.misnamed is None:
                 yield report.path, int(report.end.offset)

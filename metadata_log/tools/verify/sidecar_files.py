@@ -97,7 +97,7 @@ def check_committed_state(files: Files, directory: str, names: Sequence[str], si
 
 
 def check_epoch_file(
-    files: Files, directory: str, log: LogOutline, sink: FindingSink, *, is_checkpoint_misnamed: bool = False
+    files: Files, directory: str, log: LogOutline, sink: FindingSink, *, has_misnamed: bool = False
 ) -> None:
     """The epochs of `leader-epoch-checkpoint` are those of the log, from the first that it has on.
 
@@ -144,7 +144,7 @@ def check_epoch_file(
             offset=missing.start_offset,
             epoch=missing.epoch,
         )
-    elif not is_checkpoint_misnamed:
+    elif not has_misnamed:
         _check_first(held[:1], log, files.listdir(directory), path, sink)
 
 
