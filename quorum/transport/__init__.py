@@ -1,1 +1,1 @@
-"""The outgoing sides: how a node reaches others, and what its messages look like on the way."""
+"""The outgoing side of a node: its connections to other nodes, and the encoding of its messages."""

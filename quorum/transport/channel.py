@@ -1,6 +1,7 @@
-"""How gRPC connections are set up, on both ends, and how an address is written.
+"""The setup of gRPC connections on both ends, and the text form of an address.
 
-Decides: message limits, keepalive, reconnect backoff, proxies (none). Must not know: what is said over a connection.
+Decides: message limits, keepalive, reconnect backoff, proxies (none). Must not know: which messages a connection
+carries.
 """
 
 from __future__ import annotations
@@ -13,21 +14,21 @@ import grpc
 
 from metadata_log.voters import GRPC_LISTENER, Endpoint
 
-# gRPC's core writes notes of its own to standard error, as of every peer that stops; what matters is in the statuses.
+# gRPC's core logs to standard error, for example whenever a peer stops. The statuses of calls say all that matters.
 os.environ.setdefault("GRPC_VERBOSITY", "NONE")
 
 LARGEST_BATCH_BYTES: Final = 8 * 1024 * 1024
 MESSAGE_LIMIT_BYTES: Final = LARGEST_BATCH_BYTES + 1024 * 1024
-"""The largest batch and room for what stands around it."""
+"""The largest batch, plus room for the fields around it."""
 
 SESSION_HEADER: Final = ("kraft-session", "1")
-"""Metadata by which a controller greets a Session: without it, nobody has taken the stream."""
+"""Metadata that a controller sends first in a Session. Without it, no controller has accepted the stream."""
 
 REQUEST_LIMIT_BYTES: Final = 4 * 1024 * 1024 + 64 * 1024
-"""The largest message that a server reads: answers are large, requests are not."""
+"""The largest message that a server accepts: responses are large, requests are not."""
 _WINDOW_BYTES: Final = 4 * 1024 * 1024
 _SERVERS_WINDOW_BYTES: Final = 1024 * 1024
-"""So much of a message may arrive before a handler asks for the message."""
+"""The bytes of a message that a server accepts before a handler reads the message."""
 
 _NO_CONNECTION: Final = (grpc.ChannelConnectivity.TRANSIENT_FAILURE, grpc.ChannelConnectivity.SHUTDOWN)
 
@@ -40,8 +41,8 @@ _COMMON: Final[Options] = (
     ("grpc.keepalive_timeout_ms", 5_000),
     ("grpc.keepalive_permit_without_calls", 1),
     ("grpc.http2.max_pings_without_data", 0),
-    # No probing of the line with pings beside the data: with one small message at a time they cost a fifth of the rate.
-    # Instead of what they would find out, so many bytes may be under way on a stream.
+    # No bandwidth probing with pings: with one small message at a time, the pings cost a fifth of the rate. The fixed
+    # stream window (lookahead_bytes) takes its place.
     ("grpc.http2.bdp_probe", 0),
 )
 CHANNEL_OPTIONS: Final[Options] = (
@@ -49,21 +50,21 @@ CHANNEL_OPTIONS: Final[Options] = (
     ("grpc.max_receive_message_length", MESSAGE_LIMIT_BYTES),
     ("grpc.http2.lookahead_bytes", _WINDOW_BYTES),
     ("grpc.enable_http_proxy", 0),
-    # Whether a request may be sent twice is decided by the caller, never by the channel.
+    # The code that sends a request decides whether it may be sent twice, never the channel.
     ("grpc.enable_retries", 0),
-    # A restarted controller is found at once, not after gRPC's usual second.
+    # Reconnect to a restarted controller within 20 ms; gRPC's default is a second.
     ("grpc.initial_reconnect_backoff_ms", 20),
     ("grpc.min_reconnect_backoff_ms", 500),
     ("grpc.max_reconnect_backoff_ms", 200),
-    # A controller may come back under another address, as a pod does. gRPC would look its name up after 30 s only.
+    # A controller may come back at another address, as a pod does. By default gRPC resolves its name only every 30 s.
     ("grpc.dns_min_time_between_resolutions_ms", 200),
-    # Each channel has its own connection, so that closing it closes that, and its backoff is its own.
+    # Each channel has its own connection and backoff, so closing the channel closes the connection.
     ("grpc.use_local_subchannel_pool", 1),
 )
 
 
 def server_options(most_connections: int, max_idle_ms: int) -> Options:
-    """Return how a server is set up that accepts so many connections; one more is closed at once.
+    """Return the options of a server that accepts `most_connections`, and closes any further connection at once.
 
     A connection without an open call is closed after `max_idle_ms`.
     """
@@ -83,12 +84,12 @@ def server_options(most_connections: int, max_idle_ms: int) -> Options:
 
 
 def address_of(endpoint: Endpoint) -> str:
-    """`host:port`, an IPv6 host in brackets."""
+    """Return `host:port`, with an IPv6 host in brackets."""
     return f"[{endpoint.host}]:{endpoint.port}" if ":" in endpoint.host else f"{endpoint.host}:{endpoint.port}"
 
 
 def grpc_address(endpoints: tuple[Endpoint, ...]) -> str | None:
-    """The address of the GRPC listener; of an endpoint without a name (a bootstrap server's) else; or None."""
+    """Return the address of the GRPC listener, else of an endpoint without a name (a bootstrap server), or None."""
     for name in (GRPC_LISTENER, ""):
         for endpoint in endpoints:
             if endpoint.name == name:
@@ -97,14 +98,14 @@ def grpc_address(endpoints: tuple[Endpoint, ...]) -> str | None:
 
 
 def open_channel(address: str) -> grpc.aio.Channel:
-    """A channel to `host:port`; it connects with its first call."""
+    """Return a channel to `host:port`; it connects with its first call."""
     return grpc.aio.insecure_channel(address, options=CHANNEL_OPTIONS)
 
 
 async def connects(channel: grpc.aio.Channel, timeout_s: float) -> bool:
-    """Whether a connection comes to stand within that time; False at once where it is refused.
+    """Return True if a connection is established within `timeout_s`; return False at once if it is refused.
 
-    Before it does, nothing was sent: so who calls after this alone knows of a failed call whether it may have arrived.
+    Nothing is sent before this returns. If a call fails before that, the request has certainly not arrived.
     """
     try:
         async with asyncio.timeout(timeout_s):
@@ -118,5 +119,5 @@ async def connects(channel: grpc.aio.Channel, timeout_s: float) -> bool:
 
 
 def is_disconnect(code: grpc.StatusCode | None) -> bool:
-    """Whether a call ended because the connection was refused or broke, which says that the process there is gone."""
+    """Return True if a call ended because the connection was refused or broke: the process there is gone."""
     return code is grpc.StatusCode.UNAVAILABLE

@@ -1,6 +1,6 @@
-"""Failed connections and calls as the node's `PeerFailure`: what the system, gRPC and Kafka's protocol report.
+"""Failed connections and calls as `PeerFailure`: errors of the system, of gRPC and of Kafka's protocol.
 
-Must not know: what was asked, and what an operator reads.
+Must not know: which request failed, or the sentence that an operator reads.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from quorum.transport.channel import is_disconnect
 from quorum.transport.misdirected import Cause, cause_of, right_address, system_words
 
 _NUMBER: Final = re.compile(r"\[Errno (\d+)\]")
-"""Of an attempt at one address of several, as asyncio lists them."""
+"""The error number of one attempt, in asyncio's list of attempts at several addresses."""
 _NAME: Final = re.compile(r"DNS resolution failed|Name resolution failure|errors resolving")
 _NAMES_END: Final = re.compile(r"(?P<why>[A-Z][A-Za-z ]+)$")
 _SILENT: Final = re.compile(r"before receiving SETTINGS|connection attempt timed out|Timeout occurred|FD Shutdown")
-"""Nothing came within the time that gRPC gives a connection: neither a refusal nor HTTP/2."""
+"""No byte came within gRPC's connection timeout: neither a refusal nor HTTP/2."""
 _REFUSED: Final = os.strerror(111).lower()
 _KINDS: Final = {
     Cause.HTTP: FailureKind.OTHER_PROTOCOL,
@@ -42,9 +42,9 @@ _FRAME_HEAD: Final = 9
 
 
 def of_system(error: OSError | UnicodeError, address: str) -> PeerFailure:
-    """Return why a connection could not be made. A name that cannot be looked up says nothing of the process.
+    """Return why a connection could not be made. A name that cannot be resolved proves nothing about the process.
 
-    Python raises a `UnicodeError` for a name that no DNS can hold: one with an empty label, or with a long one.
+    Python raises a `UnicodeError` for a name that DNS cannot hold: one with an empty or too long label.
     """
     if isinstance(error, UnicodeError):
         return PeerFailure(kind=FailureKind.UNKNOWN_NAME, address=address, detail="this cannot be the name of a host")
@@ -71,13 +71,13 @@ def of_call(error: grpc.aio.AioRpcError, address: str, timeout_ms: int) -> PeerF
 
 
 def of_timeout(address: str, timeout_ms: int, *, is_connected: bool) -> PeerFailure:
-    """Return that a deadline has passed, on an open connection or before there was one."""
+    """Return the failure of a request whose deadline passed, on an open connection or before there was one."""
     kind = FailureKind.NO_RESPONSE if is_connected else FailureKind.NO_CONNECTION
     return PeerFailure(kind=kind, address=address, after_ms=timeout_ms)
 
 
 def foreign_protocol(first: bytes) -> str | None:
-    """Return what is spoken instead of Kafka's protocol, if the first bytes of a connection show it; else None."""
+    """Return the protocol that the first bytes of a connection show instead of Kafka's, or None."""
     if first.startswith(_TLS_ALERT):
         return "TLS, not Kafka's protocol in plain text"
     if first.startswith(_HTTP):

@@ -1,8 +1,8 @@
-"""What a CONTROLLER listener tells a gRPC client that came there by mistake, how the client recognises it, and what it
-makes of gRPC's own words where nobody told it anything.
+"""The reply of a CONTROLLER listener to a gRPC client that connected to it by mistake, and the client's side of it.
 
-The listener speaks Kafka's protocol. It refuses an HTTP/2 connection with a GOAWAY whose debug data is this text, which
-gRPC shows in the status of the failed call.
+The listener speaks Kafka's protocol. It closes an HTTP/2 connection with a GOAWAY whose debug data is this text; gRPC
+shows that in the status of the failed call. The client also explains gRPC's own error texts, if no listener sent this
+one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _TEXT: Final = re.compile(
 
 
 def refusal(listener: str, node_id: int, grpc_endpoint: Endpoint) -> str:
-    """The text: which listener of which node this is, and where gRPC is spoken instead."""
+    """Return the text: the listener and node that were reached, and the address of the gRPC listener."""
     return (
         f"this is the {listener} listener of node {node_id}, which speaks Kafka's protocol; "
         f"gRPC is at {address_of(grpc_endpoint)}"
@@ -29,16 +29,16 @@ def refusal(listener: str, node_id: int, grpc_endpoint: Endpoint) -> str:
 
 
 def right_address(details: str | None) -> str | None:
-    """The address that the details of a failed call name, when they hold that text; else None."""
+    """Return the gRPC address in the details of a failed call, or None if they do not contain the text of `refusal`."""
     found = _TEXT.search(details or "")
     return None if found is None else found["address"]
 
 
 _HTTP: Final = re.compile(r"http1\.x server")
 _STOPPED: Final = "Cancelling all calls"
-"""A server of gRPC's says so as it stops, whatever of a call it has seen."""
+"""The details that a gRPC server sends when it stops, whatever it has done with the call."""
 _LATE: Final = re.compile(r"Deadline Exceeded")
-"""gRPC says so alone, or behind the event that it found first: "Stream removed (Deadline Exceeded)"."""
+"""The details are only this, or follow the first event: "Stream removed (Deadline Exceeded)"."""
 _CLOSED: Final = re.compile(r"failed to connect to all addresses.*Socket closed")
 """A server of Kafka's protocol, or of TLS, closes a connection that begins with HTTP/2."""
 _NO_GRPC: Final = re.compile(r"Failed parsing HTTP/2")
@@ -46,11 +46,11 @@ _SYSTEM: Final = re.compile(
     r"(?:Failed to connect to remote host|connection attempt failed): (?:connect: )?"
     r"(?P<why>[A-Z][^:;()]+?)(?: \(\d+\))?$"
 )
-"""The system's words; where gRPC waits as a node has it, behind the name of the call and before its number."""
+"""The system's error text. With gRPC's poller of a node, the system call precedes it and its number follows."""
 
 
 class Cause(Enum):
-    """The reason in the details of a call that found no connection, or lost it."""
+    """The cause, in a failed call's details, of a connection that was not made or was lost."""
 
     HTTP = auto()
     NO_GRPC = auto()
@@ -78,17 +78,17 @@ _WORDS: Final = {
 
 
 def cause_of(details: str) -> Cause:
-    """Return what the details of a failed call say."""
+    """Return the cause that the details of a failed call state."""
     return next((cause for cause, words in _CAUSES.items() if words.search(details)), Cause.OTHER)
 
 
 def system_words(details: str) -> str | None:
-    """Return the system's words in the details of a failed call ("connection refused"), or None."""
+    """Return the system's error text in the details of a failed call ("connection refused"), or None."""
     found = _SYSTEM.search(details)
     return None if found is None else found["why"].lower()
 
 
 def in_words(details: str) -> str:
-    """What the details of a call that found or lost its connection mean, without gRPC's own history of them."""
+    """Explain the details of a call that made no connection or lost it, without gRPC's history of attempts."""
     words = _WORDS.get(cause_of(details))
     return words if words is not None else system_words(details) or details

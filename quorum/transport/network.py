@@ -1,10 +1,10 @@
-"""The node's network port: gRPC to who has a GRPC listener, Kafka's protocol to everybody else; or, where the node is
-configured so, the other way round.
+"""The node's network port over both protocols: gRPC first and Kafka's protocol otherwise, or the reverse if so
+configured.
 
 Decides: which of the two a request takes. Every listener but GRPC speaks Kafka's protocol, whatever its name. A voter's
-entry names its listeners; a leader that was learnt of by Kafka's protocol may have told its listener for that alone. A
-bootstrap server and a static voter are an address without a name: `protocol_finder` looks what is spoken there.
-Must not know: either protocol.
+entry names its listeners; a leader that was found by Kafka's protocol may have advertised only its Kafka listener. A
+bootstrap server or static voter is an address without a name: `protocol_finder` detects its protocol. Must not know:
+either protocol.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ _UNNAMED: Final = ""
 
 
 def _first_of(names: tuple[str, ...], endpoints: tuple[Endpoint, ...]) -> Endpoint | None:
-    """Return where a node is asked: at one of these names, in their order, else at any other name, else unnamed."""
+    """Return the endpoint for a request: the first of these names that there is, else any other name, else an
+    unnamed one."""
     for name in names:
         for endpoint in endpoints:
             if endpoint.name == name:
@@ -36,8 +37,8 @@ class PeerNetwork:
     """Implements `quorum.node.core.ports.Network`. All calls are made from the loop's thread; `close` ends it."""
 
     def __init__(self, among_controllers: str = GRPC_LISTENER, kafka_listener: str | None = None) -> None:
-        """`among_controllers`: the listener of another replica that is asked where it has both. `kafka_listener`: the
-        name under which controllers here speak Kafka's protocol, if they do."""
+        """`among_controllers`: the preferred listener of a replica that has both. `kafka_listener`: the name under
+        which this quorum's controllers speak Kafka's protocol, if they do."""
         self._is_kafka_first = among_controllers != GRPC_LISTENER
         kafkas = among_controllers if self._is_kafka_first else kafka_listener or CONTROLLER_LISTENER
         self._grpc_first = (GRPC_LISTENER, kafkas)
@@ -48,7 +49,7 @@ class PeerNetwork:
         self._replies = _FailuresNoted(self._finder)
 
     def attach(self, replies: Replies) -> None:
-        """Called once, before anything is sent: where answers and failures go."""
+        """Set the receiver of responses and failures; called once, before anything is sent."""
         self._replies.node = replies
         self._grpc.attach(self._replies)
         self._kafka.attach(self._replies)
@@ -56,7 +57,7 @@ class PeerNetwork:
             self._kafka.load()
 
     def send(self, request: OutgoingRequest) -> None:
-        """Send; the answer or the failure is reported in a later turn."""
+        """Send the request. Its response or failure is reported in a later turn."""
         at, replies = _first_of(self._names, request.destination.endpoints), self._replies
         if at is None or at.name == GRPC_LISTENER:
             self._grpc.send(request)
@@ -74,7 +75,7 @@ class PeerNetwork:
         )
 
     def send_to_controller(self, call: ControllerCall) -> None:
-        """Send to a controller's door; the answer, or None, is reported in a later turn."""
+        """Send to a controller's listener. The answer, or None, is reported in a later turn."""
         at, replies = _first_of(self._grpc_first, call.destination.endpoints), self._replies
         if at is None or at.name == GRPC_LISTENER:
             self._grpc.send_to_controller(call)
@@ -92,17 +93,17 @@ class PeerNetwork:
         )
 
     async def close(self) -> None:
-        """Close every connection; nothing is reported any more."""
+        """Close every connection; afterwards nothing is reported."""
         await asyncio.gather(self._finder.close(), self._grpc.close(), self._kafka.close())
 
 
 class _FailuresNoted:
-    """The node's `Replies`; what fails at an address without a name is looked at anew."""
+    """The node's `Replies`. After a failure at an address without a name, its protocol is detected again."""
 
     def __init__(self, finder: ProtocolFinder) -> None:
         self.node: Replies | None = None
         self.unnamed: dict[int, Endpoint] = {}
-        """Where the requests went that are under way to such addresses, by correlation."""
+        """The unnamed endpoints of requests under way, by correlation id."""
         self._finder = finder
 
     @property

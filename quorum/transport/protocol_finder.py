@@ -1,8 +1,8 @@
-"""What is spoken at an address that came without a listener's name: a bootstrap server's, a static voter's.
+"""Detection of the protocol at an address without a listener's name: a bootstrap server's or a static voter's.
 
-Decides: when to look, and what a look has shown. It looks before the first request, and again after one has failed:
-whoever answers ApiVersions there speaks Kafka's protocol (a Java controller, or our own CONTROLLER listener), whoever
-ends the connection or says something else speaks gRPC. Must not know: what is asked.
+Decides: when to detect, and what the result is. It detects before the first request, and again after a request has
+failed. A process that answers ApiVersions speaks Kafka's protocol: a Java controller, or this software's CONTROLLER
+listener. One that closes the connection or sends other bytes speaks gRPC. Must not know: the request.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from quorum.transport.failures import of_system, of_timeout
 
 _CORRELATION: Final = 1_818_649_441
 _BODY: Final = struct.pack(">hhih", 18, 0, _CORRELATION, -1)
-"""ApiVersions v0, without a client's id: every node of Kafka's answers it."""
+"""ApiVersions v0, without a client id: every Kafka node answers it."""
 _QUESTION: Final = struct.pack(">i", len(_BODY)) + _BODY
 _ANSWER_BYTES: Final = 8
-"""The answer's length and correlation id."""
+"""The response's length and correlation id."""
 
 
 async def speaks_kafka(at: Endpoint) -> bool:
-    """Whether Kafka's protocol is spoken there.
+    """Return True if the process at `at` speaks Kafka's protocol.
 
     Raises:
-        OSError: nobody can be reached.
+        OSError: the connection cannot be made.
     """
     reader, writer = await asyncio.open_connection(at.host, at.port)
     try:
@@ -45,7 +45,7 @@ async def speaks_kafka(at: Endpoint) -> bool:
 
 
 class ProtocolFinder:
-    """What was found, and the looks under way. `close` ends it."""
+    """The protocols found so far, and the detections under way. `close` ends it."""
 
     def __init__(self) -> None:
         self._kafkas: dict[str, bool] = {}
@@ -54,9 +54,10 @@ class ProtocolFinder:
     def find(
         self, at: Endpoint, timeout_ms: int, then: Callable[[bool], None], on_failure: Callable[[PeerFailure], None]
     ) -> None:
-        """Call `then` with whether Kafka's protocol is spoken there, at once if that is known.
+        """Call `then` with True if the address speaks Kafka's protocol: at once if that is known, else after a
+        detection.
 
-        If the look fails, `on_failure` gets the reason in a later turn.
+        If the detection fails, `on_failure` gets the reason in a later turn.
         """
         known = self._kafkas.get(address_of(at))
         if known is not None:
@@ -69,11 +70,11 @@ class ProtocolFinder:
         task.add_done_callback(self._looking.discard)
 
     def forget(self, at: Endpoint) -> None:
-        """A request there has failed: somebody else may listen there by now."""
+        """Discard the result after a request has failed there: another process may listen there by now."""
         self._kafkas.pop(address_of(at), None)
 
     async def close(self) -> None:
-        """Look no more."""
+        """Cancel the detections under way."""
         looking = tuple(self._looking)
         for task in looking:
             task.cancel()

@@ -1,11 +1,12 @@
 """The event loop of a process that serves by gRPC: each pass takes all of gRPC's wake-ups.
 
-gRPC's own thread writes a byte into a socket for each event. It waits while the socket is full, at 278 bytes. The
-reader takes one byte for each pass of the loop, and then all events. Where more events come than passes, the socket
-fills, and a pass takes one event. A voter's Fetch then waits behind the events of all other streams, longer than an
-election takes.
+gRPC's own thread writes one byte into a socket for each event, and blocks while the socket is full, at 278 bytes. Its
+reader takes one byte in each pass of the loop, and then all events. If events come faster than passes, the socket fills
+up, and a pass takes one event. Then a voter's Fetch waits behind the events of all other streams, longer than an
+election timeout.
 
-Decides: how often gRPC's reader is called in a pass, and which failures go unreported. Must not know: what events are.
+Decides: how often gRPC's reader is called in a pass, and which failures go unreported. Must not know: what the events
+are.
 """
 
 from __future__ import annotations
@@ -27,18 +28,18 @@ if TYPE_CHECKING:
 Ts = TypeVarTuple("Ts")
 
 _UNCOUNTED: Final = 7
-"""Passes in which no bytes are counted, after one in which a single byte waited. Each of them takes all events."""
+"""Passes without counting after one in which a single byte waited. Each of them takes all events."""
 _GRPCS_READER: Final = "_handle_events"
-"""The method of gRPC's completion queue that reads the socket; a test fails if a release of gRPC renames it."""
+"""The method of gRPC's completion queue that reads the socket. A test fails if a gRPC release renames it."""
 
 
 def _for_each_byte(descriptor: int, reader: Callable[[*Ts], Any]) -> Callable[[*Ts], None]:
-    """Return a reader that calls gRPC's once for each byte that waits.
+    """Return a reader that calls gRPC's reader once for each byte that waits.
 
-    The first call takes all events. No byte is taken from gRPC. Its reader may fail at an event, as at one of a loop
-    that is closed; the bytes of the events behind it then call the reader again.
+    The first call takes all events. No byte is taken from gRPC. Its reader may raise at an event, for example at one of
+    a closed loop. Then the bytes of the remaining events call it again.
 
-    A count of the bytes costs as much as a call of the reader. If a single byte waited, as nearly always, the next
+    Counting the bytes costs as much as a call of the reader. If a single byte waited, as in most passes, the next
     passes call the reader once and count nothing.
     """
     uncounted = 0
@@ -59,7 +60,7 @@ def _for_each_byte(descriptor: int, reader: Callable[[*Ts], Any]) -> Callable[[*
 
 
 class ServerLoop(uvloop.Loop):
-    """uvloop's loop, beside gRPC's thread."""
+    """uvloop's event loop, adapted to gRPC's thread."""
 
     def add_reader(self, fd: FileDescriptorLike, callback: Callable[[*Ts], Any], *args: *Ts) -> None:
         """See `asyncio.loop.add_reader`."""
@@ -71,8 +72,8 @@ class ServerLoop(uvloop.Loop):
     def call_exception_handler(self, context: dict[str, Any]) -> None:
         """See `asyncio.loop.call_exception_handler`.
 
-        If a connection attempt is cancelled, uvloop leaves its lookup of the name behind. A name without an address
-        would then print a traceback for each attempt.
+        If a connection attempt is cancelled, uvloop abandons its name lookup. Otherwise a name without an address would
+        print a traceback for each attempt.
         """
         lookup = context.get("future")
         is_left_behind = isinstance(lookup, asyncio.Future) and not isinstance(lookup, asyncio.Task)
@@ -87,7 +88,7 @@ def _is_grpcs_reader(callback: Callable[..., Any]) -> bool:
 
 
 def pending_bytes(descriptor: int) -> int:
-    """Return how many bytes can be read there at once."""
+    """Return the number of bytes that can be read at once."""
     found = array.array("i", [0])
     fcntl.ioctl(descriptor, termios.FIONREAD, found)
     return found[0]

@@ -1,9 +1,8 @@
-"""The outgoing Fetch stream to one address: one request in flight, answered by its correlation id.
+"""The outgoing Fetch stream to one address: one request in flight, matched to its response by correlation id.
 
-Decides: when the stream is opened and given up, and what its end means for the request in flight. Must not know: what
-is fetched, and whether to ask again.
-
-A reader and a writer task live as long as the stream; a request costs neither a task nor a wait.
+Decides: when the stream is opened and closed, and which failure its end is for the request in flight. Must not know:
+the fetched data, or whether to retry. A reader and a writer task live as long as the stream; a request needs no task of
+its own.
 """
 
 from __future__ import annotations
@@ -24,13 +23,13 @@ from quorum.transport.grpc.convert.fetch import fetch_response_from
 
 
 class FetchReplies(Protocol):
-    """Where answers and failures go (a part of the node's `Replies`)."""
+    """The receiver of responses and failures (a part of the node's `Replies`)."""
 
     def on_peer_response(self, destination_id: int, correlation: int, response: FetchResponse) -> None:
-        """The answer."""
+        """Receive the response."""
 
     def on_peer_failure(self, destination_id: int, correlation: int, failure: PeerFailure) -> None:
-        """None will come."""
+        """Receive the failure; no response follows."""
 
 
 class _InFlight(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -41,7 +40,7 @@ class _InFlight(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class FetchStream:
-    """Sends Fetches to one address; a second one replaces the first, which then fails without suspicion."""
+    """Sends Fetches to one address. A second Fetch replaces the first, which then fails as not sent."""
 
     def __init__(
         self,
@@ -63,11 +62,11 @@ class FetchStream:
 
     @property
     def is_idle(self) -> bool:
-        """Whether no answer is awaited."""
+        """True if no response is awaited."""
         return self._in_flight is None
 
     def send(self, message: quorum_pb2.FetchRequest, *, destination_id: int, correlation: int, timeout_ms: int) -> None:
-        """Send, opening the stream if there is none. One answer or failure follows, in a later turn."""
+        """Send a Fetch, and open the stream if necessary. One response or failure follows, in a later turn."""
         if self._in_flight is not None:
             self._loop.call_soon(self._report, self._take_in_flight(), NOT_SENT)
         timer = self._loop.call_later(timeout_ms / 1000, self._on_timeout)
@@ -101,7 +100,7 @@ class FetchStream:
                 if message is not None:
                     await call.write(message)
         except (grpc.aio.AioRpcError, asyncio.InvalidStateError):
-            # The stream has ended; the reader learns why and reports it.
+            # The stream has ended. The reader gets the status and reports it.
             return
 
     async def _read(self, call: grpc.aio.StreamStreamCall[quorum_pb2.FetchRequest, quorum_pb2.FetchResponse]) -> None:

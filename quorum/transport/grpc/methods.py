@@ -1,4 +1,4 @@
-"""Which gRPC method carries a request as a single call."""
+"""The gRPC method of each request that is a single call."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ class SingleCall(Protocol):
     """A method of a stub."""
 
     def __call__(self, request: Any, *, timeout: float) -> Awaitable[Any]:
-        """Call it; `timeout` in seconds."""
+        """Call the method; `timeout` in seconds."""
 
 
 def method_name(kind: Kind[Any]) -> str:
-    """Return the method's name in the Controller service, which is the request's."""
+    """Return the method's name in the Controller service, which is the name of the request's class."""
     return kind.request.__name__
 
 
 def controller_method(stub: controller_pb2_grpc.ControllerAsyncStub, kind: Kind[Any]) -> SingleCall:
-    """The method of the Controller service that carries this kind of request."""
+    """Return the method of the Controller service that carries this kind of request."""
     return cast(SingleCall, getattr(stub, method_name(kind)))

@@ -1,7 +1,7 @@
 """The node's network port over gRPC: requests to other replicas and to the active controller.
 
-Decides: which channel a request takes, and what a gRPC status means for it. Must not know: Raft, and whether to ask
-again. Fetch takes a stream, everything else is rare and takes a single call.
+Decides: which channel a request takes, and which failure a gRPC status is. Must not know: Raft, or whether to retry. A
+Fetch takes a stream; all other requests are rare and take a single call.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from quorum.transport.grpc.fetch_stream import FetchStream
 from quorum.transport.grpc.methods import controller_method
 
 MAX_CALLS_IN_FLIGHT: Final = 64
-"""Single calls to one address; one more fails."""
+"""The most single calls in flight to one address; one more fails at once."""
 MAX_PEERS: Final = 64
-"""Addresses with an open channel; beyond, the one used longest ago is closed if it is idle."""
+"""The most addresses with an open channel. Beyond that, the least recently used idle one is closed."""
 
 _LOST: Final = (grpc.ChannelConnectivity.IDLE, grpc.ChannelConnectivity.TRANSIENT_FAILURE)
 _LEAST_AGE_S: Final = 0.2
-"""A younger channel is not replaced: a peer that is down is asked many times a second."""
+"""The age below which a channel is not replaced: requests go to a stopped peer many times a second."""
 _NO_ADDRESS: Final = PeerFailure(kind=FailureKind.NO_ADDRESS)
 _LOG = structlog.get_logger("quorum.transport")
 
@@ -66,9 +66,9 @@ class _Peer:
 
     @property
     def is_lost(self) -> bool:
-        """Return True if its connection is gone, and its name may mean another address by now.
+        """True if the connection is gone, so that its name may have another address by now.
 
-        The channel would try the former address first, for half a second where packets to it vanish.
+        The channel would try its former address first, which takes half a second if packets to it are dropped.
         """
         if not (self._is_named and self.is_idle and self.channel.get_state() in _LOST):
             return False
@@ -100,11 +100,11 @@ class GrpcNetwork:
         self._closing: set[asyncio.Task[None]] = set()
 
     def attach(self, replies: Replies) -> None:
-        """Called once, before anything is sent: where answers and failures go."""
+        """Set the receiver of responses and failures; called once, before anything is sent."""
         self._replies = replies
 
     def send(self, request: OutgoingRequest) -> None:
-        """Send; the answer or the failure is reported in a later turn."""
+        """Send the request. Its response or failure is reported in a later turn."""
         peer = self._peer_of(grpc_address(request.destination.endpoints))
         if peer is None or len(peer.calls) >= MAX_CALLS_IN_FLIGHT:
             self._later(self._fail, request, _NO_ADDRESS if peer is None else NOT_SENT)
@@ -125,7 +125,7 @@ class GrpcNetwork:
             peer.start(self._call_peer(peer, request))
 
     def send_to_controller(self, call: ControllerCall) -> None:
-        """Send to a controller's door; the answer, or None, is reported in a later turn."""
+        """Send to a controller's listener. The answer, or None, is reported in a later turn."""
         peer = self._peer_of(grpc_address(call.destination.endpoints))
         if peer is None or len(peer.calls) >= MAX_CALLS_IN_FLIGHT:
             self._later(self._attached.on_controller_answer, call.correlation, None)
@@ -133,7 +133,7 @@ class GrpcNetwork:
             peer.start(self._call_controller(peer, call))
 
     async def close(self) -> None:
-        """Close every connection; nothing is reported any more."""
+        """Close every connection; afterwards nothing is reported."""
         peers, self._peers = tuple(self._peers.values()), {}
         await asyncio.gather(*(peer.close() for peer in peers), *self._closing)
 
@@ -231,4 +231,4 @@ async def _single_call(stub: quorum_pb2_grpc.QuorumAsyncStub, outgoing: Outgoing
     if method is not None:
         answer = await getattr(stub, method.name)(method.to(request, cluster_id), timeout=timeout)
         return voters.response_from(type(request), answer)  # type: ignore[arg-type]
-    raise TypeError(f"{type(request).__name__} is no single call")
+    raise TypeError(f"{type(request).__name__} is not sent as a single call")

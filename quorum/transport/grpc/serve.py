@@ -1,6 +1,6 @@
 """The start of a gRPC server on a listener, the same for controllers and agents.
 
-Decides: how the address is bound, and what is said if it cannot be. Must not know: which services there are.
+Decides: how the address is bound, and the error if that fails. Must not know: which services there are.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ AddServices = Callable[[grpc.aio.Server], Iterable[str]]
 async def start_server(
     endpoint: Endpoint, limits: DoorLimits, guard: Guard, add_services: AddServices
 ) -> tuple[grpc.aio.Server, int]:
-    """Bind the listener and serve; returns the server and the port, which is chosen where the endpoint's is 0.
+    """Bind the listener and serve. Return the server and its port, which the system chooses if the endpoint's is 0.
 
     Raises:
         ListenError: the address is in use or not of this host.

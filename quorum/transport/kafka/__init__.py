@@ -1,5 +1,4 @@
-"""Kafka's protocol on the wire: kio's entities, read and written safely, the Raft RPCs' translation in both directions,
-and outgoing connections to controllers that speak nothing else.
+"""Kafka's protocol on the wire: reading and writing kio's entities, converting the Raft RPCs, and outgoing connections.
 
-The only package beside the Kafka door that knows kio.
+Except for the Kafka listener, only this package imports kio.
 """

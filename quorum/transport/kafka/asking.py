@@ -1,12 +1,11 @@
-"""What is asked of other controllers by Kafka's protocol: which API a request is, in which version, and its bytes.
+"""Outgoing requests in Kafka's protocol: the API and version of each request, and its bytes.
 
-Decides: the highest version that both sides know, and what cannot be said in it. Must not know: connections, and who is
-asked.
+Decides: the newest version that both sides support, and which requests that version cannot express. Must not know:
+connections, or which node gets the request. ApiVersions names no cluster and no node, as between Kafka's controllers.
+Fetch and elections carry both themselves.
 
-ApiVersions names no cluster and no node, as between Kafka's controllers. Fetch and elections carry both themselves.
-
-Source: KIP-35 (ApiVersions), KIP-511 (its first request may be of too new a version), KIP-1242; the versions of
-Kafka 4.4.
+Sources: KIP-35 (ApiVersions), KIP-511 (its first request may have too new a version), KIP-1242; the versions of Kafka
+4.4.
 """
 
 from __future__ import annotations
@@ -44,47 +43,47 @@ CLIENT_ID: Final = "kraft"
 _SOFTWARE: Final[Fields] = {"client_software_name": "kraft", "client_software_version": "1"}
 _NEWEST_VERSIONS: Final = 5
 _FEATURES_FROM: Final = 3
-"""The first version of ApiVersions whose answer tells of features."""
+"""The first version of ApiVersions whose response has features."""
 _UNSUPPORTED: Final = Error.UNSUPPORTED_VERSION.value
 _ADVICE: Final = {
     Error.REBOOTSTRAP_REQUIRED: ": another node, or one of another cluster, listens there; check the listeners of the "
     "controllers",
 }
-"""What is to be done about an error in a response to ApiVersions."""
+"""The remedy for an error in a response to ApiVersions."""
 
 Offered = Mapping[int, tuple[int, int]]
-"""The first and the last version of each API that the other side answers, by key."""
+"""The first and last version of each API that the peer supports, by key."""
 
 
 class NotSpokenError(Exception):
-    """The other side does not know what would have to be asked; the text says what."""
+    """The peer does not support the request; the text names the API and the versions."""
 
 
 class Asked(Protocol):
-    """A request as it is asked of one peer."""
+    """A request in the version for one peer."""
 
     @property
     def questions(self) -> Questions:
-        """Of its API, in the version in which it is asked."""
+        """The API's requests and responses in that version."""
 
     def frame(self, correlation_id: int, client_id: str = CLIENT_ID) -> bytes:
-        """The whole frame."""
+        """Return the whole frame."""
 
     def read(self, data: bytes) -> PeerResponse | RegistrationAnswer:
-        """What the frame of the answer says; `data` without its length.
+        """Return the response in a frame; `data` is the frame without its length.
 
         Raises:
-            BadFrame: it is no answer to this.
+            BadFrame: it is not a response to this request.
         """
 
 
 class _AskedByEntity(msgspec.Struct, frozen=True, kw_only=True):
-    """Written and read by kio's entities."""
+    """A request that is written and read with kio's entities."""
 
     questions: Questions
     entity: Any
     answer: Callable[[Any], PeerResponse | RegistrationAnswer]
-    """Reads kio's entity of the answer; raises BadFrame."""
+    """Converts kio's entity of the response; raises BadFrame."""
 
     def frame(self, correlation_id: int, client_id: str = CLIENT_ID) -> bytes:
         """See `Asked`."""
@@ -96,7 +95,7 @@ class _AskedByEntity(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _AskedFetch(msgspec.Struct, frozen=True, kw_only=True):
-    """A Fetch, by hand."""
+    """A Fetch, which is written and read without kio."""
 
     questions: Questions
     request: FetchRequest
@@ -113,23 +112,23 @@ class _AskedFetch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _Ask = Callable[[Questions, Any, str | None, int], Asked]
-"""Of a request, the cluster's id, and for how long it is asked, in ms."""
+"""Takes the request, the cluster id, and the response timeout in ms."""
 
 
 class _Api(msgspec.Struct, frozen=True):
     name: str
     key: int
     versions: tuple[int, int]
-    """The first and the last that is known here."""
+    """The first and last version that this software supports."""
     ask: _Ask
     least: Callable[[Any], int] = lambda request: 0
-    """The version from which on this very request can be said."""
+    """Returns the first version that can express the given request."""
 
 
 def _by_entity(
     fields: Callable[[Questions, Any], Fields], answer: Callable[[Any], PeerResponse | RegistrationAnswer]
 ) -> _Ask:
-    """`fields`: of the request, but for cluster id and timeout."""
+    """Return an `_Ask`. `fields` returns the entity's fields except for cluster id and timeout."""
 
     def ask(questions: Questions, request: Any, cluster_id: str | None, timeout_ms: int) -> Asked:
         timeout = timedelta(milliseconds=timeout_ms)
@@ -144,7 +143,7 @@ def _ask_fetch(questions: Questions, request: FetchRequest, cluster_id: str | No
 
 
 def _ask_versions(questions: Questions, request: ApiVersionsRequest, cluster_id: str | None, timeout_ms: int) -> Asked:
-    """Return ApiVersions without ids: a cluster's without a node's is rejected."""
+    """Return ApiVersions without ids: a cluster id without a node id is rejected."""
     return _AskedByEntity(questions=questions, entity=questions.request(**_SOFTWARE), answer=voters.versions_from)
 
 
@@ -189,10 +188,10 @@ _APIS: Final[dict[type[Any], _Api]] = {
 
 
 def asked(request: object, offered: Offered, *, cluster_id: str | None, timeout_ms: int) -> Asked:
-    """The request in the newest version that both sides know.
+    """Return the request in the newest version that both sides support.
 
     Raises:
-        NotSpokenError: there is none, or it cannot be said in one that the other side knows.
+        NotSpokenError: no version is common, or the common ones cannot express this request.
     """
     api = _APIS[type(request)]
     first, last = offered.get(api.key, (0, -1))
@@ -200,7 +199,7 @@ def asked(request: object, offered: Offered, *, cluster_id: str | None, timeout_
     version = min(last, newest)
     if version < max(first, least):
         known = f"versions {first} to {last}" if last >= first else "nothing"
-        advice = "controllers beside ours are of Kafka 4.0 or newer"
+        advice = "other controllers in this quorum must be of Kafka 4.0 or newer"
         if first > newest:
             advice = "it is of a later release: use a version of this software that knows that release"
         raise NotSpokenError(
@@ -210,20 +209,21 @@ def asked(request: object, offered: Offered, *, cluster_id: str | None, timeout_
 
 
 def first_question(version: int = _NEWEST_VERSIONS) -> Questions:
-    """ApiVersions: what a connection begins with."""
+    """Return the requests of ApiVersions, with which a connection begins."""
     return questions_of("api_versions", API_VERSIONS, version)
 
 
 def first_frame(questions: Questions, correlation_id: int) -> bytes:
-    """Its frame."""
+    """Return the frame of the first ApiVersions request."""
     return questions.frame(correlation_id, CLIENT_ID, questions.request(**_SOFTWARE))
 
 
 def offered_in(questions: Questions, data: bytes) -> Offered | Questions:
-    """What the other side answers; or the question to ask again, where it does not know that version (KIP-511).
+    """Return the versions in the response, or the request to send next if the peer does not support that version
+    (KIP-511).
 
     Raises:
-        BadFrame: it is no answer to this.
+        BadFrame: it is not a response to that request.
     """
     is_refused = int.from_bytes(data[4:6], "big", signed=True) == _UNSUPPORTED
     body = (first_question(0) if is_refused else questions).read(data)

@@ -1,13 +1,13 @@
-"""Requests and responses that kio 0.6.5 does not have, declared as kio declares its own.
+"""Requests and responses that kio 0.6.5 lacks, declared in kio's form.
 
-When a newer kio has one of them, its entities and its row in `DECLARED` go away: `wire` then finds kio's. The tests
+When a newer kio has one of them, remove its entities and its row in `DECLARED`: `wire` then finds kio's. The tests
 compare their bytes with those of Kafka's own classes.
 
 Source: ApiVersionsRequest.json (KIP-1242) and UnregisterControllerRequest.json (KIP-1312) of Kafka 4.4, with the
 responses.
 """
 
-# No `from __future__ import annotations`: the reader and the writers look at the types of the fields themselves.
+# No `from __future__ import annotations`: the reader and the writers evaluate the types of the fields themselves.
 from dataclasses import dataclass, field
 from typing import ClassVar, Final
 
@@ -28,13 +28,13 @@ DECLARED: Final = frozenset({("api_versions", 5), ("unregister_controller", 0)})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiVersionsRequest(api_versions_request.ApiVersionsRequest):
-    """ApiVersions v5. A client gives both `cluster_id` and `node_id`, or neither."""
+    """ApiVersions v5. A client sends both `cluster_id` and `node_id`, or neither."""
 
     __version__: ClassVar[i16] = i16(5)
     cluster_id: str | None = field(metadata={"kafka_type": "string"}, default=None)
-    """Id of the cluster that the client means to reach, or None."""
+    """Id of the cluster that the client expects, or None."""
     node_id: i32 = field(metadata={"kafka_type": "int32"}, default=i32(-1))
-    """Id of the node that the client means to reach; -1: not given."""
+    """Id of the node that the client expects, or -1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

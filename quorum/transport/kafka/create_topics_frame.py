@@ -1,7 +1,7 @@
-"""The answer to CreateTopics with configs, put together by hand: each topic is answered with all its configs, three
-dozen, which are mostly the same for all.
+"""The response to CreateTopics with configs, encoded by hand: each topic carries some three dozen configs, mostly
+equal.
 
-Decides: the bytes of CreateTopicsResponse, versions 5 to 7. kio's writer would take longer than the creation itself; a
+Decides: the bytes of CreateTopicsResponse, versions 5 to 7. kio's writer would take longer than the creation itself. A
 test compares the two.
 
 Source: CreateTopicsResponse.json of Kafka 4.3; KIP-482 (compact lengths are one more), KIP-525.
@@ -30,7 +30,7 @@ _NO_TAGS: Final = b"\0"
 
 
 def create_topics_frame(correlation_id: int, version: int, response: CreateTopicsResponse) -> bytes:
-    """The answer with its header, without its length."""
+    """Return the response with its header, without its length."""
     parts = [
         _HEAD.pack(correlation_id, response.throttle_time_ms),
         array_length(len(response.topics), is_flexible=True),

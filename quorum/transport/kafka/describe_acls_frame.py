@@ -1,8 +1,9 @@
-"""The answer to DescribeAcls, put together by hand: whoever lists all entries is answered with tens of thousands, which
-name few principals, hosts and resources.
+"""The response to DescribeAcls, encoded by hand.
 
-Decides: the bytes of DescribeAclsResponse, versions 1 to 3. Made and written as entities, each entry's would take ten
-microseconds and more, for which all else would wait; a test compares them with kio's.
+A list of all entries can have tens of thousands, with few different principals, hosts and resources.
+
+Decides: the bytes of DescribeAclsResponse, versions 1 to 3. As an entity, each entry would take ten microseconds and
+more, and everything else would wait. A test compares the bytes with kio's.
 
 Source: DescribeAclsResponse.json of Kafka 4.3; KIP-290 (pattern types), KIP-482 (compact lengths are one more).
 """
@@ -29,12 +30,12 @@ _NO_TAGS: Final = b"\0"
 
 
 def describe_acls_frame(correlation_id: int, version: int, response: DescribeAclsResponse) -> bytes:
-    """The answer with its header, without its length; entries of one resource stand together."""
+    """Return the response with its header, without its length. Entries of one resource are grouped."""
     return _Writer(version).frame(correlation_id, response)
 
 
 class _Writer:
-    """Of one answer: a text that stands in it again and again is made once."""
+    """The encoder of one response. A repeated text is encoded once."""
 
     def __init__(self, version: int) -> None:
         self._is_flexible = version >= _FIRST_FLEXIBLE

@@ -1,6 +1,6 @@
-"""The answer to DescribeConfigs, put together by hand.
+"""The response to DescribeConfigs, encoded by hand.
 
-A client that asks about all topics gets three dozen configs of each, and most are the same for all topics.
+A client that describes all topics gets three dozen configs of each, and most are equal in all topics.
 
 Decides: the bytes of DescribeConfigsResponse, versions 1 to 4. As entities, each topic's would take more than a
 millisecond, and everything else would wait. A test compares the bytes with kio's.
@@ -30,12 +30,12 @@ _NO_TAGS: Final = b"\0"
 
 
 def describe_configs_frame(correlation_id: int, version: int, response: DescribeConfigsResponse) -> bytes:
-    """The answer with its header, without its length."""
+    """Return the response with its header, without its length."""
     return _Writer(version).frame(correlation_id, response)
 
 
 class _Writer:
-    """Of one answer: what stands in it again and again is made once."""
+    """The encoder of one response. Repeated configs are encoded once."""
 
     def __init__(self, version: int) -> None:
         self._version = version
@@ -43,7 +43,8 @@ class _Writer:
         self._tags = _NO_TAGS if self._is_flexible else b""
         self._of_one: dict[int, bytes] = {}
         self._of_all: dict[int, bytes] = {}
-        """Bytes of a config, and of all of a resource, by the ids of what the response keeps alive."""
+        """The bytes of a config, and of all configs of a resource, by object id. The response keeps those objects
+        alive."""
 
     def frame(self, correlation_id: int, response: DescribeConfigsResponse) -> bytes:
         head = _HEAD if self._is_flexible else _OLD_HEAD

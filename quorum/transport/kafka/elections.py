@@ -1,7 +1,7 @@
 """Vote, BeginQuorumEpoch and EndQuorumEpoch in Kafka's protocol, in both directions.
 
-Decides: the translation. Kafka names the metadata topic by its name here, and tells one place of the leader: that of
-the listener on which it is asked. Must not know: who asks whom, and when.
+Kafka names the metadata topic by name here. It carries one endpoint of the leader, that of the listener which received
+the request. Must not know: which node sends a request, and when.
 
 Sources: KIP-595, KIP-853 (voter keys, node endpoints), KIP-996 (pre-vote: Vote v2).
 """
@@ -38,7 +38,7 @@ REFUSED_AT_THE_TOP: Final = {
     Error.UNKNOWN_TOPIC_ID: Error.INVALID_REQUEST,
     Error.UNKNOWN_TOPIC_OR_PARTITION: Error.INVALID_REQUEST,
 }
-"""Refusals of a request as a whole, beside which no leader is told, and how Kafka spells them."""
+"""Errors of a request as a whole, which carry no leader, and Kafka's code for each."""
 
 _ANSWER_OF: Final[dict[type[Any], type[Any]]] = {
     VoteRequest: VoteResponse,
@@ -47,10 +47,10 @@ _ANSWER_OF: Final[dict[type[Any], type[Any]]] = {
 }
 _OURS: Final = ("topic_name", METADATA_TOPIC_NAME)
 PRE_VOTE_FROM: Final = 2
-"""The first version of Vote that can ask for a pre-vote."""
+"""The first version of Vote with a pre-vote."""
 
 
-# --- what others ask
+# --- incoming requests
 
 
 def _call(request: ElectionRequest, body: Any, partition: Any, context: RequestContext) -> PeerCall:
@@ -58,7 +58,7 @@ def _call(request: ElectionRequest, body: Any, partition: Any, context: RequestC
 
 
 def vote_call_from(body: Any, context: RequestContext) -> PeerCall | None:
-    """What a Vote asks; None when it does not ask about one partition of the metadata topic."""
+    """Return the call in a Vote, or None unless it names exactly one partition of the metadata topic."""
     partition = only_partition(body.topics, *_OURS)
     if partition is None:
         return None
@@ -74,7 +74,7 @@ def vote_call_from(body: Any, context: RequestContext) -> PeerCall | None:
 
 
 def begin_call_from(body: Any, context: RequestContext) -> PeerCall | None:
-    """What a BeginQuorumEpoch tells; None when it is not about one partition of the metadata topic."""
+    """Return the call in a BeginQuorumEpoch, or None unless it names exactly one partition of the metadata topic."""
     partition = only_partition(body.topics, *_OURS)
     if partition is None:
         return None
@@ -88,7 +88,7 @@ def begin_call_from(body: Any, context: RequestContext) -> PeerCall | None:
 
 
 def end_call_from(body: Any, context: RequestContext) -> PeerCall | None:
-    """What an EndQuorumEpoch tells; None when it is not about one partition of the metadata topic."""
+    """Return the call in an EndQuorumEpoch, or None unless it names exactly one partition of the metadata topic."""
     partition = only_partition(body.topics, *_OURS)
     if partition is None:
         return None
@@ -112,12 +112,13 @@ def _endpoints_from(body: Any) -> tuple[Endpoint, ...]:
 
 
 def refused_entity(answers: Answers, error: Error) -> Any:
-    """The answer that refuses the whole request."""
+    """Return the response that rejects the whole request."""
     return answers.response(error_code=error, topics=())
 
 
 def election_entity(answers: Answers, response: ElectionResponse, leader: Endpoint | None) -> Any:
-    """The answer to any of the three. A leader without a place is not named: nobody could go there."""
+    """Return the response to any of the three. A leader without an endpoint is not named, because no client could
+    reach it."""
     spelt = REFUSED_AT_THE_TOP.get(response.error)
     if spelt is not None:
         return refused_entity(answers, spelt)
@@ -136,11 +137,11 @@ def election_entity(answers: Answers, response: ElectionResponse, leader: Endpoi
     )
 
 
-# --- what we ask; the cluster id is added by who asks
+# --- outgoing requests; the sender adds the cluster id
 
 
 def vote_fields(questions: Questions, request: VoteRequest) -> Fields:
-    """The request's. A pre-vote needs Vote v2: the caller sees to that."""
+    """Return the fields of the request. A pre-vote needs Vote v2; the caller checks that."""
     partition = questions.make(
         "PartitionData",
         partition_index=0,
@@ -156,7 +157,7 @@ def vote_fields(questions: Questions, request: VoteRequest) -> Fields:
 
 
 def begin_fields(questions: Questions, request: BeginQuorumEpochRequest) -> Fields:
-    """The request's."""
+    """Return the fields of the request."""
     partition = questions.make(
         "PartitionData",
         partition_index=0,
@@ -172,7 +173,7 @@ def begin_fields(questions: Questions, request: BeginQuorumEpochRequest) -> Fiel
 
 
 def end_fields(questions: Questions, request: EndQuorumEpochRequest) -> Fields:
-    """The request's."""
+    """Return the fields of the request."""
     candidates: tuple[Any, ...] = ()
     if questions.has("ReplicaInfo"):
         candidates = tuple(
@@ -204,10 +205,10 @@ def _leader_endpoints(questions: Questions, endpoints: tuple[Endpoint, ...]) -> 
 
 
 def election_response_from(kind: type[ElectionRequest], body: Any) -> ElectionResponse:
-    """What is answered to a request of that kind.
+    """Return the response to a request of that kind.
 
     Raises:
-        BadFrame: it is no answer for one partition of the metadata topic.
+        BadFrame: it does not have exactly one partition of the metadata topic.
     """
     answer: Any = _ANSWER_OF[kind]
     if body.error_code:

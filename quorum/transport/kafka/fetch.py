@@ -1,6 +1,6 @@
-"""Fetch and FetchSnapshot of the metadata log, between Kafka's protocol and the core's terms.
+"""Conversion of Fetch and FetchSnapshot between Kafka's protocol and the core's messages.
 
-Decides: the translation. Kafka names the topic by the sentinel in Fetch, by its name in FetchSnapshot and in Fetch 12.
+Kafka names the topic by the sentinel id in Fetch, and by name in FetchSnapshot and in Fetch 12.
 
 Sources: KIP-595, KIP-630, KIP-853 (directory ids, node endpoints), KIP-1166 (the replica's high watermark).
 """
@@ -26,13 +26,13 @@ from quorum.transport.kafka.partitions import only_partition
 from quorum.transport.kafka.wire import Answers, bytes_of, key_from, milliseconds
 
 MAX_FETCH_BYTES: Final = 8 << 20
-"""As Kafka's controllers ask for among themselves; brokers ask for less."""
+"""The limit that Kafka's controllers request from each other; brokers request less."""
 TELLS_NONE: Final = (1 << 63) - 1
-"""The high watermark of a replica that has no such field."""
+"""The high watermark of a replica whose version lacks that field."""
 
 
 def fetch_call_from(body: Any, context: RequestContext) -> PeerCall | None:
-    """What a Fetch asks; None when it does not ask for one partition of one topic."""
+    """Return the call in a Fetch, or None unless it names exactly one partition of one topic."""
     if len(body.topics) != 1 or len(body.topics[0].partitions) != 1:
         return None
     topic, partition = body.topics[0], body.topics[0].partitions[0]
@@ -68,9 +68,9 @@ def fetch_request_of(
     max_wait_ms: int,
     told: int,
 ) -> FetchRequest:
-    """The core's request; `told`: the high watermark that the replica tells.
+    """Return the core's request. `told` is the high watermark that the replica sent.
 
-    One that says it knows none (-1) is behind any that the leader has, and hears of it at once.
+    A replica that sends -1 (unknown) counts as being at 0, so a leader with a higher one responds at once.
     """
     return FetchRequest(
         replica=replica,
@@ -84,12 +84,12 @@ def fetch_request_of(
 
 
 def fetch_refused(answers: Answers, error: Error) -> Any:
-    """The answer that refuses the whole Fetch."""
+    """Return the response that rejects the whole Fetch."""
     return answers.response(error_code=error, responses=())
 
 
 def snapshot_call_from(body: Any, context: RequestContext) -> PeerCall | None:
-    """What a FetchSnapshot asks; None when it does not ask for one partition of the metadata topic."""
+    """Return the call in a FetchSnapshot, or None unless it names exactly one partition of the metadata topic."""
     partition = only_partition(body.topics, "name", METADATA_TOPIC_NAME)
     if partition is None:
         return None
@@ -111,14 +111,14 @@ def snapshot_call_from(body: Any, context: RequestContext) -> PeerCall | None:
 
 
 def snapshot_refused(answers: Answers, error: Error) -> Any:
-    """The answer that refuses the whole FetchSnapshot."""
+    """Return the response that rejects the whole FetchSnapshot."""
     return answers.response(error_code=error, topics=())
 
 
 def snapshot_entity(answers: Answers, response: FetchSnapshotResponse, asked: Any, leader: Endpoint | None) -> Any:
-    """The answer; `asked` is the request's entity, whose snapshot is named again.
+    """Return the response. It repeats the snapshot id of `asked`, the request's entity.
 
-    Version 0, which has no place for a leader, is asked by who knows each voter's by its configuration.
+    Version 0 has no field for a leader's endpoint. Its senders know each voter's endpoint from their configuration.
     """
     wanted = asked.topics[0].partitions[0]
     is_named = leader is not None or not answers.has("NodeEndpoint")

@@ -1,8 +1,8 @@
-"""The answer to our own Fetch, read by hand: a follower gets one for each commit.
+"""The response to this node's Fetch, decoded by hand: a follower gets one for each commit.
 
-Decides: how FetchResponse, versions 16 to 18, becomes what the core is told. What stands behind the records (the leader
-and its place, where the logs part, a snapshot) is alike in nearly all answers of one leader: it is read by kio's
-entities once, and then known. An answer that is refused as a whole is read by them throughout; a test compares the two.
+Decides: how FetchResponse, versions 16 to 18, becomes the core's response. The fields behind the records are the leader
+with its endpoint, the divergence and a snapshot id. They are equal in nearly all responses of one leader: kio
+reads them once, and the result is cached. A response with an error is read by kio as a whole. A test compares the two.
 
 Source: FetchResponse.json of Kafka 4.3.
 """
@@ -24,22 +24,22 @@ from quorum.transport.kafka.reader import Cursor
 from quorum.transport.kafka.wire import Questions, questions_of
 
 _HEAD: Final = struct.Struct(">iBihiB16sBihqqqBi")
-"""Correlation id, tags of the header, throttle time, error, session's id; one topic: its id; one partition: index,
-error, high watermark, last stable and log start offset, aborted transactions, preferred replica."""
+"""Of the response: correlation id, header tags, throttle time, error, session id. One topic: its id. One partition:
+index, error, high watermark, last stable and log start offset, aborted transactions, preferred replica."""
 _ONE: Final = 2
 """The length of an array of one."""
 _EMPTY: Final = b"\1"
 _NONE_ABORTED: Final = (0, 1)
-"""Null, or none."""
+"""The lengths of null and of an empty array."""
 _MOST_BEHIND: Final = 512
-"""Bytes behind the records that are worth to be remembered."""
+"""The most bytes behind the records that are cached."""
 
 
 def read_fetch_answer(questions: Questions, data: bytes) -> FetchResponse:
-    """What is answered; `data` begins with the correlation id.
+    """Return the response; `data` begins with the correlation id.
 
     Raises:
-        BadFrame: it is no answer for the one partition of the metadata topic.
+        BadFrame: it does not have exactly the one partition of the metadata topic.
     """
     plain = _plain_answer(questions.version, data) if len(data) > _HEAD.size else None
     return fetch_response_from(questions.read(data)) if plain is None else plain
@@ -68,6 +68,6 @@ def _plain_answer(version: int, data: bytes) -> FetchResponse | None:
 
 @lru_cache(maxsize=64)
 def _behind_records(version: int, behind: bytes) -> FetchResponse:
-    """An answer without records that ends in these bytes."""
+    """Return a response without records that ends in these bytes."""
     head = _HEAD.pack(0, 0, 0, 0, 0, _ONE, METADATA_TOPIC_ID, _ONE, 0, 0, 0, 0, 0, 0, 0)
     return fetch_response_from(questions_of("fetch", 1, version).read(head + _EMPTY + behind))

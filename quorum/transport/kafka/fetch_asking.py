@@ -1,7 +1,6 @@
-"""Our own Fetch and FetchSnapshot of another controller, and its answers, in Kafka's protocol.
+"""This node's Fetch and FetchSnapshot of another controller, and the responses, in Kafka's protocol.
 
-Decides: the translation. Kafka knows the metadata topic by the sentinel alone in Fetch, whatever its own id, and by its
-name in FetchSnapshot.
+Kafka names the metadata topic by the sentinel id in Fetch, whatever its own id, and by name in FetchSnapshot.
 
 Sources: KIP-595, KIP-630, KIP-853 (directory ids, node endpoints), KIP-1166 (the replica's high watermark).
 """
@@ -21,10 +20,10 @@ from quorum.transport.kafka.wire import Fields, Questions, uuid_to
 
 
 def fetch_response_from(body: Any) -> FetchResponse:
-    """What is answered to a Fetch.
+    """Return the response to a Fetch.
 
     Raises:
-        BadFrame: it is no answer for the one partition of the metadata topic.
+        BadFrame: it does not have exactly the one partition of the metadata topic.
     """
     if body.error_code:
         return FetchResponse(error=error_from(body.error_code), leader_epoch=NO_EPOCH)
@@ -48,7 +47,7 @@ def _end(offset: int, epoch: int) -> OffsetAndEpoch | None:
 
 
 def snapshot_fields(questions: Questions, request: FetchSnapshotRequest) -> Fields:
-    """The request's."""
+    """Return the fields of the request."""
     partition = questions.make(
         "PartitionSnapshot",
         partition=0,
@@ -64,10 +63,10 @@ def snapshot_fields(questions: Questions, request: FetchSnapshotRequest) -> Fiel
 
 
 def snapshot_response_from(body: Any) -> FetchSnapshotResponse:
-    """What is answered to a FetchSnapshot.
+    """Return the response to a FetchSnapshot.
 
     Raises:
-        BadFrame: it is no answer for the one partition of the metadata topic.
+        BadFrame: it does not have exactly the one partition of the metadata topic.
     """
     if body.error_code:
         return FetchSnapshotResponse(error=error_from(body.error_code), leader_epoch=NO_EPOCH)

@@ -1,10 +1,10 @@
-"""The answer to a Fetch, put together by hand: every broker gets several a second, and it may hold a megabyte.
+"""The response to a Fetch, encoded by hand: every broker gets several a second, of up to a megabyte.
 
-Decides: the bytes of FetchResponse: versions 16 to 18 are the same, 13 to 15 lack the leader's place, and 12 has the
-topic's name instead of its id. kio's writer takes ten times as long, beside Raft in the same thread; a test compares
-the two.
+Decides: the bytes of FetchResponse. Versions 16 to 18 are equal. Versions 13 to 15 lack the leader's endpoint; 12 also
+has the topic's name instead of its id. The writer of kio takes ten times as long, in the thread of Raft. A test
+compares the two.
 
-Source: FetchResponse.json of Kafka 4.3; KIP-482 (compact lengths are one more, tags stand in order).
+Source: FetchResponse.json of Kafka 4.3; KIP-482 (compact lengths are one more, tags are in order).
 """
 
 from __future__ import annotations
@@ -38,17 +38,18 @@ _NO_LEADER: Final = -1
 _TOPIC_ID_FROM: Final = 13
 """The first version that names the topic by its id."""
 PLACED_FROM: Final = 16
-"""The first version that says where the leader is (KIP-853)."""
+"""The first version with the leader's endpoint (KIP-853)."""
 
 
 def fetch_frame(correlation_id: int, response: FetchResponse, topic_id: TopicId, leader: Endpoint | None) -> bytes:
-    """The answer with its header, without its length. Without a place the leader is not named."""
+    """Return the response with its header, without its length. A leader without an endpoint is not named."""
     leader_id = _NO_LEADER if leader is None else response.leader_id
     return _frame(correlation_id, response, topic_id, leader_id, leader)
 
 
 def unplaced_fetch_frame(correlation_id: int, response: FetchResponse, version: int, topic_id: TopicId) -> bytes:
-    """Return the answer of a version before 16, to a replica that knows each voter's place by its configuration."""
+    """Return the response in a version before 16, whose replicas know each voter's endpoint from their
+    configuration."""
     topic = text_bytes(METADATA_TOPIC_NAME, is_flexible=True) if version < _TOPIC_ID_FROM else topic_id
     return _frame(correlation_id, response, topic, response.leader_id, None)
 
@@ -80,7 +81,8 @@ def _behind_records(
     diverging: OffsetAndEpoch | None,
     snapshot_id: OffsetAndEpoch | None,
 ) -> bytes:
-    """The partition's tagged fields, and the topic's and the answer's: alike in nearly all answers of one leader."""
+    """Return the tagged fields of partition, topic and response. Cached: they are equal in nearly all responses of
+    one leader."""
     tags: list[bytes] = []
     if diverging is not None:
         tags.append(tagged_field(0, _DIVERGING.pack(diverging.epoch, diverging.offset) + _NO_TAGS))
@@ -91,7 +93,7 @@ def _behind_records(
 
 
 def _nodes(leader_id: int, leader: Endpoint | None) -> bytes:
-    """The answer's own tagged fields: where the leader is."""
+    """Return the response's own tagged fields: the leader's endpoint."""
     if leader is None:
         return _NO_TAGS
     host = text_bytes(leader.host, is_flexible=True)

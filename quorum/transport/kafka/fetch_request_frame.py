@@ -1,9 +1,10 @@
-"""A Fetch of the metadata log as bytes, written and read by hand: controllers that replicate by Kafka's protocol ask
-one for each commit, and whoever waits for that waits for this.
+"""A Fetch of the metadata log as bytes, encoded and decoded by hand.
 
-Decides: the bytes of FetchRequest, versions 16 to 18, of one partition of one topic, outside of any fetch session.
-What is asked in any other form is read by kio's entities (`fetch.fetch_call_from`), which take five times as long; a
-test compares the two.
+Controllers that replicate by Kafka's protocol send one for each commit, so its cost adds to the latency of each write.
+
+Decides: the bytes of FetchRequest, versions 16 to 18, for one partition of one topic, without a fetch session.
+A request of any other form is read by kio's entities (`fetch.fetch_call_from`), which take five times as long. A test
+compares the two.
 
 Source: FetchRequest.json of Kafka 4.3; KIP-482 (tags), KIP-853 (directory ids), KIP-1166 (the high watermark).
 """
@@ -23,8 +24,8 @@ from quorum.transport.kafka.lengths import tagged_field, text_bytes, uvarint
 from quorum.transport.kafka.wire import Header
 
 _FIXED: Final = struct.Struct(">iiibiiB16sBiiqiqi")
-"""Longest wait in ms, bytes at least and at most, isolation level, session's id and epoch; one topic: its id; one
-partition: index, leader's epoch, offset, epoch before it, log start offset, most bytes."""
+"""Of the request: longest wait in ms, least and most bytes, isolation level, session id and epoch. One topic: its
+id. One partition: index, leader epoch, offset, epoch before it, log start offset, most bytes."""
 _ONE: Final = 2
 """The length of an array of one."""
 _NO_SESSION: Final = 0
@@ -36,22 +37,22 @@ _NO_REPLICA_EPOCH: Final = -1
 _DIRECTORY, _HIGH_WATERMARK = 0, 1
 """Tags of the partition."""
 _DIRECTORY_FROM, _HIGH_WATERMARK_FROM = 17, 18
-"""The versions that know them."""
+"""The first versions with these tags."""
 _PLAIN_FROM: Final = 15
-"""The first version in this form, which says at its end who asks (KIP-903)."""
+"""The first version in this form, with the replica at the end (KIP-903)."""
 _CLUSTER, _REPLICA_STATE = 0, 1
 """Tags of the request."""
 _MOST_TAGS: Final = 2
-"""Of the partition, and of the request: of more, the first byte need not be the whole of their count."""
+"""The most tags of the partition, and of the request, that are decoded here; the count is then one byte."""
 _NO_TAGS: Final = b"\0"
 _BEHIND_PARTITION: Final = b"\0\1\1"
-"""No tags of the topic, nothing forgotten, no rack."""
+"""No tags of the topic, no forgotten topics, no rack."""
 _LONGEST_END: Final = 256
-"""Bytes of the request's own tags that are worth to be remembered."""
+"""The most bytes of the request's own tags that are cached."""
 
 
 def fetch_request_body(version: int, request: FetchRequest, cluster_id: str | None) -> bytes:
-    """The request without its header."""
+    """Return the request without its header."""
     tags: list[bytes] = []
     if version >= _DIRECTORY_FROM:
         tags.append(tagged_field(_DIRECTORY, request.replica.directory_id))
@@ -65,7 +66,7 @@ def fetch_request_body(version: int, request: FetchRequest, cluster_id: str | No
 
 
 def plain_fetch(header: Header, data: bytes) -> PeerCall | None:
-    """What a Fetch asks, without who asks; None where it has another form, or none."""
+    """Return the call in a Fetch, without its context, or None if it has another form or is malformed."""
     if header.version < _PLAIN_FROM:
         return None
     try:
@@ -115,7 +116,8 @@ def _plain_fetch(version: int, data: bytes, at: int) -> PeerCall | None:
 
 @lru_cache(maxsize=64)
 def _end(cluster_id: str | None, node_id: int) -> bytes:
-    """The request's own tagged fields: who asks, of which cluster. Alike in all requests of one replica."""
+    """Return the request's own tagged fields: cluster id and replica. Cached: they are equal in all requests of one
+    replica."""
     tags = [] if cluster_id is None else [tagged_field(_CLUSTER, text_bytes(cluster_id, is_flexible=True))]
     tags.append(tagged_field(_REPLICA_STATE, _REPLICA.pack(node_id, _NO_REPLICA_EPOCH) + _NO_TAGS))
     return b"".join((uvarint(len(tags)), *tags))
@@ -123,7 +125,7 @@ def _end(cluster_id: str | None, node_id: int) -> bytes:
 
 @lru_cache(maxsize=64)
 def _read_end(data: bytes) -> tuple[str | None, int] | None:
-    """Of which cluster, and who; None where it is not told in this form."""
+    """Return cluster id and node id, or None if the tags have another form."""
     cluster_id, node_id = None, None
     count, at = data[0], 1
     if count > _MOST_TAGS:

@@ -1,6 +1,4 @@
-"""Lengths, and the texts and tagged fields behind them, as bytes of Kafka's protocol, in both of its forms.
-
-Decides: how they stand in a message. Must not know: in which.
+"""Lengths, texts and tagged fields as bytes of Kafka's protocol, in both of its encodings.
 
 Source: KIP-482: flexible versions have compact lengths, one more than the length and 0 for null.
 """
@@ -11,15 +9,15 @@ import struct
 from typing import Final
 
 LONGEST_TEXT: Final = 0x7FFF
-"""In bytes, in every version: compact lengths could say more, and Kafka refuses it."""
+"""In bytes, in every version. Compact lengths allow more, but Kafka rejects it."""
 _ONE_BYTE: Final = tuple(bytes((value,)) for value in range(0x80))
-"""Unsigned numbers that fit one byte."""
+"""The encodings of unsigned numbers that fit one byte."""
 _OF_AN_ARRAY: Final = struct.Struct(">i")
 _OF_A_TEXT: Final = struct.Struct(">h")
 
 
 def uvarint(value: int) -> bytes:
-    """An unsigned integer, seven bits a byte, the lowest first."""
+    """Return the encoding of an unsigned integer: seven bits a byte, the lowest first."""
     if value < len(_ONE_BYTE):
         return _ONE_BYTE[value]
     parts = bytearray()
@@ -31,15 +29,15 @@ def uvarint(value: int) -> bytes:
 
 
 def array_length(length: int | None, *, is_flexible: bool) -> bytes:
-    """Of an array, or of bytes; None is null's."""
+    """Return the encoded length of an array, or of bytes; None is null."""
     return _length(length, _OF_AN_ARRAY, is_flexible=is_flexible)
 
 
 def text_bytes(value: str | None, *, is_flexible: bool) -> bytes:
-    """A text behind its length; None is null's.
+    """Return a text with its length in front; None is null.
 
     Raises:
-        ValueError: it is longer than a text may be.
+        ValueError: the text is longer than `LONGEST_TEXT`.
     """
     if value is None:
         return _length(None, _OF_A_TEXT, is_flexible=is_flexible)
@@ -50,7 +48,7 @@ def text_bytes(value: str | None, *, is_flexible: bool) -> bytes:
 
 
 def tagged_field(tag: int, value: bytes) -> bytes:
-    """A tagged field, behind its tag and its length; tags below 128."""
+    """Return a tagged field with its tag and length; the tag is below 128."""
     return _ONE_BYTE[tag] + uvarint(len(value)) + value
 
 

@@ -1,11 +1,10 @@
-"""One outgoing connection of Kafka's protocol: made when something is asked, kept, made anew after it broke.
+"""One outgoing connection of Kafka's protocol: opened for the first request, kept, and opened again after it breaks.
 
-Decides: when a connection is opened and given up, and what its end means for what is in flight. It begins with
-ApiVersions; requests follow one another without waiting, and answers stand in their order. Whoever answers late takes
-the connection along: all that stands behind would be late too. Must not know: what is asked.
+Decides: when a connection is opened and closed, and which failure its end is for the requests in flight. It begins with
+ApiVersions. Requests are pipelined, and responses come in their order. A late response closes the connection, because
+all responses behind it would be late too. Must not know: the requests.
 
-How long to wait before asking again is the asker's business, not the connection's: a refused one is tried anew with the
-next request.
+There is no backoff here: the next request opens a refused connection again, and the sender decides when.
 """
 
 from __future__ import annotations
@@ -35,19 +34,19 @@ if TYPE_CHECKING:
     from quorum.transport.kafka.wire import Questions
 
 MAX_IN_FLIGHT: Final = 64
-"""Requests on one connection; one more fails."""
+"""The most requests on one connection; one more fails."""
 _LENGTH_BYTES: Final = 4
 _SMALLEST: Final = 4
-"""An answer's correlation id."""
+"""The size of a response's correlation id."""
 _LARGEST_CORRELATION: Final = (1 << 31) - 1
 _MS_PER_S: Final = 1000
 _HEAD_BYTES: Final = 16
-"""Of a connection's first bytes, as many as show another protocol."""
+"""The first bytes of a connection that are enough to recognize another protocol."""
 _BEFORE_ANY: Final = "before its first response; perhaps TLS, or another protocol"
 
 
 class Pending:
-    """A request that waits for its answer. Exactly one of the two is called, in a later turn."""
+    """A request that waits for its response. Exactly one of the two callbacks is called, in a later turn."""
 
     __slots__ = ("asked", "cluster_id", "on_answer", "on_failure", "request", "timeout_ms", "timer")
 
@@ -60,7 +59,7 @@ class Pending:
         on_answer: Callable[[PeerResponse | RegistrationAnswer], None],
         on_failure: Callable[[PeerFailure], None],
     ) -> None:
-        """`on_failure` is given the reason."""
+        """`on_failure` gets the reason."""
         self.request = request
         self.cluster_id = cluster_id
         self.timeout_ms = timeout_ms
@@ -70,17 +69,17 @@ class Pending:
         self.timer: asyncio.TimerHandle | None = None
 
     def answered(self, response: PeerResponse | RegistrationAnswer) -> None:
-        """It is over."""
+        """Complete the request with its response."""
         self._stop()
         self.on_answer(response)
 
     def failed(self, failure: PeerFailure) -> None:
-        """It is over, without an answer."""
+        """Complete the request without a response."""
         self._stop()
         self.on_failure(failure)
 
     def dropped(self) -> None:
-        """Nobody waits for it any more."""
+        """Complete the request without a callback."""
         self._stop()
 
     def _stop(self) -> None:
@@ -90,28 +89,28 @@ class Pending:
 
 
 class Link:
-    """One connection to one address, or none at the moment."""
+    """The connection to one address, open or not."""
 
     def __init__(self, host: str, port: int, warn: Callable[[str], None]) -> None:
-        """`warn`: what the other side did wrong."""
+        """`warn` gets each protocol violation of the peer."""
         self._host, self._port = host, port
         self.address: Final = address_of(Endpoint(name="", host=host, port=port))
         self._warn = warn
         self._loop = asyncio.get_running_loop()
         self._waiting: deque[Pending] = deque()
-        """Not sent yet: the connection is being made."""
+        """Requests that wait for the connection to open."""
         self._wire: _Wire | None = None
         self._attempt: _Wire | None = None
-        """The connection that is being made, or the last one that was."""
+        """The latest attempt to connect. An older attempt that still succeeds is closed."""
         self._connecting: asyncio.Task[None] | None = None
 
     @property
     def is_idle(self) -> bool:
-        """Whether nobody waits for an answer."""
+        """True if no response is awaited."""
         return not self._waiting and (self._wire is None or not self._wire.in_flight)
 
     def send(self, pending: Pending) -> None:
-        """Ask, over a new connection if there is none."""
+        """Send the request; open a connection first if necessary."""
         in_flight = 0 if self._wire is None else len(self._wire.in_flight)
         if len(self._waiting) + in_flight >= MAX_IN_FLIGHT:
             self._loop.call_soon(self._fail, pending)
@@ -125,14 +124,14 @@ class Link:
             self._connecting = self._loop.create_task(self._connect(), name=f"kafka-{self._host}:{self._port}")
 
     def replace(self, pending: Pending) -> None:
-        """Ask this instead of all that is under way, which fails without suspicion."""
+        """Send this request instead of all that are under way; those fail as not sent."""
         if not self.is_idle:
             for each in self._give_up():
                 self._loop.call_soon(self._fail, each)
         self.send(pending)
 
     async def close(self) -> None:
-        """Close; nothing is reported."""
+        """Close the connection; nothing is reported."""
         connecting = self._connecting
         for pending in self._give_up():
             pending.dropped()
@@ -152,20 +151,20 @@ class Link:
             self._connecting = None
 
     def on_made(self, wire: _Wire) -> bool:
-        """The connection is open; whether it is still wanted."""
+        """Take over the open connection; return False if it is no longer wanted."""
         if wire is not self._attempt:
             return False
         self._wire = wire
         return True
 
     def on_ready(self, wire: _Wire) -> None:
-        """The other side has said what it answers."""
+        """Send the waiting requests: the peer's versions are known now."""
         waiting, self._waiting = self._waiting, deque()
         for pending in waiting:
             wire.ask(pending)
 
     def on_lost(self, wire: _Wire, failure: PeerFailure) -> None:
-        """The connection is over: it broke, or it made no sense to go on."""
+        """Fail all requests: the connection broke, or its data made no sense."""
         if not failure.disconnected:
             self._warn(failure.detail)
         self._wire = self._attempt = None
@@ -174,11 +173,12 @@ class Link:
         self._fail_all(failure)
 
     def warn(self, why: str) -> None:
-        """The other side did something wrong."""
+        """Report a protocol violation of the peer."""
         self._warn(why)
 
     def _on_timeout(self, pending: Pending) -> None:
-        """Nothing came in time: what was sent stands in the way of the rest."""
+        """Fail a request after its timeout. If it was sent, the connection closes with it: the requests behind it
+        would be late."""
         if pending in self._waiting and self._wire is None and len(self._waiting) > 1:
             self._waiting.remove(pending)
             pending.failed(of_timeout(self.address, pending.timeout_ms, is_connected=False))
@@ -188,7 +188,7 @@ class Link:
             each.failed(of_timeout(self.address, pending.timeout_ms, is_connected=is_connected))
 
     def _give_up(self) -> list[Pending]:
-        """Close the connection, or stop making it; all that waited for it."""
+        """Close the connection, or stop opening it; return all requests that waited for it."""
         waiting, self._waiting = list(self._waiting), deque()
         wire, self._wire, self._attempt = self._wire, None, None
         if wire is not None:
@@ -209,7 +209,7 @@ class Link:
 
 
 class _Wire(asyncio.Protocol):
-    """One open connection. Its first answer is that to ApiVersions."""
+    """One open connection. Its first response is that to ApiVersions."""
 
     def __init__(self, link: Link) -> None:
         self._link: Link | None = link
@@ -222,7 +222,7 @@ class _Wire(asyncio.Protocol):
 
     @property
     def is_ready(self) -> bool:
-        """Whether it is known what the other side answers."""
+        """True if the peer's versions are known."""
         return self._offered is not None
 
     # --- asyncio's side
@@ -290,7 +290,7 @@ class _Wire(asyncio.Protocol):
         self._transport.write(pending.asked.frame(correlation))
 
     def abandon(self) -> None:
-        """Close; the link is told nothing more."""
+        """Close the connection without a report to the link."""
         self._link = None
         self.in_flight.clear()
         self._transport.abort()
@@ -311,7 +311,7 @@ class _Wire(asyncio.Protocol):
                 self._transport.write(first_frame(found, self._next()))
             return
         if not self.in_flight:
-            raise BadFrame("an answer to nothing")
+            raise BadFrame("a response without a request")
         correlation, pending = self.in_flight[0]
         self._expect(number, correlation)
         if pending.asked is None:
@@ -329,7 +329,7 @@ class _Wire(asyncio.Protocol):
         return self._correlation
 
     def _break(self, why: str, kind: FailureKind = FailureKind.BAD_RESPONSE) -> None:
-        """What came makes no sense: nothing after it can."""
+        """Close the connection: its bytes are malformed, so no later byte has a meaning."""
         self._lose(kind, why, disconnected=False)
         self._transport.abort()
 

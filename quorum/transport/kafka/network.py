@@ -1,11 +1,11 @@
-"""The outgoing side over Kafka's protocol: requests to Java controllers, or to ours at their listener for it.
+"""The outgoing side over Kafka's protocol: requests to Java controllers, or to this software's CONTROLLER listeners.
 
-Decides: which connection a request takes, and the name of the leader's endpoint in an answer. A peer has three:
-for Fetches, which may be parked there, for elections, and for what changes the voters: a node of Kafka's takes one
-request of a connection at a time. Must not know: Raft, and whether to ask again.
+Decides: which connection a request takes, and the name of the leader's endpoint in a response. A peer has three
+connections: for Fetches, which the peer may park, for elections, and for reconfigurations. A Kafka node handles one
+request of a connection at a time. Must not know: Raft, or whether to retry.
 
-kio is imported when the first request leaves, or by `load`. A controller with a listener for it has it by then, and
-an agent of a quorum of our own never needs it; one of a quorum of Kafka's does nothing else for 0.4 s, once.
+kio is imported with the first request, or by `load`. A controller with a Kafka listener has it by then. A broker agent
+needs it only in a quorum of Kafka controllers, where the import blocks it once for 0.4 s.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from quorum.transport.kafka.link import Link, Pending
 
 MAX_PEERS: Final = 64
-"""Addresses with connections; beyond, the one used longest ago is closed if it is idle."""
+"""The most addresses with connections. Beyond that, the least recently used idle one is closed."""
 _FETCHES, _ELECTIONS, _CHANGES = range(3)
 _LANES: Final = {
     FetchRequest: _FETCHES,
@@ -71,22 +71,22 @@ class KafkaNetwork:
     """As `quorum.node.core.ports.Network`, to one endpoint. Loop thread only; `close` ends it."""
 
     def __init__(self, listener: str = CONTROLLER_LISTENER) -> None:
-        """`listener`: the name of other nodes' listener for this protocol, where an address has no name."""
+        """`listener`: the name of the peers' listener for this protocol, used if an address has no name."""
         self._listener = listener
         self._peers: dict[tuple[str, int], _Peer] = {}
         self._replies: Replies | None = None
         self._closing: set[asyncio.Task[None]] = set()
 
     def attach(self, replies: Replies) -> None:
-        """Called once, before anything is sent: where answers and failures go."""
+        """Set the receiver of responses and failures; called once, before anything is sent."""
         self._replies = replies
 
     def load(self) -> None:
-        """Import kio now, where elections are to ask by this protocol."""
+        """Import kio now, because elections will use this protocol: the import would delay a vote."""
         from quorum.transport.kafka import link  # noqa: F401, PLC0415  (kio)
 
     def send(self, outgoing: OutgoingRequest, at: Endpoint) -> None:
-        """Send to that endpoint; the answer or the failure is reported in a later turn."""
+        """Send to that endpoint. The response or failure is reported in a later turn."""
         replies, node_id, correlation = self._attached, outgoing.destination.node_id, outgoing.correlation
         listener = at.name or self._listener
 
@@ -107,7 +107,7 @@ class KafkaNetwork:
             link.send(pending)
 
     def send_to_controller(self, call: ControllerCall, at: Endpoint) -> None:
-        """Send to the controller at that endpoint; the answer, or None, is reported in a later turn."""
+        """Send to the controller at that endpoint. The answer, or None, is reported in a later turn."""
         replies, correlation = self._attached, call.correlation
 
         def on_answer(answer: PeerResponse | RegistrationAnswer) -> None:
@@ -120,7 +120,7 @@ class KafkaNetwork:
         self._peer_of(at).lanes[_CHANGES].send(pending)
 
     async def close(self) -> None:
-        """Close every connection; nothing is reported any more."""
+        """Close every connection; afterwards nothing is reported."""
         peers, self._peers = tuple(self._peers.values()), {}
         await asyncio.gather(*(peer.close() for peer in peers), *self._closing)
 
@@ -152,7 +152,7 @@ class KafkaNetwork:
 
 
 def _named(response: PeerResponse, listener: str) -> PeerResponse:
-    """Return the response with its leader at the name of the listener that was asked; the protocol carries no name."""
+    """Return the response with its leader at the name of the listener that was used; the protocol carries no name."""
     endpoints = getattr(response, "leader_endpoints", ())
     if all(at.name == listener for at in endpoints):
         return response

@@ -1,6 +1,7 @@
-"""What the Raft RPCs share in Kafka's protocol: the one partition of the metadata topic, and where a leader is reached.
+"""The common parts of the Raft RPCs in Kafka's protocol: the one partition of the metadata topic, and a leader's
+endpoint.
 
-Decides: how both are found. Must not know: which RPC it is. Source: KIP-595, KIP-853 (node endpoints).
+Must not know: which RPC it is. Sources: KIP-595, KIP-853 (node endpoints).
 """
 
 from __future__ import annotations
@@ -13,17 +14,17 @@ from quorum.transport.kafka.reader import BadFrame
 
 
 def only_partition(topics: Sequence[Any], field: str, ours: object) -> Any | None:
-    """The one partition of the metadata topic, whose `field` is `ours`; None where something else or more is named."""
+    """Return the one partition of the topic whose `field` is `ours`, or None unless the request names exactly that."""
     if len(topics) != 1 or getattr(topics[0], field) != ours or len(topics[0].partitions) != 1:
         return None
     return topics[0].partitions[0]
 
 
 def answered_partition(topics: Sequence[Any], field: str, ours: object) -> Any:
-    """The same, of an answer.
+    """Return the one partition in a response.
 
     Raises:
-        BadFrame: it is no answer for one partition of the metadata topic.
+        BadFrame: it does not have exactly one partition of the metadata topic.
     """
     partition = only_partition(topics, field, ours)
     if partition is None:
@@ -32,9 +33,9 @@ def answered_partition(topics: Sequence[Any], field: str, ours: object) -> Any:
 
 
 def place_among(nodes: tuple[Any, ...], node_id: int) -> tuple[Endpoint, ...]:
-    """Where a node is reached, of an answer's node endpoints; empty when it is not told.
+    """Return a node's endpoint among a response's node endpoints, or nothing if it is missing.
 
-    They have no name in the answer: they are of the listener that was asked, whose name `KafkaNetwork` puts there.
+    A response carries no listener names. `KafkaNetwork` puts in the name of the listener that was used.
     """
     return tuple(
         Endpoint(name=CONTROLLER_LISTENER, host=node.host, port=node.port) for node in nodes if node.node_id == node_id

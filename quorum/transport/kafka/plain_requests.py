@@ -1,8 +1,8 @@
-"""Requests that come more often than all others, read by hand in the form in which nearly all of them come.
+"""The most frequent requests, decoded by hand in their most frequent form.
 
-Decides: which they are, and what is plain. One in any other form, or none at all, is read by kio's entities
-(`wire.read_request`), which take several times as long and say what is wrong with it; a test compares the two. Must not
-know: who answers them.
+Decides: which requests they are, and which form counts as plain. kio's entities (`wire.read_request`) read any other
+form and report malformed ones. They take several times as long; a test compares the two. Must not know: which code
+handles them.
 
 Source: CreateTopicsRequest.json and AllocateProducerIdsRequest.json of Kafka 4.3; KIP-482 (compact lengths).
 """
@@ -22,19 +22,19 @@ from quorum.transport.kafka.wire import Header
 
 _FIRST_FLEXIBLE: Final = 5
 _NUMBERS: Final = struct.Struct(">ih3s")
-"""Partitions and replicas of a topic, and what is behind them."""
+"""The numbers of partitions and replicas of a topic, and the three bytes behind them."""
 _NOTHING_ELSE: Final = b"\1\1\0"
 """No assignments, no configs, no tags."""
 _END: Final = struct.Struct(">iBB")
-"""For how long it may take, in ms; whether it is only checked; no tags."""
+"""The timeout in ms, validate-only, and no tags."""
 _ONE_BYTE: Final = 0x80
-"""The first length that is told in more than one."""
+"""The first length that needs more than one byte."""
 _BROKER: Final = struct.Struct(">BiqB")
-"""Tags of the header, a broker's id and epoch, no tags."""
+"""The header's tags, a broker's id and epoch, no tags."""
 
 
 def plain_request(header: Header, data: bytes) -> Any | None:
-    """What is asked, in the controller's terms (a Fetch as the call of a replica); None where it is not plain."""
+    """Return the request in the controller's terms (a Fetch as a replica's call), or None if it is not plain."""
     read = _PLAIN.get(header.key)
     return None if read is None else read(header, data)
 

@@ -1,11 +1,11 @@
-"""Reads kio's entities out of bytes that anybody may have sent.
+"""A reader of kio's entities from untrusted bytes.
 
-Decides: how bytes become one of kio's entities, and when they cannot. Must not know: what an entity means.
+Decides: how bytes become one of kio's entities, and when they are malformed. Must not know: the meaning of an entity.
 
-kio's own reader (0.6.5) makes room for as many elements as an array claims to have, and ends the process when there is
-none; and it knows no tagged field that is newer than itself. So requests, and answers to ours, are read here: every
-length is held against what is left, what an entity may hold in all is bounded, and unknown tags are skipped (KIP-482).
-An error is the bare number: a newer node may know more of them.
+kio's own reader (0.6.5) allocates as many elements as an array announces, and the process dies if memory runs out. It
+also rejects tagged fields that are newer than itself. So this module reads requests and peers' responses. It checks
+every length against the bytes left, bounds the elements of an entity, and skips unknown tags (KIP-482). An error
+stays a plain number, because a newer node may send codes that are unknown here.
 """
 
 from __future__ import annotations
@@ -22,17 +22,18 @@ from typing import Any, Final
 from quorum.transport.kafka.lengths import LONGEST_TEXT
 
 MAX_ELEMENTS: Final = 50_000
-"""Of all arrays of one request together: as many structs are read in half a second."""
+"""The most elements of all arrays of one request together: so many structs take half a second to read."""
 NUMBERS_AN_ELEMENT: Final = 8
-"""Arrays of numbers are read ten times as fast, and hold less."""
+"""So many numbers count as one element: arrays of numbers are read ten times as fast, and take less memory."""
 
 
 class BadFrame(Exception):
-    """The bytes are no request, or no answer; the text says why. The connection that they came on cannot go on."""
+    """The bytes are a malformed request or response; the text says why. Their connection cannot continue."""
 
 
 class Cursor:
-    """A place in some bytes, and how many elements may still be read, so many numbers of which count as one."""
+    """A position in a buffer, and the array elements that may still be read. `numbers_an_element` numbers count as
+    one."""
 
     __slots__ = ("at", "data", "elements_left", "end", "numbers_an_element")
 
@@ -50,7 +51,7 @@ class Cursor:
         self.numbers_an_element = numbers_an_element
 
     def take(self, count: int) -> bytes:
-        """The next bytes.
+        """Return the next bytes.
 
         Raises:
             BadFrame: fewer are left.
@@ -62,7 +63,7 @@ class Cursor:
         return self.data[at : at + count]
 
     def uvarint(self) -> int:
-        """An unsigned number of at most 32 bits."""
+        """Return an unsigned number of at most 32 bits."""
         if self.at < self.end and (first := self.data[self.at]) < 0x80:
             self.at += 1
             return first
@@ -75,17 +76,17 @@ class Cursor:
         raise BadFrame("a length of more than five bytes")
 
     def passes_zero(self) -> bool:
-        """Whether the next byte is zero; then it is passed. So nearly every section of tagged fields is: none."""
+        """Return True, and pass the byte, if the next one is zero: nearly every section of tagged fields is empty."""
         if self.at < self.end and self.data[self.at] == 0:
             self.at += 1
             return True
         return False
 
     def elements(self, count: int, in_one: int = 1) -> range:
-        """As many elements are to come, so many of which count as one.
+        """Return the range of the next `count` elements, and charge them to the bound; `in_one` of them count as one.
 
         Raises:
-            BadFrame: there cannot be as many, or there are more than are read.
+            BadFrame: the bytes left cannot hold so many, or the bound is exceeded.
         """
         if count < 0 or count > self.end - self.at:
             raise BadFrame(f"{count} elements are announced, {self.end - self.at} bytes are left")
@@ -97,7 +98,7 @@ class Cursor:
 
 Read = Callable[[Cursor], Any]
 Rows = Callable[[Cursor, int], tuple[Any, ...] | None]
-"""Reads so many elements; None: they must be read one by one, and the place is where it was."""
+"""Reads so many elements at once, or returns None with the position unchanged: they must be read one by one."""
 
 
 def _number(form: str) -> Read:
@@ -115,7 +116,8 @@ def _uuid(cursor: Cursor) -> uuid.UUID | None:
 
 
 def _milliseconds(form: str) -> Read:
-    """A length of time; one that Python has no value for is cut to the longest: some three million years."""
+    """Return a reader of a duration. A value outside of Python's range is cut to its limit, some three million
+    years."""
     number = _number(form)
     one = datetime.timedelta(milliseconds=1)
     least, longest = datetime.timedelta.min // one, datetime.timedelta.max // one
@@ -126,7 +128,7 @@ NUMBERS: Final = {
     "int8": "b", "int16": "h", "int32": "i", "int64": "q", "uint16": "H", "uint32": "I", "float64": "d", "bool": "?",
     "error_code": "h",
 }  # fmt: skip
-"""As `struct` spells them."""
+"""The codes of `struct`."""
 _FIXED: Final[dict[str, Read]] = {
     **{name: _number(f">{form}") for name, form in NUMBERS.items()},
     "uuid": _uuid,
@@ -136,7 +138,7 @@ _FIXED: Final[dict[str, Read]] = {
 
 
 def _length(cursor: Cursor, form: str, *, is_flexible: bool) -> int:
-    """-1 for null."""
+    """Return the length, or -1 for null."""
     return cursor.uvarint() - 1 if is_flexible else int(_FIXED[form](cursor))
 
 
@@ -178,7 +180,7 @@ def _array(
 
 
 def _numbers(kafka_type: str) -> Rows | None:
-    """What reads an array of numbers."""
+    """Return the reader of an array of numbers, or None for another type."""
     form = NUMBERS.get(kafka_type)
     if form is None or kafka_type == "bool":
         return None
@@ -187,8 +189,10 @@ def _numbers(kafka_type: str) -> Rows | None:
 
 
 def _structs_of_numbers(entity: type[Any]) -> Rows | None:
-    """What reads an array of structs that have numbers only, if none of them has tags: brokers send a hundred thousand
-    at once (AlterPartition)."""
+    """Return the reader of an array of structs that hold only numbers, or None for other structs.
+
+    It returns None if an element has tags. Brokers send a hundred thousand such structs at once (AlterPartition).
+    """
     fields = dataclasses.fields(entity)
     if not fields or not all(is_number(field) and "tag" not in field.metadata for field in fields):
         return None
@@ -207,7 +211,7 @@ def _structs_of_numbers(entity: type[Any]) -> Rows | None:
 
 
 def _optional_entity(item: Read) -> Read:
-    """A struct that may be null (KIP-893)."""
+    """Return the reader of a struct that may be null (KIP-893)."""
     return lambda cursor: None if _FIXED["int8"](cursor) < 0 else item(cursor)
 
 
@@ -220,7 +224,7 @@ def _primitive(kafka_type: str, *, is_flexible: bool, is_optional: bool) -> Read
 
 
 def without_none(kind: Any) -> tuple[Any, bool]:
-    """The type, and whether it may be None."""
+    """Return the type without None, and True if it may be None."""
     if not isinstance(kind, types.UnionType):
         return kind, False
     (left,) = (each for each in typing.get_args(kind) if each is not type(None))
@@ -229,7 +233,7 @@ def without_none(kind: Any) -> tuple[Any, bool]:
 
 def _field(field: dataclasses.Field[Any], *, is_flexible: bool) -> Read:
     kind, is_optional = without_none(field.type)
-    # A tagged field is left out where it is null.
+    # An absent tagged field is null; a present one is encoded as non-null.
     is_optional = is_optional and "tag" not in field.metadata
     kafka_type = field.metadata.get("kafka_type")
     if typing.get_origin(kind) is not tuple:
@@ -250,7 +254,7 @@ _READERS: Final[dict[type[Any], Read]] = {}
 
 
 def reader_of(entity: type[Any]) -> Read:
-    """What reads one of kio's entities from a cursor; it raises `BadFrame` when the bytes do not hold one."""
+    """Return the reader of one of kio's entities. It raises `BadFrame` if the bytes are malformed."""
     found = _READERS.get(entity)
     if found is None:
         found = _READERS[entity] = _make_reader(entity)
@@ -291,13 +295,13 @@ _Step = Callable[[Cursor, dict[str, Any]], None]
 
 
 def is_number(field: dataclasses.Field[Any]) -> bool:
-    """Whether the field is a number that is always there."""
+    """Return True if the field is a number that is always present."""
     kind, is_optional = without_none(field.type)
     return not is_optional and typing.get_origin(kind) is not tuple and field.metadata.get("kafka_type") in NUMBERS
 
 
 def _at_once(fields: list[dataclasses.Field[Any]]) -> list[_Step]:
-    """What reads numbers that stand side by side."""
+    """Return one step that reads adjacent numbers together."""
     if not fields:
         return []
     form = struct.Struct(">" + "".join(NUMBERS[field.metadata["kafka_type"]] for field in fields))
@@ -329,4 +333,4 @@ def _read_tags(cursor: Cursor, tagged: dict[int, tuple[str, Read]], values: dict
         ends_at = cursor.at + size
         values[name] = read_field(cursor)
         if cursor.at != ends_at:
-            raise BadFrame(f"the tagged field {tag} is not as long as it says")
+            raise BadFrame(f"the tagged field {tag} has another length than it announces")

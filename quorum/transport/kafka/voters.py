@@ -1,10 +1,10 @@
 """AddRaftVoter, RemoveRaftVoter, UpdateRaftVoter and ControllerRegistration in Kafka's protocol, in both directions.
 
-Decides: the translation. None of them names a topic: the gate sees the sentinel. Must not know: who asks whom, and
+None of them names a topic: `topic_id_fencing` gets the sentinel id. Must not know: which node sends a request, and
 when.
 
 Sources: KIP-853, KIP-1186 (`ack_when_committed`: AddRaftVoter v1), KIP-919 (ControllerRegistration), KIP-584 (the
-features in the answer to ApiVersions).
+features in the response to ApiVersions).
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ from quorum.transport.grpc.convert.common import error_from
 from quorum.transport.kafka.wire import Answers, Fields, Questions, bytes_of, key_from, uuid_to
 
 ACK_WHEN_APPENDED_FROM: Final = 1
-"""The first version of AddRaftVoter that can ask for an answer before the commit."""
+"""The first version of AddRaftVoter that can request a response before the commit."""
 
 
-# --- what others ask
+# --- incoming requests
 
 
 def add_call_from(body: Any, context: RequestContext) -> PeerCall:
-    """What an AddRaftVoter asks."""
+    """Return the call in an AddRaftVoter."""
     request = AddRaftVoterRequest(
         voter=key_from(body.voter_id, body.voter_directory_id),
         endpoints=_endpoints_from(body),
@@ -51,13 +51,13 @@ def add_call_from(body: Any, context: RequestContext) -> PeerCall:
 
 
 def remove_call_from(body: Any, context: RequestContext) -> PeerCall:
-    """What a RemoveRaftVoter asks."""
+    """Return the call in a RemoveRaftVoter."""
     request = RemoveRaftVoterRequest(voter=key_from(body.voter_id, body.voter_directory_id))
     return PeerCall(request=request, cluster_id=body.cluster_id, context=context)
 
 
 def update_call_from(body: Any, context: RequestContext) -> PeerCall:
-    """What an UpdateRaftVoter tells."""
+    """Return the call in an UpdateRaftVoter."""
     feature = body.k_raft_version_feature
     voter = Voter(
         key=key_from(body.voter_id, body.voter_directory_id),
@@ -74,12 +74,12 @@ def _endpoints_from(body: Any) -> tuple[Endpoint, ...]:
 
 
 def change_entity(answers: Answers, response: AddRaftVoterResponse | RemoveRaftVoterResponse) -> Any:
-    """The answer to AddRaftVoter or RemoveRaftVoter."""
+    """Return the response to AddRaftVoter or RemoveRaftVoter."""
     return answers.response(error_code=response.error, error_message=response.error_message)
 
 
 def updated_entity(answers: Answers, response: UpdateRaftVoterResponse, leader: Endpoint | None) -> Any:
-    """The answer to UpdateRaftVoter, with the leader and, where it is known, its place."""
+    """Return the response to UpdateRaftVoter, with the leader if its endpoint is known."""
     current = answers.make(
         "CurrentLeader",
         leader_id=NO_LEADER if leader is None else response.leader_id,
@@ -91,7 +91,7 @@ def updated_entity(answers: Answers, response: UpdateRaftVoterResponse, leader: 
 
 
 def registration_from(body: Any) -> RegisterController:
-    """What a ControllerRegistration tells."""
+    """Return the request in a ControllerRegistration."""
     return RegisterController(
         controller_id=body.controller_id,
         incarnation_id=Uuid(bytes_of(body.incarnation_id)),
@@ -101,7 +101,7 @@ def registration_from(body: Any) -> RegisterController:
 
 
 def listeners_from(body: Any) -> tuple[Listener, ...]:
-    """Where a broker or a controller says in its registration that it listens."""
+    """Return the listeners in a broker's or controller's registration."""
     return tuple(
         Listener(name=at.name, host=at.host, port=at.port, security_protocol=at.security_protocol)
         for at in body.listeners
@@ -109,7 +109,7 @@ def listeners_from(body: Any) -> tuple[Listener, ...]:
 
 
 def features_from(body: Any) -> tuple[FeatureRange, ...]:
-    """What a broker or a controller says in its registration that it can run."""
+    """Return the features in a broker's or controller's registration."""
     return tuple(
         FeatureRange(
             name=feature.name,
@@ -121,15 +121,15 @@ def features_from(body: Any) -> tuple[FeatureRange, ...]:
 
 
 def registered_entity(answers: Answers, response: RegisterControllerResponse) -> Any:
-    """The answer to ControllerRegistration."""
+    """Return the response to ControllerRegistration."""
     return answers.response(error_code=response.error, error_message=response.error_message)
 
 
-# --- what we ask; cluster id and timeout are added by who asks
+# --- outgoing requests; the sender adds cluster id and timeout
 
 
 def add_fields(questions: Questions, request: AddRaftVoterRequest) -> Fields:
-    """The request's. One that is to be answered before the commit needs v1: the caller sees to that."""
+    """Return the fields of the request. A response before the commit needs v1; the caller checks that."""
     return {
         "voter_id": request.voter.node_id,
         "voter_directory_id": uuid_to(request.voter.directory_id),
@@ -139,7 +139,7 @@ def add_fields(questions: Questions, request: AddRaftVoterRequest) -> Fields:
 
 
 def remove_fields(questions: Questions, request: RemoveRaftVoterRequest) -> Fields:
-    """The request's."""
+    """Return the fields of the request."""
     return {
         "voter_id": request.voter.node_id,
         "voter_directory_id": uuid_to(request.voter.directory_id),
@@ -147,7 +147,7 @@ def remove_fields(questions: Questions, request: RemoveRaftVoterRequest) -> Fiel
 
 
 def update_fields(questions: Questions, request: UpdateRaftVoterRequest) -> Fields:
-    """The request's."""
+    """Return the fields of the request."""
     voter = request.voter
     return {
         "current_leader_epoch": request.current_leader_epoch,
@@ -163,7 +163,7 @@ def update_fields(questions: Questions, request: UpdateRaftVoterRequest) -> Fiel
 
 
 def registration_fields(questions: Questions, request: RegisterController) -> Fields:
-    """The request's."""
+    """Return the fields of the request."""
     return {
         "controller_id": request.controller_id,
         "incarnation_id": uuid_to(request.incarnation_id),
@@ -174,21 +174,21 @@ def registration_fields(questions: Questions, request: RegisterController) -> Fi
 
 
 def added_from(body: Any) -> AddRaftVoterResponse:
-    """What is answered to AddRaftVoter; Kafka tells neither leader nor epoch here."""
+    """Return the response to AddRaftVoter. Kafka's has neither leader nor epoch."""
     return AddRaftVoterResponse(
         error=error_from(body.error_code), error_message=body.error_message, leader_epoch=NO_EPOCH
     )
 
 
 def removed_from(body: Any) -> RemoveRaftVoterResponse:
-    """What is answered to RemoveRaftVoter; Kafka tells neither leader nor epoch here."""
+    """Return the response to RemoveRaftVoter. Kafka's has neither leader nor epoch."""
     return RemoveRaftVoterResponse(
         error=error_from(body.error_code), error_message=body.error_message, leader_epoch=NO_EPOCH
     )
 
 
 def updated_from(body: Any) -> UpdateRaftVoterResponse:
-    """What is answered to UpdateRaftVoter."""
+    """Return the response to UpdateRaftVoter."""
     leader, error = body.current_leader, error_from(body.error_code)
     if leader is None:
         return UpdateRaftVoterResponse(error=error, leader_epoch=NO_EPOCH)
@@ -202,7 +202,7 @@ def updated_from(body: Any) -> UpdateRaftVoterResponse:
 
 
 def registered_from(body: Any) -> RegistrationAnswer:
-    """What is answered to ControllerRegistration."""
+    """Return the answer to ControllerRegistration."""
     error = error_from(body.error_code)
     if error is not Error.NONE:
         return ClientAnswer(error=error, message=body.error_message)
@@ -210,8 +210,11 @@ def registered_from(body: Any) -> RegistrationAnswer:
 
 
 def versions_from(body: Any) -> ApiVersionsResponse:
-    """What an answer to ApiVersions (v3 or later) tells of a replica that may become a voter: it listens where
-    controllers do; who it is, Kafka's protocol does not tell. A node that names no kraft.version supports 0 alone."""
+    """Return the response of a replica that may become a voter to ApiVersions (v3 or later).
+
+    It listens at a controller's listener, so it can vote. Kafka's protocol does not carry its id. A node without
+    kraft.version supports only 0.
+    """
     found = next((each for each in body.supported_features if each.name == KRAFT_VERSION), None)
     return ApiVersionsResponse(
         error=error_from(body.error_code),

@@ -1,8 +1,8 @@
-"""Requests and answers of Kafka's protocol: headers, kio's entities by key and version, bytes.
+"""Requests and responses of Kafka's protocol: headers, kio's entities by API and version, bytes.
 
-Decides: how a frame's content is taken apart and put together. Must not know: which requests are answered, and how.
+Decides: how the content of a frame is decoded and encoded. Must not know: which requests are supported, and how.
 
-Source: KIP-482 (flexible versions), KIP-511 (the answer to ApiVersions always has the oldest header).
+Source: KIP-482 (flexible versions), KIP-511 (the response to ApiVersions always has the oldest header).
 """
 
 from __future__ import annotations
@@ -37,21 +37,21 @@ _SPELT: Final = {"error": "error_code"}
 _ALTER_PARTITION: Final = 56
 _ELECT_LEADERS: Final = 43
 _MOST_ELEMENTS: Final = {_ALTER_PARTITION: 350_000}
-"""Where it is more than of other requests: a broker asks for all that it leads at once, and again until it is answered.
-No frame holds more."""
+"""APIs with a larger bound. A broker sends the partitions of all that it leads at once, and repeats that until it
+gets a response. No frame holds more."""
 _NUMBERS_AN_ELEMENT: Final = {_ELECT_LEADERS: 1}
-"""Where it is fewer than of other requests: each is elected for and answered by itself, with a text."""
+"""APIs with a smaller bound. Each partition is elected on its own, and its result carries a text."""
 _MOST_SAID: Final = 4_000
-"""Characters, of at most four bytes each: a text has 32,767 at most."""
+"""Characters of at most four bytes each, which stay below the 32,767 bytes of a text."""
 NO_THROTTLE: Final = datetime.timedelta(0)
 
 
 Fields = dict[str, Any]
-"""Of one of kio's entities, by their names; those that a version does not know are left out of it."""
+"""Fields of one of kio's entities, by name. A field that the version lacks is omitted."""
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What every request begins with, up to and with the client's id. `ends_at`: offset of what follows it."""
+    """The header of a request, up to the client id. `ends_at`: offset of the byte behind it."""
 
     key: int
     version: int
@@ -61,10 +61,10 @@ class Header(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def read_header(data: bytes) -> Header:
-    """The header of a request, but for its tagged fields.
+    """Return the header of a request, without its tagged fields.
 
     Raises:
-        BadFrame: there is none.
+        BadFrame: the header is malformed.
     """
     if len(data) < _HEAD.size:
         raise BadFrame(f"a request of {len(data)} bytes: its header alone has more")
@@ -90,16 +90,16 @@ def _class_name(name: str, kind: str) -> str:
 
 @cache
 def request_class(name: str, version: int) -> type[Any]:
-    """kio's class of a request; `name` as kio spells it: `create_topics`."""
+    """Return kio's class of a request; `name` in kio's spelling: `create_topics`."""
     found: type[Any] = getattr(_module(name, version, "request"), _class_name(name, "request"))
     return found
 
 
 def read_request(name: str, header: Header, data: bytes) -> Any:
-    """The body of a request, as kio's entity.
+    """Return the body of a request as kio's entity.
 
     Raises:
-        BadFrame: the bytes do not hold one, or more than one.
+        BadFrame: the bytes are malformed, or some are left over.
     """
     entity = request_class(name, header.version)
     most = _MOST_ELEMENTS.get(header.key, MAX_ELEMENTS)
@@ -113,7 +113,7 @@ def read_request(name: str, header: Header, data: bytes) -> Any:
 
 
 def skip_tags(cursor: Cursor) -> None:
-    """The tagged fields of a header: none is known."""
+    """Skip the tagged fields of a header: all are unknown."""
     if cursor.passes_zero():
         return
     for _ in cursor.elements(cursor.uvarint()):
@@ -122,7 +122,7 @@ def skip_tags(cursor: Cursor) -> None:
 
 
 class _Entities:
-    """Makes kio's entities of one API's requests or answers in one version, and bytes of them."""
+    """A factory of kio's entities of one API's requests or responses in one version, and of their bytes."""
 
     def __init__(self, name: str, version: int, kind: str) -> None:
         self._module = _module(name, version, kind)
@@ -131,7 +131,7 @@ class _Entities:
         self._bytes_of = writer_of(self._whole)
 
     def make(self, entity_name: str, /, **values: Any) -> Any:
-        """kio's entity with those of the values that it has in this version; our errors become kio's."""
+        """Return kio's entity with those values whose fields this version has. An `Error` becomes kio's."""
         entity, known = self._known(entity_name)
         given = {key: value for key, value in values.items() if key in known}
         if "throttle_time" in known:
@@ -139,8 +139,10 @@ class _Entities:
         return _made(entity, given)
 
     def rows(self, entity_name: str, rows: Iterable[Any], /, **others: Callable[[Any], Any]) -> tuple[Any, ...]:
-        """kio's entities of structs of one type of ours. What both know by one name is taken over, an `error` is the
-        `error_code`; `others` make what has another name or form in the entity, of the struct.
+        """Return kio's entities of structs of one type.
+
+        Fields of equal name are copied; `error` becomes `error_code`. `others` compute the fields of another name or
+        form from the struct.
         """
         entity, known = self._known(entity_name)
         made = [(name, of) for name, of in others.items() if name in known]
@@ -157,7 +159,7 @@ class _Entities:
         return tuple(found)
 
     def _known(self, entity_name: str) -> tuple[type[Any], frozenset[str]]:
-        """The entity of that name, and the fields that it has."""
+        """Return the entity of that name, and its fields' names."""
         found = self._entities.get(entity_name)
         if found is None:
             entity = getattr(self._module, entity_name)
@@ -166,12 +168,12 @@ class _Entities:
         return found
 
     def has(self, name: str) -> bool:
-        """Whether this version knows an entity of that name."""
+        """Return True if this version has an entity of that name."""
         return hasattr(self._module, name)
 
 
 def _made(entity: type[Any], given: dict[str, Any]) -> Any:
-    """The entity of these fields: an error of ours becomes kio's, what is said of it no longer than it may be."""
+    """Return the entity of these fields, with kio's error code and a message that is cut to its limit."""
     error, message = given.get("error_code"), given.get("error_message")
     if isinstance(error, Error):
         given["error_code"] = _CODES.get(error, error)  # kio 0.6.5 knows no error above 133
@@ -181,30 +183,30 @@ def _made(entity: type[Any], given: dict[str, Any]) -> Any:
 
 
 class Answers(_Entities):
-    """Answers, as they are sent."""
+    """The responses of one API and version that this node sends."""
 
     def __init__(self, name: str, version: int) -> None:
         super().__init__(name, version, "response")
-        # KIP-511: whoever asks for versions knows of no newer header yet.
+        # KIP-511: a client that asks for versions cannot parse a newer header yet.
         self._end_of_header = b"\0" if _has_header_tags(name, self._whole) else b""
 
     def response(self, **values: Any) -> Any:
-        """The whole answer's entity."""
+        """Return the entity of the whole response."""
         return self.make(self._whole.__name__, **values)
 
     def node_endpoints(self, leader_id: int, leader: Endpoint | None) -> tuple[Any, ...]:
-        """Where the leader is, in the versions that tell it (KIP-853)."""
+        """Return the leader's endpoint, in the versions that have it (KIP-853)."""
         if leader is None or not self.has("NodeEndpoint"):
             return ()
         return (self.make("NodeEndpoint", node_id=leader_id, host=leader.host, port=leader.port, rack=None),)
 
     def frame(self, correlation_id: int, body: Any) -> bytes:
-        """The answer with its header, without its length."""
+        """Return the response with its header, without its length."""
         return _CORRELATION.pack(correlation_id) + self._end_of_header + self._bytes_of(body)
 
 
 class Questions(_Entities):
-    """Requests, as we send them, and the answers to them, as they come."""
+    """The requests of one API and version that this node sends, and the responses that it gets."""
 
     def __init__(self, name: str, key: int, version: int) -> None:
         super().__init__(name, version, "request")
@@ -215,24 +217,24 @@ class Questions(_Entities):
         self._has_tags = _has_header_tags(name, self._answer)
 
     def request(self, **values: Any) -> Any:
-        """The whole request's entity."""
+        """Return the entity of the whole request."""
         return self.make(self._whole.__name__, **values)
 
     def frame(self, correlation_id: int, client_id: str, body: Any) -> bytes:
-        """The request with its header and its length."""
+        """Return the request with its header and its length."""
         return self.frame_around(correlation_id, client_id, self._bytes_of(body))
 
     def frame_around(self, correlation_id: int, client_id: str, body: bytes) -> bytes:
-        """The same, of the request's own bytes."""
+        """Return the frame of a request whose body is encoded already."""
         client = client_id.encode()
         head = _HEAD.pack(self.key, self.version, correlation_id, len(client)) + client + self._end_of_header
         return _LENGTH.pack(len(head) + len(body)) + head + body
 
     def read(self, data: bytes) -> Any:
-        """The body of an answer, as kio's entity; `data` begins with the correlation id.
+        """Return the body of a response as kio's entity; `data` begins with the correlation id.
 
         Raises:
-            BadFrame: the bytes do not hold one, or more than one.
+            BadFrame: the bytes are malformed, or some are left over.
         """
         cursor = Cursor(data, _CORRELATION.size)
         if self._has_tags:
@@ -249,38 +251,38 @@ def _has_header_tags(name: str, answer: type[Any]) -> bool:
 
 @cache
 def answers_of(name: str, version: int) -> Answers:
-    """`Answers`, made once."""
+    """Return the cached `Answers`."""
     return Answers(name, version)
 
 
 @cache
 def questions_of(name: str, key: int, version: int) -> Questions:
-    """`Questions`, made once."""
+    """Return the cached `Questions`."""
     return Questions(name, key, version)
 
 
 def said_briefly(message: str | None) -> str | None:
-    """A message that fits a text of Kafka's protocol, also where it repeats what somebody sent."""
+    """Return the message, cut to what fits a text: it may repeat a client's input."""
     return message if message is None or len(message) <= _MOST_SAID else f"{message[:_MOST_SAID]}..."
 
 
 def uuid_to(value: bytes) -> uuid.UUID:
-    """16 bytes as kio has them; zero is kio's None where the field may be null, and this where it may not."""
+    """Return 16 bytes in kio's form. kio writes zero as null if the field is nullable, and as zero otherwise."""
     return uuid.UUID(bytes=value)
 
 
 def bytes_of(value: uuid.UUID | None) -> bytes:
-    """16 bytes; kio's None is the zero id."""
+    """Return 16 bytes; kio's None is the zero id."""
     return bytes(16) if value is None else value.bytes
 
 
 def key_from(node_id: int, directory_id: uuid.UUID | None) -> ReplicaKey:
-    """A replica's key; an older version that tells no directory has the zero id."""
+    """Return a replica's key. An older version without a directory has the zero id."""
     return ReplicaKey(node_id=NodeId(node_id), directory_id=DirectoryId(bytes_of(directory_id)))
 
 
 def timestamp_to(wall_ms: int) -> datetime.datetime:
-    """kio's form of ms since 1970; what is later than the year 9999 is told as its end."""
+    """Return kio's form of ms since 1970. A time past the year 9999 becomes its end."""
     try:
         return _EPOCH + datetime.timedelta(milliseconds=wall_ms)
     except OverflowError:
@@ -288,10 +290,10 @@ def timestamp_to(wall_ms: int) -> datetime.datetime:
 
 
 def duration_to(ms: int) -> datetime.timedelta:
-    """kio's form of a time in ms."""
+    """Return kio's form of a duration in ms."""
     return datetime.timedelta(milliseconds=ms)
 
 
 def milliseconds(value: datetime.timedelta) -> int:
-    """Whole ms."""
+    """Return the duration in whole ms."""
     return value // datetime.timedelta(milliseconds=1)

@@ -1,7 +1,7 @@
-"""Writes kio's entities, those that have no tagged fields: nearly all answers, and all that can be long.
+"""A writer of kio's entities without tagged fields: nearly all responses, and all that can be long.
 
-Decides: how an entity becomes bytes. Must not know: what an entity means. kio's own writer (0.6.5), which takes several
-times as long for each element, writes the others; a test compares the two.
+Decides: how an entity becomes bytes. Must not know: the meaning of an entity. kio's own writer (0.6.5) writes the
+others, and takes several times as long for each element. A test compares the two.
 
 Source: KIP-482 (compact lengths are one more), KIP-893 (a struct that may be null).
 """
@@ -32,7 +32,7 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def writer_of(entity: type[Any]) -> Callable[[Any], bytes]:
-    """What makes bytes of one of kio's entities."""
+    """Return the encoder of one of kio's entities."""
     if _has_tags(entity):
         return _by_kio(entity)
     write = _entity(entity)
@@ -90,7 +90,7 @@ def _entity(entity: type[Any]) -> Write:
 
 
 def _at_once(fields: list[dataclasses.Field[Any]]) -> list[Write]:
-    """What writes numbers that stand side by side."""
+    """Return one step that writes adjacent numbers together."""
     if not fields:
         return []
     form = struct.Struct(">" + "".join(NUMBERS[field.metadata["kafka_type"]] for field in fields))
@@ -152,7 +152,7 @@ def _primitive(kafka_type: str, *, is_flexible: bool, is_optional: bool) -> Writ
 def _text(*, is_flexible: bool, is_optional: bool) -> Write:
     def write(out: bytearray, value: str | None) -> None:
         if value is None and not is_optional:
-            raise TypeError("a text that may not be null is None")
+            raise TypeError("a text that may not be null has no value")
         out += text_bytes(value, is_flexible=is_flexible)
 
     return write
@@ -161,7 +161,7 @@ def _text(*, is_flexible: bool, is_optional: bool) -> Write:
 def _bytes(*, is_flexible: bool, is_optional: bool) -> Write:
     def write(out: bytearray, value: bytes | None) -> None:
         if value is None and not is_optional:
-            raise TypeError("bytes that may not be null are None")
+            raise TypeError("bytes that may not be null have no value")
         out += array_length(None if value is None else len(value), is_flexible=is_flexible)
         out += value or b""
 

@@ -1,7 +1,6 @@
-"""Between the domain's messages and the protobuf ones: pure functions, one pair for each message.
+"""Conversions between the domain's messages and protobuf: pure functions, one pair for each message.
 
-Decides: how each field is spelled on the wire, and what makes a message impossible to understand. Must not know:
-channels, streams, the loop, and whether what a message says is allowed.
-
-What a peer or a client got wrong is `BadMessage` with Kafka's error, which a door answers; nothing else is raised.
+Decides: the encoding of each field, and which messages are malformed. Must not know: channels, streams, the event loop,
+or whether a request is allowed. A malformed message raises `BadMessage` with the Kafka error that the listener returns;
+nothing else is raised.
 """

@@ -1,6 +1,6 @@
-"""The kinds of requests whose messages have the field names of the structs: all of `access.proto` and `admin.proto`.
+"""The kinds of requests whose messages have the structs' field names: all of `access.proto` and `admin.proto`.
 
-DescribeCluster is in `controller.proto`, beside the listeners and features that it describes.
+DescribeCluster is in `controller.proto`, together with the listeners and features that it describes.
 """
 
 from __future__ import annotations
@@ -70,4 +70,4 @@ ADMIN_KINDS: Final[tuple[Kind[Any], ...]] = (
     _admin(UnregisterController),
     kind_by_fields(controller_pb2, DescribeCluster),
 )
-"""In the order of `Call`. A repeated AllocateProducerIds only loses the first block of ids, which does no harm."""
+"""The rows, in the order of `Call`. A repeated AllocateProducerIds only wastes the first block of ids."""

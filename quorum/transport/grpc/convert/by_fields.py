@@ -1,9 +1,12 @@
-"""Requests and answers whose messages have the same fields by the same names: translated by that alone.
+"""Conversion of requests and responses whose messages have the struct's field names.
 
-Decides: how a type of ours stands in a message. A tuple is a repeated field; one that may be None, or stands in another
-tuple, is a message with that one field; a struct is a message; a pair is a message with two fields, in their order; an
-enumeration is its number; `error` is `error_code`. What a message leaves out has the default of its struct. Must not
-know: which requests there are.
+Decides: how each Python type is encoded in a message:
+
+- A tuple is a repeated field. A tuple that may be None, or is inside another tuple, is a message with that one field.
+- A struct is a message. A pair is a message with two fields, in their order.
+- An enumeration is its number. `error` is `error_code`.
+
+A field that the message lacks gets the default of its struct. Must not know: which requests there are.
 """
 
 from __future__ import annotations
@@ -30,29 +33,31 @@ _IDS: Final[dict[Any, Callable[[bytes], Any]]] = {
 
 
 class ByFields(msgspec.Struct, frozen=True):
-    """Both ways between a struct and its message. `to_struct` raises BadMessage where an id has a wrong length, or a
-    number of an enumeration stands for nothing here."""
+    """Both directions between a struct and its message.
+
+    `to_struct` raises BadMessage if an id has a wrong length, or an enumeration has no member of that number.
+    """
 
     to_message: Callable[[Any], Any]
     to_struct: Callable[[Any], Any]
 
 
 _Way = tuple[str, str, Callable[..., Any]]
-"""A field by its name in the struct and in the message, and one of the two below."""
+"""The name of a field in the struct, its name in the message, and `put` or `take` of its `_Field`."""
 
 
 class _Field(msgspec.Struct, frozen=True, kw_only=True):
-    """How one field is put into a message, and taken out of it."""
+    """The functions that write one field into a message and read it back."""
 
     put: Callable[[Any, str, Any], None]
     take: Callable[[Any, str], Any]
 
 
 def by_fields(struct: type[Any], message: type[Any]) -> ByFields:
-    """The translation of one struct.
+    """Return the conversion of one struct.
 
     Raises:
-        TypeError: the message has no such field, or a field is of a kind that is not known here.
+        TypeError: the message has no such field, or a field's type is not supported here.
     """
     known = message.DESCRIPTOR.fields_by_name
     put: list[_Way] = []
@@ -109,7 +114,7 @@ def _scalar(kind: Any) -> _Field:
 
 
 def _reader(kind: Any) -> Callable[[Any], Any] | None:
-    """What reads the value of a field; None where it is taken as it stands."""
+    """Return the function that converts a field's value when it is read, or None if the value stays as it is."""
     if kind is Error:
         return error_from
     if isinstance(kind, type) and issubclass(kind, enum.IntEnum):
@@ -147,9 +152,9 @@ def _wrapped(kind: Any, inner: Descriptor | None) -> _Field:
 
 
 def _element(kind: Any, inner: Descriptor | None) -> ByFields:
-    """What stands in a message of its own: a struct, a tuple in its only field, or a pair."""
+    """Return the conversion of a nested message: a struct, a tuple in its only field, or a pair."""
     if inner is None:
-        raise TypeError(f"{kind} has to stand in a message of its own")
+        raise TypeError(f"{kind} needs a message around it")
     message: type[Any] = GetMessageClass(inner)
     if typing.get_origin(kind) is not tuple:
         return by_fields(kind, message)

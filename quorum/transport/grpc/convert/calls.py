@@ -1,7 +1,7 @@
-"""Client requests and answers on the wire: which message carries which request, and the outcome around an answer.
+"""Client requests and responses on the wire: the message of each request, and the outcome around a response.
 
-Decides: the table of requests, one row for each. A new request is a row here and a field in `Call` and `Answer`. Those
-about topics, whose answers are large, are translated by functions of their own, all others by their fields' names.
+Decides: the table of requests, one row for each. A new request is a row here and a field in `Call` and `Answer`. Topics
+have conversions of their own, because their responses are large. All others are converted by field name.
 """
 
 from __future__ import annotations
@@ -83,23 +83,23 @@ _KIND_BY_REQUEST: Final[Mapping[type, Kind[Any]]] = {kind.request: kind for kind
 
 
 def kind_of(request: Request[R]) -> Kind[R]:
-    """The row of a request.
+    """Return the row of a request.
 
     Raises:
-        TypeError: it is no request to a controller.
+        TypeError: it is not a request to a controller.
     """
     kind = _KIND_BY_REQUEST.get(type(request))
     if kind is None:
-        raise TypeError(f"{type(request).__name__} is no request to a controller")
+        raise TypeError(f"{type(request).__name__} is not a request to a controller")
     return kind
 
 
 def request_to(request: AnyRequest, at_least_offset: Offset = NO_OFFSET) -> Message:
-    """The request on the wire, as a single call takes it; a read without an offset asks to be linearizable.
+    """Return the message of a single call. A read without an offset asks for a linearizable answer.
 
     Raises:
-        Unsendable: no message has room for one of its fields.
-        TypeError: it is no request to a controller.
+        Unsendable: a field has a value that the message cannot hold.
+        TypeError: it is not a request to a controller.
     """
     kind = kind_of(request)
     try:
@@ -119,16 +119,16 @@ def request_to(request: AnyRequest, at_least_offset: Offset = NO_OFFSET) -> Mess
 def call_to(
     request_id: int, request: AnyRequest, *, timeout_ms: int = 0, at_least_offset: Offset = NO_OFFSET
 ) -> pb.Call:
-    """The request as a call of a Session; raises what `request_to` does."""
+    """Return the request as a call of a Session; raises the same errors as `request_to`."""
     fields: dict[str, Any] = {kind_of(request).name: request_to(request, at_least_offset)}
     return pb.Call(request_id=request_id, timeout_ms=timeout_ms, **fields)
 
 
 def kind_in(call: pb.Call) -> Kind[Any]:
-    """The row of the request in a call.
+    """Return the row of the request in a call.
 
     Raises:
-        BadMessage: it holds none that this version knows.
+        BadMessage: the call has no request that this version knows.
     """
     name = call.WhichOneof("request")
     if name is None:
@@ -137,7 +137,8 @@ def kind_in(call: pb.Call) -> Kind[Any]:
 
 
 def response_to(kind: Kind[R], answer: ClientAnswer[R], prepared: Any = None) -> Any:
-    """The answer on the wire, with its outcome; `prepared`: what `kind` made of its response already."""
+    """Return the response message with its outcome. `prepared`: the message of the response, if `kind` has made it
+    already."""
     message = prepared
     if message is None:
         message = kind.response_message() if answer.response is None else kind.response_to(answer.response)
@@ -146,7 +147,7 @@ def response_to(kind: Kind[R], answer: ClientAnswer[R], prepared: Any = None) ->
 
 
 def set_outcome(outcome: common_pb2.Outcome, answer: AnyAnswer) -> None:
-    """Tell how the node dealt with a request; the leader's listeners only where the answer is an error."""
+    """Set how the node handled a request. The leader's listeners are included only in an error."""
     outcome.image_offset = answer.image_offset
     outcome.image_epoch = answer.image_epoch
     outcome.leader_id = answer.leader_id
@@ -159,23 +160,23 @@ def set_outcome(outcome: common_pb2.Outcome, answer: AnyAnswer) -> None:
 
 
 def answer_to(request_id: int, kind: Kind[R], answer: ClientAnswer[R], prepared: Any = None) -> pb.Answer:
-    """The answer as one of a Session; for `prepared` see `response_to`."""
+    """Return the message as an answer of a Session; for `prepared` see `response_to`."""
     fields: dict[str, Any] = {kind.name: response_to(kind, answer, prepared)}
     return pb.Answer(request_id=request_id, **fields)
 
 
 def unknown_answer_to(request_id: int, refusal: AnyAnswer) -> pb.Answer:
-    """The answer to a call whose kind is not known."""
+    """Return the answer to a call of an unknown kind."""
     answer = pb.Answer(request_id=request_id)
     set_outcome(answer.unknown, refusal)
     return answer
 
 
 def answer_from(message: pb.Answer) -> AnyAnswer:
-    """What an answer of a Session says.
+    """Return the content of a Session's answer.
 
     Raises:
-        BadMessage: it holds no answer that this version knows, or one that cannot be understood.
+        BadMessage: the answer is malformed, or of a kind that this version does not know.
     """
     name = message.WhichOneof("response")
     if name is None:
@@ -187,10 +188,10 @@ def answer_from(message: pb.Answer) -> AnyAnswer:
 
 
 def response_from(kind: Kind[R], message: Any) -> ClientAnswer[R]:
-    """What the answer to a single call says.
+    """Return the content of the response to a single call.
 
     Raises:
-        BadMessage: it cannot be understood.
+        BadMessage: the response is malformed.
     """
     outcome = message.outcome
     return _answer_of(outcome, None if outcome.error_code else kind.response_from(message))

@@ -1,4 +1,4 @@
-"""What every conversion needs: errors, ids, endpoints, and the two ways in which a message can be bad."""
+"""Conversions that all others need: errors, ids, endpoints, and the exception for a malformed message."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ERRORS: Final[Mapping[int, Error]] = {int(error): error for error in Error}
 
 
 class BadMessage(Exception):
-    """A message cannot be understood; `error` is what its sender is answered."""
+    """A message is malformed. The sender gets `error` in the response."""
 
     def __init__(self, error: Error, why: str) -> None:
         super().__init__(why)
@@ -30,12 +30,12 @@ class BadMessage(Exception):
 
 
 def error_from(code: int) -> Error:
-    """The error of that code; UNKNOWN_SERVER_ERROR for one that only a newer node knows."""
+    """Return the error of that code, or UNKNOWN_SERVER_ERROR for a code that only a newer node knows."""
     return _ERRORS.get(code, Error.UNKNOWN_SERVER_ERROR)
 
 
 def topic_id_from(value: bytes) -> TopicId:
-    """A topic id of 16 bytes; empty stands for the null id.
+    """Return the topic id of 16 bytes; an empty value is the null id.
 
     Raises:
         BadMessage: it has another length.
@@ -48,7 +48,7 @@ def topic_id_from(value: bytes) -> TopicId:
 
 
 def directory_id_from(value: bytes) -> DirectoryId:
-    """A directory id of 16 bytes; empty stands for none.
+    """Return the directory id of 16 bytes; an empty value is the zero id.
 
     Raises:
         BadMessage: it has another length.
@@ -61,7 +61,7 @@ def directory_id_from(value: bytes) -> DirectoryId:
 
 
 def uuid_from(value: bytes) -> Uuid:
-    """An id of 16 bytes.
+    """Return the incarnation id of 16 bytes.
 
     Raises:
         BadMessage: it has another length, or is missing.
@@ -72,20 +72,20 @@ def uuid_from(value: bytes) -> Uuid:
 
 
 def endpoint_to(endpoint: Endpoint) -> common_pb2.Endpoint:
-    """The endpoint on the wire."""
+    """Return the message of an endpoint."""
     return common_pb2.Endpoint(name=endpoint.name, host=endpoint.host, port=endpoint.port)
 
 
 def endpoints_to(endpoints: Iterable[Endpoint]) -> list[common_pb2.Endpoint]:
-    """The endpoints on the wire."""
+    """Return the messages of endpoints."""
     return [endpoint_to(endpoint) for endpoint in endpoints]
 
 
 def endpoint_from(message: common_pb2.Endpoint) -> Endpoint:
-    """The endpoint that `message` tells."""
+    """Return the endpoint in `message`."""
     return Endpoint(name=message.name, host=message.host, port=message.port)
 
 
 def endpoints_from(messages: Iterable[common_pb2.Endpoint]) -> tuple[Endpoint, ...]:
-    """The endpoints that `messages` tell."""
+    """Return the endpoints in `messages`."""
     return tuple(endpoint_from(message) for message in messages)

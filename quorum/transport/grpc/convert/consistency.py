@@ -1,6 +1,6 @@
-"""How current a read has to be, on the wire (DESIGN 15): linearizable, or at least of an offset.
+"""The consistency of a read on the wire (DESIGN 15): linearizable, or of at least an offset.
 
-Decides: what the fields of a read mean together. Which requests are reads, `quorum.api.request.Read` says.
+Decides: how the two fields of a read combine. `quorum.api.request.Read` decides which requests are reads.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _BY_THE_OFFSET: Final = common_pb2.CONSISTENCY_UNSPECIFIED
 
 
 def set_consistency(message: Any, at_least_offset: Offset) -> None:
-    """Have a read be of at least that offset, or, by -1, linearizable; of what is no read, say nothing."""
+    """Set a read's offset, or linearizable for -1. Other requests stay as they are."""
     if not _is_read(message):
         return
     message.consistency = LINEARIZABLE if at_least_offset == NO_OFFSET else AT_LEAST
@@ -30,10 +30,10 @@ def set_consistency(message: Any, at_least_offset: Offset) -> None:
 
 
 def at_least_offset_in(message: Any) -> Offset:
-    """The offset that a read has to be of at the least; -1: that it be linearizable, and for what is no read.
+    """Return the offset that a read's image must reach; -1 for a linearizable read and for other requests.
 
     Raises:
-        BadMessage: the offset is negative, does not go with the consistency, or that is none that this version knows.
+        BadMessage: the offset is negative or contradicts the consistency, or the consistency is unknown.
     """
     if not _is_read(message):
         return NO_OFFSET
@@ -48,5 +48,5 @@ def at_least_offset_in(message: Any) -> Offset:
 
 
 def _is_read(message: Message) -> bool:
-    """Return True if the message has the two fields; a test compares this with the requests' classes."""
+    """Return True if the message has the two fields. A test compares this with the requests' classes."""
     return "at_least_offset" in message.DESCRIPTOR.fields_by_name

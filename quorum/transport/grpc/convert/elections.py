@@ -21,7 +21,7 @@ from quorum.transport.grpc.convert.partitions import answer_from, answer_to, cal
 
 
 def vote_request_to(request: VoteRequest, *, cluster_id: str | None, topic_id: TopicId) -> quorum_pb2.VoteRequest:
-    """The request on the wire."""
+    """Return the request's message."""
     partition = quorum_pb2.VoteRequest.Partition(
         replica_epoch=request.candidate_epoch,
         replica_id=request.candidate.node_id,
@@ -36,10 +36,10 @@ def vote_request_to(request: VoteRequest, *, cluster_id: str | None, topic_id: T
 
 
 def vote_request_from(message: quorum_pb2.VoteRequest) -> PeerCall:
-    """What `message` asks.
+    """Return the call in `message`.
 
     Raises:
-        BadMessage: it names more or less than one partition, or an id has not 16 bytes.
+        BadMessage: it has no partition or several, or an id is not 16 bytes long.
     """
     topic_id, partition = only_partition(message.topics)
     request = VoteRequest(
@@ -54,15 +54,15 @@ def vote_request_from(message: quorum_pb2.VoteRequest) -> PeerCall:
 
 
 def vote_response_to(response: VoteResponse, topic_id: TopicId) -> quorum_pb2.VoteResponse:
-    """The answer on the wire; `topic_id` as the request named it."""
+    """Return the response's message; `topic_id` as in the request."""
     return answer_to(quorum_pb2.VoteResponse, response, topic_id, vote_granted=response.vote_granted)
 
 
 def vote_response_from(message: quorum_pb2.VoteResponse) -> VoteResponse:
-    """What `message` answers.
+    """Return the response in `message`.
 
     Raises:
-        BadMessage: it is no answer for one partition.
+        BadMessage: it does not have exactly one partition.
     """
     return answer_from(VoteResponse, message, lambda partition: {"vote_granted": partition.vote_granted})
 
@@ -73,7 +73,7 @@ def vote_response_from(message: quorum_pb2.VoteResponse) -> VoteResponse:
 def begin_request_to(
     request: BeginQuorumEpochRequest, *, cluster_id: str | None, topic_id: TopicId
 ) -> quorum_pb2.BeginQuorumEpochRequest:
-    """The request on the wire."""
+    """Return the request's message."""
     partition = quorum_pb2.BeginQuorumEpochRequest.Partition(
         voter_directory_id=request.voter.directory_id,
         leader_id=request.leader_id,
@@ -89,10 +89,10 @@ def begin_request_to(
 
 
 def begin_request_from(message: quorum_pb2.BeginQuorumEpochRequest) -> PeerCall:
-    """What `message` asks.
+    """Return the call in `message`.
 
     Raises:
-        BadMessage: it names more or less than one partition, or an id has not 16 bytes.
+        BadMessage: it has no partition or several, or an id is not 16 bytes long.
     """
     topic_id, partition = only_partition(message.topics)
     request = BeginQuorumEpochRequest(
@@ -105,15 +105,15 @@ def begin_request_from(message: quorum_pb2.BeginQuorumEpochRequest) -> PeerCall:
 
 
 def begin_response_to(response: BeginQuorumEpochResponse, topic_id: TopicId) -> quorum_pb2.BeginQuorumEpochResponse:
-    """The answer on the wire; `topic_id` as the request named it."""
+    """Return the response's message; `topic_id` as in the request."""
     return answer_to(quorum_pb2.BeginQuorumEpochResponse, response, topic_id)
 
 
 def begin_response_from(message: quorum_pb2.BeginQuorumEpochResponse) -> BeginQuorumEpochResponse:
-    """What `message` answers.
+    """Return the response in `message`.
 
     Raises:
-        BadMessage: it is no answer for one partition.
+        BadMessage: it does not have exactly one partition.
     """
     return answer_from(BeginQuorumEpochResponse, message)
 
@@ -124,7 +124,7 @@ def begin_response_from(message: quorum_pb2.BeginQuorumEpochResponse) -> BeginQu
 def end_request_to(
     request: EndQuorumEpochRequest, *, cluster_id: str | None, topic_id: TopicId
 ) -> quorum_pb2.EndQuorumEpochRequest:
-    """The request on the wire."""
+    """Return the request's message."""
     partition = quorum_pb2.EndQuorumEpochRequest.Partition(
         leader_id=request.leader_id,
         leader_epoch=request.leader_epoch,
@@ -140,10 +140,10 @@ def end_request_to(
 
 
 def end_request_from(message: quorum_pb2.EndQuorumEpochRequest) -> PeerCall:
-    """What `message` asks.
+    """Return the call in `message`.
 
     Raises:
-        BadMessage: it names more or less than one partition, or an id has not 16 bytes.
+        BadMessage: it has no partition or several, or an id is not 16 bytes long.
     """
     topic_id, partition = only_partition(message.topics)
     request = EndQuorumEpochRequest(
@@ -158,14 +158,14 @@ def end_request_from(message: quorum_pb2.EndQuorumEpochRequest) -> PeerCall:
 
 
 def end_response_to(response: EndQuorumEpochResponse, topic_id: TopicId) -> quorum_pb2.EndQuorumEpochResponse:
-    """The answer on the wire; `topic_id` as the request named it."""
+    """Return the response's message; `topic_id` as in the request."""
     return answer_to(quorum_pb2.EndQuorumEpochResponse, response, topic_id)
 
 
 def end_response_from(message: quorum_pb2.EndQuorumEpochResponse) -> EndQuorumEpochResponse:
-    """What `message` answers.
+    """Return the response in `message`.
 
     Raises:
-        BadMessage: it is no answer for one partition.
+        BadMessage: it does not have exactly one partition.
     """
     return answer_from(EndQuorumEpochResponse, message)

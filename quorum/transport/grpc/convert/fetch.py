@@ -21,13 +21,13 @@ from quorum.transport.grpc.convert.partitions import (
 )
 
 MOST_OWN_IDS: Final = 16
-"""So many of the metadata topic's ids are read from an answer: a log seldom has a second one."""
+"""The most ids of the metadata topic that are read from a response: a log seldom has a second one."""
 
 
 def fetch_request_to(
     request: FetchRequest, *, cluster_id: str | None, topic_id: TopicId, correlation_id: int
 ) -> quorum_pb2.FetchRequest:
-    """The request on the wire."""
+    """Return the request's message."""
     partition = quorum_pb2.FetchRequest.Partition(
         current_leader_epoch=request.current_leader_epoch,
         fetch_offset=request.fetch_offset,
@@ -48,10 +48,10 @@ def fetch_request_to(
 
 
 def fetch_request_from(message: quorum_pb2.FetchRequest) -> PeerCall:
-    """What `message` asks.
+    """Return the call in `message`.
 
     Raises:
-        BadMessage: it names more or less than one partition, or an id has not 16 bytes.
+        BadMessage: it has no partition or several, or an id is not 16 bytes long.
     """
     topic_id, partition = only_partition(message.topics)
     request = FetchRequest(
@@ -68,7 +68,7 @@ def fetch_request_from(message: quorum_pb2.FetchRequest) -> PeerCall:
 
 
 def fetch_response_to(response: FetchResponse, topic_id: TopicId, correlation_id: int) -> quorum_pb2.FetchResponse:
-    """The answer on the wire; `topic_id` and `correlation_id` as the request named them."""
+    """Return the response's message; `topic_id` and `correlation_id` as in the request."""
     answer = answer_to(
         quorum_pb2.FetchResponse,
         response,
@@ -86,10 +86,10 @@ def fetch_response_to(response: FetchResponse, topic_id: TopicId, correlation_id
 
 
 def fetch_response_from(message: quorum_pb2.FetchResponse) -> FetchResponse:
-    """What `message` answers.
+    """Return the response in `message`.
 
     Raises:
-        BadMessage: it is no answer for one partition.
+        BadMessage: it does not have exactly one partition.
     """
     return answer_from(FetchResponse, message, _fetched)
 

@@ -24,7 +24,7 @@ from quorum.transport.grpc.convert.partitions import (
 def fetch_snapshot_request_to(
     request: FetchSnapshotRequest, *, cluster_id: str | None, topic_id: TopicId
 ) -> quorum_pb2.FetchSnapshotRequest:
-    """The request on the wire."""
+    """Return the request's message."""
     partition = quorum_pb2.FetchSnapshotRequest.Partition(
         current_leader_epoch=request.current_leader_epoch,
         snapshot_id=end_to(request.snapshot_id),
@@ -38,10 +38,10 @@ def fetch_snapshot_request_to(
 
 
 def fetch_snapshot_request_from(message: quorum_pb2.FetchSnapshotRequest) -> PeerCall:
-    """What `message` asks.
+    """Return the call in `message`.
 
     Raises:
-        BadMessage: it names more or less than one partition, or an id has not 16 bytes.
+        BadMessage: it has no partition or several, or an id is not 16 bytes long.
     """
     topic_id, partition = only_partition(message.topics)
     request = FetchSnapshotRequest(
@@ -55,7 +55,7 @@ def fetch_snapshot_request_from(message: quorum_pb2.FetchSnapshotRequest) -> Pee
 
 
 def fetch_snapshot_response_to(response: FetchSnapshotResponse, topic_id: TopicId) -> quorum_pb2.FetchSnapshotResponse:
-    """The answer on the wire; `topic_id` as the request named it."""
+    """Return the response's message; `topic_id` as in the request."""
     return answer_to(
         quorum_pb2.FetchSnapshotResponse,
         response,
@@ -68,10 +68,10 @@ def fetch_snapshot_response_to(response: FetchSnapshotResponse, topic_id: TopicI
 
 
 def fetch_snapshot_response_from(message: quorum_pb2.FetchSnapshotResponse) -> FetchSnapshotResponse:
-    """What `message` answers.
+    """Return the response in `message`.
 
     Raises:
-        BadMessage: it is no answer for one partition.
+        BadMessage: it does not have exactly one partition.
     """
     return answer_from(FetchSnapshotResponse, message, _fetched)
 

@@ -1,4 +1,4 @@
-"""What a door has to know of one kind of client's request: a row of the table in `calls`."""
+"""One kind of client request, as a listener needs it: a row of the table in `calls`."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _WORD_BEGINS: Final = re.compile(r"(?<!^)(?=[A-Z])")
 class Kind(msgspec.Struct, Generic[R], frozen=True, kw_only=True):
     """One kind of request: `name` is its field in `Call` and `Answer`, and the functions are its conversions.
 
-    `is_repeatable`: asking it twice does no harm that asking it once does not, so that it may be sent again when it is
-    not known what became of the first.
+    `is_repeatable`: a second request has the same effect as one. The client may send it again if the first one's
+    outcome is unknown.
     """
 
     name: str
@@ -41,9 +41,9 @@ def name_of(request: type[Request[Response]]) -> str:
 
 
 def kind_by_fields(module: ModuleType, request: type[Request[R]], *, is_repeatable: bool = False) -> Kind[R]:
-    """Return the row of a request that is translated by its fields' names, as its response is.
+    """Return the row of a request that is converted by field name, as is its response.
 
-    `module` has their messages. A `Read` may always be repeated.
+    `module` has their messages. A `Read` is always repeatable.
 
     Raises:
         TypeError: as `by_fields`.

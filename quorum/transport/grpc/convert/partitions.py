@@ -1,8 +1,8 @@
-"""What the Raft RPCs share: one topic and its one partition, and the leader that an answer names.
+"""The common form of the Raft RPCs: one topic with one partition, and the leader hint in a response.
 
-Decides: that a request names one topic and its one partition, and where in an answer an error stands: a wrong cluster
-id at the top, without topics; everything else at the partition, beside leader and epoch, whose endpoints stand at the
-top. Must not know: which cluster or topic id is the right one (the node's gate does).
+Decides: that a request names one topic and one partition, and which level of a response has the error. A wrong cluster
+id is an error at the top, without topics. Any other error is in the partition, with leader and epoch; the leader's
+endpoints are at the top. Must not know: which cluster id or topic id is right (`topic_id_fencing` does).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from quorum.transport.grpc.convert.common import (
 )
 
 TOP_LEVEL_ERRORS: Final = frozenset({Error.INCONSISTENT_CLUSTER_ID, Error.CLUSTER_AUTHORIZATION_FAILED})
-"""Errors of a request as a whole, beside which no leader is told."""
+"""Errors of a request as a whole; such a response carries no leader."""
 
 P_co = TypeVar("P_co", covariant=True)
 M = TypeVar("M")
@@ -41,7 +41,7 @@ class Topic(Protocol[P_co]):
 
 
 def only_partition(topics: Sequence[Topic[P_co]]) -> tuple[TopicId, P_co]:
-    """The one topic's id and the one partition.
+    """Return the one topic's id and its one partition.
 
     Raises:
         BadMessage: there is not exactly one of each.
@@ -59,14 +59,14 @@ def cluster_id_of(message: Any) -> str | None:
 
 
 def call_of(request: PeerRequest, message: Any, topic_id: TopicId, partition: Any) -> PeerCall:
-    """The request, with what `message` and its partition name cluster and topic by."""
+    """Return the request with the cluster id, topic id and partition that `message` names."""
     return PeerCall(
         request=request, cluster_id=cluster_id_of(message), topic_id=topic_id, partition=partition.partition_index
     )
 
 
 def answer_to(kind: type[M], response: PeerResponse, topic_id: TopicId, **rest: object) -> M:
-    """The answer on the wire: `topic_id` as the request named it, `rest` what else its partition tells."""
+    """Return the response's message: `topic_id` as in the request, `rest` the other fields of its partition."""
     message: Any = kind
     if response.error in TOP_LEVEL_ERRORS:
         return message(error_code=response.error)  # type: ignore[no-any-return]
@@ -82,12 +82,12 @@ def answer_to(kind: type[M], response: PeerResponse, topic_id: TopicId, **rest: 
 def answer_from(
     kind: Callable[..., M], message: Any, rest: Callable[[Any], dict[str, Any]] = lambda partition: {}
 ) -> M:
-    """What `message` answers; `rest`: what else its partition tells.
+    """Return the response in `message`; `rest` reads the other fields of its partition.
 
     Raises:
-        BadMessage: it is no answer for one partition.
+        BadMessage: it does not have exactly one partition.
     """
-    if message.error_code:  # of the request as a whole, beside which no leader is told
+    if message.error_code:  # of the request as a whole; then there is no partition with a leader
         return kind(error=error_from(message.error_code), leader_epoch=NO_EPOCH)
     _, partition = only_partition(message.topics)
     return kind(
@@ -112,13 +112,13 @@ def end_from(message: common_pb2.OffsetAndEpoch) -> OffsetAndEpoch:
 
 
 def end_in(partition: Any, name: str) -> OffsetAndEpoch | None:
-    """That field of a partition; None where it has none."""
+    """Return that field of a partition, or None if it is not set."""
     return end_from(getattr(partition, name)) if partition.HasField(name) else None
 
 
 @lru_cache(maxsize=64)
 def nodes_to(leader_id: int, endpoints: tuple[Endpoint, ...]) -> tuple[quorum_pb2.NodeEndpoint, ...]:
-    """Made once for each leader, since every answer carries them; a message that takes them copies them."""
+    """Return the endpoint messages of a leader. Cached, because every response carries them; protobuf copies them."""
     return tuple(quorum_pb2.NodeEndpoint(node_id=leader_id, endpoint=endpoint_to(endpoint)) for endpoint in endpoints)
 
 

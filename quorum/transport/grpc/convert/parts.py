@@ -1,7 +1,7 @@
-"""Answers that are too large for one message, in parts.
+"""Division of responses that are too large for one message.
 
-Decides: what is too large, by a weight that is cheap to find, and which list an answer is divided by. Descriptions, and
-what filters remove, may be longer than their requests; everything else is as large as its request was.
+Decides: what is too large, by a weight that is cheap to compute, and by which list a response is divided. Only
+descriptions, and the results of filters, can be much longer than their requests.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from quorum.api.topics import DescribedTopic, DescribeTopicsResponse
 R = TypeVar("R", bound=Response)
 
 PART_WEIGHT: Final = 10_000
-"""Topics and partitions, or what is as large, in one message: some hundred bytes each, so that they stay far below the
-limit of 9 MiB."""
+"""The most topics and partitions, or elements of similar size, in one message. At some hundred bytes each, they stay
+far below 9 MiB."""
 _BYTES_OF_ONE: Final = 500
-"""A config may have a value of 32 KiB, and each of what it falls back to as well."""
+"""The bytes that count as one element. A config's value may have 32 KiB, and so may each of its synonyms."""
 SINGLE_CALL_WEIGHT: Final = 4 * PART_WEIGHT
-"""The most that the answer to a single call holds."""
+"""The largest weight of the response to a single call."""
 
 
 class _Divided(msgspec.Struct, frozen=True):
-    """The list that an answer is divided by, and how large one element of it is.
+    """The list by which a response is divided, and the weight of its elements.
 
-    `pieces_of` divides an element that is too large by itself, `piece_joined` puts a piece behind the one before it, or
-    is None where it is none of it.
+    `pieces_of` divides an element that is too large. `piece_joined` appends a piece to the one before it, or returns
+    None if the piece begins another element.
     """
 
     name: str
@@ -50,7 +50,7 @@ def _weight_of_topic(topic: DescribedTopic) -> int:
 
 
 def _pieces_of_topic(topic: DescribedTopic) -> Iterator[DescribedTopic]:
-    """Topics of the same name and id, each with the next of its partitions."""
+    """Yield topics of the same name and id, each with the next range of partitions."""
     if len(topic.partitions) < PART_WEIGHT:
         yield topic
         return
@@ -59,7 +59,8 @@ def _pieces_of_topic(topic: DescribedTopic) -> Iterator[DescribedTopic]:
 
 
 def _topic_joined(before: DescribedTopic, piece: DescribedTopic) -> DescribedTopic | None:
-    """A topic that was asked for twice begins again with its first partition; a piece goes on behind the last."""
+    """Return the joined topic, or None if `piece` begins a topic. A topic that was requested twice restarts at its
+    first partition."""
     is_one = before.topic_id == piece.topic_id and before.name == piece.name
     if not is_one or not before.partitions or not piece.partitions:
         return None
@@ -102,11 +103,11 @@ _DIVIDED: Final[Mapping[type, _Divided]] = {
 }
 
 ANSWERED_LONG: Final = frozenset(kind.__name__.removesuffix("Response") for kind in _DIVIDED)
-"""The names of the requests whose answers may be far longer than they are."""
+"""The names of the requests whose responses may be far longer than the requests."""
 
 
 def weight_of(response: Response | None) -> int:
-    """How large the answer is, by the number of what stands in it."""
+    """Return the weight of the response: the number of its elements."""
     divided = _DIVIDED.get(type(response))
     if divided is None:
         return 1 + len(getattr(response, "topics", ()))
@@ -114,7 +115,7 @@ def weight_of(response: Response | None) -> int:
 
 
 def parts_of(answer: ClientAnswer[R]) -> Iterator[tuple[ClientAnswer[R], bool]]:
-    """The parts in order, each with whether another follows. What cannot be divided is one part."""
+    """Yield the parts in order, each with True if another follows. A response that cannot be divided is one part."""
     divided = _DIVIDED.get(type(answer.response))
     if divided is None:
         yield answer, False
@@ -137,7 +138,7 @@ def _with(answer: ClientAnswer[R], name: str, elements: list[Any]) -> ClientAnsw
 
 
 def joined(parts: list[ClientAnswer[R]]) -> ClientAnswer[R]:
-    """One answer of its parts, which are in order."""
+    """Return the whole answer, given its parts in order."""
     last = parts[-1]
     divided = _DIVIDED.get(type(last.response))
     if divided is None:
@@ -150,7 +151,7 @@ def joined(parts: list[ClientAnswer[R]]) -> ClientAnswer[R]:
 
 
 def _join(divided: _Divided, elements: list[Any], more: tuple[Any, ...]) -> None:
-    """Put the elements of the next part behind those so far: only its first can go on with what was divided."""
+    """Append the elements of the next part. Only its first element can continue a divided one."""
     whole = divided.piece_joined(elements[-1], more[0]) if elements and more else None
     if whole is not None:
         elements[-1] = whole

@@ -1,6 +1,6 @@
 """CreateTopics, DeleteTopics and DescribeTopics on the wire.
 
-Answers are made without their `outcome`, which says how the node dealt with the request (see `calls`).
+Responses are made without their `outcome`, which `calls` adds.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from quorum.transport.grpc.convert.common import error_from, topic_id_from
 
 DEFAULT_TIMEOUT_MS: Final = 60_000
 UNSET: Final = -1
-"""The controller's default for a number of partitions or replicas."""
+"""Requests the controller's default for the number of partitions or replicas."""
 
 
 # --- CreateTopics
@@ -69,7 +69,7 @@ def _creatable_from(message: pb.CreatableTopic) -> CreatableTopic:
 
 
 def create_topics_to(request: CreateTopics) -> pb.CreateTopicsRequest:
-    """The request on the wire."""
+    """Return the request's message."""
     return pb.CreateTopicsRequest(
         topics=[_creatable_to(topic) for topic in request.topics],
         timeout_ms=request.timeout_ms,
@@ -78,7 +78,7 @@ def create_topics_to(request: CreateTopics) -> pb.CreateTopicsRequest:
 
 
 def create_topics_from(message: pb.CreateTopicsRequest) -> CreateTopics:
-    """What `message` asks."""
+    """Return the request in `message`."""
     return CreateTopics(
         topics=tuple([_creatable_from(topic) for topic in message.topics]),
         timeout_ms=message.timeout_ms if message.HasField("timeout_ms") else DEFAULT_TIMEOUT_MS,
@@ -87,7 +87,7 @@ def create_topics_from(message: pb.CreateTopicsRequest) -> CreateTopics:
 
 
 def create_topics_response_to(response: CreateTopicsResponse) -> pb.CreateTopicsResponse:
-    """The answer on the wire."""
+    """Return the response's message."""
     return pb.CreateTopicsResponse(
         topics=[
             pb.CreatableTopicResult(
@@ -107,7 +107,7 @@ def create_topics_response_to(response: CreateTopicsResponse) -> pb.CreateTopics
 
 
 def create_topics_response_from(message: pb.CreateTopicsResponse) -> CreateTopicsResponse:
-    """What `message` answers."""
+    """Return the response in `message`."""
     return CreateTopicsResponse(
         topics=tuple(
             [
@@ -132,7 +132,7 @@ def create_topics_response_from(message: pb.CreateTopicsResponse) -> CreateTopic
 
 
 def delete_topics_to(request: DeleteTopics) -> pb.DeleteTopicsRequest:
-    """The request on the wire."""
+    """Return the request's message."""
     return pb.DeleteTopicsRequest(
         topics=[pb.DeleteTopicState(name=topic.name, topic_id=topic.topic_id) for topic in request.topics],
         timeout_ms=request.timeout_ms,
@@ -140,7 +140,7 @@ def delete_topics_to(request: DeleteTopics) -> pb.DeleteTopicsRequest:
 
 
 def delete_topics_from(message: pb.DeleteTopicsRequest) -> DeleteTopics:
-    """What `message` asks."""
+    """Return the request in `message`."""
     return DeleteTopics(
         topics=tuple(
             DeleteTopicState(
@@ -154,7 +154,7 @@ def delete_topics_from(message: pb.DeleteTopicsRequest) -> DeleteTopics:
 
 
 def delete_topics_response_to(response: DeleteTopicsResponse) -> pb.DeleteTopicsResponse:
-    """The answer on the wire."""
+    """Return the response's message."""
     return pb.DeleteTopicsResponse(
         topics=[
             pb.DeletableTopicResult(
@@ -169,7 +169,7 @@ def delete_topics_response_to(response: DeleteTopicsResponse) -> pb.DeleteTopics
 
 
 def delete_topics_response_from(message: pb.DeleteTopicsResponse) -> DeleteTopicsResponse:
-    """What `message` answers."""
+    """Return the response in `message`."""
     return DeleteTopicsResponse(
         topics=tuple(
             DeletableTopicResult(
@@ -190,7 +190,7 @@ def delete_topics_response_from(message: pb.DeleteTopicsResponse) -> DeleteTopic
 
 
 def describe_topics_to(request: DescribeTopics) -> pb.DescribeTopicsRequest:
-    """The request on the wire, but for how current its answer has to be."""
+    """Return the request's message, without its consistency."""
     return pb.DescribeTopicsRequest(
         names=request.names,
         topic_ids=request.topic_ids,
@@ -199,7 +199,7 @@ def describe_topics_to(request: DescribeTopics) -> pb.DescribeTopicsRequest:
 
 
 def describe_topics_from(message: pb.DescribeTopicsRequest) -> DescribeTopics:
-    """What `message` asks, but for how current its answer has to be."""
+    """Return the request in `message`, without its consistency."""
     return DescribeTopics(
         names=tuple(message.names),
         topic_ids=tuple(topic_id_from(value) for value in message.topic_ids),
@@ -240,7 +240,7 @@ def _described_partition_from(message: pb.DescribedPartition) -> DescribedPartit
 
 
 def describe_topics_response_to(response: DescribeTopicsResponse) -> pb.DescribeTopicsResponse:
-    """The answer on the wire."""
+    """Return the response's message."""
     return pb.DescribeTopicsResponse(
         topics=[
             pb.DescribedTopic(
@@ -259,7 +259,7 @@ def describe_topics_response_to(response: DescribeTopicsResponse) -> pb.Describe
 
 
 def describe_topics_response_from(message: pb.DescribeTopicsResponse) -> DescribeTopicsResponse:
-    """What `message` answers."""
+    """Return the response in `message`."""
     return DescribeTopicsResponse(
         topics=tuple(
             DescribedTopic(

@@ -15,12 +15,12 @@ DEFAULT_TIMEOUT_MS: Final = 10_000
 
 
 def transfer_request_to(to: int | None, timeout_ms: int) -> pb.TransferLeadershipRequest:
-    """The request on the wire; `to` None leaves the choice to the leader."""
+    """Return the request's message. With `to` None, the leader chooses its successor."""
     return pb.TransferLeadershipRequest(to_id=to, timeout_ms=timeout_ms)
 
 
 def transfer_request_from(message: pb.TransferLeadershipRequest) -> PeerCall:
-    """What `message` asks."""
+    """Return the call in `message`."""
     request = TransferLeadershipRequest(
         to=NodeId(message.to_id) if message.HasField("to_id") else None,
         timeout_ms=message.timeout_ms or DEFAULT_TIMEOUT_MS,
@@ -29,7 +29,7 @@ def transfer_request_from(message: pb.TransferLeadershipRequest) -> PeerCall:
 
 
 def transfer_response_to(response: TransferLeadershipResponse) -> pb.TransferLeadershipResponse:
-    """The answer on the wire."""
+    """Return the response's message."""
     return pb.TransferLeadershipResponse(
         error_code=response.error,
         error_message=response.why,
@@ -40,7 +40,7 @@ def transfer_response_to(response: TransferLeadershipResponse) -> pb.TransferLea
 
 
 def transfer_response_from(message: pb.TransferLeadershipResponse) -> TransferLeadershipResponse:
-    """What the answer says."""
+    """Return the response in `message`."""
     return TransferLeadershipResponse(
         error=error_from(message.error_code),
         why=message.error_message if message.HasField("error_message") else None,

@@ -1,7 +1,7 @@
-"""Which field of a request no message has room for: a text that is no UTF-8, a number that is too large, another type.
+"""The field of a request that its message cannot hold: text that is not UTF-8, a number out of range, a wrong type.
 
-Decides: how the field is named, and what is said of it; secrets are not shown. Goes through a struct and its message
-side by side, by the rules of `by_fields`, and only after the translation has failed.
+Decides: the field's path and the sentence about it; secrets are not shown. It walks a struct and its message together,
+by the rules of `by_fields`, and only after the conversion has failed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message_factory import GetMessageClass
 
 FAILURES: Final = (ValueError, TypeError, OverflowError)
-"""What a message raises at a value that it does not take."""
+"""The exceptions that a message raises for a value it cannot hold."""
 _KINDS: Final = {
     FieldDescriptor.TYPE_STRING: "a text that UTF-8 can write",
     FieldDescriptor.TYPE_INT32: "a whole number of 32 bits",
@@ -30,16 +30,16 @@ _MOST_SHOWN: Final = 60
 
 
 class Unsendable(Exception):
-    """A request cannot be put into a message; the text names the field, from the request on."""
+    """A request does not fit into its message. The text names the field with its path."""
 
 
 def why_unsendable(request: object, message: Descriptor | None) -> str | None:
-    """The first field that the message does not take; None where each is taken."""
+    """Return a sentence about the first field that does not fit, or None if all fit."""
     return None if message is None else next(_faults(request, message, type(request).__name__), None)
 
 
 def _faults(value: Any, message: Descriptor, path: str) -> Iterator[str]:
-    """Of a struct, of a tuple that is the only field of its message, or of a pair."""
+    """Yield the faults of a struct, of a tuple that is the only field of its message, or of a pair."""
     if isinstance(value, msgspec.Struct):
         known = message.fields_by_name
         for name in value.__struct_fields__:
@@ -78,7 +78,7 @@ def _is_taken(value: Any, field: FieldDescriptor) -> bool:
 
 
 def _shown(value: Any, field: FieldDescriptor) -> str:
-    """What stands where bytes belong, or a config's value, may be a secret."""
+    """Return the value as text, or its type only: bytes, and a config's value, may be secret."""
     may_be_secret = field.type == FieldDescriptor.TYPE_BYTES or (field.name == "value" and isinstance(value, str))
     if may_be_secret or not isinstance(value, str | int | float):
         return f"of type {type(value).__name__}"

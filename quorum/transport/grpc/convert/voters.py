@@ -1,6 +1,6 @@
 """AddRaftVoter, RemoveRaftVoter, UpdateRaftVoter, UpgradeKRaftVersion and ApiVersions on the wire (KIP-853).
 
-Decides: the translation. These requests name no topic: the gate sees the sentinel.
+These requests name no topic: `topic_id_fencing` gets the sentinel id.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from quorum.transport.grpc.convert.partitions import cluster_id_of, replica_key
 
 
 class Method(msgspec.Struct, frozen=True, kw_only=True):
-    """One of the RPCs: its name in the Quorum service, and its requests to and from the wire."""
+    """One of the RPCs: its name in the Quorum service, and the conversions of its request."""
 
     name: str
     to: Callable[[Any, str | None], Any]
@@ -137,16 +137,16 @@ METHODS: Final[dict[type[Any], Method]] = {
 
 
 def request_from(kind: type[VoterRequest], message: Any) -> PeerCall:
-    """What `message` asks.
+    """Return the call in `message`.
 
     Raises:
-        BadMessage: no voter is named where one must be, or an id has not 16 bytes.
+        BadMessage: a required voter is missing, or an id is not 16 bytes long.
     """
     return PeerCall(request=METHODS[kind].from_(message), cluster_id=cluster_id_of(message))
 
 
 def change_response_to(response: Any) -> quorum_pb2.VoterChangeResponse:
-    """The answer to any change on the wire."""
+    """Return the response's message, the same for each reconfiguration."""
     return quorum_pb2.VoterChangeResponse(
         error_code=response.error,
         error_message=getattr(response, "error_message", None),
@@ -158,7 +158,7 @@ def change_response_to(response: Any) -> quorum_pb2.VoterChangeResponse:
 
 
 def versions_response_to(response: ApiVersionsResponse) -> quorum_pb2.ApiVersionsResponse:
-    """The answer to ApiVersions on the wire."""
+    """Return the message of an ApiVersions response."""
     return quorum_pb2.ApiVersionsResponse(
         error_code=response.error,
         replica=None if response.replica is None else _key_to(response.replica),
@@ -172,10 +172,10 @@ def versions_response_to(response: ApiVersionsResponse) -> quorum_pb2.ApiVersion
 
 
 def response_from(kind: type[VoterRequest], message: Any) -> VoterResponse:
-    """What `message` answers to a request of that kind.
+    """Return the response in `message` to a request of that kind.
 
     Raises:
-        BadMessage: an id has not 16 bytes.
+        BadMessage: an id is not 16 bytes long.
     """
     leader: dict[str, Any] = {
         "error": error_from(message.error_code),
