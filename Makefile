@@ -30,7 +30,7 @@ test: $(STAMP) ## pass the tests (5 minutes on two cores)
 campaign: $(STAMP) ## the slower suites: real faults, process kills, real Kafka's tools; LONG=1 for the long ones
 	@LONG="$(LONG)" $(BIN)/python -m pytest tests -m campaign -n $(WORKERS) --timeout 1200 $(ARGS)
 
-sim: $(STAMP) ## simulate whole clusters: SEED=n tells one story (KEEP=, CHANGE= as it prints), MINUTES=m fresh ones
+sim: $(STAMP) ## simulate whole clusters: SEED=n runs one scenario (KEEP=, CHANGE= as it prints), MINUTES=m fresh ones
 	@$(BIN)/python -m tests.simulation $(if $(SEED),--seed $(SEED),--minutes $(or $(MINUTES),1) --workers \
 		$(or $(filter-out auto,$(WORKERS)),2)) $(if $(KEEP),--keep $(KEEP)) $(if $(CHANGE),--change $(CHANGE)) $(ARGS)
 

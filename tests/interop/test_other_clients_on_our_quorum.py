@@ -1,6 +1,6 @@
 """Clients of three other makers on stock Kafka brokers, with three controllers of ours behind them.
 
-Each plays the same story: topics made, refused, described, deleted and made again; data written idempotently and in
+Each plays the same scenario: topics made, refused, described, deleted and made again; data written idempotently and in
 transactions, read in groups. kafka-python also describes and deletes by id. Then one of them writes and reads on while
 everything is restarted, node by node, and while our leader is killed every ten seconds and the brokers in turns, and a
 topic is deleted and made again under its name: nothing acknowledged is lost, and no read by any of its ids is stale.
@@ -46,7 +46,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory, kafka_tools: KafkaTools) -
 
 
 @pytest.mark.parametrize("client", ["kafka_python", "confluent", "aiokafka"])
-def test_a_client_plays_the_whole_story(cluster: KafkaOnOurs, client: str) -> None:
+def test_a_client_plays_the_whole_scenario(cluster: KafkaOnOurs, client: str) -> None:
     bootstrap = ",".join(cluster.broker(broker_id).address for broker_id in (11, 12))
     told = play_with(client, bootstrap, f"of-{client}".replace("_", "-"), timeout_s=500)
     assert told == {

@@ -11,8 +11,8 @@ import math
 import sys
 
 from tests.simulation.campaign import keep, kept_of, report, run_for, run_seeds, with_changes
-from tests.simulation.setup import Setup, story_of
-from tests.simulation.story import tell
+from tests.simulation.scenario import run_scenario
+from tests.simulation.setup import Setup, scenario_of
 from tests.simulation.timeline import draw, summary
 
 
@@ -31,7 +31,7 @@ def _count(text: str) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.simulation", description="Simulate whole clusters.")
-    parser.add_argument("--seed", type=int, help="tell the story of this seed, and draw it")
+    parser.add_argument("--seed", type=int, help="run the scenario of this seed, and draw it")
     parser.add_argument("--keep", help="with these of its faults alone, by number: 3,17,40, or none")
     parser.add_argument("--change", default="", help="with other values: clients=1,observers=0")
     parser.add_argument("--seeds", type=int, nargs=2, metavar=("FIRST", "COUNT"), help="a range of seeds")
@@ -44,12 +44,12 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _setup(seed: int, change: str, kept: str | None) -> Setup:
-    setup = with_changes(story_of(seed), change)
+    setup = with_changes(scenario_of(seed), change)
     return setup if kept is None else keep(setup, kept_of(setup, kept))
 
 
 def _one(arguments: argparse.Namespace, setup: Setup) -> int:
-    outcome = tell(setup)
+    outcome = run_scenario(setup)
     if not outcome.is_clean:
         print(report(outcome, shrink=arguments.keep is None))
         return 1
@@ -70,7 +70,7 @@ def main() -> int:
             parser.error(str(wrong))
         return _one(arguments, setup)
     if arguments.keep is not None or arguments.change:
-        parser.error("--keep and --change belong to the story of one --seed")
+        parser.error("--keep and --change belong to the scenario of one --seed")
     if arguments.seeds is not None:
         first, count = arguments.seeds
         tally = run_seeds(range(first, first + count))

@@ -1,6 +1,6 @@
 """Runs seeds: one, a range, or fresh ones for so long; tells of the first that fails all that helps to find out why.
 
-Decides: what is printed. Must not know: how a story is told.
+Decides: what is printed. Must not know: how a scenario is told.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Final
 
 import msgspec
 
-from tests.simulation.setup import Setup, story_of
+from tests.simulation.scenario import Outcome, run_scenario
+from tests.simulation.setup import Setup, scenario_of
 from tests.simulation.shrink import Shrinker
-from tests.simulation.story import Outcome, tell
 from tests.simulation.timeline import draw, summary
 
 _CHUNK: Final = 8
@@ -59,7 +59,7 @@ def _time_text(virtual_ms: int) -> str:
 
 
 def keep(setup: Setup, kept: Iterable[int]) -> Setup:
-    """The story with these of its steps alone, by their numbers."""
+    """The scenario with these of its steps alone, by their numbers."""
     return msgspec.structs.replace(setup, steps=tuple(setup.steps[at] for at in kept))
 
 
@@ -67,7 +67,7 @@ def kept_of(setup: Setup, text: str) -> list[int]:
     """The numbers of steps that `3,17,40` names, or `none`.
 
     Raises:
-        ValueError: one is none of this story's.
+        ValueError: one is none of this scenario's.
     """
     numbers = [] if text == "none" else text.split(",")
     for number in numbers:
@@ -83,7 +83,7 @@ def run_seeds(seeds: Iterable[int]) -> Tally:
     tally = Tally()
     for seed in seeds:
         begun = time.process_time()
-        outcome = tell(story_of(seed))
+        outcome = run_scenario(scenario_of(seed))
         tally.seeds += 1
         tally.events += outcome.events
         tally.virtual_ms += outcome.virtual_ms
@@ -140,28 +140,28 @@ def _together(chunks: Iterator[range], deadline: float, workers: int) -> Iterato
 
 
 def replay_command(setup: Setup) -> str:
-    """The one command that tells this very story again, where it is a seed's own, whole or with steps left out."""
+    """The one command that tells this very scenario again, where it is a seed's own, whole or with steps left out."""
     seed = setup.seed
-    steps = story_of(seed).steps
+    steps = scenario_of(seed).steps
     at, kept = 0, []
     for step in setup.steps:
         at = steps.index(step, at) + 1
         kept.append(at - 1)
-    same = msgspec.structs.replace(setup, steps=steps) == story_of(seed)
+    same = msgspec.structs.replace(setup, steps=steps) == scenario_of(seed)
     extra = "" if len(kept) == len(steps) else f" KEEP={','.join(map(str, kept)) or 'none'}"
     changed = "" if same else f" CHANGE='{changes_of(setup)}'"
     return f"make sim SEED={seed}{extra}{changed}"
 
 
 def changes_of(setup: Setup) -> str:
-    """What differs from the seed's own story besides its steps, as `field=value,...`."""
-    own = story_of(setup.seed)
+    """What differs from the seed's own scenario besides its steps, as `field=value,...`."""
+    own = scenario_of(setup.seed)
     changed = (name for name in _CHANGEABLE if getattr(setup, name) != getattr(own, name))
     return ",".join(f"{name}={getattr(setup, name)}" for name in changed)
 
 
 def with_changes(setup: Setup, text: str) -> Setup:
-    """The story with `field=value,...` set.
+    """The scenario with `field=value,...` set.
 
     Raises:
         ValueError: there is no such field, or no number for it.
@@ -177,7 +177,7 @@ def with_changes(setup: Setup, text: str) -> Setup:
 
 
 def report(failed: Outcome, *, shrink: bool = True) -> str:
-    """All that is to be said of a story that failed."""
+    """All that is to be said of a scenario that failed."""
     lines = [
         f"seed {failed.setup.seed} fails after {failed.events} events, {failed.virtual_ms} ms: {failed.checker}: "
         f"{failed.what}",

@@ -1,4 +1,4 @@
-"""Chance as a process asks for it: out of the story's own.
+"""Chance as a process asks for it: out of the scenario's own.
 
 Decides: that no id is ever taken twice. Must not know: what a draw is for.
 """

@@ -33,16 +33,16 @@ FAULTS: Final = (
 )
 
 SNAPSHOT_FAULTS: Final = ("snapshot", "left behind", "left behind", "left behind", "dead in a snapshot", "snapshot rot")
-"""Those of stories that take snapshots, as often as they stand here."""
+"""Those of scenarios that take snapshots, as often as they stand here."""
 
 VOTER_FAULTS: Final = ("add voter", "remove voter", "remove leader", "replace disk")
-"""Those of the stories in which the voters change, where the others come too."""
+"""Those of the scenarios in which the voters change, where the others come too."""
 
 VOTER_PLANS: Final = ("two changes", "early change", "change unheard", "replaced and counted")
 """Changes of the voters at the worst moment; `faults_voters` does them."""
 
 UPGRADE_FAULTS: Final = ("upgrade", "upgrade twice", "upgrade unheard")
-"""Those of the stories that begin with static voters; `faults_upgrade` does them."""
+"""Those of the scenarios that begin with static voters; `faults_upgrade` does them."""
 
 LEADER_FAULTS: Final = (
     "hand over",
@@ -56,7 +56,7 @@ LEADER_FAULTS: Final = (
 """What is done to leaders on purpose; `faults_leader` and `faults_rivals` do them."""
 
 FOREIGN_FAULTS: Final = ("another quorum",)
-"""Those of some stories with agents; `faults_foreign` does them."""
+"""Those of some scenarios with agents; `faults_foreign` does them."""
 
 ALL: Final = frozenset(
     {

@@ -357,7 +357,7 @@ _LOOKS, _LOOK_EVERY_MS = 6, 3_000
 """An operator looks after each agent, in peace."""
 
 
-def make_peace(cluster: Cluster) -> None:
+def quiesce(cluster: Cluster) -> None:
     """All faults end: links and disks as they should be, clocks true, every machine up or coming up."""
     cluster.is_peaceful = True
     cluster.world.tell(0, "peace")

@@ -44,7 +44,7 @@ EFFECTS: Final = (
     "another quorum answers",
     "an agent holds",
 )
-"""Each happens in the first stories; a test of the campaign holds it."""
+"""Each happens in the first scenarios; a test of the campaign holds it."""
 
 
 def cut_power(node: Node) -> None:

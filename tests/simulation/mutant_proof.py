@@ -3,7 +3,7 @@ mypy and the unit tests, and writes their cells in the table of docs/simulation.
 
 Decides: what the unit tests of a module are: all in the folder below tests/unit that mirrors the module's package, but
 for the suites that show what a whole replica or log does: golden transcripts, those that end it at each call or effect,
-and random stories, which are small simulators. Must not know: what the bugs are. Each is written into a copy of the
+and random scenarios, which are small simulators. Must not know: what the bugs are. Each is written into a copy of the
 tree, so that processes which the tests start have it, too.
 """
 
@@ -29,7 +29,7 @@ from tests.simulation.mutant_table import PASS, ROOT, Row, read_table, write_tab
 from tests.simulation.mutants import MUTANTS
 from tests.simulation.planting import Mutant, mutated_source
 
-SUITES: Final = "crash or cut_off or killed_process or persistence or raft_voters or stories or transcripts"
+SUITES: Final = "crash or cut_off or killed_process or persistence or raft_voters or random_scenarios or transcripts"
 """By names of files and of tests, as `pytest -k` takes it."""
 _COPIED: Final = (
     "broker_agent",

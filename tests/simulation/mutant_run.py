@@ -33,12 +33,12 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 def try_here(mutant: Mutant, seeds: Iterable[int]) -> Verdict:
     """Plant it in this process and run seeds until one notices."""
     plant(mutant)
-    from tests.simulation.setup import story_of  # noqa: PLC0415 - after the planting
-    from tests.simulation.story import tell  # noqa: PLC0415
+    from tests.simulation.scenario import run_scenario  # noqa: PLC0415
+    from tests.simulation.setup import scenario_of  # noqa: PLC0415 - after the planting
 
     events = 0
     for seed in seeds:
-        outcome = tell(story_of(seed))
+        outcome = run_scenario(scenario_of(seed))
         events += outcome.events
         if not outcome.is_clean:
             return Verdict(seed=seed, checker=outcome.checker or "", what=outcome.what, events=events)

@@ -19,7 +19,7 @@ _PATIENCE_US: Final = 700 * US_PER_MS
 
 
 class Plan:
-    """One story within the story. Whatever step does not come about, all is undone."""
+    """One scenario within the scenario. Whatever step does not come about, all is undone."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster

@@ -1,7 +1,7 @@
 """What one seed draws: the cluster's size, its load, its machines' manners and the faults that come over it.
 
 Decides: the ranges (swarm testing: each seed leaves some kinds of fault out and has plenty of others). Must not know:
-how a fault is done. `story_of` is the only place that turns a seed into a story.
+how a fault is done. `scenario_of` is the only place that turns a seed into a scenario.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ CALM_MS: Final = 400
 _FOREIGN: Final = 0xF02_001
 _IDLE: Final = 0x1D1_FAC0
 _STATIC: Final = 0x57A_79B
-"""By these two no red seed, and none at which the table of planted bugs says that one is caught, has lost its story."""
+"""Drawn so that the red seeds, and the seeds in the table of planted bugs, keep their scenarios."""
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -60,7 +60,7 @@ class DiskManners(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Setup(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """All that a story is made of, besides chance."""
+    """All that a scenario is made of, besides chance."""
 
     seed: int
     voters: int
@@ -99,8 +99,9 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """After so long without a record an active controller writes a NoOp; None: never."""
 
 
-def story_of(seed: int) -> Setup:
-    """The story of a seed. Each part of the mix is drawn from chance of its own, so that none follows from another."""
+def scenario_of(seed: int) -> Setup:
+    """Return the scenario of a seed. Each part of the mix has its own random draws, so that no part depends on
+    another."""
     setup = _base(random.Random(seed ^ 0x5EED_0F_5708135), seed)
     setup = _with_waits(setup, random.Random(seed ^ 0x3A1_75))
     setup = _with_snapshots(setup, random.Random(seed ^ 0x5A_9540_7))
@@ -114,8 +115,10 @@ def story_of(seed: int) -> Setup:
 
 
 def _with_other_voters(setup: Setup, chance: random.Random) -> Setup:
-    """In one story in four operators add and remove voters and disks are replaced, while all else goes on. No bits rot:
-    how many copies of what is committed may be lost depends on who votes."""
+    """Let operators add and remove voters and replace disks in one scenario in four, beside all other faults.
+
+    No bits flip there: how many copies of a committed record may be lost depends on the voters.
+    """
     if chance.randrange(4):
         return setup
     steps, at_ms = [step for step in setup.steps if step.fault not in ROT], CALM_MS
@@ -135,7 +138,7 @@ def _with_other_voters(setup: Setup, chance: random.Random) -> Setup:
 
 
 def _with_static_voters(setup: Setup, chance: random.Random) -> Setup:
-    """One story in ten begins with static voters, and an administrator who wants them in the log. Half of these are
+    """One scenario in ten begins with static voters, and an administrator who wants them in the log. Half of these are
     about that alone. A leader gives up soon to wait for the commit of a change, in most."""
     if chance.randrange(10):
         return setup
@@ -150,7 +153,7 @@ def _with_static_voters(setup: Setup, chance: random.Random) -> Setup:
 
 
 def _with_another_quorum(setup: Setup, chance: random.Random) -> Setup:
-    """Let another quorum answer agents, one story in ten."""
+    """Let another quorum answer agents, one scenario in ten."""
     if chance.randrange(10):
         return setup
     every_ms, at_ms, steps = chance.choice((300, 900)), CALM_MS, list(setup.steps)
@@ -160,12 +163,12 @@ def _with_another_quorum(setup: Setup, chance: random.Random) -> Setup:
 
 
 def _with_administrators(setup: Setup, chance: random.Random) -> Setup:
-    """One story in three has some."""
+    """One scenario in three has some."""
     return msgspec.structs.replace(setup, administrators=chance.choice((0, 0, 0, 0, 1, 2)))
 
 
 def _with_one_plan(setup: Setup, chance: random.Random) -> Setup:
-    """Two stories in five are about one kind of plan alone, which other faults would mostly cut short."""
+    """Two scenarios in five are about one kind of plan alone, which other faults would mostly cut short."""
     if chance.randrange(5) < 3:
         return setup
     return planned(setup, chance.choice((*LEADER_FAULTS, *VOTER_PLANS, "depose", "two changes")), chance)
@@ -206,7 +209,7 @@ def _with_waits(setup: Setup, chance: random.Random) -> Setup:
 
 
 def _with_idleness(setup: Setup, chance: random.Random) -> Setup:
-    """Let idle controllers write NoOps in one story in five, mostly far more often than by default."""
+    """Let idle controllers write NoOps in one scenario in five, mostly far more often than by default."""
     if chance.randrange(5):
         return setup
     return msgspec.structs.replace(setup, max_idle_interval_ms=chance.choice((20, 100, 500)))
@@ -251,7 +254,7 @@ def _base(chance: random.Random, seed: int) -> Setup:
 
 
 def _with_plans(setup: Setup, chance: random.Random) -> Setup:
-    """Every second story has clients that only read, and faults that are done to leaders on purpose."""
+    """Every second scenario has clients that only read, and faults that are done to leaders on purpose."""
     if chance.randrange(2) == 0:
         return setup
     kinds = [kind for kind in LEADER_FAULTS if chance.randrange(2)]
@@ -271,7 +274,7 @@ def _with_plans(setup: Setup, chance: random.Random) -> Setup:
 
 
 def _with_snapshots(setup: Setup, chance: random.Random) -> Setup:
-    """Two stories in three take snapshots, most of them far too often, and trim; the rest are as if there were none."""
+    """Let two scenarios in three take snapshots, most of them far too often, and trim; the others take none."""
     if chance.randrange(3) == 0:
         return setup
     sizes = (200, 1_000, 4_000, 1 << 30)
@@ -295,8 +298,11 @@ def _with_snapshots(setup: Setup, chance: random.Random) -> Setup:
 
 
 def _elections(setup: Setup, chance: random.Random) -> Setup:
-    """One story in four is about elections alone: little load, messages that overtake each other, one storm on another,
-    which is cheap to tell and meets many more of them."""
+    """Make one scenario in four about elections alone: little load, messages that overtake each other, one storm after
+    another.
+
+    Such a scenario is cheap to run and meets many more elections.
+    """
     steps, at_ms = [], CALM_MS
     while at_ms < setup.duration_ms:
         at_ms += 1 + int(chance.expovariate(1 / 120))

@@ -1,4 +1,4 @@
-"""Makes a story that fails smaller, as long as it still fails by the same checker.
+"""Makes a scenario that fails smaller, as long as it still fails by the same checker.
 
 Decides: what is left out: faults first (by halves, then one by one), then what comes after the failure, then clients
 and agents. Must not know: why it fails.
@@ -10,19 +10,21 @@ from collections.abc import Callable
 
 import msgspec
 
+from tests.simulation.scenario import Outcome, run_scenario
 from tests.simulation.setup import Setup
-from tests.simulation.story import Outcome, tell
 
 _TRIES = 150
 
 
 class Shrinker:
-    """Bounded: `tries` stories at most."""
+    """Bounded: `tries` scenarios at most."""
 
-    def __init__(self, failed: Outcome, *, tries: int = _TRIES, tell_story: Callable[[Setup], Outcome] = tell) -> None:
+    def __init__(
+        self, failed: Outcome, *, tries: int = _TRIES, run_again: Callable[[Setup], Outcome] = run_scenario
+    ) -> None:
         self._best = failed
         self._tries = tries
-        self._tell = tell_story
+        self._run_again = run_again
 
     def run(self) -> Outcome:
         """The smallest that was found."""
@@ -37,7 +39,7 @@ class Shrinker:
         if self._tries <= 0 or setup == self._best.setup:
             return False
         self._tries -= 1
-        outcome = self._tell(setup)
+        outcome = self._run_again(setup)
         if outcome.checker != self._best.checker:
             return False
         self._best = outcome

@@ -1,7 +1,6 @@
-"""What faults came to in the first stories, as docs/simulation.md has it: `python -m tests.simulation.statistics_table`
-tells those stories and writes the block anew.
+"""The table of what faults came to in the first scenarios, in docs/simulation.md.
 
-Decides: which faults and effects stand in a row. Must not know: how they are counted (`happened`).
+`python -m tests.simulation.statistics_table` runs these scenarios and rewrites the table.
 """
 
 from __future__ import annotations
@@ -155,7 +154,7 @@ LINES: Final = (
 
 
 def block(tally: Tally) -> str:
-    """What stands in the document of these stories."""
+    """What stands in the document of these scenarios."""
     happened = tally.happened
     rows = (
         f"| {line.title} | {line.by} | {sum(happened.get(f'fault: {fault}', 0) for fault in line.faults) or ''} | "
@@ -164,7 +163,7 @@ def block(tally: Tally) -> str:
     )
     return "\n".join(
         (
-            f"In the first {tally.seeds} stories, all of them clean: {tally.events:,} events, "
+            f"In the first {tally.seeds} scenarios, all of them clean: {tally.events:,} events, "
             f"{tally.virtual_ms // 1000:,} s of virtual time (many faults",
             "meet no process: the machine is down already, there is no leader, or peace comes first):",
             "",

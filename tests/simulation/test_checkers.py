@@ -10,17 +10,17 @@ import pytest
 from metadata_log.directory.quorum_state import QUORUM_STATE_FILE, QuorumState, format_quorum_state
 from metadata_log.files.simulated_media import Directory, Inode
 from metadata_log.ids import DirectoryId, NodeId, ReplicaKey, TopicId
-from tests.simulation.checkers.broken import Broken
 from tests.simulation.checkers.history import find_disorder
+from tests.simulation.checkers.invariant_failure import InvariantFailure
 from tests.simulation.checkers.log_matching import LogMatching
 from tests.simulation.checkers.one_leader import OneLeader
 from tests.simulation.checkers.topic_ids import TopicIds
 from tests.simulation.checkers.votes import Votes
 from tests.simulation.clients import UNKNOWN, Operation
 from tests.simulation.durable import BatchKey
-from tests.simulation.setup import Setup, Step, story_of
+from tests.simulation.scenario import Outcome
+from tests.simulation.setup import Setup, Step, scenario_of
 from tests.simulation.shrink import Shrinker
-from tests.simulation.story import Outcome
 
 ID = TopicId(b"\x10" * 16)
 OTHER = TopicId(b"\x11" * 16)
@@ -47,7 +47,7 @@ def _operation(kind: str, begun: int, ended: int | None, outcome: str, topic_id:
         [_operation("describe", 0, 9, "UNKNOWN_TOPIC_OR_PARTITION"), _operation("create", 1, 8, "NONE", ID)],
     ],
 )
-def test_histories_that_have_an_order(operations: list[Operation]) -> None:
+def test_hiscenarios_that_have_an_order(operations: list[Operation]) -> None:
     assert find_disorder(operations) is None
 
 
@@ -65,7 +65,7 @@ def test_histories_that_have_an_order(operations: list[Operation]) -> None:
         ],
     ],
 )
-def test_histories_that_have_none(operations: list[Operation]) -> None:
+def test_hiscenarios_that_have_none(operations: list[Operation]) -> None:
     assert find_disorder(operations) is not None
 
 
@@ -82,9 +82,9 @@ def test_two_leaders_of_an_epoch() -> None:
     checker = OneLeader()
     checker.on_leader(1, 1, 4)
     checker.on_leader(1, 1, 4)
-    with pytest.raises(Broken):
+    with pytest.raises(InvariantFailure):
         checker.on_leader(2, 1, 4)
-    with pytest.raises(Broken):
+    with pytest.raises(InvariantFailure):
         checker.on_leader(1, 2, 4)
 
 
@@ -105,9 +105,9 @@ def test_votes() -> None:
     checker = Votes()
     checker.on_vote(_key(1), _media(voted), 3, _key(2))
     for media, candidate in ((None, 2), (QuorumState(leader_epoch=2), 2), (QuorumState(leader_epoch=3), 2), (voted, 3)):  # type: ignore[arg-type]
-        with pytest.raises(Broken):
+        with pytest.raises(InvariantFailure):
             Votes().on_vote(_key(1), _media(media), 3, _key(candidate))
-    with pytest.raises(Broken):
+    with pytest.raises(InvariantFailure):
         checker.on_vote(_key(1), _media(voted), 3, _key(3))
 
 
@@ -117,34 +117,34 @@ def test_logs_that_do_not_match() -> None:
     checker.on_durable(1, None, first)
     checker.on_durable(1, first, second)
     checker.on_durable(2, first, second)
-    with pytest.raises(Broken):
+    with pytest.raises(InvariantFailure):
         checker.on_durable(2, None, BatchKey(0, 2, 1, 99))
-    with pytest.raises(Broken):
+    with pytest.raises(InvariantFailure):
         checker.on_durable(2, BatchKey(0, 2, 0, 11), second)
-    with pytest.raises(Broken):
+    with pytest.raises(InvariantFailure):
         checker.on_durable(2, first, BatchKey(4, 5, 1, 33))
 
 
 def test_topic_ids_come_once() -> None:
     checker = TopicIds()
     checker.on_topic(ID, "a", 3)
-    with pytest.raises(Broken):
+    with pytest.raises(InvariantFailure):
         checker.on_topic(ID, "b", 5)
-    with pytest.raises(Broken):
+    with pytest.raises(InvariantFailure):
         checker.on_topic(TopicId(bytes(16)), "c", 6)
 
 
-def test_a_story_shrinks_to_the_faults_that_matter() -> None:
+def test_a_scenario_shrinks_to_the_faults_that_matter() -> None:
     steps = tuple(Step(at_ms=500 + at, fault="kill", pick=at) for at in range(40))
-    setup = msgspec.structs.replace(story_of(1), steps=steps)
+    setup = msgspec.structs.replace(scenario_of(1), steps=steps)
 
-    def tell_story(smaller: Setup) -> Outcome:
+    def run_again(smaller: Setup) -> Outcome:
         picks = {step.pick for step in smaller.steps}
         is_broken = {7, 31} <= picks
         return Outcome(
             setup=smaller, events=1, virtual_ms=600, digest="", checker="votes" if is_broken else None, what="x"
         )
 
-    smallest = Shrinker(tell_story(setup), tell_story=tell_story).run()
+    smallest = Shrinker(run_again(setup), run_again=run_again).run()
     assert sorted(step.pick for step in smallest.setup.steps) == [7, 31]
     assert (smallest.setup.clients, smallest.setup.observers) == (1, 0)

@@ -16,8 +16,8 @@ from metadata_log.ids import NodeId, id_text
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.records import MetadataRecord, RemoveTopicRecord, UnregisterBrokerRecord, encode_record
 from metadata_log.records.levels import write_version
-from tests.simulation.checkers.broken import Broken
 from tests.simulation.checkers.directories import check_plan
+from tests.simulation.checkers.invariant_failure import InvariantFailure
 from tests.simulation.checkers.reference import Reference
 from tests.simulation.checkers.removals import Removals
 from tests.simulation.checkers.topic_ids import TopicIds
@@ -68,7 +68,7 @@ def test_what_was_taken_is_staged_by_an_agent_that_does_not_know_it_was_given_ba
 @pytest.mark.parametrize("had", [4, 6])
 def test_a_replica_of_its_own_by_the_log_that_it_had(had: int) -> None:
     reference = _log(*BEGINNING, (TAKEN,), (GIVEN_BACK,))
-    with pytest.raises(Broken, match=f"a live replica of its own at {had}"):
+    with pytest.raises(InvariantFailure, match=f"a live replica of its own at {had}"):
         check_plan(_agent(had), STAGES, reference)
 
 
@@ -77,7 +77,7 @@ def test_what_the_log_removed_and_what_it_never_named() -> None:
     check_plan(_agent(5), STAGES, reference)
     for foreign in (None, topic_id(77)):
         lies = msgspec.structs.replace(OURS, topic_id=foreign)
-        with pytest.raises(Broken, match="which this log never made"):
+        with pytest.raises(InvariantFailure, match="which this log never made"):
             check_plan(_agent(5), Plan(stage=(Stage(directory=lies, why="removed"),)), reference)
         check_plan(_agent(5), Plan(set_aside=(SetAside(directory=lies, why="no proof"),)), reference)
 
@@ -105,16 +105,16 @@ def test_a_removal_is_held_against_both_clocks_and_the_log(
     removals.on_plan(agent, STAGES)
     agent.ran_ms, agent.clock.wall_ms = ran_ms, lambda: wall_ms
     gone = [_staged(topic_number, remove_at_ms=500)]
-    with nullcontext() if why is None else pytest.raises(Broken, match=why):
+    with nullcontext() if why is None else pytest.raises(InvariantFailure, match=why):
         removals.on_removed(agent, gone, reference)
 
 
 def test_a_log_that_ends_before_this_start_registered() -> None:
     reference = _log((topic(9),), *BEGINNING)
-    with pytest.raises(Broken, match="ends at 1, before it registered"):
+    with pytest.raises(InvariantFailure, match="ends at 1, before it registered"):
         check_plan(_agent(1), STAGES, reference)
     again = _log((broker(2, epoch=3, incarnation_id=uuid(77)),), *BEGINNING)
-    with pytest.raises(Broken, match="before it registered"):
+    with pytest.raises(InvariantFailure, match="before it registered"):
         check_plan(_agent(1), STAGES, again)
 
 
@@ -125,14 +125,14 @@ def test_an_agent_that_was_unregistered_since_had_registered() -> None:
 
 def test_a_log_that_nobody_committed_and_what_is_sound_set_aside() -> None:
     reference = _log(*BEGINNING, (TAKEN,))
-    with pytest.raises(Broken, match="nobody committed"):
+    with pytest.raises(InvariantFailure, match="nobody committed"):
         check_plan(_agent(9), STAGES, reference)
-    with pytest.raises(Broken, match="sets /data/t1-0 aside: why"):
+    with pytest.raises(InvariantFailure, match="sets /data/t1-0 aside: why"):
         check_plan(_agent(5), Plan(set_aside=(SetAside(directory=OURS, why="why"),)), reference)
 
 
 def test_what_lost_its_proof_may_be_set_aside_unless_it_is_live() -> None:
     aside = Plan(set_aside=(SetAside(directory=OURS, why="why"),))
     check_plan(_agent(5, has_lost_proof=True), aside, _log(*BEGINNING, (TAKEN,)))
-    with pytest.raises(Broken, match="sets /data/t1-0 aside: why"):
+    with pytest.raises(InvariantFailure, match="sets /data/t1-0 aside: why"):
         check_plan(_agent(6, has_lost_proof=True), aside, _log(*BEGINNING, (TAKEN,), (GIVEN_BACK,)))

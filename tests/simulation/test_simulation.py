@@ -1,4 +1,4 @@
-"""A few stories in every run of the tests; `make campaign` and `make sim MINUTES=…` tell many more."""
+"""A few scenarios in every run of the tests; `make campaign` and `make sim MINUTES=…` tell many more."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from tests.simulation.mutant_table import PASS, ROOT, lines_changed, read_table
 from tests.simulation.mutants import MUTANTS
 from tests.simulation.planting import Mutant, mutated_source
 from tests.simulation.red_seeds import RED_SEEDS
-from tests.simulation.setup import story_of
+from tests.simulation.scenario import run_scenario
+from tests.simulation.setup import scenario_of
 from tests.simulation.statistics_table import LINES, STORIES
 from tests.simulation.statistics_table import block as statistics_block
 from tests.simulation.statistics_table import written as written_statistics
-from tests.simulation.story import tell
 from tests.support.cores import CORES
 from tests.support.fresh_seed import fresh_seed
 
 CAMPAIGN_S = 600 if os.environ.get("LONG") else 240 // CORES
 """Four minutes of fresh seeds, on one core or on several at once; with LONG=1 ten on each."""
 REPEATED = (4, 9, 12)
-"""Seeds of stories that cost little, two of them with plenty of faults."""
+"""Seeds of scenarios that cost little, two of them with plenty of faults."""
 QUICK_PROOFS = (
     "an agent makes a directory under its own name at once",
     "divergence is ignored",
@@ -42,20 +42,20 @@ QUICK_MUTANTS = ("a follower fetches before it has flushed", "two votes in an ep
 
 @cache
 def _digest(seed: int) -> str:
-    """Return the digest of a seed's story, told in this process."""
-    return tell(story_of(seed)).digest
+    """Return the digest of a seed's scenario, told in this process."""
+    return run_scenario(scenario_of(seed)).digest
 
 
 @pytest.mark.parametrize("first", range(10, 20, 5))  # those before cost more, and run in the campaign
-def test_stories_of_the_first_seeds(first: int) -> None:
+def test_scenarios_of_the_first_seeds(first: int) -> None:
     tally = run_seeds(range(first, first + 5))
     assert tally.failed is None, report(tally.failed)
     assert tally.seeds == 5
 
 
 @pytest.mark.parametrize("seed", RED_SEEDS)
-def test_stories_that_once_did_not_hold(seed: int) -> None:
-    outcome = tell(story_of(seed))
+def test_scenarios_that_once_did_not_hold(seed: int) -> None:
+    outcome = run_scenario(scenario_of(seed))
     assert outcome.is_clean, report(outcome)
 
 
@@ -64,8 +64,8 @@ def test_stories_that_once_did_not_hold(seed: int) -> None:
 )
 def test_the_transcript_follows_from_the_seed_alone(hash_seed: str) -> None:
     code = (
-        "from tests.simulation.setup import story_of; from tests.simulation.story import tell\n"
-        f"for seed in {REPEATED!r}: print(tell(story_of(seed)).digest)"
+        "from tests.simulation.setup import scenario_of; from tests.simulation.scenario import run_scenario\n"
+        f"for seed in {REPEATED!r}: print(run_scenario(scenario_of(seed)).digest)"
     )
     done = subprocess.run(
         [sys.executable, "-c", code],
@@ -91,11 +91,11 @@ def test_every_planted_bug_has_its_place(mutant: Mutant) -> None:
 def test_any_seed_may_draw_any_kind_of_fault() -> None:
     """Nothing comes among some seeds alone."""
     for first in (0, 100_000):
-        stories = [story_of(seed) for seed in range(first, first + 400)]
-        drawn = {step.fault for story in stories for step in story.steps}
+        scenarios = [scenario_of(seed) for seed in range(first, first + 400)]
+        drawn = {step.fault for scenario in scenarios for step in scenario.steps}
         assert drawn == ALL
-        assert 20 < sum(story.static_voters for story in stories) < 80
-        assert 60 < sum(story.changes_voters for story in stories) < 250
+        assert 20 < sum(scenario.static_voters for scenario in scenarios) < 80
+        assert 60 < sum(scenario.changes_voters for scenario in scenarios) < 250
 
 
 def test_the_planted_bugs_are_named_once_and_plenty() -> None:
@@ -112,7 +112,7 @@ def test_the_table_in_the_documentation_names_every_planted_bug_and_who_caught_i
 
 def test_every_checker_is_the_first_to_catch_a_planted_bug() -> None:
     directory = Path(__file__).parent / "checkers"
-    checkers = {path.stem for path in directory.glob("*.py")} - {"__init__", "broken", "reference"}
+    checkers = {path.stem for path in directory.glob("*.py")} - {"__init__", "invariant_failure", "reference"}
     assert checkers - {row.checker for row in read_table().values()} == set()
 
 
@@ -131,7 +131,7 @@ def test_a_planted_bug_is_caught(name: str) -> None:
 
 
 def test_the_command_to_replay_names_what_was_kept() -> None:
-    setup = story_of(11)
+    setup = scenario_of(11)
     assert replay_command(setup) == "make sim SEED=11"
 
 
@@ -148,7 +148,7 @@ def _without_numbers(text: str) -> list[str]:
 
 @pytest.mark.campaign
 @pytest.mark.timeout(1200)
-def test_the_first_stories_are_clean_every_fault_comes_to_something_and_the_documentation_says_to_what() -> None:
+def test_the_first_scenarios_are_clean_every_fault_comes_to_something_and_the_documentation_says_to_what() -> None:
     tally = run_seeds(range(STORIES))
     assert tally.failed is None, report(tally.failed)
     assert [effect for effect in EFFECTS if effect not in tally.happened] == []

@@ -22,7 +22,7 @@ from tests.simulation.mutant_table import ROOT
         (["SEED=7", "KEEP=x"], "'x' is no fault of seed 7"),
         (["SEED=7", "CHANGE=foo=1"], "'foo=1' is not NAME=NUMBER"),
         (["SEED=7", "CHANGE=clients=many"], "'clients=many' is not NAME=NUMBER"),
-        (["KEEP=1"], "belong to the story of one --seed"),
+        (["KEEP=1"], "belong to the scenario of one --seed"),
     ],
 )
 def test_make_sim_refuses_words_that_mean_nothing(words: list[str], said: str) -> None:

@@ -1,4 +1,4 @@
-"""Draws a story as text: a line for each moment, a column for each machine.
+"""Draws a scenario as text: a line for each moment, a column for each machine.
 
 Decides: how it looks. Must not know: what the lines mean.
 """
@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from tests.simulation.scenario import Outcome, run_scenario
 from tests.simulation.setup import Setup
-from tests.simulation.story import Outcome, tell
 from tests.simulation.world import US_PER_MS
 
 _WIDTH: Final = 40
@@ -16,9 +16,9 @@ _LAST_LINES: Final = 120
 
 
 def draw(setup: Setup, *, last: int = _LAST_LINES) -> str:
-    """Tell the story again and draw the last lines of it."""
+    """Tell the scenario again and draw the last lines of it."""
     lines: list[tuple[int, int, str]] = []
-    outcome = tell(setup, lambda at_us, node_id, line: lines.append((at_us, node_id, line)))
+    outcome = run_scenario(setup, lambda at_us, node_id, line: lines.append((at_us, node_id, line)))
     columns = sorted({node_id for _, node_id, _ in lines if node_id > 0})
     head = "        ms  " + "".join(f"node {node_id}".ljust(_WIDTH) for node_id in columns)
     drawn = [head.rstrip()]
@@ -42,7 +42,7 @@ def _end(outcome: Outcome) -> str:
 
 
 def summary(setup: Setup) -> str:
-    """One line of what a story is made of."""
+    """One line of what a scenario is made of."""
     faults: dict[str, int] = {}
     for step in setup.steps:
         faults[step.fault] = faults.get(step.fault, 0) + 1

@@ -1,4 +1,4 @@
-"""Planted bugs of voter sets (KIP-853). Stories on the core alone find such bugs (`tests.support.raft_mutants`)."""
+"""Planted bugs of voter sets (KIP-853). Scenarios on the core alone find such bugs (`tests.support.raft_mutants`)."""
 
 from __future__ import annotations
 

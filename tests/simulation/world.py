@@ -28,7 +28,7 @@ WORKED: Final = 9
 
 
 class World:
-    """The queue of what is to come. All times in it are microseconds since the story began.
+    """The queue of what is to come. All times in it are microseconds since the scenario began.
 
     Attributes:
         events: inputs given to a core and effects of network and disk that were completed, so far.
@@ -82,13 +82,13 @@ class World:
         return int(self.chance.random() * most)
 
     def tell(self, node_id: int, line: str) -> None:
-        """For the timeline; node 0 stands for the story itself."""
+        """For the timeline; node 0 stands for the scenario itself."""
         if self.watch is not None:
             self.watch(self.now_us, node_id, line)
 
     @property
     def digest(self) -> str:
-        """Of all events so far: the same for the same story, whatever Python hashes like."""
+        """Of all events so far: the same for the same scenario, whatever Python hashes like."""
         self._flush()
         return self._digest.copy().hexdigest()
 

@@ -1,4 +1,7 @@
-"""What must hold of a cluster at every moment, whatever fails. Each method raises `Broken` naming what does not."""
+"""Invariants that hold in a cluster at every moment, whatever fails.
+
+Each method raises `InvariantFailure`, which names the invariant that does not hold.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,12 @@ from metadata_log.ids import ReplicaKey
 from tests.support.raft_disk import Batch, end_of
 
 
-class Broken(AssertionError):
+class InvariantFailure(AssertionError):
     """An invariant of Raft does not hold."""
 
 
 class Checkers:
-    """Knows all that ever happened in one run."""
+    """All elections, votes and commits of one run."""
 
     def __init__(self) -> None:
         self.leaders: dict[int, int] = {}
@@ -22,16 +25,16 @@ class Checkers:
         self._high_watermarks: dict[tuple[int, int], int] = {}
 
     def on_leader(self, node_id: int, epoch: int, log: list[Batch]) -> None:
-        """One leader an epoch, and it holds all that is committed."""
+        """Check that the epoch has one leader, and that its log holds every committed batch."""
         if self.leaders.setdefault(epoch, node_id) != node_id:
-            raise Broken(f"one leader an epoch: {self.leaders[epoch]} and {node_id} lead epoch {epoch}")
+            raise InvariantFailure(f"one leader an epoch: {self.leaders[epoch]} and {node_id} lead epoch {epoch}")
         self._check_prefix(node_id, log, "leader completeness")
 
     def on_vote(self, node_id: int, epoch: int, candidate: ReplicaKey) -> None:
-        """A vote that has left is never forgotten."""
+        """Check that no replica forgets a vote that it has sent."""
         earlier = self.votes.setdefault((node_id, epoch), candidate)
         if earlier != candidate:
-            raise Broken(f"no vote forgotten: {node_id} votes for {earlier} and {candidate} in epoch {epoch}")
+            raise InvariantFailure(f"no vote forgotten: {node_id} votes for {earlier} and {candidate} in epoch {epoch}")
 
     def on_high_watermark(
         self,
@@ -42,26 +45,30 @@ class Checkers:
         durable: Iterable[list[Batch]],
         majority: int,
     ) -> None:
-        """It only rises; what is below it is the same everywhere, for ever, and durable on a majority."""
+        """Check that a high watermark only rises, and that a majority holds the same durable batches below it."""
         key = (node_id, incarnation)
         if offset <= self._high_watermarks.get(key, -1):
-            raise Broken(f"high watermark never back: {node_id} goes from {self._high_watermarks[key]} to {offset}")
+            raise InvariantFailure(
+                f"high watermark never back: {node_id} goes from {self._high_watermarks[key]} to {offset}"
+            )
         self._high_watermarks[key] = offset
         prefix = [batch for batch in log if batch.end <= offset]
         if end_of(prefix) != offset:
-            raise Broken(f"high watermark on a batch bound: {node_id} says {offset}")
+            raise InvariantFailure(f"high watermark on a batch bound: {node_id} says {offset}")
         known = min(len(prefix), len(self.committed))
         if prefix[:known] != self.committed[:known]:
-            raise Broken(f"committed is for ever: {node_id}'s log differs below {offset}")
+            raise InvariantFailure(f"committed stays committed: {node_id}'s log differs below {offset}")
         if len(prefix) <= known:
             return
         holders = sum(1 for other in durable if _holds(other, prefix[-1]))
         if holders < majority:
-            raise Broken(f"acknowledged is durable: {offset} is committed, and {holders} of {majority} hold it")
+            raise InvariantFailure(
+                f"acknowledged is durable: {offset} is committed, and {holders} of {majority} hold it"
+            )
         self.committed = prefix
 
     def on_end(self, logs: dict[int, list[Batch]]) -> None:
-        """Log matching; and nothing that is committed is missing from a majority."""
+        """Check log matching, and that a majority holds every committed batch."""
         ordered = sorted(logs.items())
         for at, (node_id, log) in enumerate(ordered):
             for other_id, other in ordered[at + 1 :]:
@@ -69,11 +76,15 @@ class Checkers:
         if self.committed:
             holders = sum(1 for log in logs.values() if _holds(log, self.committed[-1]))
             if holders <= len(logs) // 2:
-                raise Broken(f"committed is for ever: {end_of(self.committed)} is left on {holders} of {len(logs)}")
+                raise InvariantFailure(
+                    f"committed stays committed: {end_of(self.committed)} is left on {holders} of {len(logs)}"
+                )
 
     def _check_prefix(self, node_id: int, log: list[Batch], what: str) -> None:
         if log[: len(self.committed)] != self.committed:
-            raise Broken(f"{what}: the log of {node_id} lacks what is committed up to {end_of(self.committed)}")
+            raise InvariantFailure(
+                f"{what}: the log of {node_id} lacks what is committed up to {end_of(self.committed)}"
+            )
 
 
 def _holds(log: list[Batch], batch: Batch) -> bool:
@@ -81,8 +92,10 @@ def _holds(log: list[Batch], batch: Batch) -> bool:
 
 
 def check_matching(node_id: int, log: list[Batch], other_id: int, other: list[Batch]) -> None:
-    """Two logs with the same epoch at an offset are the same up to there."""
+    """Check that two logs with the same epoch at an offset are equal up to there."""
     others = {batch.base: batch for batch in other}
     shared = [at for at, batch in enumerate(log) if batch.base in others and others[batch.base].epoch == batch.epoch]
     if shared and log[: shared[-1] + 1] != other[: shared[-1] + 1]:
-        raise Broken(f"log matching: {node_id} and {other_id} share {log[shared[-1]].base} and differ before it")
+        raise InvariantFailure(
+            f"log matching: {node_id} and {other_id} share {log[shared[-1]].base} and differ before it"
+        )

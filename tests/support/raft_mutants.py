@@ -12,7 +12,10 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @dataclass(frozen=True)
 class Mutant:
-    """`was` stands in `file` exactly once and becomes `becomes`; a story of a seed from `first` to `seeds` notices."""
+    """One planted bug: `was` occurs in `file` exactly once and is replaced by `becomes`.
+
+    A scenario of a seed from `first` to `seeds` must notice it.
+    """
 
     name: str
     file: str
@@ -173,7 +176,7 @@ VOTER_MUTANTS = (
         100,
     ),
 )
-"""Those that stories in which the voters change must notice (`voter_story`)."""
+"""The bugs that scenarios with changing voters must notice (`run_voter_scenario`)."""
 
 
 def plant(mutant: Mutant, directory: Path) -> None:
@@ -205,8 +208,10 @@ def plant(mutant: Mutant, directory: Path) -> None:
         (raft / source.name).write_text(text)
 
 
-def tell_stories(directory: Path, seeds: range, module: str = "tests.support.raft_story") -> tuple[bool, str]:
-    """Return True if a story of these seeds breaks in these sources, and the word of the first one that does."""
+def run_scenarios(
+    directory: Path, seeds: range, module: str = "tests.support.raft_random_scenarios"
+) -> tuple[bool, str]:
+    """Return True if a scenario of these seeds fails in these sources, and the message of the first failure."""
     done = subprocess.run(
         [sys.executable, "-m", module, str(seeds.start), str(len(seeds))],
         cwd=directory,
@@ -221,13 +226,16 @@ def tell_stories(directory: Path, seeds: range, module: str = "tests.support.raf
 if __name__ == "__main__":
     import tempfile
 
-    for module, mutants in (("tests.support.raft_story", MUTANTS), ("tests.support.voter_story", VOTER_MUTANTS)):
+    for module, mutants in (
+        ("tests.support.raft_random_scenarios", MUTANTS),
+        ("tests.support.voter_random_scenarios", VOTER_MUTANTS),
+    ):
         for planted in mutants:
             with tempfile.TemporaryDirectory() as place:
                 plant(planted, Path(place))
                 print(
                     planted.name,
                     "->",
-                    *tell_stories(Path(place), range(planted.first, planted.seeds), module),
+                    *run_scenarios(Path(place), range(planted.first, planted.seeds), module),
                     flush=True,
                 )

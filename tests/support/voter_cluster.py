@@ -1,6 +1,6 @@
 """A cluster whose voters change: spare controllers, operators that add and remove, disks that are replaced.
 
-`VoterRules` knows the voter set that each log holds, and raises `Broken` where KIP-853 does not hold.
+`VoterRules` knows the voter set in each log, and raises `InvariantFailure` if a change breaks a rule of KIP-853.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from quorum.raft.control_batches import check_fetched
 from quorum.raft.inputs import Input, RequestReceived
 from quorum.raft.machine import RaftMachine
 from quorum.raft.ready import AppendBatches, Destination, Ready
-from tests.support.raft_checkers import Broken
+from tests.support.raft_checkers import InvariantFailure
 from tests.support.raft_cluster import Cluster, Defects, Node
 from tests.support.raft_disk import Batch, Disk, split
 
@@ -35,12 +35,12 @@ _CLIENT = 1 << 40
 
 
 def endpoints_of(node_id: int) -> tuple[Endpoint, ...]:
-    """Where a node of these clusters listens."""
+    """Return the endpoints of a node in these clusters."""
     return (Endpoint(name="GRPC", host=f"n{node_id}", port=9094),)
 
 
 def voters_in(batch: Batch) -> list[tuple[Offset, VoterSet]]:
-    """The voter sets that one batch carries."""
+    """Return the voter sets in one batch."""
     fetched = check_fetched(
         batch.data, base_offset=Offset(batch.base), last_epoch=Epoch(batch.epoch), leader_epoch=Epoch(batch.epoch)
     )
@@ -48,7 +48,7 @@ def voters_in(batch: Batch) -> list[tuple[Offset, VoterSet]]:
 
 
 def history_of(initial: VoterHistory, log: list[Batch]) -> VoterHistory:
-    """The voter sets of a log, by the plainest means."""
+    """Return the voter sets of a log, computed in the simplest way."""
     history = initial
     for batch in log:
         for offset, voters in voters_in(batch):
@@ -57,19 +57,19 @@ def history_of(initial: VoterHistory, log: list[Batch]) -> VoterHistory:
 
 
 def committed_end(committed: list[Batch]) -> int:
-    """End of what is committed."""
+    """Return the end offset of the committed log."""
     return committed[-1].end if committed else 0
 
 
 @dataclass
 class VoterRules:
-    """What KIP-853 asks of every change, seen from outside."""
+    """The rules of KIP-853 for every voter change, checked from outside."""
 
     changes: int = 0
-    """Sets whose keys differ from the set before."""
+    """The number of sets whose keys differ from those of the set before."""
 
     def on_append(self, node: Node, before: list[Batch], batch: Batch, committed: list[Batch]) -> None:
-        """A leader has written `batch` behind `before`; `committed` is what the whole cluster knows to be so."""
+        """Check a batch that a leader wrote after `before`; `committed` is the committed log of the whole cluster."""
         history = history_of(node.disk.initial_voters, before)
         for _, voters in voters_in(batch):
             self._check_change(node, history, voters, batch, committed)
@@ -80,43 +80,48 @@ class VoterRules:
         old, new, who = set(history.latest.keys), set(voters.keys), f"leader {node.key.node_id}"
         if old == new or not history.latest.are_dynamic:
             if history.latest.node_ids != voters.node_ids:
-                raise Broken(f"voter set: {who} changes {history.latest.node_ids} to {voters.node_ids} at an upgrade")
+                raise InvariantFailure(
+                    f"voter set: {who} changes {history.latest.node_ids} to {voters.node_ids} at an upgrade"
+                )
             return
         self.changes += 1
         if len(old ^ new) != 1:
-            raise Broken(f"voter set: {who} changes more than one voter: {sorted(old)} to {sorted(new)}")
+            raise InvariantFailure(f"voter set: {who} changes more than one voter: {sorted(old)} to {sorted(new)}")
         if len(old & new) < len(old) // 2 + 1 and len(old & new) < len(new) // 2 + 1:
-            raise Broken(f"voter set: the majorities of {sorted(old)} and {sorted(new)} need not meet")
+            raise InvariantFailure(f"voter set: the majorities of {sorted(old)} and {sorted(new)} need not meet")
         end = committed_end(committed)
         if history.latest_offset >= end:
-            raise Broken(f"voter set: {who} changes the voters of {history.latest_offset}, committed is {end}")
+            raise InvariantFailure(
+                f"voter set: {who} changes the voters of {history.latest_offset}, committed is {end}"
+            )
         if not committed or committed[-1].epoch < batch.epoch:
-            raise Broken(f"voter set: {who} changes the voters before a record of epoch {batch.epoch} is committed")
+            raise InvariantFailure(
+                f"voter set: {who} changes the voters before a record of epoch {batch.epoch} is committed"
+            )
 
     def on_turn(self, node: Node) -> None:
-        """The replica goes by the latest set in its log."""
+        """Check that the replica uses the latest voter set in its log."""
         machine = node.machine
         if machine is None:
             return
         history = history_of(node.disk.initial_voters, node.disk.staged)
         if machine.voters != history.latest:
-            raise Broken(
-                f"voter set: {node.key.node_id} goes by {machine.voters.node_ids}, its log says "
-                f"{history.latest.node_ids}"
+            raise InvariantFailure(
+                f"voter set: {node.key.node_id} uses {machine.voters.node_ids}, its log has {history.latest.node_ids}"
             )
         if machine.is_leader and not machine.is_voter and history.latest_offset < machine.high_watermark:
-            raise Broken(f"voter set: {node.key.node_id} leads on, though the set without it is committed")
+            raise InvariantFailure(f"voter set: {node.key.node_id} leads on, though the set without it is committed")
 
 
 @dataclass
 class Operator:
-    """Whoever adds and removes voters: what was asked, and what was answered."""
+    """The operator that adds and removes voters: its requests and their responses."""
 
     answers: dict[int, Response | None] = field(default_factory=dict)
 
 
 class VoterCluster(Cluster):
-    """`voters` vote at first; `spares` are controllers that may come to."""
+    """A cluster that starts with `voters`; `spares` are controllers that may join later."""
 
     def __init__(
         self,
@@ -142,7 +147,7 @@ class VoterCluster(Cluster):
             self.nodes[n] = Node(self.new_key(n), endpoints_of(n), Disk(initial or VoterHistory()), True)
 
     def new_key(self, node_id: int) -> ReplicaKey:
-        """The node with a directory that never was."""
+        """Return a key of the node with a new directory id."""
         self._disks += 1
         directory = bytes([100 + self._disks // 250, self._disks % 250]) * 8
         return ReplicaKey(node_id=NodeId(node_id), directory_id=DirectoryId(directory))
@@ -165,7 +170,10 @@ class VoterCluster(Cluster):
         return [self.durable_of(voter) for voter in voters], len(voters) // 2 + 1
 
     def durable_of(self, voter: Voter) -> list[Batch]:
-        """What that very directory holds durably, or held when it was replaced: it had kept its word until then."""
+        """Return the durable log of exactly this directory, or its last durable log if the disk was replaced.
+
+        The directory kept its promises until then.
+        """
         node = self.nodes[voter.key.node_id]
         return node.disk.durable if VoterSet(voters=(voter,)).is_voter(node.key) else self._replaced[voter.key]
 
@@ -173,9 +181,9 @@ class VoterCluster(Cluster):
         return {voter.key.node_id: self.durable_of(voter) for voter in self.latest_voters()}
 
     def keeps_majorities(self, *, without: ReplicaKey | None = None, now: VoterSet | None = None) -> bool:
-        """Whether every set that may yet be in force, and `now`, has a majority whose directories are still there."""
+        """Return True if every set that may be in force, and `now`, has a majority whose directories still exist."""
         there = {node.key for node in self.nodes.values()} - {without}
-        # A static voter is whoever has its node id: one that comes back empty would break its word (KIP-853).
+        # A static voter is its node id alone: with an empty disk it would break its promises (KIP-853).
         ids = {node.key.node_id for node in self.nodes.values()} - ({without.node_id} if without else set())
         sets = [] if now is None else [now]
         end = committed_end(self.checkers.committed)
@@ -208,7 +216,7 @@ class VoterCluster(Cluster):
     # --- operators
 
     def ask(self, node_id: int, request: Request) -> int | None:
-        """Ask a running replica; the id under which `operator.answers` gets its answer."""
+        """Send a request to a running replica; return the id under which `operator.answers` gets the response."""
         node = self.nodes[node_id]
         if node.machine is None:
             return None
@@ -221,17 +229,17 @@ class VoterCluster(Cluster):
         self.operator.answers[request_id] = response
         offset = getattr(response, "voters_offset", -1)
         if response.error is Error.NONE and offset >= committed_end(self.checkers.committed):
-            raise Broken(f"voter set: the change at {offset} is said to be done, and is not committed")
+            raise InvariantFailure(f"voter set: the change at {offset} is said to be done, and is not committed")
 
     def add(self, node_id: int) -> int | None:
-        """Ask the leader to add that node as it is now."""
+        """Ask the leader to add this node with its present directory."""
         leader, node = self.leader(), self.nodes[node_id]
         if leader is None:
             return None
         return self.ask(leader, AddRaftVoterRequest(voter=node.key, endpoints=node.endpoints))
 
     def update(self, node_id: int, port: int) -> int | None:
-        """Tell the leader that this voter listens at another port."""
+        """Send the leader another port for this voter."""
         leader = self.leader()
         machine = None if leader is None else self.nodes[leader].machine
         voter = None if machine is None else machine.voters.get(NodeId(node_id))
@@ -241,7 +249,7 @@ class VoterCluster(Cluster):
         return self.ask(leader, UpdateRaftVoterRequest(current_leader_epoch=machine.epoch, voter=moved))
 
     def remove(self, node_id: int) -> int | None:
-        """Ask the leader to remove that node, with the directory that votes."""
+        """Ask the leader to remove this node, with the directory that votes."""
         leader = self.leader()
         machine = None if leader is None else self.nodes[leader].machine
         voter = None if machine is None else machine.voters.get(NodeId(node_id))
@@ -255,18 +263,18 @@ class VoterCluster(Cluster):
         return None if leader is None else self.ask(leader, UpgradeKRaftVersionRequest(kraft_version=1))
 
     def replace_disk(self, node_id: int) -> None:
-        """The machine comes back with an empty directory of another id."""
+        """Let the machine come back with an empty directory of another id."""
         if self.nodes[node_id].machine is not None:
             self.crash(node_id)
         old = self.nodes[node_id]
         self._replaced[old.key] = old.disk.durable
-        # Its configuration names no static voters any more: a lone one would believe itself and begin anew.
+        # No static voters in the new configuration: with them, a single voter would elect itself and start a new log.
         disk = Disk(VoterHistory())
         self.nodes[node_id] = Node(self.new_key(node_id), old.endpoints, disk, True, incarnation=old.incarnation + 1)
         self.start(node_id)
 
     def latest_voters(self) -> VoterSet:
-        """As the leader, or anybody, sees them."""
+        """Return the voters as the leader sees them, or any node if there is no leader."""
         leader = self.leader()
         machines = [node.machine for node in self.nodes.values() if node.machine is not None]
         if leader is not None:
@@ -275,7 +283,7 @@ class VoterCluster(Cluster):
         return max(machines, key=lambda machine: ends[machine]).voters if machines else VoterSet()
 
     def settle(self, done: Callable[[], bool], within_ms: int = 20_000) -> None:
-        """Let time pass until `done`."""
+        """Let time pass until `done` returns True."""
         assert self.run(within_ms, until=done), self.describe()
 
 

@@ -26,13 +26,13 @@ from quorum.node.core.ports import (
     RoleChanged,
     VotersKnown,
 )
-from tests.simulation.checkers.broken import Broken
 from tests.simulation.checkers.committed import Committed
 from tests.simulation.checkers.directories import check_plan
 from tests.simulation.checkers.handovers import check_handover
 from tests.simulation.checkers.high_watermark import check_high_watermark
 from tests.simulation.checkers.history import History
 from tests.simulation.checkers.image_equality import check_image
+from tests.simulation.checkers.invariant_failure import InvariantFailure
 from tests.simulation.checkers.log_matching import LogMatching
 from tests.simulation.checkers.no_ops import NoOps
 from tests.simulation.checkers.one_leader import OneLeader
@@ -54,11 +54,11 @@ if TYPE_CHECKING:
     from tests.simulation.node import Node
     from tests.simulation.wishes import Wish
 
-__all__ = ["Broken", "Checkers"]
+__all__ = ["Checkers", "InvariantFailure"]
 
 
 class Checkers:
-    """All checkers of one story. `data` is where each node's log directory is."""
+    """All checkers of one scenario. `data` is where each node's log directory is."""
 
     def __init__(self, cluster: Cluster, data: str) -> None:
         self.data = data
@@ -165,7 +165,7 @@ class Checkers:
         check_failure(node, error)
 
     def on_end(self, cluster: Cluster, data: str) -> None:
-        """The story is over, in peace."""
+        """The scenario is over, in peace."""
         self.history.check()
         self.committed.check_majority()
         for node in cluster.nodes:

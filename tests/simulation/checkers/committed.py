@@ -6,7 +6,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import TYPE_CHECKING
 
-from tests.simulation.checkers.broken import Broken
+from tests.simulation.checkers.invariant_failure import InvariantFailure
 from tests.simulation.checkers.reference import Reference
 from tests.simulation.durable import BatchKey
 from tests.simulation.rot import as_written
@@ -57,10 +57,12 @@ class Committed:
             return
         at = bisect_left(self._ends, offset)
         if self._ends[at] != offset:
-            raise Broken("committed", f"node {node.node_id} puts the high watermark at {offset}, inside a batch")
+            raise InvariantFailure(
+                "committed", f"node {node.node_id} puts the high watermark at {offset}, inside a batch"
+            )
         epoch = epoch_before(node, offset)
         if epoch != self._keys[at].epoch:
-            raise Broken(
+            raise InvariantFailure(
                 "committed",
                 f"node {node.node_id} has epoch {epoch} before its high watermark {offset}, committed there is "
                 f"{self._keys[at]}",
@@ -71,7 +73,7 @@ class Committed:
         if self._keys:
             last = self._keys[-1]
             if epoch_before(node, last.end) != last.epoch:
-                raise Broken("committed", f"node {node.node_id} commits {offset} on a log that lacks {last}")
+                raise InvariantFailure("committed", f"node {node.node_id} commits {offset} on a log that lacks {last}")
         with as_written(node):
             for header, data in log.iter_from(self.end):  # type: ignore[arg-type]
                 if header.next_offset > offset:
@@ -82,7 +84,9 @@ class Committed:
                 self._epochs.append(max([int(node.executor.machine.epoch), *self._epochs[-1:]]))
                 self._reference.on_batch(header, data)
         if self.end != offset:
-            raise Broken("committed", f"node {node.node_id} puts the high watermark at {offset}, inside a batch")
+            raise InvariantFailure(
+                "committed", f"node {node.node_id} puts the high watermark at {offset}, inside a batch"
+            )
 
     def check_majority(self) -> None:
         """What was committed last is on the disks of a majority; a rotten one counts as holding it."""
@@ -93,7 +97,7 @@ class Committed:
         voters = rules.deciding
         holders = [key.node_id for key in voters.keys if rules.holds(key, last)]
         if len(holders) < voters.majority:
-            raise Broken("committed", f"{last} is committed, but durable only on {holders} of {len(voters)}")
+            raise InvariantFailure("committed", f"{last} is committed, but durable only on {holders} of {len(voters)}")
 
     def on_durable(self, node: Node) -> None:
         """Batches are gone from a disk: none that is committed, unless nobody could have known."""
@@ -114,4 +118,6 @@ class Committed:
             return
         last, log = self._keys[earlier - 1], node.executor.log
         if log.log_end_offset < last.end or epoch_before(node, last.end) != last.epoch:
-            raise Broken("committed", f"node {node.node_id} leads with a log up to {log.end()} that lacks {last}")
+            raise InvariantFailure(
+                "committed", f"node {node.node_id} leads with a log up to {log.end()} that lacks {last}"
+            )

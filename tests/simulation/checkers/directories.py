@@ -14,7 +14,7 @@ from broker_agent.reconciler import Plan
 from broker_agent.storage import PartitionDirectory
 from metadata_log.ids import NodeId
 from metadata_log.image import MetadataImage
-from tests.simulation.checkers.broken import Broken
+from tests.simulation.checkers.invariant_failure import InvariantFailure
 from tests.simulation.checkers.reference import Reference
 
 if TYPE_CHECKING:
@@ -25,21 +25,25 @@ def check_plan(agent: AgentNode, plan: Plan, reference: Reference) -> None:
     """An agent has carried out a plan, made of the image that it has."""
     had = agent.executor.image.offset_and_epoch.offset
     if plan.stage and not reference.had_registered(agent.life.incarnation_id, had):
-        raise Broken("directories", f"agent {agent.node_id} stages by a log that ends at {had}, before it registered")
+        raise InvariantFailure(
+            "directories", f"agent {agent.node_id} stages by a log that ends at {had}, before it registered"
+        )
     for stage in plan.stage:
         if _is_replica(agent, stage.directory, reference.image_at(had)):
-            raise Broken(
+            raise InvariantFailure(
                 "directories",
                 f"agent {agent.node_id} stages {stage.directory.path}, which is a live replica of its own at {had}",
             )
         if not _was_ours(stage.directory, reference, had):
-            raise Broken(
+            raise InvariantFailure(
                 "directories", f"agent {agent.node_id} stages {stage.directory.path}, which this log never made"
             )
     for aside in plan.set_aside:
         is_live = agent.has_lost_proof and _is_replica(agent, aside.directory, reference.image_at(had))
         if is_live or (_was_ours(aside.directory, reference, had) and not agent.has_lost_proof):
-            raise Broken("directories", f"agent {agent.node_id} sets {aside.directory.path} aside: {aside.why}")
+            raise InvariantFailure(
+                "directories", f"agent {agent.node_id} sets {aside.directory.path} aside: {aside.why}"
+            )
         agent.world.note("a foreign directory is set aside")
 
 
@@ -49,7 +53,9 @@ def _was_ours(directory: PartitionDirectory, reference: Reference, end: int) -> 
 
 def _is_replica(agent: AgentNode, directory: PartitionDirectory, image: MetadataImage | None) -> bool:
     if image is None:
-        raise Broken("directories", f"agent {agent.node_id} stages {directory.path} by a log that nobody committed")
+        raise InvariantFailure(
+            "directories", f"agent {agent.node_id} stages {directory.path} by a log that nobody committed"
+        )
     topic = None if directory.topic_id is None else image.topics.topic(directory.topic_id)
     partition = None if topic is None else topic.partition(directory.partition)
     return partition is not None and agent.node_id in partition.replicas

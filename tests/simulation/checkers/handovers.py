@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from quorum.api.raft_messages import EndQuorumEpochRequest
-from tests.simulation.checkers.broken import Broken
+from tests.simulation.checkers.invariant_failure import InvariantFailure
 
 if TYPE_CHECKING:
     from tests.simulation.node import Node
@@ -20,9 +20,11 @@ def check_handover(node: Node, request: EndQuorumEpochRequest) -> None:
     successor = next((each for each in node.cluster.nodes if each.key == request.preferred_candidates[0]), None)
     end = machine.log_end_offset
     if machine.high_watermark != end:
-        raise Broken("handovers", f"node {node.node_id} hands over at {end}, committed is {machine.high_watermark}")
+        raise InvariantFailure(
+            "handovers", f"node {node.node_id} hands over at {end}, committed is {machine.high_watermark}"
+        )
     if successor is not None and successor.durable.end < end and not successor.is_rotten:
-        raise Broken(
+        raise InvariantFailure(
             "handovers",
             f"node {node.node_id} hands {end} over to {successor.node_id}, which has {successor.durable.end}",
         )

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tests.simulation.checkers.broken import Broken
+from tests.simulation.checkers.invariant_failure import InvariantFailure
 from tests.simulation.clients import UNKNOWN, Operation
 
 _NEVER: Final = 1 << 62
@@ -23,13 +23,13 @@ _LIMIT: Final = 200_000
 
 
 class History:
-    """All requests of a story."""
+    """All requests of a scenario."""
 
     def __init__(self) -> None:
         self.operations: list[Operation] = []
 
     def check(self) -> None:
-        """At the end of a story, when nothing is under way."""
+        """At the end of a scenario, when nothing is under way."""
         by_topic: dict[str, list[Operation]] = {}
         for operation in self.operations:
             if _matters(operation):
@@ -37,7 +37,7 @@ class History:
         for topic, operations in sorted(by_topic.items()):
             stuck = find_disorder(operations)
             if stuck is not None:
-                raise Broken("history", f"no order of the requests for {topic} fits; stuck at {_text(stuck)}")
+                raise InvariantFailure("history", f"no order of the requests for {topic} fits; stuck at {_text(stuck)}")
 
 
 def _matters(operation: Operation) -> bool:
@@ -70,7 +70,7 @@ def find_disorder(operations: list[Operation]) -> Operation | None:
     """None when there is an order; else an operation at which the longest try got stuck.
 
     Raises:
-        Broken: the search takes too long to tell, which is no proof.
+        InvariantFailure: the search takes too long to tell, which is no proof.
     """
     ordered = sorted(operations, key=lambda operation: operation.invoked_us)
     ends = [_NEVER if _is_open(operation) else operation.returned_us or 0 for operation in ordered]
@@ -86,7 +86,9 @@ def find_disorder(operations: list[Operation]) -> Operation | None:
             continue
         seen.add((done, state))
         if len(seen) > _LIMIT:
-            raise Broken("history", f"too many orders of {len(ordered)} requests for {ordered[0].topic} to try")
+            raise InvariantFailure(
+                "history", f"too many orders of {len(ordered)} requests for {ordered[0].topic} to try"
+            )
         tried: set[str] = set()
         for at in _next(ordered, ends, done):
             operation = ordered[at]

@@ -7,7 +7,7 @@ the reference is one replay of the committed batches. The whole image is compare
 from __future__ import annotations
 
 from metadata_log.image import MetadataImage
-from tests.simulation.checkers.broken import Broken
+from tests.simulation.checkers.invariant_failure import InvariantFailure
 from tests.simulation.checkers.reference import Reference
 
 
@@ -16,11 +16,11 @@ def check_image(node_id: int, image: MetadataImage, reference: Reference) -> Non
     offset = image.offset_and_epoch.offset
     expected = reference.image_at(offset)
     if expected is None:
-        raise Broken(
+        raise InvariantFailure(
             "image_equality", f"node {node_id} publishes an image of offset {offset}; {reference.end} is committed"
         )
     if image == expected:
         return
     parts = [name for name in image.__struct_fields__ if getattr(image, name) != getattr(expected, name)]
     shown = "; ".join(f"{name} {getattr(image, name)} instead of {getattr(expected, name)}" for name in parts)
-    raise Broken("image_equality", f"node {node_id} at offset {offset} differs in {shown[:600]}")
+    raise InvariantFailure("image_equality", f"node {node_id} at offset {offset} differs in {shown[:600]}")

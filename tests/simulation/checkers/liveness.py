@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tests.simulation.checkers.broken import Broken
 from tests.simulation.checkers.directories import missing_directories
+from tests.simulation.checkers.invariant_failure import InvariantFailure
 
 if TYPE_CHECKING:
     from tests.simulation.cluster import Cluster
@@ -64,4 +64,4 @@ def check_recovered(cluster: Cluster, unrested: str | None) -> None:
         described = "; ".join(
             f"{node.node_id} {node.executor.machine.describe() if node.is_up else 'down'}" for node in cluster.nodes
         )
-        raise Broken("liveness", f"{BOUND_MS} ms after the last fault {unrested}: {described}")
+        raise InvariantFailure("liveness", f"{BOUND_MS} ms after the last fault {unrested}: {described}")

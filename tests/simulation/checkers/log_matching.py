@@ -6,7 +6,7 @@ seen, and so is the batch before it; by induction that is all of both logs.
 
 from __future__ import annotations
 
-from tests.simulation.checkers.broken import Broken
+from tests.simulation.checkers.invariant_failure import InvariantFailure
 from tests.simulation.durable import BatchKey
 
 
@@ -20,13 +20,15 @@ class LogMatching:
         """`key` has become durable on a node, right behind `before`."""
         known = self._known.setdefault((key.base, key.epoch), (key, before))
         if known[0] != key:
-            raise Broken("log_matching", f"node {node_id} holds {key}, elsewhere it is {known[0]}")
+            raise InvariantFailure("log_matching", f"node {node_id} holds {key}, elsewhere it is {known[0]}")
         if before is None and key.base > 0:
             # Its log begins here: what was before is in a snapshot, which has a checker of its own.
             return
         if known[1] is None and key.base > 0:
             self._known[key.base, key.epoch] = (key, before)
         elif known[1] != before:
-            raise Broken("log_matching", f"on node {node_id} {key} stands behind {before}, elsewhere behind {known[1]}")
+            raise InvariantFailure(
+                "log_matching", f"on node {node_id} {key} stands behind {before}, elsewhere behind {known[1]}"
+            )
         if before is not None and before.end != key.base:
-            raise Broken("log_matching", f"on node {node_id} {key} follows {before}: there is a gap")
+            raise InvariantFailure("log_matching", f"on node {node_id} {key} follows {before}: there is a gap")

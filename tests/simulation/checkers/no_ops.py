@@ -10,14 +10,14 @@ from metadata_log.offsets import Epoch, Offset
 from metadata_log.storage.no_ops import is_no_op
 from metadata_log.storage.write_ops import Append
 from quorum.node.core.ports import DiskJob, LogWrite
-from tests.simulation.checkers.broken import Broken
+from tests.simulation.checkers.invariant_failure import InvariantFailure
 
 if TYPE_CHECKING:
     from tests.simulation.node import Node
 
 
 class NoOps:
-    """One story's."""
+    """One scenario's."""
 
     def __init__(self) -> None:
         self._written: set[tuple[Epoch, Offset]] = set()
@@ -38,7 +38,7 @@ class NoOps:
         node.world.note("an idle leader writes a NoOp")
         self._written.add((machine.epoch, header.base_offset))
         if machine.high_watermark < header.base_offset:
-            raise Broken(
+            raise InvariantFailure(
                 "no_ops",
                 f"leader {node.node_id} appends a NoOp at {header.base_offset}, "
                 f"and only what is before {machine.high_watermark} is committed",

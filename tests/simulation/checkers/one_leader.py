@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.simulation.checkers.broken import Broken
+from tests.simulation.checkers.invariant_failure import InvariantFailure
 
 
 class OneLeader:
@@ -15,7 +15,7 @@ class OneLeader:
         """A replica has become leader."""
         first = self._leaders.setdefault(epoch, (node_id, boot))
         if first != (node_id, boot):
-            raise Broken(
+            raise InvariantFailure(
                 "one_leader",
                 f"epoch {epoch} is led by node {node_id} (process {boot}), was by {first[0]} (process {first[1]})",
             )

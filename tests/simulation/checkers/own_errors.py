@@ -7,7 +7,7 @@ import errno
 from typing import TYPE_CHECKING
 
 from metadata_log.errors import CorruptBatchError, CorruptFileError, StorageFailedError
-from tests.simulation.checkers.broken import Broken
+from tests.simulation.checkers.invariant_failure import InvariantFailure
 
 if TYPE_CHECKING:
     from tests.simulation.node import Node
@@ -21,4 +21,4 @@ def check_failure(node: Node, error: Exception) -> None:
     is_full = errno.ENOSPC in (getattr(error, "errno", None), getattr(error.__cause__, "errno", None))
     node.world.note("a disk is full" if is_full else "a sync or another call fails")
     if not isinstance(error, StorageFailedError | OSError):
-        raise Broken("own_errors", f"node {node.node_id} ends by {type(error).__name__}: {error}")
+        raise InvariantFailure("own_errors", f"node {node.node_id} ends by {type(error).__name__}: {error}")

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from metadata_log.ids import TopicId
 from metadata_log.image import NO_LEADER, MetadataImage, PartitionImage
 from metadata_log.records import MetadataRecord, PartitionChangeRecord, PartitionRecord
-from tests.simulation.checkers.broken import Broken
+from tests.simulation.checkers.invariant_failure import InvariantFailure
 
 
 def check_partitions(before: MetadataImage, after: MetadataImage, records: Sequence[MetadataRecord]) -> None:
@@ -25,7 +25,7 @@ def check_partitions(before: MetadataImage, after: MetadataImage, records: Seque
             why = _why_unsound(partition, after) or _why_fallen(was, partition)
             if why is not None:
                 which = f"{topic.name}-{partition.partition_id} before offset {after.offset_and_epoch.offset}"
-                raise Broken("partitions", f"{which}: {why}: {partition}")
+                raise InvariantFailure("partitions", f"{which}: {why}: {partition}")
 
 
 def _concerned(before: MetadataImage, after: MetadataImage, records: Sequence[MetadataRecord]) -> Iterable[TopicId]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.simulation.checkers.broken import Broken
+from tests.simulation.checkers.invariant_failure import InvariantFailure
 from tests.simulation.checkers.reference import Reference
 from tests.simulation.clients import Operation
 
@@ -14,7 +14,7 @@ def check_read(operation: Operation, reference: Reference) -> None:
     told = operation.topic_id if operation.outcome == "NONE" else None
     true = reference.topic_at(operation.topic, operation.image_offset)
     if told != true:
-        raise Broken(
+        raise InvariantFailure(
             "reads",
             f"client {operation.client} read {operation.topic} at offset {operation.image_offset} as {_text(told)}; it "
             f"is {_text(true)} there",

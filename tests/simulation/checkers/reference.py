@@ -18,7 +18,7 @@ from tests.simulation.checkers.topic_ids import TopicIds
 
 
 class Reference:
-    """One story's.
+    """One scenario's.
 
     Attributes:
         created, deleted: offset of the record that did it, by topic id.

@@ -1,6 +1,6 @@
 """Removals: no staged directory goes before its time on both clocks, or without proof that it was this log's.
 
-The story counts the delay: the time that the agent's processes have run, on its machine's monotonic clock. That is
+The scenario counts the delay: the time that the agent's processes have run, on its machine's monotonic clock. That is
 never less than the agent itself counts, since a crash costs the agent what it had not saved.
 """
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from broker_agent.reconciler import Plan
 from broker_agent.storage import StagedDirectory
 from metadata_log.ids import TopicId
-from tests.simulation.checkers.broken import Broken
+from tests.simulation.checkers.invariant_failure import InvariantFailure
 from tests.simulation.checkers.reference import Reference
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Removals:
-    """All agents' of one story."""
+    """All agents' of one scenario."""
 
     def __init__(self) -> None:
         self._staged: dict[tuple[int, TopicId, int], int] = {}
@@ -37,12 +37,16 @@ class Removals:
         """An agent has removed directories."""
         for each in gone:
             if each.replica is None or each.replica[0] not in reference.created:
-                raise Broken("removals", f"agent {agent.node_id} removes {each.path}, which this log never made")
+                raise InvariantFailure(
+                    "removals", f"agent {agent.node_id} removes {each.path}, which this log never made"
+                )
             if each.remove_at_ms > agent.clock.wall_ms():
-                raise Broken("removals", f"agent {agent.node_id} removes {each.path} before the time that it announced")
+                raise InvariantFailure(
+                    "removals", f"agent {agent.node_id} removes {each.path} before the time that it announced"
+                )
             since = self._staged.pop((agent.node_id, *each.replica), None)
             delay = agent.cluster.setup.delete_delay_ms
             if since is not None and agent.ran_ms - since < delay:
                 ran = f"after {agent.ran_ms - since} ms, and the delay is {delay}"
-                raise Broken("removals", f"agent {agent.node_id} removes {each.path} {ran}")
+                raise InvariantFailure("removals", f"agent {agent.node_id} removes {each.path} {ran}")
             agent.world.note("a stale directory is removed")

@@ -13,7 +13,7 @@ from metadata_log.offsets import OffsetAndEpoch
 from metadata_log.storage.checkpoint import checkpoint_ends, checkpoint_name
 from metadata_log.storage.checkpoint_ops import ReadPiece
 from metadata_log.storage.loaded_checkpoint import load_snapshot
-from tests.simulation.checkers.broken import Broken
+from tests.simulation.checkers.invariant_failure import InvariantFailure
 from tests.simulation.checkers.reference import Reference
 
 if TYPE_CHECKING:
@@ -24,15 +24,15 @@ def check_snapshot(node_id: int, files: SimulatedFiles, data: str, end: OffsetAn
     """One checkpoint under its own name."""
     expected = reference.image_at(end.offset)
     if expected is None:
-        raise Broken("snapshots", f"node {node_id} has a checkpoint at {end}; {reference.end} is committed")
+        raise InvariantFailure("snapshots", f"node {node_id} has a checkpoint at {end}; {reference.end} is committed")
     try:
         loaded = load_snapshot(files, f"{data}/{METADATA_DIRECTORY}/{checkpoint_name(end)}", end)
     except (CorruptBatchError, CorruptFileError) as error:
-        raise Broken("snapshots", f"node {node_id}: {error}") from error
+        raise InvariantFailure("snapshots", f"node {node_id}: {error}") from error
     if loaded.image != expected:
-        raise Broken("snapshots", f"node {node_id}: the checkpoint at {end} is not what the log says there")
+        raise InvariantFailure("snapshots", f"node {node_id}: the checkpoint at {end} is not what the log says there")
     if loaded.voters != reference.voters_at(end.offset):
-        raise Broken("snapshots", f"node {node_id}: the checkpoint at {end} names voters {loaded.voters}")
+        raise InvariantFailure("snapshots", f"node {node_id}: the checkpoint at {end} names voters {loaded.voters}")
 
 
 def check_piece(node: Node, piece: ReadPiece) -> None:
@@ -42,11 +42,11 @@ def check_piece(node: Node, piece: ReadPiece) -> None:
     try:
         load_snapshot(node.files, piece.path, piece.end)
     except (CorruptBatchError, CorruptFileError) as error:
-        raise Broken("snapshots", f"node {node.node_id} gives away what has rotted: {error}") from error
+        raise InvariantFailure("snapshots", f"node {node.node_id} gives away what has rotted: {error}") from error
 
 
 def check_all_snapshots(node: Node, data: str, reference: Reference) -> None:
-    """All of a node's, at the end of the story; those that it was formatted with are none of the log."""
+    """All of a node's, at the end of the scenario; those that it was formatted with are none of the log."""
     for end in checkpoint_ends(node.files, f"{data}/{METADATA_DIRECTORY}"):
         if end.offset > 0 and not node.is_rotten:
             check_snapshot(node.node_id, node.files, data, end, reference)
@@ -56,4 +56,6 @@ def check_installed(node: Node, end: OffsetAndEpoch, reference: Reference) -> No
     """A node has put a snapshot in place of its log: it goes by the voters of that."""
     expected = reference.voters_at(end.offset)
     if expected is not None and node.executor.machine.voters != expected:
-        raise Broken("snapshots", f"node {node.node_id} installs {end} and goes by {node.executor.machine.voters}")
+        raise InvariantFailure(
+            "snapshots", f"node {node.node_id} installs {end} and goes by {node.executor.machine.voters}"
+        )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from metadata_log.ids import TopicId, is_reserved_topic_id
-from tests.simulation.checkers.broken import Broken
+from tests.simulation.checkers.invariant_failure import InvariantFailure
 
 
 class TopicIds:
@@ -15,10 +15,10 @@ class TopicIds:
     def on_topic(self, topic_id: TopicId, name: str, offset: int) -> None:
         """A TopicRecord is committed."""
         if is_reserved_topic_id(topic_id):
-            raise Broken("topic_ids", f"topic {name} at offset {offset} has the reserved id {topic_id.hex()}")
+            raise InvariantFailure("topic_ids", f"topic {name} at offset {offset} has the reserved id {topic_id.hex()}")
         if topic_id in self._seen:
             other, at = self._seen[topic_id]
-            raise Broken(
+            raise InvariantFailure(
                 "topic_ids", f"topic {name} at offset {offset} has the id of {other} at offset {at}: {topic_id.hex()}"
             )
         self._seen[topic_id] = (name, offset)

@@ -9,7 +9,7 @@ from metadata_log.directory.quorum_state import QUORUM_STATE_FILE, parse_quorum_
 from metadata_log.ids import ZERO_DIRECTORY_ID, ReplicaKey
 from metadata_log.voters import VoterSet
 from quorum.node.core.ports import VotersKnown
-from tests.simulation.checkers.broken import Broken
+from tests.simulation.checkers.invariant_failure import InvariantFailure
 from tests.simulation.durable import BatchKey, DurableLog
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class VoterRules:
         inode = node.media.durable.get(QUORUM_STATE_FILE)
         said = None if inode is None else parse_quorum_state(bytes(inode.durable), QUORUM_STATE_FILE)
         if boot == node.boot or (said is not None and said.was_removed):
-            raise Broken(
+            raise InvariantFailure(
                 "voters", f"node {node.node_id} votes in epoch {epoch}, though its removal at {offset} is committed"
             )
 
@@ -78,11 +78,13 @@ class VoterRules:
         committed = self._cluster.checkers.committed
         who = f"leader {node.node_id} of epoch {node.executor.machine.epoch}"
         if len(old ^ new) != 1 and not self._is_upgrade(before, voters):
-            raise Broken("voters", f"{who} changes {before.node_ids} to {voters.node_ids} at once")
+            raise InvariantFailure("voters", f"{who} changes {before.node_ids} to {voters.node_ids} at once")
         if offset >= committed.end:
-            raise Broken("voters", f"{who} changes the voters of {offset}, though only {committed.end} is committed")
+            raise InvariantFailure(
+                "voters", f"{who} changes the voters of {offset}, though only {committed.end} is committed"
+            )
         if committed.last_epoch < node.executor.machine.epoch:
-            raise Broken("voters", f"{who} changes the voters, and nothing of its epoch is committed yet")
+            raise InvariantFailure("voters", f"{who} changes the voters, and nothing of its epoch is committed yet")
 
     def _is_upgrade(self, before: VoterSet, voters: VoterSet) -> bool:
         """Static voters (kraft.version 0) move into the log: the same, each with the directory that it has."""
@@ -96,7 +98,9 @@ class VoterRules:
     def on_leader(self, node: Node) -> None:
         """A replica leads: what somebody was told of kraft.version is so for it."""
         if self.is_upgraded and node.executor.machine.kraft_version < 1:
-            raise Broken("voters", f"node {node.node_id} leads with static voters, though kraft.version was raised")
+            raise InvariantFailure(
+                "voters", f"node {node.node_id} leads with static voters, though kraft.version was raised"
+            )
 
     def on_high_watermark(self, node: Node) -> None:
         """Who has heard that its voter set is committed, has the same as all others; a removed leader leads no more."""
@@ -108,14 +112,16 @@ class VoterRules:
             self._removed_at[node.key] = (offset, node.boot)
         known = self._committed.setdefault(offset, machine.voters)
         if known != machine.voters:
-            raise Broken(
+            raise InvariantFailure(
                 "voters", f"node {node.node_id} goes by {machine.voters.node_ids} of {offset}, others {known.node_ids}"
             )
         newest = max(self._committed)  # a snapshot stands for the record that it holds, one offset before its end
         if offset < newest < machine.high_watermark and self._committed[newest] != machine.voters:
-            raise Broken("voters", f"node {node.node_id} goes by the voters of {offset}, those of {newest} are later")
+            raise InvariantFailure(
+                "voters", f"node {node.node_id} goes by the voters of {offset}, those of {newest} are later"
+            )
         if machine.is_leader and not machine.is_voter:
-            raise Broken("voters", f"node {node.node_id} leads on, and the set without it is committed")
+            raise InvariantFailure("voters", f"node {node.node_id} leads on, and the set without it is committed")
 
     def on_committing(self, node: Node) -> None:
         """`node`, the leader, has found something to be committed: by these voters."""

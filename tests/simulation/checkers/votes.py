@@ -6,7 +6,7 @@ from metadata_log.directory.quorum_state import QUORUM_STATE_FILE, parse_quorum_
 from metadata_log.errors import CorruptFileError
 from metadata_log.files.simulated_media import Directory
 from metadata_log.ids import ReplicaKey
-from tests.simulation.checkers.broken import Broken
+from tests.simulation.checkers.invariant_failure import InvariantFailure
 
 
 class Votes:
@@ -19,7 +19,7 @@ class Votes:
         """A vote leaves `voter`, whose metadata directory is `media`: a granted one, or a candidate's own."""
         before = self._given.setdefault((voter, epoch), candidate)
         if before != candidate:
-            raise Broken(
+            raise InvariantFailure(
                 "votes",
                 f"node {voter.node_id} votes in epoch {epoch} for {candidate.node_id}, did for {before.node_id}",
             )
@@ -27,13 +27,17 @@ class Votes:
         try:
             state = None if inode is None else parse_quorum_state(bytes(inode.durable), QUORUM_STATE_FILE)
         except CorruptFileError as error:
-            raise Broken("votes", f"node {voter.node_id} would find no quorum-state: {error}") from error
+            raise InvariantFailure("votes", f"node {voter.node_id} would find no quorum-state: {error}") from error
         is_own = state is not None and state.leader_id == voter.node_id == candidate.node_id
         if state is None or state.leader_epoch < epoch:
-            raise Broken("votes", f"node {voter.node_id} votes in epoch {epoch}, but durable is {state}")
+            raise InvariantFailure("votes", f"node {voter.node_id} votes in epoch {epoch}, but durable is {state}")
         # With static voters the file has no room for a directory (data_version 0).
         without = ReplicaKey(node_id=candidate.node_id) if state.data_version == 0 else candidate
         if state.leader_epoch == epoch and state.voted_key not in (without, None) and not is_own:
-            raise Broken("votes", f"node {voter.node_id} votes for {candidate.node_id}, but durable is {state}")
+            raise InvariantFailure(
+                "votes", f"node {voter.node_id} votes for {candidate.node_id}, but durable is {state}"
+            )
         if state.leader_epoch == epoch and state.voted_key is None and state.leader_id < 0:
-            raise Broken("votes", f"node {voter.node_id} votes for {candidate.node_id}, but its disk knows no vote")
+            raise InvariantFailure(
+                "votes", f"node {voter.node_id} votes for {candidate.node_id}, but its disk knows no vote"
+            )

@@ -1,6 +1,6 @@
-"""Stock brokers on three controllers of ours, or on one of Kafka's: a story that both must tell in the same way.
+"""Stock brokers on three controllers of this project, or on one of Kafka's, for scenarios that must end alike.
 
-With `LONG=1` the tests that are written for either run on both, so that what they expect is what Kafka does.
+With `LONG=1` these tests run on both, which shows that their expectations are Kafka's behaviour.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ AT_ONCE: Final = {
     "offsets.topic.num.partitions": "1",
     "auto.leader.rebalance.enable": "false",
 }
-"""Settings of brokers: groups are there at once, and leaders change only by what a test does."""
+"""Settings of brokers: groups form at once, and leaders change only through the test."""
 
 
 class Either(msgspec.Struct, frozen=True, kw_only=True):
-    """The brokers, how they are started, and where the active controller's log is."""
+    """The brokers, the function that starts them, and the log of the active controller."""
 
     kafka: KafkaCluster
     tools: KafkaTools
@@ -47,7 +47,7 @@ def brokers_on(
     broker_properties: Mapping[str, str] | None = None,
     jbod: bool = False,
 ) -> Iterator[Either]:
-    """The controllers and brokers run; `quorum` is one of `QUORUMS`, the rest as of `KafkaOnOurs`."""
+    """Run the controllers and brokers; `quorum` is one of `QUORUMS`, the rest as in `KafkaOnOurs`."""
     if quorum == OURS:
         with KafkaOnOurs(
             root, tools, brokers=brokers, properties=properties, broker_properties=broker_properties, jbod=jbod

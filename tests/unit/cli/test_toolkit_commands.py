@@ -41,7 +41,7 @@ def test_without_a_log_there_is_nothing_to_ask(
     assert str(node) in capsys.readouterr().err
 
 
-def test_a_timeline_of_two_histories_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_timeline_of_two_hiscenarios_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     """A cluster that was made again under its old id."""
     assert run(["log", "timeline", str(BASIC / "node-1"), str(FIXTURES / "static-3.9" / "node-1")]) == 1
     assert "not replicas of one log: epoch 1 begins at offset 0" in capsys.readouterr().err

@@ -49,9 +49,9 @@ def test_the_same_answers_under_any_hash_seed() -> None:
     """Nothing depends on the order of a set or of a dictionary of strings."""
     program = (
         "import sys, pathlib\nfrom tests.support.raft_transcript import play\n"
-        "from tests.support.raft_story import story\n"
+        "from tests.support.raft_random_scenarios import run_scenario\n"
         "[sys.stdout.write(play(pathlib.Path(name).read_text())) for name in sys.argv[1:]]\n"
-        "[print(seed, story(seed).describe()) for seed in range(12)]"
+        "[print(seed, run_scenario(seed).describe()) for seed in range(12)]"
     )
     outputs = [
         subprocess.run(

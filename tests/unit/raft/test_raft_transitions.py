@@ -10,7 +10,7 @@ import pytest
 from metadata_log.errors import InvariantViolation
 from metadata_log.offsets import Epoch
 from quorum.raft.transitions import TRANSITIONS, EpochRule, Role, check_transition
-from tests.support.raft_story import story
+from tests.support.raft_random_scenarios import run_scenario
 
 DESIGN = Path(__file__).parents[3] / "quorum" / "DESIGN.md"
 
@@ -115,10 +115,10 @@ def test_what_is_not_in_the_table_stops_the_node(
         check_transition(source, Epoch(5), target, Epoch(after), can_campaign=is_voter)
 
 
-def test_stories_reach_every_role() -> None:
-    """Else the stories would prove little."""
+def test_scenarios_reach_every_role() -> None:
+    """Else the scenarios would prove little."""
     seen: set[str] = set()
     for seed in range(30):
-        cluster = story(seed, watch=seen.add)
+        cluster = run_scenario(seed, watch=seen.add)
         assert cluster.events_taken
     assert seen == {str(role) for role in Role}

@@ -20,10 +20,10 @@ from quorum.raft.config import StorageState
 from quorum.raft.log_state import OPENING_RECORDS, LogState
 from quorum.raft.membership import Membership
 from quorum.raft.ready import QuorumStateData
-from tests.support.raft_mutants import VOTER_MUTANTS, Mutant, plant, tell_stories
-from tests.support.raft_story import tell
+from tests.support.raft_mutants import VOTER_MUTANTS, Mutant, plant, run_scenarios
+from tests.support.raft_random_scenarios import run_actions
 from tests.support.voter_cluster import VoterCluster
-from tests.support.voter_story import VOTER_ACTIONS, voter_story
+from tests.support.voter_random_scenarios import VOTER_ACTIONS, run_voter_scenario
 
 RED_SEEDS = (56, 162, 219, 342, 422)
 """56: a leader that had removed itself was needed, and did not stand. 162: two deadlines of an observer came together.
@@ -33,13 +33,13 @@ disk."""
 
 @pytest.mark.parametrize("seed", RED_SEEDS)
 def test_seeds_that_once_failed(seed: int) -> None:
-    assert voter_story(seed).events_taken > 0
+    assert run_voter_scenario(seed).events_taken > 0
 
 
 @pytest.mark.parametrize("first", range(0, 80, 20))
-def test_stories_of_changing_voters(first: int) -> None:
+def test_scenarios_of_changing_voters(first: int) -> None:
     """Each keeps all promises, and voters change often."""
-    assert sum(voter_story(seed).rules.changes for seed in range(first, first + 20)) >= 14
+    assert sum(run_voter_scenario(seed).rules.changes for seed in range(first, first + 20)) >= 14
 
 
 @settings(max_examples=40)
@@ -53,11 +53,11 @@ def test_stories_of_changing_voters(first: int) -> None:
         st.tuples(st.sampled_from(sorted(VOTER_ACTIONS)), st.integers(0, 1 << 16)), min_size=5, max_size=40
     ),
 )
-def test_any_story_of_changing_voters(
+def test_any_scenario_of_changing_voters(
     seed: int, voters: int, spares: int, auto_join: bool, static: bool, actions: list[tuple[str, int]]
 ) -> None:
     cluster = VoterCluster(seed, voters=voters, spares=spares, auto_join=auto_join, static=static)
-    tell(cluster, actions, VOTER_ACTIONS)
+    run_actions(cluster, actions, VOTER_ACTIONS)
 
 
 _SLOW = {"two changes of the voters at once", "the voters are changed before the epoch has a committed record"}
@@ -75,7 +75,9 @@ _SLOW = {"two changes of the voters at once", "the voters are changed before the
 def test_a_planted_bug_of_the_voters_is_found(mutant: Mutant) -> None:
     with tempfile.TemporaryDirectory() as place:
         plant(mutant, Path(place))
-        is_found, word = tell_stories(Path(place), range(mutant.first, mutant.seeds), "tests.support.voter_story")
+        is_found, word = run_scenarios(
+            Path(place), range(mutant.first, mutant.seeds), "tests.support.voter_random_scenarios"
+        )
     assert is_found, word
 
 

@@ -1,5 +1,5 @@
-"""Other makers' clients of Kafka, each in one module, and the story that each of them plays.
+"""Other makers' clients of Kafka, each in one module, and the scenario that each of them runs.
 
-The story and the clients run in an environment of their own, which holds nothing of this project: they import the
-standard library and one client. `environment` makes it, and is imported by the tests.
+The scenario and the clients run in a separate environment without this project: they import the standard library and
+one client. `environment` makes it; the tests import that module.
 """

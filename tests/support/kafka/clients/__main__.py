@@ -1,4 +1,4 @@
-"""`python -m tests.support.kafka.clients CLIENT BOOTSTRAP TOPIC`: plays the story with one client, and prints JSON."""
+"""`python -m tests.support.kafka.clients CLIENT BOOTSTRAP TOPIC`: run the scenario with one client, and print JSON."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import importlib
 import json
 import sys
 
-from tests.support.kafka.clients.story import play
+from tests.support.kafka.clients.scenario import play
 
 _, client, bootstrap, topic = sys.argv
 player = importlib.import_module(f"tests.support.kafka.clients.with_{client}").Player(bootstrap)

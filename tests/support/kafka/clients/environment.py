@@ -1,4 +1,4 @@
-"""Where other makers' clients are installed: an environment of its own, in the cache until their versions change."""
+"""The environment with other makers' clients, kept in the cache until their versions change."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ROOT = Path(__file__).resolve().parents[4]
 
 
 def _python() -> Path:
-    """An interpreter that has the clients that pyproject.toml names, at the versions that constraints.txt gives."""
+    """Return an interpreter with the clients named in pyproject.toml, at the versions in constraints.txt."""
     project, constraints = _ROOT / "pyproject.toml", _ROOT / "constraints.txt"
     return environment_python(
         "clients",
@@ -25,7 +25,7 @@ def _python() -> Path:
 
 
 class SteadyWriter:
-    """A producer in a process of its own, from its start to what it says at the end; see `clients.steady`."""
+    """A producer in a separate process, from its start to its report; see `clients.steady`."""
 
     def __init__(self, bootstrap: str, topic: str) -> None:
         words = [str(_python()), "-m", "tests.support.kafka.clients.steady", bootstrap, topic]
@@ -34,10 +34,10 @@ class SteadyWriter:
         )
 
     def end(self, timeout_s: float) -> dict[str, Any]:
-        """Let it stop writing and read all; what it told.
+        """Let it stop writing and read everything; return its report.
 
         Raises:
-            RuntimeError: it failed; with what it said.
+            RuntimeError: the process failed; with its output.
         """
         out, err = self._process.communicate("", timeout=timeout_s)
         if self._process.returncode != 0:
@@ -54,10 +54,10 @@ class SteadyWriter:
 
 
 def play_with(client: str, bootstrap: str, topic: str, *, timeout_s: float) -> dict[str, Any]:
-    """What the story told, played by a client in a process of its own.
+    """Run the scenario with a client in a separate process; return its report.
 
     Raises:
-        RuntimeError: it failed; with what it said.
+        RuntimeError: the process failed; with its output.
     """
     words = [str(_python()), "-m", "tests.support.kafka.clients", client, bootstrap, topic]
     done = subprocess.run(words, cwd=_ROOT, capture_output=True, text=True, timeout=timeout_s, check=False)

@@ -10,13 +10,13 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.errors import for_code
 
-from tests.support.kafka.clients.story import PATIENCE_S
+from tests.support.kafka.clients.scenario import PATIENCE_S
 
 T = TypeVar("T")
 
 
 class Player:
-    """See the story. It knows topics by name only, and hands refusals out in the answer."""
+    """The scenario's player. It knows topics by name only, and returns errors in its response."""
 
     def __init__(self, bootstrap: str) -> None:
         self._bootstrap = bootstrap

@@ -10,13 +10,13 @@ from typing import Any
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicCollection
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from tests.support.kafka.clients.story import PATIENCE_S
+from tests.support.kafka.clients.scenario import PATIENCE_S
 
 _FIRST_64_BITS = 64
 
 
 class Player:
-    """See the story. It describes and deletes by name only."""
+    """The scenario's player. It describes and deletes by name only."""
 
     def __init__(self, bootstrap: str) -> None:
         self._about = {"bootstrap.servers": bootstrap}

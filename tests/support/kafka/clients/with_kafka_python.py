@@ -11,11 +11,11 @@ from kafka import KafkaConsumer, KafkaProducer
 from kafka.admin import KafkaAdminClient
 from kafka.errors import UnknownTopicOrPartitionError
 
-from tests.support.kafka.clients.story import PATIENCE_S
+from tests.support.kafka.clients.scenario import PATIENCE_S
 
 
 class Player:
-    """See the story."""
+    """The scenario's player."""
 
     def __init__(self, bootstrap: str) -> None:
         self._bootstrap = bootstrap

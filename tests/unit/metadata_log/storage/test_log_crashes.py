@@ -22,7 +22,7 @@ CONFIG = {"segment_bytes": 400, "index_interval_bytes": 100}
 DRAWS = range(24)
 
 
-class Story:
+class Scenario:
     """Runs a script of groups and truncations; remembers every content the log may have after a crash.
 
     `promised` is what was durable at the last returned call, `possible` the contents of each moment since.
@@ -79,29 +79,29 @@ class Story:
         self.opened.stop()
 
 
-def crashed_at(change: int) -> tuple[SimulatedFiles, Story | None]:
-    """Files and story when the process died in its changing call of that number."""
+def crashed_at(change: int) -> tuple[SimulatedFiles, Scenario | None]:
+    """Files and scenario when the process died in its changing call of that number."""
     files = SimulatedFiles()
     files.crash_at = change
-    story = None
+    scenario = None
     try:
-        story = Story(files)
-        story.run()
+        scenario = Scenario(files)
+        scenario.run()
     except SimulatedCrash:
-        return files, story
+        return files, scenario
     raise AssertionError(f"change {change} was never made")
 
 
 def all_changes() -> range:
     files = SimulatedFiles()
-    Story(files).run()
+    Scenario(files).run()
     return range(1, files.changes + 1)
 
 
-def stories() -> Iterator[tuple[SimulatedFiles, Story | None, int, int]]:
-    """Yield files after a crash, the story, the change, and how many draws leave these files of that change."""
+def scenarios() -> Iterator[tuple[SimulatedFiles, Scenario | None, int, int]]:
+    """Yield files after a crash, the scenario, the change, and how many draws leave these files of that change."""
     for change in all_changes():
-        crashed, story = crashed_at(change)
+        crashed, scenario = crashed_at(change)
         left: dict[bytes, SimulatedFiles] = {}
         draws: Counter[bytes] = Counter()
         for draw in DRAWS:
@@ -111,20 +111,20 @@ def stories() -> Iterator[tuple[SimulatedFiles, Story | None, int, int]]:
             left.setdefault(state, files)
             draws[state] += 1
         for state, files in left.items():
-            yield files, story, change, draws[state]
+            yield files, scenario, change, draws[state]
 
 
 def test_whatever_was_executed_is_there_after_a_crash_at_any_call() -> None:
     torn = half_cut = 0
-    for files, story, change, draws in stories():
+    for files, scenario, change, draws in scenarios():
         opened = open_at(files, **CONFIG)
         found = contents(opened.log)
-        if story is None:
+        if scenario is None:
             assert found == b"", change
             continue
-        assert found in story.possible, (change, len(found), len(story.promised))
-        if len(story.possible) and all(state.startswith(story.promised) for state in story.possible):
-            assert found.startswith(story.promised), change
+        assert found in scenario.possible, (change, len(found), len(scenario.promised))
+        if len(scenario.possible) and all(state.startswith(scenario.promised) for state in scenario.possible):
+            assert found.startswith(scenario.promised), change
         torn += draws * (opened.report.torn_tail is not None)
         if opened.report.epochs_rebuilt is not None:
             assert opened.report.epochs_rebuilt.endswith("as a truncation that was interrupted leaves it")
@@ -140,7 +140,7 @@ def test_whatever_was_executed_is_there_after_a_crash_at_any_call() -> None:
 
 def test_a_crash_in_the_recovery_itself_loses_nothing_either() -> None:
     for change in range(1, 12):
-        files, story = crashed_at(30)
+        files, scenario = crashed_at(30)
         files.crash(7)
         files.changes = 0
         files.crash_at = change
@@ -149,8 +149,8 @@ def test_a_crash_in_the_recovery_itself_loses_nothing_either() -> None:
         except SimulatedCrash:
             files.crash(change)
         files.crash_at = None
-        assert story is not None
-        assert contents(open_at(files, **CONFIG).log).startswith(story.promised)
+        assert scenario is not None
+        assert contents(open_at(files, **CONFIG).log).startswith(scenario.promised)
 
 
 def test_the_epoch_history_is_durable_before_the_epochs_first_batch() -> None:
@@ -241,7 +241,7 @@ class SimulatedFilesReadOnly(SimulatedFiles):
 def test_the_same_draw_leaves_the_same_bytes() -> None:
     left = []
     for _ in range(2):
-        files, _story = crashed_at(40)
+        files, _scenario = crashed_at(40)
         files.crash(12345)
         left.append({name: files.content(f"{DIRECTORY}/{name}") for name in files.listdir(DIRECTORY)})
     assert left[0] == left[1]

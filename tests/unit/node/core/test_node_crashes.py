@@ -1,7 +1,7 @@
-"""DESIGN 3: nothing is promised before it is durable. A replica is crashed before every single effect of a story, and
-every promise that left (a vote, a fetch offset, a client's acknowledgement) must rest on durable bytes.
+"""Check that nothing is promised before it is durable (DESIGN 3).
 
-The same tests, run on a node with a wrong order planted in it, must fail: that is tested too.
+A replica crashes before every single effect of a scenario. Every promise that was sent (a vote, a fetch offset, a
+response to a client) must then rest on durable bytes.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _STEP_MS = 40
 _RESTART_MS = 150
 
 
-class Story:
+class Scenario:
     """Clients that want topics, a leader that is killed half way, and replicas that come back whenever they died."""
 
     def __init__(self, cluster: Cluster) -> None:
@@ -80,7 +80,7 @@ def _play(
 ) -> Cluster:
     cluster = Cluster(seed=seed, executor=executor, disk=disk)
     cluster.crash_at = crash_at
-    Story(cluster).run()
+    Scenario(cluster).run()
     return cluster
 
 
@@ -118,7 +118,7 @@ def test_a_crash_in_any_call_of_the_file_system_breaks_no_promise() -> None:
     for change in range(before + 1, quiet.node(1).files.changes):
         cluster = Cluster(seed=3)
         cluster.node(1).files.crash_at = change
-        Story(cluster).run()
+        Scenario(cluster).run()
         _check(cluster)
 
 
@@ -169,7 +169,7 @@ def test_a_planted_wrong_order_is_caught(name: str) -> None:
     for node in cluster.nodes:
         node.disk_latency_ms = 15
     try:
-        Story(cluster).run()
+        Scenario(cluster).run()
     except (InvariantViolation, AssertionError):
         assert cluster.promises.violations
     for words in expected:

@@ -358,8 +358,8 @@ def test_a_restarted_node_takes_any_topic_id_until_it_has_replayed_its_own() -> 
     assert own_ids != {()}
 
 
-def test_the_same_seed_gives_the_same_story() -> None:
-    stories = []
+def test_the_same_seed_gives_the_same_scenario() -> None:
+    scenarios = []
     for _ in range(2):
         cluster, leader = _started(seed=7)
         answers = cluster.create(leader, "t")
@@ -367,8 +367,8 @@ def test_the_same_seed_gives_the_same_story() -> None:
         leader.crash()
         cluster.elect()
         cluster.run_for(500)
-        stories.append([(node.events, node.files.changes) for node in cluster.nodes])
-    assert stories[0] == stories[1]
+        scenarios.append([(node.events, node.files.changes) for node in cluster.nodes])
+    assert scenarios[0] == scenarios[1]
 
 
 def test_a_follower_far_behind_is_fed_from_the_files() -> None:

@@ -204,7 +204,7 @@ def test_what_was_installed_elects_and_leads() -> None:
     cluster.check()
 
 
-def _behind_story(crash_at: int | None, seed: int = 7) -> Cluster:
+def _behind_scenario(crash_at: int | None, seed: int = 7) -> Cluster:
     """One falls behind, the others trim, it installs; a crash before any effect, everything restarts."""
     cluster = _cluster(seed=seed)
     behind = next(node for node in cluster.nodes if node is not cluster.elect())
@@ -224,10 +224,10 @@ def _behind_story(crash_at: int | None, seed: int = 7) -> Cluster:
 
 
 def test_a_crash_at_any_moment_of_an_installation_does_no_harm() -> None:
-    calm = _behind_story(None)
+    calm = _behind_scenario(None)
     assert any(_loaded(node) for node in calm.nodes)
     for crash_at in range(1 + int(fresh_seed("NODE_SNAPSHOT", 6)), min(calm.effects, 80), 6):
-        cluster = _behind_story(crash_at)
+        cluster = _behind_scenario(crash_at)
         leader = cluster.elect()
         for node in cluster.nodes:
             assert node.executor.image == leader.executor.image, crash_at

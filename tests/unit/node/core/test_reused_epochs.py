@@ -106,7 +106,7 @@ def test_no_history_is_put_on_top_of_another(lost: int, later: int, elections: i
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_random_histories_are_never_mixed(seed: int) -> None:
+def test_random_hiscenarios_are_never_mixed(seed: int) -> None:
     dice = random.Random(seed)
     cluster, younger = _restored(
         dice.choice((1, 2, 8, 12)), dice.choice((0, 1, 3, 8)), dice.choice((0, 1, 2)), with_observer=False, seed=seed

@@ -56,12 +56,12 @@ class _SyncedFiles(OsFiles):
         return _Handle(handle, self)  # type: ignore[return-value]
 
 
-def _run(story: Callable[[], Awaitable[None]]) -> None:
-    asyncio.run(asyncio.wait_for(story(), 60))  # type: ignore[arg-type]
+def _run(scenario: Callable[[], Awaitable[None]]) -> None:
+    asyncio.run(asyncio.wait_for(scenario(), 60))  # type: ignore[arg-type]
 
 
 def test_three_drivers_commit_and_survive_their_leaders_stop(tmp_path: Path) -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         nodes = RunningNodes(tmp_path)
         for node_id in (1, 2, 3):
             nodes.start(node_id)
@@ -81,13 +81,13 @@ def test_three_drivers_commit_and_survive_their_leaders_stop(tmp_path: Path) -> 
         assert back.driver.image.topics.by_name == successor.driver.image.topics.by_name
         await nodes.stop()
 
-    _run(story)
+    _run(scenario)
 
 
 def test_what_a_turn_sends_leaves_before_its_writes_go_to_the_disk(tmp_path: Path) -> None:
     """And what goes wrong with one is told, and keeps nothing else back."""
 
-    async def story() -> None:
+    async def scenario() -> None:
         disk, found, told = _SyncedFiles(), [], []
         asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(str(context["exception"])))
         nodes = RunningNodes(tmp_path, 1, files=lambda node_id: disk)
@@ -116,11 +116,11 @@ def test_what_a_turn_sends_leaves_before_its_writes_go_to_the_disk(tmp_path: Pat
         assert told == ["integer division or modulo by zero"]
         await nodes.stop()
 
-    _run(story)
+    _run(scenario)
 
 
 def test_what_is_sent_without_a_turn_leaves_soon(tmp_path: Path) -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         nodes = RunningNodes(tmp_path, 1)
         driver = nodes.start(1).driver
         await nodes.elect()
@@ -130,11 +130,11 @@ def test_what_is_sent_without_a_turn_leaves_soon(tmp_path: Path) -> None:
         await until(lambda: sent == ["sent"])
         await nodes.stop()
 
-    _run(story)
+    _run(scenario)
 
 
 def test_requests_under_load_share_syncs(tmp_path: Path) -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         nodes = RunningNodes(tmp_path, 1)
         node = nodes.start(1)
         await nodes.add_broker()
@@ -145,11 +145,11 @@ def test_requests_under_load_share_syncs(tmp_path: Path) -> None:
         assert sum(before.counts) - count < total / 10
         await nodes.stop()
 
-    _run(story)
+    _run(scenario)
 
 
 def test_a_failed_sync_ends_the_driver_and_acknowledges_nothing(tmp_path: Path) -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         disk = _SyncedFiles()
         nodes = RunningNodes(tmp_path, 1, files=lambda node_id: disk)
         node = nodes.start(1)
@@ -170,11 +170,11 @@ def test_a_failed_sync_ends_the_driver_and_acknowledges_nothing(tmp_path: Path) 
         await nodes.stop()
         assert again.task.exception() is None
 
-    _run(story)
+    _run(scenario)
 
 
 def test_more_than_the_bound_is_refused_at_once(tmp_path: Path) -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         nodes = RunningNodes(tmp_path, 1)
         node = nodes.start(1, bounds=DriverConfig(max_queued=10))
         await nodes.add_broker()
@@ -189,11 +189,11 @@ def test_more_than_the_bound_is_refused_at_once(tmp_path: Path) -> None:
         assert errors.count(Error.NONE) == 10
         await nodes.stop()
 
-    _run(story)
+    _run(scenario)
 
 
 def test_whoever_asks_a_stopped_node_is_sent_elsewhere(tmp_path: Path) -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         nodes = RunningNodes(tmp_path, 1)
         node = nodes.start(1)
         await nodes.elect()
@@ -201,7 +201,7 @@ def test_whoever_asks_a_stopped_node_is_sent_elsewhere(tmp_path: Path) -> None:
         answer = await nodes.ask(node, create_request("late"))
         assert answer.error is Error.NOT_CONTROLLER
 
-    _run(story)
+    _run(scenario)
 
 
 async def _get(port: int, target: str, request: bytes | None = None) -> tuple[int, str]:
@@ -231,7 +231,7 @@ async def _ready(port: int) -> str:
 
 
 def test_readiness_names_what_is_missing_and_turns_when_it_is_there(tmp_path: Path) -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         nodes = RunningNodes(tmp_path)
         lonely = nodes.start(1)
         port = await _served(lonely)
@@ -248,11 +248,11 @@ def test_readiness_names_what_is_missing_and_turns_when_it_is_there(tmp_path: Pa
         await lonely.monitoring.stop()
         await nodes.stop()
 
-    _run(story)
+    _run(scenario)
 
 
 def test_a_leader_that_lost_its_majority_is_not_ready(tmp_path: Path) -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         nodes = RunningNodes(tmp_path)
         for node_id in (1, 2, 3):
             nodes.start(node_id)
@@ -269,11 +269,11 @@ def test_a_leader_that_lost_its_majority_is_not_ready(tmp_path: Path) -> None:
         leader.driver.stop()
         await leader.task
 
-    _run(story)
+    _run(scenario)
 
 
 def test_metrics_tell_the_nodes_numbers(tmp_path: Path) -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         nodes = RunningNodes(tmp_path, 1)
         node = nodes.start(1)
         await nodes.add_broker()
@@ -294,7 +294,7 @@ def test_metrics_tell_the_nodes_numbers(tmp_path: Path) -> None:
         await node.monitoring.stop()
         await nodes.stop()
 
-    _run(story)
+    _run(scenario)
 
 
 @pytest.mark.parametrize(
@@ -307,7 +307,7 @@ def test_metrics_tell_the_nodes_numbers(tmp_path: Path) -> None:
     ],
 )
 def test_http_refuses_what_it_does_not_serve(tmp_path: Path, request_bytes: bytes, status: int) -> None:
-    async def story() -> None:
+    async def scenario() -> None:
         nodes = RunningNodes(tmp_path, 1)
         node = nodes.start(1)
         port = await _served(node)
@@ -315,4 +315,4 @@ def test_http_refuses_what_it_does_not_serve(tmp_path: Path, request_bytes: byte
         await node.monitoring.stop()
         await nodes.stop()
 
-    _run(story)
+    _run(scenario)

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.raft_cluster import Cluster, Defects
-from tests.support.raft_mutants import MUTANTS, Mutant, plant, tell_stories
-from tests.support.raft_story import ACTIONS, first_broken, story, tell
+from tests.support.raft_mutants import MUTANTS, Mutant, plant, run_scenarios
+from tests.support.raft_random_scenarios import ACTIONS, first_failure, run_actions, run_scenario
 
 RED_SEEDS = (85, 322)
 """85: a replica in its clean stop when peace came. 322: two deadlines of a prospective came together."""
@@ -19,12 +19,12 @@ RED_SEEDS = (85, 322)
 
 @pytest.mark.parametrize("seed", RED_SEEDS)
 def test_seeds_that_once_failed(seed: int) -> None:
-    assert story(seed).events_taken > 0
+    assert run_scenario(seed).events_taken > 0
 
 
 @pytest.mark.parametrize("first", range(0, 400, 100))
-def test_stories_from_seeds(first: int) -> None:
-    assert first_broken(first, 100) is None
+def test_scenarios_from_seeds(first: int) -> None:
+    assert first_failure(first, 100) is None
 
 
 @settings(max_examples=150)
@@ -34,8 +34,8 @@ def test_stories_from_seeds(first: int) -> None:
     observers=st.integers(0, 1),
     actions=st.lists(st.tuples(st.sampled_from(sorted(ACTIONS)), st.integers(0, 1 << 16)), min_size=5, max_size=60),
 )
-def test_any_story(seed: int, voters: int, observers: int, actions: list[tuple[str, int]]) -> None:
-    tell(Cluster(seed, voters=voters, observers=observers), actions)
+def test_any_scenario(seed: int, voters: int, observers: int, actions: list[tuple[str, int]]) -> None:
+    run_actions(Cluster(seed, voters=voters, observers=observers), actions)
 
 
 @pytest.mark.timeout(600)  # seven seconds of a processor at most, which a loaded machine may not have in two minutes
@@ -44,7 +44,7 @@ def test_a_planted_bug_is_found(mutant: Mutant) -> None:
     """By one of so many seeds, on which the sources as they are run clean (the tests above, and `make sim`)."""
     with tempfile.TemporaryDirectory() as place:
         plant(mutant, Path(place))
-        is_found, word = tell_stories(Path(place), range(mutant.first, mutant.seeds))
+        is_found, word = run_scenarios(Path(place), range(mutant.first, mutant.seeds))
     assert is_found, word
 
 
@@ -56,7 +56,7 @@ def test_a_planted_bug_is_found(mutant: Mutant) -> None:
     ],
 )
 def test_a_bug_that_cannot_be_planted_is_an_error(tmp_path: Path, file: str, was: str, said: str) -> None:
-    """Else its stories would run clean sources, and say so only as "not found"."""
+    """Else its scenarios would run clean sources, and say so only as "not found"."""
     with pytest.raises(AssertionError, match=said):
         plant(Mutant("a bug", file, was, "", 1), tmp_path)
 
@@ -70,7 +70,7 @@ def test_a_bug_that_cannot_be_planted_is_an_error(tmp_path: Path, file: str, was
     ids=["a vote that leaves before it is durable", "a flush that is said too early"],
 )
 def test_an_executor_that_breaks_a_rule_is_found(defects: Defects, seeds: range) -> None:
-    assert first_broken(seeds.start, len(seeds), defects) is not None
+    assert first_failure(seeds.start, len(seeds), defects) is not None
 
 
 @pytest.mark.parametrize("voters", [2, 3, 5])

@@ -1,6 +1,7 @@
-"""One story for every client: topics made, described, deleted and made again; data written and read in every way.
+"""One scenario for every client: topics created, described, deleted and created again; data written and read in every
+way.
 
-Decides: what is done, and what is told of it. Must not know: which client does it.
+Must not know: which client runs it.
 """
 
 from __future__ import annotations
@@ -15,42 +16,43 @@ REPLICAS = 2
 PATIENCE_S = 60.0
 _LOOK_S = 0.1
 _LOOKS = 10
-"""Each asks one broker or another: what they all know is seen several times in a row."""
+"""Each look asks any broker: a state that all brokers know is seen this often in a row."""
 
 
 class Player(Protocol):
-    """One client, in a few words; each raises its own errors."""
+    """One client behind a small interface; each raises its own errors."""
 
     def create(self, name: str, partitions: int, replicas: int) -> None:
-        """A topic."""
+        """Create a topic."""
 
     def delete(self, name: str) -> None:
-        """By name."""
+        """Delete a topic by name."""
 
     def describe(self, name: str) -> dict[str, Any] | None:
-        """`partitions`, and `id` where the client tells it; None where there is no such topic."""
+        """Return `partitions`, and `id` if the client knows it; None if there is no such topic."""
 
     def describe_by_id(self, topic_id: str) -> str | None:
-        """The topic's name; None where the client cannot ask so."""
+        """Return the topic's name; None if the client cannot describe by id."""
 
     def delete_by_id(self, topic_id: str) -> None:
-        """Where the client can."""
+        """Delete a topic by id, if the client can."""
 
     def produce(self, name: str, words: Sequence[str]) -> None:
-        """Idempotently, acknowledged."""
+        """Produce idempotently, and wait for the acknowledgement."""
 
     def transact(self, name: str, words: Sequence[str], *, commit: bool) -> None:
-        """In one transaction, which is committed or aborted."""
+        """Produce in one transaction, and commit or abort it."""
 
     def consume(self, name: str, group: str, until: Callable[[list[str]], bool], *, commit: bool = True) -> list[str]:
-        """Words, none of an open or aborted transaction, read in a group from where it is, else from the beginning.
+        """Return words, without those of an open or aborted transaction, read in a group from its position or the
+        beginning.
 
-        Read until the condition holds, or patience is over; then the group is there, if `commit`.
+        It reads until the condition holds or the timeout ends; then the group exists, if `commit`.
         """
 
 
 def play(player: Player, name: str) -> dict[str, Any]:
-    """What came of it; the same for each client, but for what it cannot ask."""
+    """Run the scenario; the result is the same for each client, except for what it cannot ask."""
     player.create(name, PARTITIONS, REPLICAS)
     first = _until_there(player, name, None)
     told: dict[str, Any] = {
@@ -83,7 +85,7 @@ def _write_and_read(player: Player, name: str) -> dict[str, Any]:
 
 
 def _share(player: Player, name: str, count: int) -> set[str]:
-    """What two members of one group, which come and go at about the same time, have read together."""
+    """Return what two members of one group have read together; they join and leave at about the same time."""
     seen: dict[int, list[str]] = {}
 
     def member(number: int) -> None:
@@ -120,7 +122,7 @@ def _make_again(player: Player, name: str, first_id: str | None) -> dict[str, An
 
 
 def _until_there(player: Player, name: str, other_than: str | None) -> dict[str, Any]:
-    """Described with a leader everywhere, by another id than the former: brokers hear of it at their own time."""
+    """Return the topic's description once every partition has a leader and its id differs from the former one."""
 
     def found() -> dict[str, Any] | None:
         described = player.describe(name)
@@ -139,7 +141,7 @@ def _until(what: str, holds: Callable[[], Any]) -> Any:
 
 
 def _error(action: Callable[[], None]) -> int | None:
-    """Kafka's code of the error that it ended with."""
+    """Return Kafka's code of the error that the action ended with, or None."""
     try:
         action()
     except Exception as error:
@@ -151,7 +153,7 @@ def _error(action: Callable[[], None]) -> int | None:
 
 
 def code_of(error: BaseException) -> int | None:
-    """The code of Kafka's that an error of any of the clients carries."""
+    """Return Kafka's error code in an error of any of the clients."""
     for told in (error, *error.args):
         code = getattr(told, "errno", None)
         if code is None and callable(getattr(told, "code", None)):

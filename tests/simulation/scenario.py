@@ -1,4 +1,4 @@
-"""Tells a story from beginning to end: faults first, then peace in which the cluster must recover.
+"""Tells a scenario from beginning to end: faults first, then peace in which the cluster must recover.
 
 Decides: when peace comes, and when all is well. `tell` returns an `Outcome`, whatever happened.
 """
@@ -14,10 +14,10 @@ import structlog
 
 from metadata_log.errors import InvariantViolation
 from tests.simulation import world as w
-from tests.simulation.checkers import Broken
+from tests.simulation.checkers import InvariantFailure
 from tests.simulation.checkers.liveness import BOUND_MS, check_recovered, unrest
 from tests.simulation.cluster import Cluster
-from tests.simulation.faults import inject, make_peace
+from tests.simulation.faults import inject, quiesce
 from tests.simulation.node import DATA
 from tests.simulation.operators import upgrade
 from tests.simulation.setup import Setup
@@ -26,7 +26,7 @@ _LOOK_MS: Final = 100
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a story. `checker` is None when all held."""
+    """What became of a scenario. `checker` is None when all held."""
 
     setup: Setup
     events: int
@@ -44,7 +44,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
         return self.checker is None
 
 
-def tell(setup: Setup, watch: Callable[[int, int, str], None] | None = None) -> Outcome:
+def run_scenario(setup: Setup, watch: Callable[[int, int, str], None] | None = None) -> Outcome:
     """Tell it. Anything that goes wrong is in the outcome, a crash of the code under test as `crash`."""
     configuration = structlog.get_config()
     structlog.configure(processors=[_drop])
@@ -53,7 +53,7 @@ def tell(setup: Setup, watch: Callable[[int, int, str], None] | None = None) -> 
     checker, what, where = None, "", ""
     try:
         _run(cluster)
-    except Broken as broken:
+    except InvariantFailure as broken:
         checker, what = broken.checker, broken.what
     except InvariantViolation as violation:
         checker, what, where = "invariant", str(violation), traceback.format_exc()
@@ -84,7 +84,7 @@ def _run(cluster: Cluster) -> None:
         world.at(step.at_ms * w.US_PER_MS, _inject, cluster, at)
     cluster.start()
     world.run_until(setup.duration_ms * w.US_PER_MS)
-    make_peace(cluster)
+    quiesce(cluster)
     _recover(cluster)
     cluster.checkers.on_end(cluster, DATA)
 

@@ -1,7 +1,7 @@
-"""Stories: what happens to a cluster from one seed, faults first, then peace in which it has to recover.
+"""Random scenarios of the core: a seed draws faults, then the cluster must recover once it quiesces.
 
-Run as a program it tells seeds one after the other and prints the first that breaks something:
-`python -m tests.support.raft_story FIRST COUNT [executor defect]`.
+Run as a program, it runs seeds in order and prints the first that breaks an invariant: `python -m
+tests.support.raft_random_scenarios FIRST COUNT [executor defect]`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tests.support.raft_cluster import Cluster, Defects, Faults, committed_offse
 C = TypeVar("C", bound=Cluster)
 
 LIVENESS_MS = 20_000
-"""So much virtual time a cluster has to recover in, once all is well."""
+"""The virtual time in which a cluster must recover once all faults have ended."""
 
 
 def _crash(cluster: Cluster, pick: int) -> None:
@@ -33,7 +33,7 @@ def _crash_leader(cluster: Cluster, pick: int) -> None:
 
 
 def _blink(cluster: Cluster, pick: int) -> None:
-    """A voter with writes on their way loses its power and is back at once."""
+    """Cut the power of a voter that has writes under way, and start it again at once."""
     busy = [node_id for node_id in cluster.voter_set.node_ids if cluster.nodes[node_id].disk.pending]
     if busy and cluster.nodes[busy[pick % len(busy)]].machine is not None:
         cluster.crash(busy[pick % len(busy)])
@@ -59,7 +59,7 @@ def _propose(cluster: Cluster, pick: int) -> None:
 
 
 def _cut(cluster: Cluster, pick: int) -> None:
-    """One voter from the others, both ways or one."""
+    """Cut one voter off from the others, in both directions or in one."""
     node_id = _voter(cluster, pick)
     for other in cluster.nodes:
         if other != node_id:
@@ -107,7 +107,9 @@ def _voter(cluster: Cluster, pick: int) -> int:
     return ids[pick % len(ids)]
 
 
-def tell(cluster: C, actions: Sequence[tuple[str, int]], do: Mapping[str, Callable[[C, int], None]] | None = None) -> C:
+def run_actions(
+    cluster: C, actions: Sequence[tuple[str, int]], do: Mapping[str, Callable[[C, int], None]] | None = None
+) -> C:
     """Start every replica, do the actions with a little time between them, then let the cluster recover."""
     for node_id in cluster.nodes:
         cluster.start(node_id)
@@ -119,13 +121,16 @@ def tell(cluster: C, actions: Sequence[tuple[str, int]], do: Mapping[str, Callab
 
 
 def recover(cluster: Cluster) -> None:
-    """All faults stop: within the liveness bound there is a leader, and a new record is committed on every replica."""
+    """End all faults, then check that the cluster recovers.
+
+    Within the liveness bound there is a leader, and a new record is committed on every replica.
+    """
     cluster.faults = Faults()
     deadline_ms = cluster.now_ms + LIVENESS_MS
     target = None
     while cluster.now_ms < deadline_ms:
         for node_id, node in cluster.nodes.items():
-            if node.machine is None:  # also one that only now ends its clean stop
+            if node.machine is None:  # also a replica that only now ends its clean stop
                 cluster.start(node_id)
         cluster.run(50)
         leader = cluster.leader()
@@ -144,8 +149,8 @@ def recover(cluster: Cluster) -> None:
     cluster.checkers.on_end(cluster.final_logs())
 
 
-def story(seed: int, defects: Defects | None = None, watch: Callable[[str], object] | None = None) -> Cluster:
-    """Each seed draws its own size, faults and length."""
+def run_scenario(seed: int, defects: Defects | None = None, watch: Callable[[str], object] | None = None) -> Cluster:
+    """Run the scenario of a seed, which draws the size, the faults and the length."""
     chance = Cluster(seed).chance
     cluster = Cluster(
         seed,
@@ -160,14 +165,14 @@ def story(seed: int, defects: Defects | None = None, watch: Callable[[str], obje
     weights[list(ACTIONS).index("wait")] += 1
     weights[list(ACTIONS).index("start")] += 1
     names = chance.choices(list(ACTIONS), weights, k=chance.randint(20, 120))
-    return tell(cluster, [(name, chance.getrandbits(16)) for name in names])
+    return run_actions(cluster, [(name, chance.getrandbits(16)) for name in names])
 
 
-def first_broken(first: int, count: int, defects: Defects | None = None) -> tuple[int, str] | None:
-    """The first seed that breaks something, and what; None if none does."""
+def first_failure(first: int, count: int, defects: Defects | None = None) -> tuple[int, str] | None:
+    """Return the first seed that breaks an invariant, and the message; None if no seed does."""
     for seed in range(first, first + count):
         try:
-            story(seed, defects)
+            run_scenario(seed, defects)
         except (AssertionError, InvariantViolation) as broken:
             return seed, f"{type(broken).__name__}: {broken}"
     return None
@@ -175,6 +180,6 @@ def first_broken(first: int, count: int, defects: Defects | None = None) -> tupl
 
 if __name__ == "__main__":
     defect = dict.fromkeys(sys.argv[3:], True)
-    found = first_broken(int(sys.argv[1]), int(sys.argv[2]), Defects(**defect))
+    found = first_failure(int(sys.argv[1]), int(sys.argv[2]), Defects(**defect))
     print("clean" if found is None else f"seed {found[0]}: {found[1]}")
     sys.exit(found is not None)

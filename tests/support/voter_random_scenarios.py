@@ -1,7 +1,8 @@
-"""Stories in which the voters change: those of `raft_story`, and operators, replaced disks, moved nodes, upgrades.
+"""Random scenarios with changing voters: the faults of `raft_random_scenarios`, and operators, replaced disks, moved
+nodes and upgrades.
 
-`python -m tests.support.voter_story FIRST COUNT` tells seeds one after the other and prints the first that breaks
-something.
+`python -m tests.support.voter_random_scenarios FIRST COUNT` runs seeds in order and prints the first that breaks an
+invariant.
 """
 
 from __future__ import annotations
@@ -15,12 +16,12 @@ from metadata_log.errors import InvariantViolation
 from metadata_log.voters import Endpoint
 from quorum.raft.config import RaftConfig
 from quorum.raft.states import Leader
-from tests.support.raft_story import ACTIONS, tell
+from tests.support.raft_random_scenarios import ACTIONS, run_actions
 from tests.support.voter_cluster import VoterCluster
 
 
 def _add(cluster: VoterCluster, pick: int) -> None:
-    """Somebody, voter or not: the leader has to find out."""
+    """Ask the leader to add any node, voter or not: the leader must find out."""
     node_ids = list(cluster.nodes)
     cluster.add(node_ids[pick % len(node_ids)])
 
@@ -32,7 +33,7 @@ def _add_spare(cluster: VoterCluster, pick: int) -> None:
 
 
 def _remove(cluster: VoterCluster, pick: int) -> None:
-    """Any voter, if a majority of those left is there."""
+    """Remove any voter, if a majority of the remaining voters is up."""
     voters = cluster.latest_voters()
     if len(voters) > 1:
         node_id = voters.node_ids[pick % len(voters)]
@@ -47,7 +48,7 @@ def _remove_leader(cluster: VoterCluster, pick: int) -> None:
 
 
 def _burst(cluster: VoterCluster, pick: int) -> None:
-    """Several changes at once."""
+    """Make several changes at once."""
     if pick % 2:
         _remove(cluster, pick)
     _add_spare(cluster, pick >> 4)
@@ -57,7 +58,7 @@ def _burst(cluster: VoterCluster, pick: int) -> None:
 
 
 def _replace_disk(cluster: VoterCluster, pick: int) -> None:
-    """Only if those that are left can go on, and nobody is being added just now."""
+    """Replace a disk, if the other voters can go on and no voter is being added."""
     node_ids = list(cluster.nodes)
     node = cluster.nodes[node_ids[pick % len(node_ids)]]
     cores = [other.machine._core for other in cluster.nodes.values() if other.machine is not None]
@@ -67,7 +68,7 @@ def _replace_disk(cluster: VoterCluster, pick: int) -> None:
 
 
 def _move(cluster: VoterCluster, pick: int) -> None:
-    """A node comes back at another port."""
+    """Let a node come back at another port."""
     node_ids = list(cluster.nodes)
     node_id = node_ids[pick % len(node_ids)]
     node = cluster.nodes[node_id]
@@ -82,7 +83,7 @@ def _upgrade(cluster: VoterCluster, pick: int) -> None:
 
 
 def _wait_long(cluster: VoterCluster, pick: int) -> None:
-    """Long enough for followers to tell their leader of themselves, and to join."""
+    """Wait long enough for followers to send their UpdateRaftVoter, and to join."""
     cluster.run((2100, 4500, 7000)[pick % 3])
 
 
@@ -100,8 +101,8 @@ VOTER_ACTIONS: dict[str, Callable[[VoterCluster, int], None]] = {
 }
 
 
-def voter_story(seed: int) -> VoterCluster:
-    """Each seed draws its own size, kraft.version, faults and length."""
+def run_voter_scenario(seed: int) -> VoterCluster:
+    """Run the scenario of a seed, which draws the size, kraft.version, the faults and the length."""
     chance = VoterCluster(seed).chance
     cluster = VoterCluster(
         seed,
@@ -116,20 +117,20 @@ def voter_story(seed: int) -> VoterCluster:
     for name, more in (("propose", 2), ("wait", 2), ("start", 1), ("wait long", 1), ("add spare", 1), ("remove", 1)):
         weights[list(VOTER_ACTIONS).index(name)] += more
     names = chance.choices(list(VOTER_ACTIONS), weights, k=chance.randint(20, 100))
-    return tell(cluster, [(name, chance.getrandbits(16)) for name in names], VOTER_ACTIONS)
+    return run_actions(cluster, [(name, chance.getrandbits(16)) for name in names], VOTER_ACTIONS)
 
 
-def first_broken(first: int, count: int) -> tuple[int, str] | None:
-    """The first seed that breaks something, and what; None if none does."""
+def first_failure(first: int, count: int) -> tuple[int, str] | None:
+    """Return the first seed that breaks an invariant, and the message; None if no seed does."""
     for seed in range(first, first + count):
         try:
-            voter_story(seed)
+            run_voter_scenario(seed)
         except (AssertionError, InvariantViolation) as broken:
             return seed, f"{type(broken).__name__}: {broken}"
     return None
 
 
 if __name__ == "__main__":
-    found = first_broken(int(sys.argv[1]), int(sys.argv[2]))
+    found = first_failure(int(sys.argv[1]), int(sys.argv[2]))
     print("clean" if found is None else f"seed {found[0]}: {found[1]}")
     sys.exit(found is not None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-class Broken(AssertionError):
+class InvariantFailure(AssertionError):
     """Something that must hold does not. `checker` is the name of the file that says so."""
 
     def __init__(self, checker: str, what: str) -> None:
