@@ -1,1 +1,1 @@
-"""What the tests share: real processes of ours and of Apache Kafka, and the waiting that goes with them."""
+"""The tests' shared parts: real processes of this project and of Apache Kafka, and waits for them."""

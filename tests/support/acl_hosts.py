@@ -1,4 +1,4 @@
-"""Hosts of access control entries and clients' addresses, and what Kafka 4.4.0 makes of each pair."""
+"""Hosts of access control entries and addresses of clients, with the verdict of Kafka 4.4.0 on each pair."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _FIXTURE: Final = Path(__file__).parents[1] / "fixtures" / "acl-hosts" / "kafka-
 
 
 class HostCase(msgspec.Struct, frozen=True, kw_only=True):
-    """A pair.
+    """One pair of an entry's host and a client's address.
 
     Attributes:
         refused: the exception with which the controller refuses an entry of this host, at 4.4-IV1 and later.

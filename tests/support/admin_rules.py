@@ -1,5 +1,7 @@
-"""What administrators do to a controller besides making topics, as rules of a state machine: each says what must come
-of it. Brokers tell of directories and take producer ids here, too."""
+"""Rules of a state machine: requests of administrators to a controller, each with its expected result.
+
+Topics are made elsewhere. Brokers' AssignReplicasToDirs and AllocateProducerIds are here, too.
+"""
 
 from __future__ import annotations
 
@@ -32,16 +34,17 @@ MIN_ISR = "min.insync.replicas"
 
 
 class AdminRules(BrokerRules):
-    """Over the topics that whoever inherits makes."""
+    """Rules about the topics that a subclass makes."""
 
     def __init__(self) -> None:
         super().__init__()
         self.next_producer_id = 0
         self.was_without_elr = False
-        """At any time: then the last member of an ISR stays in it, and may be fenced when the feature is back."""
+        """True if the feature was off at any time: then the last member of an ISR stays in it, and may be fenced
+        later."""
 
     def any_partition(self, data: st.DataObject) -> tuple[str, PartitionImage]:
-        """With the name of its topic."""
+        """Draw a partition; return its topic's name with it."""
         topics = self.cluster.image.topics.by_id.values()
         known = sorted((topic.name, each.partition_id) for topic in topics for each in topic.partitions)
         name, index = data.draw(st.sampled_from(known))
@@ -50,7 +53,7 @@ class AdminRules(BrokerRules):
     @precondition(lambda self: self.partitions())
     @rule(data=st.data(), more=st.integers(0, 2), only=st.booleans())
     def grow(self, data: st.DataObject, more: int, only: bool) -> None:
-        """Partitions are added behind those that there are, which stay as they are."""
+        """Add partitions; the existing ones stay as they are."""
         name, _ = self.any_partition(data)
         topic_id = self.cluster.image.topics.by_name[name]
         was = self.cluster.image.topics.by_id[topic_id].partitions
@@ -65,7 +68,7 @@ class AdminRules(BrokerRules):
 
     @rule(data=st.data(), value=st.sampled_from(["1", "2"]))
     def configure(self, data: st.DataObject, value: str) -> None:
-        """The smallest ISR is another one, of a topic or of the cluster: nobody is eligible by the one before."""
+        """Change `min.insync.replicas` of a topic or of the cluster: the eligible leader replicas become empty."""
         names = sorted({topic.name for topic in self.cluster.image.topics.by_id.values() if topic.partitions})
         kind, name = data.draw(st.sampled_from([(4, ""), *((2, name) for name in names)]))
         before = self.cluster.image.configs.of(kind, name).get(MIN_ISR)
@@ -82,7 +85,7 @@ class AdminRules(BrokerRules):
 
     @rule(is_on=st.booleans())
     def turn_elr(self, is_on: bool) -> None:
-        """Eligible leader replicas are kept from now on, or no more: then nobody is one."""
+        """Turn eligible leader replicas on or off; when they are off, none is left."""
         kind = UpgradeType.UPGRADE if is_on else UpgradeType.SAFE_DOWNGRADE
         update = FeatureUpdate(name=ELR, level=int(is_on), upgrade_type=kind)
         response = self.cluster.ask(UpdateFeatures(updates=(update,))).response
@@ -94,7 +97,7 @@ class AdminRules(BrokerRules):
 
     @rule(broker=BROKERS, stale=st.booleans())
     def take_producer_ids(self, broker: int, stale: bool) -> None:
-        """No id is given away twice, and none is left out."""
+        """Check that producer id blocks neither overlap nor leave a gap."""
         known = self.broker(broker)
         epoch = -1 if known is None else known.epoch - stale
         response = self.cluster.ask(AllocateProducerIds(broker_id=broker, broker_epoch=epoch)).response
@@ -107,7 +110,7 @@ class AdminRules(BrokerRules):
     @precondition(lambda self: self.partitions())
     @rule(data=st.data())
     def assign_directory(self, data: st.DataObject) -> None:
-        """A broker tells in which directory a replica is. (What one that is lost does: `test_lost_directories`.)"""
+        """Let a broker report the directory of a replica. (Reports of lost directories: `test_lost_directories`.)"""
         name, was = self.any_partition(data)
         broker = data.draw(st.sampled_from(was.replicas))
         known, where = self.broker(broker), directory(broker)

@@ -1,6 +1,6 @@
-"""Audit files of version 1 and 2, compared by the fields that both have.
+"""Compares audit files of version 1 and 2 by the fields that both have.
 
-Decides: which fields those are. Sentences are no fields: a later release may word them better.
+Sentences are not compared: a later release may word them better.
 """
 
 from __future__ import annotations

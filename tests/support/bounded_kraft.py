@@ -1,4 +1,4 @@
-"""The command `kraft` in a separate process with a limit of its memory."""
+"""The command `kraft` in a separate process with a memory limit."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from functools import partial
 from typing import Final
 
 ADDRESS_SPACE: Final = 512 << 20
-"""Python, the command and its libraries take about a quarter of it."""
+"""In bytes; Python, the command and its libraries take about a quarter of it."""
 HANG_LIMIT_S: Final = 60
 
 
 def bounded_kraft(
     arguments: Sequence[str], *, address_space: int = ADDRESS_SPACE, umask: int = -1
 ) -> subprocess.CompletedProcess[str]:
-    """Run `kraft` with these arguments, and with a limit of the address space in bytes."""
+    """Run `kraft` with these arguments and a limit of the address space in bytes."""
     return subprocess.run(
         [sys.executable, "-m", "quorum.cli.main", *arguments],
         stdin=subprocess.DEVNULL,

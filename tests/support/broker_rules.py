@@ -1,4 +1,4 @@
-"""What brokers and time do to a controller, as rules of a state machine: each says what must come of it."""
+"""Rules of a state machine: what brokers and time do to a controller, each with its expected result."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BROKERS = st.integers(1, 5)
 
 
 class BrokerRules(RuleBasedStateMachine):
-    """Five brokers, one active controller at a time. Whoever inherits makes the cluster."""
+    """Five brokers and one active controller at a time. A subclass makes the cluster."""
 
     cluster: ControlledCluster
 
@@ -70,13 +70,13 @@ class BrokerRules(RuleBasedStateMachine):
 
     @rule(broker=BROKERS)
     def live(self, broker: int) -> None:
-        """What a healthy broker does: register if it has not, catch up, be unfenced."""
+        """Let a broker register if it has not, catch up, and be unfenced, as a healthy broker does."""
         if self.broker(broker) is None and self.register_anew(broker, clean=True) is not Error.NONE:
-            self.cluster.settle()  # what an unregistered one left behind may take more than a turn
+            self.cluster.settle()  # the former registration may have left more than one turn of work
             assert self.register_anew(broker, clean=True) is Error.NONE
         response = self.cluster.beat(broker)
         if response.should_shut_down:
-            # It had asked to stop, which cannot be taken back: the next process takes over.
+            # The broker had asked to stop, which is final: the next process takes over.
             assert self.register_anew(broker, clean=True) is Error.NONE
             response = self.cluster.beat(broker)
         assert not response.is_fenced
@@ -88,7 +88,7 @@ class BrokerRules(RuleBasedStateMachine):
 
     @rule(broker=BROKERS)
     def fence(self, broker: int) -> None:
-        """Taking leave may need turns, but comes to its end."""
+        """Check that a broker that leaves is fenced within a bounded number of turns."""
         if self.broker(broker) is None:
             return
         for _ in range(200):
@@ -99,7 +99,7 @@ class BrokerRules(RuleBasedStateMachine):
 
     @rule(broker=BROKERS, returns=st.booleans())
     def stop(self, broker: int, returns: bool) -> None:
-        """A clean stop comes to its end as long as the others keep up."""
+        """Check that a clean stop completes as long as the other brokers keep up."""
         if self.broker(broker) is None:
             return
         for _ in range(200):
@@ -114,7 +114,8 @@ class BrokerRules(RuleBasedStateMachine):
 
     @rule(broker=BROKERS, returns=st.booleans())
     def kill(self, broker: int, returns: bool) -> None:
-        """A dead broker is fenced once it is stale; its successor may come before or after."""
+        """Check that a killed broker is fenced once its session ends; its successor may register before or after
+        that."""
         known = self.broker(broker)
         if known is None:
             return
@@ -124,7 +125,7 @@ class BrokerRules(RuleBasedStateMachine):
         self.cluster.elapse(4_001)
         if returns:
             error = self.register_anew(broker, clean=False)
-            if error is Error.DUPLICATE_BROKER_REGISTRATION:  # its predecessor takes more than a turn to clean up after
+            if error is Error.DUPLICATE_BROKER_REGISTRATION:  # the former registration is still there
                 self.cluster.settle()
                 error = self.register_anew(broker, clean=False)
             assert error is Error.NONE
@@ -147,7 +148,7 @@ class BrokerRules(RuleBasedStateMachine):
 
     @rule()
     def settle(self) -> None:
-        """All that is due is done in a bounded number of turns."""
+        """Check that all due work is done within a bounded number of turns."""
         self.cluster.settle()
         assert self.cluster.look() == ()
 
@@ -160,7 +161,7 @@ class BrokerRules(RuleBasedStateMachine):
         known = self.broker(broker)
         response = self.cluster.ask(UnregisterBroker(broker_id=broker)).response
         assert isinstance(response, UnregisterBrokerResponse)
-        if response.error is Error.REQUEST_TIMED_OUT:  # it takes more than a turn
+        if response.error is Error.REQUEST_TIMED_OUT:  # the work takes more than one turn
             self.cluster.settle()
             assert self.broker(broker) is None
             response = self.cluster.ask(UnregisterBroker(broker_id=broker)).response
@@ -170,7 +171,8 @@ class BrokerRules(RuleBasedStateMachine):
 
     @rule()
     def wait_for_the_next_round(self) -> None:
-        """Everybody lives on; after it the first replica leads wherever it is in sync."""
+        """Let all brokers live on, and check that the preferred replica then leads each partition in whose ISR it
+        is."""
         self.cluster.elapse(300_000)
         for broker in sorted(self.cluster.image.cluster.brokers):
             if not self.cluster.image.cluster.brokers[broker].fenced:

@@ -1,4 +1,5 @@
-"""What stands behind the doors that the tests of the client ask: an active controller, a standby, one that refuses."""
+"""The nodes that the tests of the client talk to: an active controller, a standby, and a controller that rejects
+requests."""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ ID = TopicId(b"\5" * 16)
 
 
 def active(call: ClientCall) -> ClientAnswer:
-    """Does what is asked, without keeping anything."""
+    """Respond with success to every request, and keep nothing."""
     request = call.request
     response: object
     if isinstance(request, CreateTopics):

@@ -1,7 +1,7 @@
 """The directories of all nodes of real clusters, unpacked: what `tests/fixtures/clusters.tar.xz` holds.
 
-Every node of ten scenarios, at every moment that was kept: metadata logs, checkpoints and the small files, and of
-each broker's partitions the directories with their `partition.metadata` (no data).
+Every node of ten scenarios, at every moment that was kept: metadata logs, checkpoints and sidecar files. Of each
+broker's partitions, the directories with their `partition.metadata`, without data.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ SCENARIOS = (
 
 
 def unpack_clusters(target: Path) -> Path:
-    """Unpack all of them below `target`, which is returned."""
+    """Unpack all of them below `target`; return `target`."""
     with tarfile.open(_ARCHIVE) as archive:
         archive.extractall(target, filter="data")
     return target
 
 
 def node_directories(root: Path) -> list[Path]:
-    """Every node's directory, also those of earlier moments."""
+    """Return all node directories, including those of earlier moments."""
     return sorted(path.parents[2] for path in root.glob("**/__cluster_metadata-0/quorum-state"))

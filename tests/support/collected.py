@@ -1,4 +1,4 @@
-"""Which tests a run would run: a pytest plugin that says so, one line a test, and what reads those lines."""
+"""A pytest plugin that prints one line for each test that a run would run, and the reader of these lines."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _SKIPPING = re.compile(r"\bpytest\.(skip|xfail|importorskip)\(")
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """After what is deselected is gone."""
+    """Print the tests that remain after deselection."""
     for item in session.items:
         print(f"scenario-test {item.nodeid} {'skips' if _may_skip(item) else 'runs'}")
 
 
 def _may_skip(item: pytest.Item) -> bool:
-    """By a mark, or by a call anywhere in its module."""
+    """Return True if a mark on the test, or a call anywhere in its module, may skip it."""
     if any(item.iter_markers(name) for name in ("skip", "skipif", "xfail") if next(item.iter_markers(name), None)):
         return True
     module = inspect.getmodule(getattr(item, "function", None))
@@ -28,13 +28,13 @@ def _may_skip(item: pytest.Item) -> bool:
 
 @dataclass
 class Collected:
-    """`functions` by module and name, and their cases; whether each runs."""
+    """The tests of a run: functions by module and name, their cases, and for each whether it runs."""
 
     cases: dict[str, list[tuple[str, bool]]] = field(default_factory=dict)
 
     @classmethod
     def read(cls, text: str) -> Collected:
-        """From what the plugin printed."""
+        """Read the lines that the plugin printed."""
         collected = cls()
         for path, name, verdict in _LINE.findall(text):
             module = path.rsplit("/", 1)[-1].removesuffix(".py")
@@ -42,7 +42,7 @@ class Collected:
         return collected
 
     def runs(self, name: str) -> bool:
-        """Whether `module`, `module::function` or `module::function[case]` is there, and all of it runs."""
+        """Return True if this `module`, `module::function` or `module::function[case]` exists and all of it runs."""
         module, _, function = name.partition("::")
         found = [
             runs

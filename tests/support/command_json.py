@@ -1,4 +1,4 @@
-"""The JSON that commands print: its version, its keys, and the form that a previous release gave it."""
+"""The JSON that commands print: its version, its keys, and the form of a previous release."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def rows_of_either(text: str, name: str) -> list[Any]:
 
 
 def wrong_keys(value: object) -> Iterator[str]:
-    """Yield the keys that are not in snake case, but for those that are data."""
+    """Yield the keys that are not in snake case, except those that are data."""
     if isinstance(value, dict):
         for key, inner in value.items():
             if not _SNAKE.fullmatch(key):

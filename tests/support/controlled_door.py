@@ -1,4 +1,4 @@
-"""The real gRPC door with a real controller machine behind it, on a log of its own."""
+"""A real gRPC listener before a real controller machine with its own log."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.scripted_node import ScriptedNode, served
 
 
 class Controlled:
-    """A controller machine behind the door: requests that came, and what it answers them with."""
+    """A controller machine behind the listener: the requests that came, and its responses."""
 
     def __init__(self, authorizer: Authorizer | None = None) -> None:
         self.cluster = ControlledCluster()
@@ -22,7 +22,7 @@ class Controlled:
         self._context = RequestContext(authorizer=authorizer)
 
     def answer(self, call: ClientCall) -> ClientAnswer:
-        """What the machine says, at once."""
+        """Return the machine's response at once."""
         self.asked.append(call.request)
         result = self.cluster.ask(call.request, self._context)  # type: ignore[arg-type]
         return ClientAnswer(response=result.response, image_offset=self.cluster.next_offset)
@@ -30,7 +30,7 @@ class Controlled:
 
 @asynccontextmanager
 async def controlled(authorizer: Authorizer | None = None) -> AsyncIterator[tuple[Controlled, str]]:
-    """Serve it; yields it and its address."""
+    """Serve the machine; yield it and its address."""
     machine, node = Controlled(authorizer), ScriptedNode()
     node.at_once = machine.answer
     async with served(node) as address:

@@ -1,4 +1,4 @@
-"""A controller machine behind the gRPC door, in a separate process: for clients that wait."""
+"""A controller machine behind a gRPC listener in a separate process: for clients that block."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @contextmanager
 def controlled_process() -> Iterator[str]:
-    """Serve two brokers and no topics; yields the address."""
+    """Serve two brokers and no topics; yield the address."""
     process = subprocess.Popen(
         [sys.executable, "-m", __name__], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
@@ -26,7 +26,7 @@ def controlled_process() -> Iterator[str]:
 
 
 async def _serve() -> None:
-    from tests.support.controlled_door import controlled  # noqa: PLC0415  (the parent needs nothing of it)
+    from tests.support.controlled_door import controlled  # noqa: PLC0415 (the parent process does not need it)
 
     async with controlled() as (_, address):
         print(address, flush=True)

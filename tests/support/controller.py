@@ -1,4 +1,5 @@
-"""A controller machine on a log of its own: what it writes is replayed at once, so that a test reads like a session."""
+"""A controller machine with its own log: each record that it writes is replayed at once, so a test reads like a
+session."""
 
 from __future__ import annotations
 
@@ -53,36 +54,36 @@ FEATURES = (
     FeatureRange(name=ELR, min_supported_version=0, max_supported_version=1),
 )
 EVE = RequestContext(principal="User:eve", client_host="10.0.0.9", authorizer=Authorizer())
-"""Somebody who may do nothing."""
+"""A principal without any permission."""
 _TRANSACTION = (BeginTransactionRecord, EndTransactionRecord, AbortTransactionRecord)
 
 
 class Time(msgspec.Struct, frozen=True, kw_only=True):
-    """The clock that a test holds in its hand."""
+    """The clock that a test sets."""
 
     monotonic_ms: int = 1_000_000
     wall_ms: int = 1_700_000_000_000
 
 
 def uuid(number: int) -> Uuid:
-    """An id that is not reserved, different for each number."""
+    """Return an id that is not reserved, different for each number."""
     return Uuid((0x4000_0000_0000_0000_8000_0000_0000_0000 + number).to_bytes(16, "big"))
 
 
 def directory(broker_id: int, index: int = 0) -> DirectoryId:
-    """One of a broker's log directories."""
+    """Return one of a broker's log directories."""
     return DirectoryId(uuid(0xD000_0000 + broker_id * 16 + index))
 
 
 def topic_ids(start: int = 0xF000_0000) -> Iterator[TopicId]:
-    """Fresh topic ids without end."""
+    """Yield new topic ids without end."""
     while True:
         start += 1
         yield TopicId(uuid(start))
 
 
 def bootstrap(level: int = LEVEL, *, elr: bool = True) -> tuple[MetadataRecord, ...]:
-    """What a freshly formatted directory begins with."""
+    """Return the first records of a freshly formatted directory."""
     records: list[MetadataRecord] = [FeatureLevelRecord(name="metadata.version", feature_level=level)]
     if elr:
         records.append(FeatureLevelRecord(name=ELR, feature_level=1))
@@ -107,7 +108,7 @@ class ControlledCluster:
     # --- the log
 
     def append(self, records: tuple[MetadataRecord, ...]) -> None:
-        """Append and replay; the bootstrap transaction is complete within its batch."""
+        """Append and replay records; the bootstrap transaction is complete within its batch."""
         if not records:
             return
         builder = ImageBuilder(self.image)
@@ -123,13 +124,13 @@ class ControlledCluster:
 
     @property
     def last_offset(self) -> int:
-        """What a broker that has applied everything reports."""
+        """Return the offset that a broker reports once it has applied the whole log."""
         return len(self.log) - 1
 
     # --- the controller
 
     def fail_over(self) -> ControllerResult:
-        """Another controller takes over with the same image and no soft state; a LeaderChange takes up an offset."""
+        """Let another controller take over with the same image and no soft state; its LeaderChange takes one offset."""
         self.epoch += 1
         self.log.append(BeginTransactionRecord(name="stands for LeaderChange"))
         self.machine.deactivate()
@@ -146,7 +147,7 @@ class ControlledCluster:
         return result
 
     def ask(self, request: Request, context: RequestContext | None = None) -> ControllerResult:
-        """One request; its records are appended."""
+        """Handle one request, and append its records."""
         self.draw += 1
         result = self.machine.on_request(
             request, context or RequestContext(), self.image, self.next_offset, self.time, self.draw, self.ids
@@ -155,17 +156,17 @@ class ControlledCluster:
         return result
 
     def elapse(self, milliseconds: int) -> None:
-        """Time passes; nobody looks at it yet."""
+        """Advance the clock; `on_elapsed` is not called yet."""
         self.time = Time(monotonic_ms=self.time.monotonic_ms + milliseconds, wall_ms=self.time.wall_ms + milliseconds)
 
     def look(self) -> tuple[MetadataRecord, ...]:
-        """One `on_elapsed`; its records are appended."""
+        """Call `on_elapsed` once, and append its records."""
         result = self.machine.on_elapsed(self.image, self.next_offset, self.time)
         self.append(result.records)
         return result.records
 
     def settle(self, most: int = 10_000) -> list[MetadataRecord]:
-        """All that is due now."""
+        """Do all the work that is due now."""
         records: list[MetadataRecord] = []
         for _ in range(most):
             deadline = self.machine.next_deadline_ms()
@@ -206,7 +207,7 @@ class ControlledCluster:
         return response
 
     def start(self, *broker_ids: int, racks: dict[int, str] | None = None, dirs: int = 1) -> None:
-        """Brokers that are registered and unfenced."""
+        """Register and unfence these brokers."""
         for broker_id in broker_ids:
             assert self.register(broker_id, rack=(racks or {}).get(broker_id), dirs=dirs).error is Error.NONE
             assert not self.beat(broker_id).is_fenced
@@ -220,7 +221,7 @@ class ControlledCluster:
         return response.topics[0].topic_id
 
     def place(self, name: str, *replicas: tuple[int, ...], configs: dict[str, str] | None = None) -> TopicId:
-        """A topic assigned by hand."""
+        """Create a topic with these replicas."""
         return self.create(
             name,
             partitions=-1,
@@ -244,7 +245,7 @@ class ControlledCluster:
 
 
 def check_standby(cluster: ControlledCluster) -> None:
-    """A standby that reads the bytes of the log has the same image, and the same hash of it."""
+    """Check that a standby that reads the bytes of the log has the same image and the same hash of it."""
     builder = ImageBuilder(MetadataImage.empty())
     for offset, record in enumerate(cluster.log):
         if not isinstance(record, _TRANSACTION):

@@ -1,4 +1,4 @@
-"""How many processes a test may keep busy at once: the machine's cores, shared out among the workers that run tests."""
+"""The number of processes that a test may keep busy at once: the machine's cores, divided among the test workers."""
 
 from __future__ import annotations
 

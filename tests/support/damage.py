@@ -1,6 +1,6 @@
-"""Planting damage in copies of real clusters' directories: one function for each way, and what must be said of it.
+"""Plants damage in copies of real clusters' directories: one function for each way, and the finding that must result.
 
-This module has the means; `damage_log`, `damage_records` and `damage_files` have the kinds.
+This module has the tools; `damage_log`, `damage_records` and `damage_files` have the kinds.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ FIRST_SEGMENT = "00000000000000000000.log"
 
 @dataclass(frozen=True)
 class Planted:
-    """What has to be found: the kind, whose, in which file, where. `also`: kinds that follow from it, on any node."""
+    """The expected finding: kind, node, file, offset. `also`: kinds that follow from it, on any node."""
 
     kind: str
     node_id: int | None
@@ -44,7 +44,7 @@ class Planted:
 
 @dataclass(frozen=True)
 class Damage:
-    """One way to damage a cluster. `kraft check` on `paths` of the scenario has to find what `plant` returns."""
+    """One way to damage a cluster. `kraft check` on `paths` of the scenario must find what `plant` returns."""
 
     name: str
     scenario: str
@@ -61,52 +61,52 @@ class Cluster:
     kept: dict[str, bytes] = field(default_factory=dict)
 
     def node(self, node_id: int) -> Path:
-        """The node's directory."""
+        """Return the node's directory."""
         return self.root / f"node-{node_id}"
 
     def disk(self, node_id: int) -> Path:
-        """Its log directory."""
+        """Return the node's log directory."""
         return self.node(node_id) / "data"
 
     def metadata(self, node_id: int) -> Path:
-        """The directory of its metadata log."""
+        """Return the directory of the node's metadata log."""
         return self.disk(node_id) / METADATA_DIRECTORY
 
     def segment(self, node_id: int, base: int = 0) -> Path:
-        """One segment of it."""
+        """Return one segment of the node's log."""
         return self.metadata(node_id) / f"{base:020d}.log"
 
 
 def copy_cluster(source: Path, target: Path) -> Cluster:
-    """A copy that may be written to."""
+    """Return a writable copy."""
     shutil.copytree(source, target, copy_function=shutil.copyfile)
     return Cluster(root=target, scenario=source.name)
 
 
 def split(path: Path) -> list[bytes]:
-    """A file's batches, each with its bytes."""
+    """Return a file's batches as bytes."""
     data = path.read_bytes()
     return [data[position : position + header.size_in_bytes] for position, header in iter_batches(data)]
 
 
 def write(path: Path, batches: Sequence[bytes]) -> None:
-    """Make a file of batches."""
+    """Write a file that consists of these batches."""
     path.write_bytes(b"".join(batches))
 
 
 def place_of(path: Path, number: int) -> tuple[int, BatchHeader]:
-    """Position and header of a file's batch."""
+    """Return position and header of a batch in a file."""
     return list(iter_batches(path.read_bytes()))[number]
 
 
 def number_at(path: Path, offset: int) -> int:
-    """Which batch of a file holds an offset."""
+    """Return the number of the batch in a file that holds this offset."""
     headers = [header for _, header in iter_batches(path.read_bytes())]
     return next(number for number, header in enumerate(headers) if header.base_offset <= offset <= header.last_offset)
 
 
 def quiet_batch(path: Path, after: int = 5) -> int:
-    """The number of a batch with a single NoOp, at least so many batches from the file's beginning and its end."""
+    """Return the number of a batch with a single NoOp, at least `after` batches from the file's start and end."""
     batches = split(path)
     return next(
         number
@@ -116,27 +116,27 @@ def quiet_batch(path: Path, after: int = 5) -> int:
 
 
 def with_bytes(data: bytes, position: int, new: bytes) -> bytes:
-    """`data` with `new` written over it at `position`."""
+    """Return `data` with `new` written over it at `position`."""
     return data[:position] + new + data[position + len(new) :]
 
 
 def with_epoch(batch: bytes, epoch: int) -> bytes:
-    """The batch in another epoch, which its checksum does not cover."""
+    """Return the batch with another epoch, which its checksum does not cover."""
     return with_bytes(batch, 12, struct.pack(">i", epoch))
 
 
 def with_base(batch: bytes, offset: int) -> bytes:
-    """The batch at another offset, which its checksum does not cover."""
+    """Return the batch at another offset, which its checksum does not cover."""
     return with_bytes(batch, 0, struct.pack(">q", offset))
 
 
 def sealed(batch: bytes) -> bytes:
-    """The batch with the checksum of what it holds now."""
+    """Return the batch with the right checksum of its present bytes."""
     return with_bytes(batch, CRC_POSITION, struct.pack(">I", crc32c(batch[CRC_COVERS_FROM:])))
 
 
 def other_bytes(batch: bytes) -> bytes:
-    """A sound batch of the same offsets and epoch, written at another moment."""
+    """Return a valid batch with the same offsets and epoch, written at another time."""
     header = parse_header(batch)
     return build_batch(
         base_offset=header.base_offset,
@@ -147,7 +147,7 @@ def other_bytes(batch: bytes) -> bytes:
 
 
 def with_controls(batch: bytes, records: Sequence[ControlRecord]) -> bytes:
-    """The control batch with other records, sealed again."""
+    """Return the control batch with other records and the right checksum."""
     header = parse_header(batch)
     return build_control_batch(
         base_offset=header.base_offset,
@@ -158,7 +158,7 @@ def with_controls(batch: bytes, records: Sequence[ControlRecord]) -> bytes:
 
 
 def with_values(batch: bytes, values: Sequence[bytes]) -> bytes:
-    """The data batch with other values, sealed again."""
+    """Return the data batch with other values and the right checksum."""
     header = parse_header(batch)
     return build_batch(
         base_offset=header.base_offset,
@@ -169,7 +169,7 @@ def with_values(batch: bytes, values: Sequence[bytes]) -> bytes:
 
 
 def append(path: Path, records: Sequence[MetadataRecord | bytes], version: int = 0) -> tuple[int, int]:
-    """Append one batch to a log's last segment: its offset and position. Values are taken as they are."""
+    """Append one batch to a log's last segment; return its offset and position. Bytes are taken unchanged as values."""
     batches = split(path)
     last = parse_header(batches[-1])
     values = [record if isinstance(record, bytes) else encode_record(record, version) for record in records]
@@ -185,7 +185,7 @@ def append(path: Path, records: Sequence[MetadataRecord | bytes], version: int =
 
 
 def flip(file: Path) -> None:
-    """Change a byte in the middle."""
+    """Change a byte in the middle of the file."""
     data = bytearray(file.read_bytes())
     data[len(data) // 2] ^= 1
     file.write_bytes(data)

@@ -40,7 +40,7 @@ _ID, _OTHER_ID = Uuid(b"an entry's id..."), Uuid(b"another entry's.")
 
 
 def entry(acl_id: Uuid = _ID, **fields: object) -> AccessControlEntryRecord:
-    """A sound one, but for what is given."""
+    """Return a valid entry, except for these fields."""
     sound = {
         "resource_type": 2,
         "resource_name": "orders",
@@ -54,7 +54,7 @@ def entry(acl_id: Uuid = _ID, **fields: object) -> AccessControlEntryRecord:
 
 
 def controller(node_id: int) -> RegisterControllerRecord:
-    """A registration."""
+    """Return a registration of a controller."""
     return RegisterControllerRecord(
         controller_id=NodeId(node_id),
         incarnation_id=Uuid(b"an incarnation.."),
@@ -80,16 +80,18 @@ SOUND_RECORDS: dict[str, list[MetadataRecord]] = {
     "host_with_a_slash_below_4_4": [entry(host="10.0.0.0/33")],
     "range_of_hosts": [RANGES, entry(host="10.0.0.0/8"), entry(_OTHER_ID, host="fe80::1%eth0/64")],
 }
-"""What a controller may write, though an id or an entry comes twice."""
+"""Records that a controller may write, although an id or an entry occurs twice."""
 
 
 _LOG_END = 96
-"""Of `basic`: the epoch of a broker that registers there."""
+"""The end of the log of `basic`, and so the epoch of a broker that registers there."""
 
 
 def _with_broker(c: Cluster, **fields: int) -> list[MetadataRecord]:
-    """A block of producer ids for broker 11 as it is registered, but for what is given; `next_producer_id` counts from
-    the end of the log's last block."""
+    """Return a block of producer ids for broker 11, valid except for these fields.
+
+    `next_producer_id` counts from the end of the log's last block.
+    """
     data = c.segment(LEADER).read_bytes()
     batches = [(at, header) for at, header in iter_batches(data) if not header.is_control]
     records = [decode_record(value) for at, header in batches for value in batch_values(data, header, at)]
@@ -101,7 +103,7 @@ def _with_broker(c: Cluster, **fields: int) -> list[MetadataRecord]:
 
 
 def credential(**fields: object) -> UserScramCredentialRecord:
-    """A sound one, but for what is given."""
+    """Return a valid credential, except for these fields."""
     sound = {
         "name": "alice",
         "mechanism": 1,
@@ -116,13 +118,13 @@ def credential(**fields: object) -> UserScramCredentialRecord:
 def quota(
     *types: str, value: float = 1.0, key: str = "producer_byte_rate", name: str | None = "one", remove: bool = False
 ) -> ClientQuotaRecord:
-    """Of an entity of these types."""
+    """Return a quota of an entity of these types."""
     entity = tuple(EntityData(entity_type=kind, entity_name=name) for kind in types)
     return ClientQuotaRecord(entity=entity, key=key, value=value, remove=remove)
 
 
 def token(expiration: int = 2000, **fields: object) -> DelegationTokenRecord:
-    """One whose maximum is 2000 ms."""
+    """Return a token with a maximum of 2000 ms."""
     sound = {
         "owner": "User:a",
         "requester": "User:a",
@@ -136,7 +138,7 @@ def token(expiration: int = 2000, **fields: object) -> DelegationTokenRecord:
 
 
 def broker_with(**fields: object) -> RegisterBrokerRecord:
-    """A sound registration but for these."""
+    """Return a valid registration of a broker, except for these fields."""
     return msgspec.structs.replace(broker_record(77, _LOG_END), **fields)
 
 
@@ -153,7 +155,7 @@ _CONNECTIONS = "connection_creation_rate"
 
 
 def topics(*names: str) -> list[MetadataRecord]:
-    """New topics of one partition each."""
+    """Return new topics of one partition each."""
     made: list[MetadataRecord] = []
     for number, name in enumerate(names):
         topic_id = TopicId(b"topic number " + str(100 + number).encode())

@@ -1,4 +1,4 @@
-"""Damage to indexes, producer state, epoch files and identities that is easily passed over."""
+"""Damage to indexes, producer state, epoch files and identities that a check easily misses."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.support.damage_files import epoch_file_changed
 
 
 def index_too_high(cluster: Cluster) -> Planted:
-    """An .index entry with an offset of the batch that the next entry is for."""
+    """An .index entry with an offset in the batch that the next entry points to."""
     path = cluster.segment(1).with_suffix(".index")
     data = path.read_bytes()
     bases = {position: header.base_offset for position, header in iter_batches(cluster.segment(1).read_bytes())}
@@ -24,7 +24,7 @@ def index_too_high(cluster: Cluster) -> Planted:
 
 
 def last_index_too_high(cluster: Cluster) -> Planted:
-    """The last .index entry with an offset that the log does not reach."""
+    """A last .index entry with an offset past the end of the log."""
     path = cluster.segment(1).with_suffix(".index")
     data = path.read_bytes()
     _, position = struct.unpack_from(">ii", data, len(data) - 8)
@@ -33,7 +33,7 @@ def last_index_too_high(cluster: Cluster) -> Planted:
 
 
 def index_after_truncation(cluster: Cluster) -> Planted:
-    """An open .timeindex with an entry of a tail that a truncation cut off, as Kafka leaves one: it is no damage."""
+    """An open .timeindex with an entry of a truncated tail, as Kafka leaves it: this is no damage."""
     path = cluster.segment(1).with_suffix(".timeindex")
     data = path.read_bytes()
     time, offset = struct.unpack_from(">qi", data, len(data) - 12)
@@ -69,7 +69,7 @@ def broker_disk_without_properties(cluster: Cluster) -> Planted:
 
 
 def broker_disk_with_another_id(cluster: Cluster) -> Planted:
-    """The same disk with another directory.id than the one that is registered, and assigned partitions."""
+    """The same disk with another directory.id than the registered one, and assigned partitions."""
     path = cluster.node(11) / "data1" / META_PROPERTIES_FILE
     path.write_text(path.read_text().replace("6y6OYCbUqyddgSW8tK_XgQ", "ZGlyZWN0b3J5LWlkLTk5OQ"))
     return Planted("directory_not_registered", 11, path, also=frozenset({"partition_on_other_disk"}))

@@ -1,4 +1,4 @@
-"""Checkpoints with records that are of no image, whose checksums and frame are right."""
+"""Checkpoints whose checksums, header and footer are right, with records that no image has."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from metadata_log.records import (
 from tests.support.damage import Cluster, Damage, Planted, split, with_values, write
 
 _BROKER, _NAME = 11, "00000000000000000255-0000000003.checkpoint"
-"""One of three of `failovers`."""
+"""One of three checkpoints in `failovers`."""
 
 
 def _in_place_of_a_config(record: MetadataRecord | None) -> Callable[[Cluster], Planted]:
-    """None: the first of the checkpoint's features once more."""
+    """Replace a config by this record; by the checkpoint's first feature again for None."""
 
     def plant(cluster: Cluster) -> Planted:
         path = cluster.metadata(_BROKER) / _NAME

@@ -1,4 +1,4 @@
-"""Control records where none of their kind stands, in batches that are sound otherwise."""
+"""Control records in wrong positions, in batches that are otherwise valid."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from tests.support.damage_records import LEADER
 
 _VOTERS = tuple(LeaderChangeVoter(voter_id=NodeId(voter)) for voter in (1, 2, 3))
 _CHANGE = LeaderChangeMessage(leader_id=NodeId(LEADER), voters=_VOTERS, granting_voters=_VOTERS[1:])
-"""With the votes that `basic` has granted."""
+"""A LeaderChange with the votes that were granted in `basic`."""
 
 
 def _behind_all(*records: ControlRecord, index: int = 0) -> Callable[[Cluster], Planted]:
-    """A batch of them at the end of the leader's log, in its epoch; the one at `index` is found."""
+    """Append a batch of these records to the leader's log, in its epoch; the record at `index` must be found."""
 
     def plant(cluster: Cluster) -> Planted:
         path = cluster.segment(LEADER)

@@ -1,4 +1,4 @@
-"""Damage to checkpoints, indexes, the small files, identities, and brokers' partition directories."""
+"""Damage to checkpoints, indexes, sidecar files, identities, and brokers' partition directories."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from metadata_log.records import ConfigRecord, decode_record, encode_record
 from tests.support.damage import Cluster, Damage, Planted, split, with_base, with_bytes, with_epoch, with_values, write
 
 _CHECKPOINT = "00000000000000000255-0000000003.checkpoint"
-"""Of broker 11 of `failovers`: one of three."""
+"""One of three checkpoints of broker 11 in `failovers`."""
 
 
 def _checkpoint(cluster: Cluster) -> Path:
@@ -50,7 +50,7 @@ def no_header(cluster: Cluster) -> Planted:
 
 
 def foreign_epoch(cluster: Cluster) -> Planted:
-    """A checkpoint with a batch of another epoch than its name's."""
+    """A checkpoint with a batch of another epoch than in its name."""
     path = _checkpoint(cluster)
     batches = split(path)
     batches[1] = with_epoch(batches[1], 2)
@@ -59,7 +59,7 @@ def foreign_epoch(cluster: Cluster) -> Planted:
 
 
 def flipped_checkpoint(cluster: Cluster) -> Planted:
-    """One bit of a record in a checkpoint."""
+    """A checkpoint with one flipped bit in a record."""
     path = _checkpoint(cluster)
     batches = split(path)
     at = len(batches[0]) + 100
@@ -69,7 +69,7 @@ def flipped_checkpoint(cluster: Cluster) -> Planted:
 
 
 def other_checkpoint(cluster: Cluster) -> Planted:
-    """A sound checkpoint that says something else than the log."""
+    """A valid checkpoint that differs from the log."""
     path = _checkpoint(cluster)
     batches = split(path)
     values = batch_values(batches[1], parse_header(batches[1]))
@@ -82,7 +82,7 @@ def other_checkpoint(cluster: Cluster) -> Planted:
 
 
 def other_first_checkpoint(cluster: Cluster) -> Planted:
-    """A sound checkpoint that says something else, and nothing in its own log goes back far enough to tell."""
+    """A valid checkpoint that differs, where its own log does not go back far enough to show it."""
     path = next(iter(cluster.metadata(2).glob("*0244-*.checkpoint")))
     batches = split(path)
     values = batch_values(batches[1], parse_header(batches[1]))
@@ -94,7 +94,7 @@ def other_first_checkpoint(cluster: Cluster) -> Planted:
 
 
 def renamed_checkpoint(cluster: Cluster) -> Planted:
-    """A checkpoint whose name says another epoch than the log has there, and its batches say the same."""
+    """A checkpoint whose name has another epoch than the log has there; its batches have the same wrong epoch."""
     path = _checkpoint(cluster)
     renamed = path.with_name("00000000000000000255-0000000002.checkpoint")
     write(renamed, [with_epoch(batch, 2) for batch in split(path)])
@@ -103,7 +103,7 @@ def renamed_checkpoint(cluster: Cluster) -> Planted:
 
 
 def wrong_index(cluster: Cluster) -> Planted:
-    """An entry of an .index that points into a batch."""
+    """An .index entry that points into a batch."""
     path = cluster.segment(1).with_suffix(".index")
     data = path.read_bytes()
     offset, position = struct.unpack_from(">ii", data)
@@ -112,7 +112,7 @@ def wrong_index(cluster: Cluster) -> Planted:
 
 
 def shifted_index(cluster: Cluster) -> Planted:
-    """An entry of an .index with another offset."""
+    """An .index entry with a wrong offset."""
     path = cluster.segment(1).with_suffix(".index")
     data = path.read_bytes()
     offset, position = struct.unpack_from(">ii", data)
@@ -121,7 +121,7 @@ def shifted_index(cluster: Cluster) -> Planted:
 
 
 def wrong_time_index(cluster: Cluster) -> Planted:
-    """An entry of a .timeindex with another time."""
+    """A .timeindex entry with a wrong time."""
     path = cluster.segment(1).with_suffix(".timeindex")
     data = path.read_bytes()
     time, offset = struct.unpack_from(">qi", data)
@@ -130,7 +130,7 @@ def wrong_time_index(cluster: Cluster) -> Planted:
 
 
 def epoch_file_changed(change: Callable[[str], str], kind: str, offset: int | None) -> Callable[[Cluster], Planted]:
-    """The epoch file of one controller with another content."""
+    """The epoch file of one controller with other content."""
 
     def plant(cluster: Cluster) -> Planted:
         path = cluster.metadata(1) / EPOCH_FILE
@@ -141,7 +141,7 @@ def epoch_file_changed(change: Callable[[str], str], kind: str, offset: int | No
 
 
 def epoch_file_missing(cluster: Cluster) -> Planted:
-    """No leader-epoch-checkpoint."""
+    """A missing leader-epoch-checkpoint."""
     path = cluster.metadata(1) / EPOCH_FILE
     path.unlink()
     return Planted("missing_file", 1, path)
@@ -159,7 +159,7 @@ def _quorum_state(
 
 
 def quorum_state_missing(cluster: Cluster) -> Planted:
-    """No quorum-state."""
+    """A missing quorum-state."""
     path = cluster.metadata(2) / QUORUM_STATE_FILE
     path.unlink()
     return Planted("missing_file", 2, path)
@@ -190,7 +190,7 @@ def foreign_node(cluster: Cluster) -> Planted:
 
 
 def copied_properties(cluster: Cluster) -> Planted:
-    """One directory id on two nodes: a meta.properties copied, the node id set right."""
+    """One directory id on two nodes: a copied meta.properties with the node id corrected."""
     path = cluster.disk(2) / META_PROPERTIES_FILE
     text = (cluster.disk(3) / META_PROPERTIES_FILE).read_text()
     path.write_text(text.replace("node.id=3", "node.id=2"))
@@ -198,7 +198,7 @@ def copied_properties(cluster: Cluster) -> Planted:
 
 
 def properties_missing(cluster: Cluster) -> Planted:
-    """No meta.properties."""
+    """A missing meta.properties."""
     (cluster.disk(2) / META_PROPERTIES_FILE).unlink()
     return Planted("not_formatted", 2, cluster.disk(2))
 
@@ -211,14 +211,14 @@ def properties_broken(cluster: Cluster) -> Planted:
 
 
 def foreign_metadata_topic(cluster: Cluster) -> Planted:
-    """The metadata log's partition.metadata with an id of its own."""
+    """The metadata log's partition.metadata with an id that no cluster has."""
     path = cluster.metadata(2) / PARTITION_METADATA_FILE
     path.write_bytes(format_partition_metadata(TopicId(b"an id of our own")))
     return Planted("foreign_metadata_topic", 2, path)
 
 
 def _partitions(cluster: Cluster) -> list[Path]:
-    """Partition directories of broker 11, one of each topic."""
+    """Return partition directories of broker 11, one of each topic."""
     found: dict[str, Path] = {}
     for path in sorted(cluster.disk(11).glob(f"*-[0-9]/{PARTITION_METADATA_FILE}")):
         topic = path.parent.name.rsplit("-", 1)[0]
@@ -252,7 +252,7 @@ def partition_twice(cluster: Cluster) -> Planted:
 
 
 def flipped_bootstrap(cluster: Cluster) -> Planted:
-    """One bit of bootstrap.checkpoint."""
+    """One flipped bit in bootstrap.checkpoint."""
     path = cluster.disk(1) / "bootstrap.checkpoint"
     data = path.read_bytes()
     batches = split(path)
@@ -262,7 +262,7 @@ def flipped_bootstrap(cluster: Cluster) -> Planted:
 
 
 def foreign_bootstrap_epoch(cluster: Cluster) -> Planted:
-    """A batch of bootstrap.checkpoint in another epoch, which no checksum covers."""
+    """A batch of bootstrap.checkpoint with another epoch, which no checksum covers."""
     path = cluster.disk(1) / "bootstrap.checkpoint"
     batches = split(path)
     batches[1] = with_epoch(batches[1], 4)
@@ -272,7 +272,7 @@ def foreign_bootstrap_epoch(cluster: Cluster) -> Planted:
 
 
 def logs_checkpoint_as_bootstrap(cluster: Cluster) -> Planted:
-    """The log's first checkpoint, which holds voters, in the place of bootstrap.checkpoint."""
+    """The log's first checkpoint, which holds voters, in place of bootstrap.checkpoint."""
     path = cluster.disk(1) / "bootstrap.checkpoint"
     shutil.copy(cluster.metadata(1) / "00000000000000000000-0000000000.checkpoint", path)
     return Planted("checkpoint_malformed", 1, path, 0, 0)
@@ -291,7 +291,7 @@ def _other_topic(cluster: Cluster) -> bytes:
 
 
 def _unreadable(kind: str, name: str) -> Callable[[Cluster], Planted]:
-    """A directory where a file has to be: it can be listed, and not read."""
+    """A directory in place of a file: a program can list it, but not read it."""
 
     def plant(cluster: Cluster) -> Planted:
         path = next(iter(sorted(cluster.node(1).glob(f"data/**/{name}"))))

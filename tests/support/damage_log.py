@@ -1,4 +1,4 @@
-"""Damage to a log's bytes, to the order of its batches, to elections, and to replicas' agreement."""
+"""Damage to a log's bytes, to the order of its batches, to elections, and to the agreement of replicas."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _changed(
     number: int | None = None,
     also: frozenset[str] = frozenset({"log_mismatch"}),
 ) -> Planted:
-    """One batch in another form: a quiet one, unless `number` says which."""
+    """Change one batch: that of this `number`, or one with a NoOp."""
     path = cluster.segment(_HIT)
     number = quiet_batch(path) if number is None else number
     planted = _planted(cluster, kind, number, also)
@@ -57,7 +57,7 @@ def _changed(
 
 
 def _overwritten(cluster: Cluster, at: int, content: bytes) -> Planted:
-    """Other bytes in a batch in the middle of the log, `at` bytes behind its beginning."""
+    """Overwrite bytes of a batch in the middle of the log, `at` bytes after its start."""
     path = cluster.segment(_HIT)
     planted = _planted(cluster, "corrupt_batch", _MIDDLE)
     path.write_bytes(with_bytes(path.read_bytes(), (planted.position or 0) + at, content))
@@ -70,17 +70,17 @@ def _flipped(cluster: Cluster, at: int, bit: int) -> Planted:
 
 
 def flip_in_record(cluster: Cluster) -> Planted:
-    """One bit of a record in the middle of the log."""
+    """One flipped bit in a record in the middle of the log."""
     return _flipped(cluster, 64, 4)
 
 
 def flip_in_checksum(cluster: Cluster) -> Planted:
-    """One bit of a checksum."""
+    """One flipped bit in a checksum."""
     return _flipped(cluster, CRC_POSITION, 128)
 
 
 def flip_in_length(cluster: Cluster) -> Planted:
-    """One bit of a batch's length."""
+    """One flipped bit in a batch's length."""
     return _flipped(cluster, 11, 16)
 
 
@@ -95,12 +95,12 @@ def wrong_magic(cluster: Cluster) -> Planted:
 
 
 def zeroed_page(cluster: Cluster) -> Planted:
-    """A block of the file that was never written."""
+    """A block of zeros, as if the file had never been written there."""
     return _overwritten(cluster, 0, bytes(512))
 
 
 def torn_tail(cluster: Cluster) -> Planted:
-    """A batch after the last of which half was written: the one that the leader has."""
+    """After the last batch, one half of the next batch, which the leader has."""
     path = cluster.segment(_HIT)
     end = int(place_of(path, len(split(path)) - 1)[1].next_offset)
     position = path.stat().st_size
@@ -109,7 +109,7 @@ def torn_tail(cluster: Cluster) -> Planted:
 
 
 def unwritten_tail(cluster: Cluster) -> Planted:
-    """Zeros after the last batch: a power cut gave the file its length, and lost what was written."""
+    """Zeros after the last batch: a power cut lost the data, but kept the file's new length."""
     path = cluster.segment(_HIT)
     end = int(place_of(path, len(split(path)) - 1)[1].next_offset)
     position = path.stat().st_size
@@ -118,22 +118,22 @@ def unwritten_tail(cluster: Cluster) -> Planted:
 
 
 def wrong_count(cluster: Cluster) -> Planted:
-    """A batch whose count does not fit its records, with a right checksum."""
+    """A batch with a wrong record count and a right checksum."""
     return _changed(cluster, "corrupt_batch", lambda batch: sealed(with_bytes(batch, 57, struct.pack(">i", 2))))
 
 
 def compressed(cluster: Cluster) -> Planted:
-    """A batch that says that it is compressed, with a right checksum."""
+    """A batch that is marked as compressed, with a right checksum."""
     return _changed(cluster, "unsupported_batch", lambda batch: sealed(with_bytes(batch, 21, struct.pack(">h", 4))))
 
 
 def wrong_delta(cluster: Cluster) -> Planted:
-    """A record that says another offset than its place in the batch, with a right checksum."""
+    """A record whose offset differs from its position in the batch, with a right checksum."""
     return _changed(cluster, "malformed_record", lambda batch: sealed(with_bytes(batch, 64, b"\x06")))
 
 
 def wrong_timestamp(cluster: Cluster) -> Planted:
-    """A batch whose greatest timestamp is none of its records', with a right checksum."""
+    """A batch whose greatest timestamp is not that of any record, with a right checksum."""
 
     def later(batch: bytes) -> bytes:
         return sealed(with_bytes(batch, 35, struct.pack(">q", parse_header(batch).max_timestamp + 1)))
@@ -196,7 +196,7 @@ def batch_twice(cluster: Cluster) -> Planted:
 
 
 def wrong_base(cluster: Cluster) -> Planted:
-    """A batch whose own offset is wrong, which no checksum covers."""
+    """A batch with a wrong base offset, which no checksum covers."""
     return _changed(
         cluster,
         "offset_gap",
@@ -206,7 +206,7 @@ def wrong_base(cluster: Cluster) -> Planted:
 
 
 def silently_different(cluster: Cluster) -> Planted:
-    """A sound batch in the place of another: only the other replicas tell."""
+    """A valid batch in place of another: only the other replicas show it."""
     return _changed(cluster, "log_mismatch", other_bytes, also=frozenset())
 
 
@@ -234,20 +234,20 @@ def epoch_back(cluster: Cluster) -> Planted:
 
 
 def segment_missing(cluster: Cluster) -> Planted:
-    """A segment in the middle removed."""
+    """A log without one of its middle segments."""
     cluster.segment(11, 207).unlink()
     return Planted("missing_segment", 11, cluster.segment(11, 294), 207, 0)
 
 
 def checkpoints_missing(cluster: Cluster) -> Planted:
-    """All checkpoints of a log that does not start at offset 0 removed."""
+    """A log that starts above offset 0, without its checkpoints."""
     for path in cluster.metadata(1).glob("*.checkpoint"):
         path.unlink()
     return Planted("missing_checkpoint", 1, cluster.segment(1, 207), 207)
 
 
 def _changed_election(cluster: Cluster, **fields: object) -> Planted:
-    """The first LeaderChange of one follower's log with other fields, sealed again."""
+    """Change fields of the first LeaderChange in one follower's log, with a right checksum."""
     path = cluster.segment(_HIT)
     batches = split(path)
     header = parse_header(batches[0])
@@ -269,26 +269,26 @@ def _changed_election(cluster: Cluster, **fields: object) -> Planted:
 
 
 def two_leaders(cluster: Cluster) -> Planted:
-    """One log names another leader of the epoch than the others."""
+    """One log that names another leader of the epoch than the others."""
     planted = _changed_election(cluster, leader_id=NodeId(1))
     return Planted("two_leaders", _HIT, planted.file, 0, 0, planted.also)
 
 
 def no_majority(cluster: Cluster) -> Planted:
-    """A leader with its own vote only, of three."""
+    """A leader with only its own vote, of three voters."""
     planted = _changed_election(cluster, granting_voters=(LeaderChangeVoter(voter_id=NodeId(3)),))
     return Planted("leader_without_majority", _HIT, planted.file, 0, 0, planted.also)
 
 
 def stranger_votes(cluster: Cluster) -> Planted:
-    """A vote counted of somebody who is no voter."""
+    """A leader with a vote of a node that is no voter."""
     granting = tuple(LeaderChangeVoter(voter_id=NodeId(voter)) for voter in (3, 2, 12))
     planted = _changed_election(cluster, granting_voters=granting)
     return Planted("leader_not_voter", _HIT, planted.file, 0, 0, planted.also)
 
 
 def _cut(cluster: Cluster, node_id: int, offset: int) -> int:
-    """End a node's log before `offset`; the base of its last segment then."""
+    """End a node's log before `offset`; return the base offset of its last segment."""
     last = 0
     for path in sorted(cluster.metadata(node_id).glob("*.log")):
         base = int(path.name[:20])
@@ -302,7 +302,7 @@ def _cut(cluster: Cluster, node_id: int, offset: int) -> int:
 
 
 def lost_on_majority(cluster: Cluster) -> Planted:
-    """Two of three voters' logs end before what the third one's next leader knew to be committed."""
+    """Logs of two of three voters that end before an offset that the third voter's next leader knew to be committed."""
     _cut(cluster, 2, 300)
     last = _cut(cluster, 1, 300)
     return Planted("committed_lost", 1, cluster.segment(1, last), 300, also=frozenset({"log_cut"}))
@@ -315,7 +315,7 @@ def shorter_than_checkpoint(cluster: Cluster) -> Planted:
 
 
 def behind_a_checkpoint(cluster: Cluster) -> Planted:
-    """A replica that was sent a checkpoint and stopped before it began its log anew."""
+    """A replica that was sent a checkpoint and stopped before it started its new log."""
     shutil.rmtree(cluster.disk(2))
     shutil.copytree(cluster.root / "lagging-follower/node-2/data", cluster.disk(2))
     checkpoint = max(cluster.metadata(11).glob("*.checkpoint"))

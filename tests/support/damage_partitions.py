@@ -1,4 +1,4 @@
-"""Damage that brokers' partition directories show: what is gone of them, and what they prove of the log."""
+"""Damage that brokers' partition directories show: what is missing there, and what they prove about the log."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BEYOND = frozenset({"partition_beyond_logs"})
 
 
 def _last_topic(path: Path) -> int:
-    """The offset of the batch that made the last topic."""
+    """Return the offset of the batch that created the last topic."""
     data, last = path.read_bytes(), -1
     for position, header in iter_batches(data):
         if not header.is_control and any(
@@ -31,7 +31,7 @@ def _last_topic(path: Path) -> int:
 
 
 def _cut_back(controllers: Iterable[int], also: frozenset[str]) -> Callable[[Cluster], Planted]:
-    """Controllers' logs end before the last topic, nothing beside them tells, and brokers have no log at hand."""
+    """End controllers' logs before the last topic: no file beside them shows it, and no broker has a log."""
 
     def plant(cluster: Cluster) -> Planted:
         offset = _last_topic(cluster.segment(3))
@@ -46,15 +46,17 @@ def _cut_back(controllers: Iterable[int], also: frozenset[str]) -> Callable[[Clu
 
 
 def list_offsets(disk: Path) -> None:
-    """Write the file in which a broker keeps the high watermarks of a disk's partitions, as Kafka 4.3 does: version,
-    count, and a line for each."""
+    """Write the file in which a broker keeps the high watermarks of a disk's partitions, as Kafka 4.3 does.
+
+    It holds a version, a count, and a line for each partition.
+    """
     names = sorted(path.parent.name for path in disk.glob("[a-z]*-[0-9]/partition.metadata"))
     lines = [" ".join((*name.rsplit("-", 1), "0")) for name in names]
     (disk / OFFSETS_FILE).write_text("".join(f"{line}\n" for line in ("0", str(len(lines)), *lines)))
 
 
 def _listed_and_gone(node_id: int) -> Callable[[Cluster], Planted]:
-    """The same, soon after it was made, with the file of its disk that lists it."""
+    """Remove a partition's directory soon after its creation, and keep the file of its disk that lists it."""
 
     def plant(cluster: Cluster) -> Planted:
         list_offsets(cluster.disk(node_id))
@@ -64,7 +66,7 @@ def _listed_and_gone(node_id: int) -> Callable[[Cluster], Planted]:
 
 
 def _gone(node_id: int, disk: str) -> Callable[[Cluster], Planted]:
-    """The directory of one of a broker's partitions is gone."""
+    """Remove the directory of one of a broker's partitions."""
 
     def plant(cluster: Cluster) -> Planted:
         found = sorted((cluster.node(node_id) / disk).glob("[a-z]*-0/partition.metadata"))
@@ -76,14 +78,14 @@ def _gone(node_id: int, disk: str) -> Callable[[Cluster], Planted]:
 
 
 def set_aside(cluster: Cluster) -> Planted:
-    """A partition's directory is renamed, as a broker does with a stray."""
+    """Rename a partition's directory, as a broker does with a stray."""
     path = next(path.parent for path in sorted(cluster.disk(12).glob("[a-z]*-0/partition.metadata")))
     path.rename(path.with_name(f"{path.name}.{'0' * 32}-stray"))
     return Planted("partition_missing", 12, path)
 
 
 def _lock_as_directory(node_id: int) -> Callable[[Cluster], Planted]:
-    """A directory in the place of a node's lock, at which every start of Kafka's ends."""
+    """Put a directory in place of a node's lock file, so that every start of Kafka fails."""
 
     def plant(cluster: Cluster) -> Planted:
         path = cluster.disk(node_id) / LOCK_FILE
@@ -95,7 +97,7 @@ def _lock_as_directory(node_id: int) -> Callable[[Cluster], Planted]:
 
 
 def _beside(name: str, disk: str = "data") -> Callable[[Cluster], Planted]:
-    """A directory on a broker's disk that is no partition's."""
+    """Put a directory on a broker's disk that is no partition's."""
 
     def plant(cluster: Cluster) -> Planted:
         path = cluster.node(11) / disk / name
@@ -106,7 +108,8 @@ def _beside(name: str, disk: str = "data") -> Callable[[Cluster], Planted]:
 
 
 def unheard_of(cluster: Cluster) -> Planted:
-    """A directory of a topic that no log knows, all of which begin with a checkpoint: of a broker that was at work."""
+    """Add a directory of a topic that no log knows, on a running broker's disk, where all logs begin with a
+    checkpoint."""
     path = cluster.disk(11) / "later-0" / "partition.metadata"
     path.parent.mkdir()
     path.write_bytes(format_partition_metadata(NEW_ID))
@@ -118,8 +121,10 @@ def _first(cluster: Cluster, node_id: int) -> Path:
 
 
 def _marked_with_rubbish(mark: str, content: bytes) -> Callable[[Cluster], Planted]:
-    """What a broker set aside or is deleting, of a topic that is gone, with a partition.metadata that cannot be read:
-    real brokers do not start with it."""
+    """Add a stray or a deleted directory of a removed topic, with an unreadable partition.metadata.
+
+    Real brokers do not start with it.
+    """
 
     def plant(cluster: Cluster) -> Planted:
         path = cluster.disk(11) / f"gone-0.{'0' * 32}-{mark}"
@@ -131,7 +136,7 @@ def _marked_with_rubbish(mark: str, content: bytes) -> Callable[[Cluster], Plant
 
 
 def _file_in(name: str, content: bytes, kind: str, mark: str = "") -> Callable[[Cluster], Planted]:
-    """A file in a partition's directory, or in one that was set aside, at which a real broker's start ends."""
+    """Put a file in a partition's directory, or in a stray's, so that a real broker's start fails."""
 
     def plant(cluster: Cluster) -> Planted:
         directory = _first(cluster, 11)
@@ -145,7 +150,7 @@ def _file_in(name: str, content: bytes, kind: str, mark: str = "") -> Callable[[
 
 
 def unreadable_epochs(cluster: Cluster) -> Planted:
-    """A pipe in the place of a partition's leader-epoch-checkpoint."""
+    """Put a pipe in place of a partition's leader-epoch-checkpoint."""
     path = _first(cluster, 11) / EPOCH_FILE
     path.unlink(missing_ok=True)
     os.mkfifo(path)

@@ -1,4 +1,4 @@
-"""Damage to a quorum's own state: voters and kraft.version in all logs alike, and votes, in quorum-state files."""
+"""Damage to a quorum's own state: voters and kraft.version in all logs alike, and votes in quorum-state files."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ from tests.support.damage_voters import (
 
 _NODES = (1, 2, 3, 11, 12)
 _CHECKPOINTS = frozenset({"checkpoint_disagrees"})
-"""The first checkpoints of all controllers say what the log said."""
+"""The first checkpoints of all controllers still hold the log's former records."""
 
 _SHORTER = _CHECKPOINTS | {"index_wrong"}
-"""What comes after a shorter record has moved."""
+"""Findings that follow after a shorter record has moved the bytes behind it."""
 
 
 def _in_all_logs(change: Change, kind: str, offset: int, also: frozenset[str]) -> Callable[[Cluster], Planted]:
@@ -61,17 +61,17 @@ def _in_state(node_id: int, old: str, new: str, kind: str, *also: str) -> Callab
 
 
 def _observers_state(cluster: Cluster) -> Planted:
-    """A broker's quorum-state, which is of version 0, in the place of a voter's that voted."""
+    """A broker's quorum-state, which is of version 0, in place of that of a voter that voted."""
     path = cluster.metadata(2) / QUORUM_STATE_FILE
     path.write_bytes((cluster.metadata(12) / QUORUM_STATE_FILE).read_bytes())
     return Planted("vote_forgotten", 2, path)
 
 
 def with_voters(path: Path, change: Change, *, told_in: Path | None = None, repairs: bool = False) -> tuple[int, int]:
-    """Append a set of voters, and say its offset and position.
+    """Append a voter set; return its offset and position.
 
-    It is made of the last one in the segment, or of the one that is `told_in` a checkpoint. `repairs`: as
-    `kraft recover` writes it, behind the LeaderChange of an epoch that nobody voted for.
+    It is derived from the segment's last set, or from the set in the checkpoint `told_in`. `repairs`: as `kraft
+    recover` writes it, after the LeaderChange of an epoch that no voter voted for.
     """
     last = parse_header(split(path)[-1])
     epoch = int(last.partition_leader_epoch)

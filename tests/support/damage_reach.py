@@ -1,4 +1,4 @@
-"""Logs that vanished, were cut or emptied, beside files that prove that they reached further; and what is torn."""
+"""Logs that are missing, cut or emptied, beside files that prove a greater historical extent; and torn logs."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from metadata_log.ids import ZERO_DIRECTORY_ID, id_text
 from tests.support.damage import Cluster, Damage, Planted, place_of, split, write
 
 _HIT = 2
-"""The follower of `basic` that is damaged; its log is one segment of one epoch, closed cleanly."""
+"""The damaged follower of `basic`; its log is one segment of one epoch, closed cleanly."""
 _EMPTY_PRODUCERS = bytes.fromhex("0001 48674bc7 00000000")
 """A producer state file as Kafka leaves it beside every metadata log."""
 _CUT = frozenset({"log_cut"})
 _ALONE = frozenset({"committed_lost"})
-"""The last record of `basic` is on nodes 2 and 3 alone, so that what node 2 loses a majority lacks."""
+"""The last record of `basic` is on nodes 2 and 3 alone: if node 2 loses it, a majority lacks it."""
 _LOST = _ALONE | {"voter_without_log"}
 
 
@@ -31,7 +31,7 @@ def bare(cluster: Cluster, node_id: int, *suffixes: str) -> None:
 
 
 def cut_at(cluster: Cluster, node_id: int, offset: int) -> tuple[int, int]:
-    """End the one segment before `offset`, between batches; the log's end and the file's then."""
+    """End the only segment before `offset`, between batches; return the ends of log and file."""
     path = cluster.segment(node_id)
     write(path, [batch for batch in split(path) if parse_header(batch).base_offset < offset])
     _, last = place_of(path, -1)
@@ -39,38 +39,38 @@ def cut_at(cluster: Cluster, node_id: int, offset: int) -> tuple[int, int]:
 
 
 def segment_gone(cluster: Cluster) -> Planted:
-    """The segment is gone, its indexes stand there still."""
+    """A missing segment whose indexes are still there."""
     cluster.segment(_HIT).unlink()
     return Planted("log_missing", _HIT, cluster.metadata(_HIT), 0, also=_LOST)
 
 
 def segment_and_indexes_gone(cluster: Cluster) -> Planted:
-    """Nothing but the small files is left."""
+    """A log directory with nothing but the sidecar files."""
     bare(cluster, _HIT, ".log", ".index", ".timeindex")
     return Planted("log_missing", _HIT, cluster.metadata(_HIT), 0, also=frozenset({"voter_without_log"}))
 
 
 def first_segment_gone(cluster: Cluster) -> Planted:
-    """The first of three segments is gone, its indexes stand there still."""
+    """A log without the first of three segments, whose indexes are still there."""
     cluster.segment(11, 98).unlink()
     return Planted("missing_segment", 11, cluster.segment(11, 207), 98, 0)
 
 
 def directory_gone(cluster: Cluster) -> Planted:
-    """The whole metadata directory is gone; meta.properties says whose it was."""
+    """A missing metadata directory; meta.properties still names the node."""
     shutil.rmtree(cluster.disk(_HIT) / METADATA_DIRECTORY)
     return Planted("voter_without_log", _HIT, cluster.node(_HIT))
 
 
 def log_emptied(cluster: Cluster) -> Planted:
-    """A segment of no bytes beside its indexes."""
+    """An empty segment beside its indexes."""
     path = cluster.segment(_HIT)
     path.write_bytes(b"")
     return Planted("log_cut", _HIT, path, 0, 0, _LOST)
 
 
 def log_and_proofs_emptied(cluster: Cluster) -> Planted:
-    """A segment of no bytes, and nothing beside it but the epoch's line."""
+    """An empty segment, and nothing beside it but the epoch's line."""
     path = cluster.segment(_HIT)
     path.write_bytes(b"")
     bare(cluster, _HIT, ".index", ".timeindex")
@@ -78,20 +78,20 @@ def log_and_proofs_emptied(cluster: Cluster) -> Planted:
 
 
 def log_zeroed(cluster: Cluster) -> Planted:
-    """All of the segment reads as zeros."""
+    """A segment of zeros."""
     path = cluster.segment(_HIT)
     path.write_bytes(bytes(path.stat().st_size))
     return Planted("log_cut", _HIT, path, 0, 0, _LOST | {"corrupt_batch"})
 
 
 def cut_beside_time_index(cluster: Cluster) -> Planted:
-    """The second half of the log is gone, between two batches: the index that was closed with it knows its end."""
+    """A log without its second half, cut between two batches: the index that was closed with it shows the end."""
     end, position = cut_at(cluster, _HIT, 60)
     return Planted("log_cut", _HIT, cluster.segment(_HIT), end, position, _ALONE)
 
 
 def cut_beside_producers(cluster: Cluster) -> Planted:
-    """As before, without indexes: a producer state file is named after the end."""
+    """The same without indexes: a producer state file is named after the end."""
     (cluster.metadata(_HIT) / "00000000000000000096.snapshot").write_bytes(_EMPTY_PRODUCERS)
     bare(cluster, _HIT, ".index", ".timeindex")
     end, position = cut_at(cluster, _HIT, 60)
@@ -99,7 +99,7 @@ def cut_beside_producers(cluster: Cluster) -> Planted:
 
 
 def cut_in_the_last_batch(cluster: Cluster) -> Planted:
-    """A few bytes less: torn, if the node had not been stopped cleanly, as its index proves."""
+    """A log that is a few bytes short: torn, unless the node stopped cleanly, as its index proves."""
     path = cluster.segment(_HIT)
     position, header = place_of(path, -1)
     path.write_bytes(path.read_bytes()[:-7])
@@ -107,7 +107,7 @@ def cut_in_the_last_batch(cluster: Cluster) -> Planted:
 
 
 def cut_beside_epochs(cluster: Cluster) -> Planted:
-    """A log that ends before an epoch that its epoch file knows, without indexes."""
+    """A log that ends before an epoch in its epoch file, without indexes."""
     bare(cluster, 1, ".index", ".timeindex", ".trimmed")
     path = cluster.segment(1, 294)
     path.unlink()
@@ -117,7 +117,7 @@ def cut_beside_epochs(cluster: Cluster) -> Planted:
 
 
 def led_and_lost(cluster: Cluster) -> Planted:
-    """A log without a record of the epoch that its own node led; nothing says that it was closed where it ends."""
+    """A log without a record of the epoch that its own node led; no file shows that it was closed at its end."""
     bare(cluster, _HIT, ".snapshot")
     path = cluster.metadata(_HIT) / QUORUM_STATE_FILE
     nobody = {"votedId": -1, "votedDirectoryId": id_text(ZERO_DIRECTORY_ID)}
@@ -128,7 +128,7 @@ def led_and_lost(cluster: Cluster) -> Planted:
 
 
 def random_log(cluster: Cluster) -> Planted:
-    """A segment of random bytes: no write that was interrupted."""
+    """A segment of random bytes, which no interrupted write leaves."""
     path = cluster.segment(_HIT)
     path.write_bytes(Random(4).randbytes(path.stat().st_size))
     bare(cluster, _HIT, ".index", ".timeindex")
@@ -136,7 +136,7 @@ def random_log(cluster: Cluster) -> Planted:
 
 
 def random_half(cluster: Cluster) -> Planted:
-    """The second half is random bytes, from a batch's beginning on; no index tells."""
+    """A log whose second half is random, from the start of a batch on; no index shows it."""
     path = cluster.segment(_HIT)
     position, header = place_of(path, len(split(path)) // 2)
     data = path.read_bytes()
@@ -146,7 +146,7 @@ def random_half(cluster: Cluster) -> Planted:
 
 
 def zeroed_half(cluster: Cluster) -> Planted:
-    """The second half is zeros, from within a batch on, not from a sector's start; no index tells."""
+    """A log whose second half is zeros, from within a batch and a sector; no index shows it."""
     path = cluster.segment(_HIT)
     position, header = place_of(path, len(split(path)) // 2)
     data = path.read_bytes()
@@ -157,14 +157,14 @@ def zeroed_half(cluster: Cluster) -> Planted:
 
 
 def cut_on_majority(cluster: Cluster) -> Planted:
-    """Two of three logs end, each soundly, where an index beside them says that they did not."""
+    """Two of three logs that end validly, where an index beside them proves a later end."""
     for node_id in (1, _HIT):
         end, _ = cut_at(cluster, node_id, 60)
     return Planted("committed_lost", _HIT, cluster.segment(_HIT), end, also=_CUT)
 
 
 def emptied_on_majority(cluster: Cluster) -> Planted:
-    """Two of three logs hold nothing, and nothing beside them says that they did."""
+    """Two of three logs that are empty, and no file beside them shows more."""
     for node_id in (1, _HIT):
         cluster.segment(node_id).write_bytes(b"")
         bare(cluster, node_id, ".index", ".timeindex", EPOCH_FILE, QUORUM_STATE_FILE)
@@ -172,21 +172,21 @@ def emptied_on_majority(cluster: Cluster) -> Planted:
 
 
 def gone_on_majority(cluster: Cluster) -> Planted:
-    """Two of three metadata directories are gone."""
+    """Two of three metadata directories that are missing."""
     for node_id in (1, _HIT):
         shutil.rmtree(cluster.disk(node_id) / METADATA_DIRECTORY)
     return Planted("committed_lost", _HIT, cluster.node(_HIT), 0, also=frozenset({"voter_without_log"}))
 
 
 def far_ahead(cluster: Cluster) -> Planted:
-    """A quorum-state of an epoch that no log is near."""
+    """A quorum-state of an epoch far above that of any log."""
     path = cluster.metadata(_HIT) / QUORUM_STATE_FILE
     path.write_text(path.read_text().replace('"leaderEpoch":1,', '"leaderEpoch":99,'))
     return Planted("quorum_state_ahead", _HIT, path)
 
 
 def _empty_beside(name: str, kind: str, offset: int | None = None) -> Callable[[Cluster], Planted]:
-    """An empty file in the directory of the log."""
+    """An empty file in the log's directory."""
 
     def plant(cluster: Cluster) -> Planted:
         path = cluster.metadata(_HIT) / name

@@ -1,4 +1,4 @@
-"""Records that cannot be: appended to a log in one sound batch, as a controller gone wrong would."""
+"""Impossible records, appended to a log in one valid batch, as a faulty controller would."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ NEW_ID = TopicId(b"an id of our own")
 
 
 def _topics(cluster: Cluster) -> tuple[dict[str, TopicId], list[tuple[str, TopicId]]]:
-    """The topics that live at the log's end, and those that were removed."""
+    """Return the topics that exist at the log's end, and those that were removed."""
     data = cluster.segment(LEADER).read_bytes()
     live: dict[TopicId, str] = {}
     removed: list[tuple[str, TopicId]] = []
@@ -53,7 +53,7 @@ def _topics(cluster: Cluster) -> tuple[dict[str, TopicId], list[tuple[str, Topic
 
 
 def partition_record(topic_id: TopicId, **fields: object) -> PartitionRecord:
-    """A sound partition of brokers 11 and 12, but for what is given."""
+    """Return a valid partition of brokers 11 and 12, except for these fields."""
     sound: dict[str, object] = {
         "partition_id": 0,
         "topic_id": topic_id,
@@ -80,7 +80,7 @@ def appended(
     counts: bool = True,
     also: frozenset[str] = frozenset(),
 ) -> Damage:
-    """A batch with such records at the end of the leader's log, of which the one at `index` is found wrong."""
+    """Append a batch with these records to the leader's log; the record at `index` must be found wrong."""
 
     def plant(cluster: Cluster) -> Planted:
         path = cluster.segment(LEADER)
@@ -98,7 +98,7 @@ _VERSIONS: dict[type[object], int] = {PartitionRecord: 2, PartitionChangeRecord:
 
 
 def live_topic(cluster: Cluster) -> tuple[str, TopicId]:
-    """Name and id of a topic that is there at the log's end."""
+    """Return name and id of a topic that exists at the log's end."""
     return sorted(_topics(cluster)[0].items())[0]
 
 
@@ -107,17 +107,17 @@ def _gone(cluster: Cluster) -> tuple[str, TopicId]:
 
 
 def made_topic(**fields: object) -> Callable[[Cluster], Sequence[MetadataRecord]]:
-    """A new topic, with a partition that is sound but for these fields."""
+    """Return a new topic with a partition that is valid except for these fields."""
     return lambda cluster: [TopicRecord(name="new", topic_id=NEW_ID), partition_record(NEW_ID, **fields)]
 
 
 def named_topic(name: str) -> Sequence[MetadataRecord]:
-    """A new topic of this name with a sound partition."""
+    """Return a new topic of this name with a valid partition."""
     return [TopicRecord(name=name, topic_id=NEW_ID), partition_record(NEW_ID)]
 
 
 def broker_record(broker_id: int, epoch: int, directories: tuple[DirectoryId, ...] = ()) -> RegisterBrokerRecord:
-    """A registration."""
+    """Return a broker registration."""
     return RegisterBrokerRecord(
         broker_id=NodeId(broker_id),
         incarnation_id=Uuid(b"an incarnation.."),
@@ -196,18 +196,18 @@ RECORD_DAMAGE = [
 
 
 def above_level(cluster: Cluster) -> Planted:
-    """A record of a version that the finalised metadata.version does not have yet."""
+    """A record of a version that the finalised metadata.version does not allow yet."""
     path = cluster.segment(LEADER)
     append(path, [encode_record(record, 0) for record in named_topic("new")])
     unassigned = (UNASSIGNED_DIRECTORY_ID, UNASSIGNED_DIRECTORY_ID)
     value = encode_record(partition_record(NEW_ID, partition_id=1, directories=unassigned), 2)
     offset, position = append(path, [value])
-    # By its rank a controller that writes metadata has its LeaderChange committed, which the others here do not have.
+    # Only a controller with a committed LeaderChange writes metadata; the logs here have none for this epoch.
     return Planted("record_above_level", LEADER, path, offset, position, frozenset({"committed_lost"}))
 
 
 def hidden_in_transaction(cluster: Cluster) -> Planted:
-    """A record of an unknown topic amid a sound transaction."""
+    """A record of an unknown topic within a valid transaction."""
     records = [
         encode_record(BeginTransactionRecord(), 0),
         encode_record(ConfigRecord(resource_type=32, resource_name="new", name="a", value="b"), 0),

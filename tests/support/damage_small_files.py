@@ -1,4 +1,4 @@
-"""Damage to the small files of a node's disks that programs read without a word."""
+"""Damage to the small files on a node's disks that programs read without reporting it."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _bootstrap(change: Callable[[bytes], bytes], kind: str) -> Callable[[Cluster
 
 
 def unreadable_second_bootstrap(cluster: Cluster) -> Planted:
-    """A directory in its place."""
+    """A directory in place of that bootstrap.checkpoint."""
     path = cluster.node(11) / "data1" / BOOTSTRAP_CHECKPOINT
     path.unlink()
     path.mkdir()
@@ -68,7 +68,7 @@ def unreadable_second_bootstrap(cluster: Cluster) -> Planted:
 
 
 def _link_to_nothing(name: str) -> Callable[[Cluster], Planted]:
-    """A link in a file's place on a broker's disk, or in a partition's directory there, that leads nowhere."""
+    """A dangling link in place of a file on a broker's disk, or in a partition's directory there."""
 
     def plant(cluster: Cluster) -> Planted:
         path = cluster.disk(11) / name
@@ -82,14 +82,14 @@ def _link_to_nothing(name: str) -> Callable[[Cluster], Planted]:
 
 
 def grown_index(cluster: Cluster) -> Planted:
-    """An index of 100 MiB, all zeros behind its entries."""
+    """An index of 100 MiB, with zeros after its entries."""
     path = cluster.segment(2).with_suffix(".index")
     os.truncate(path, 100 << 20)
     return Planted("index_wrong", 2, path, 0, 0)
 
 
 def _ends_of_lines(kind: str, end: str, key: str) -> Callable[[Cluster], Planted]:
-    """A meta.properties with something else than a line's end before one of its keys."""
+    """A meta.properties with something other than a line's end before one of its keys."""
 
     def plant(cluster: Cluster) -> Planted:
         path = cluster.disk(2) / META_PROPERTIES_FILE
@@ -102,7 +102,7 @@ def _ends_of_lines(kind: str, end: str, key: str) -> Callable[[Cluster], Planted
 
 
 def _pipe(name: str) -> Callable[[Cluster], Planted]:
-    """A pipe in the place of a broker's file, which nobody writes to."""
+    """A pipe, without a writer, in place of a broker's file."""
 
     def plant(cluster: Cluster) -> Planted:
         path = cluster.disk(11) / name

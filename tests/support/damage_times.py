@@ -12,21 +12,21 @@ from tests.support.damage import Cluster, Damage, Planted, place_of, quiet_batch
 from tests.support.damage import with_controls as controls_of
 
 _MISSING = frozenset({"missing_checkpoint"})
-"""What follows where the log begins with the one that was renamed."""
+"""Findings that follow where the log begins with the renamed checkpoint."""
 _FIRST_TIME, _GREATEST_TIME = 27, 35
 
 
 def _renamed(
     node_id: int, old: tuple[int, int], new: tuple[int, int], also: frozenset[str] = frozenset()
 ) -> Callable[[Cluster], Planted]:
-    """A checkpoint under another name: end offset and epoch."""
+    """Rename a checkpoint to another end offset and epoch."""
 
     def plant(cluster: Cluster) -> Planted:
         path, renamed = (
             cluster.metadata(node_id) / f"{offset:020d}-{epoch:010d}.checkpoint" for offset, epoch in (old, new)
         )
         path.rename(renamed)
-        offset = 0 if old[0] == new[0] else new[0]  # all its batches are of another epoch than its name: from the first
+        offset = 0 if old[0] == new[0] else new[0]  # all its batches differ from the name: found at the first
         return Planted("checkpoint_misnamed", node_id, renamed, offset, also=also)
 
     return plant
@@ -40,7 +40,7 @@ def header_of_other_time(cluster: Cluster) -> Planted:
 
 
 def shift_header_time(path: Path, by_ms: int) -> None:
-    """Another time of the last batch in a checkpoint's header."""
+    """Change the time of the last batch in a checkpoint's header."""
     batches = split(path)
     records = [
         decode_control(raw.key or b"", raw.value or b"") for raw in batch_records(batches[0], parse_header(batches[0]))
@@ -56,7 +56,7 @@ def shift_header_time(path: Path, by_ms: int) -> None:
 
 
 def _set_back(number: Callable[[Path], int]) -> Callable[[Cluster], Planted]:
-    """A batch of an hour before those in front of it, on all replicas alike."""
+    """A batch that is an hour older than the batches before it, on all replicas alike."""
 
     def plant(cluster: Cluster) -> Planted:
         planted = None

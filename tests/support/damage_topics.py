@@ -1,4 +1,4 @@
-"""Topics and partitions as no controller makes them: left out, made twice, with epochs or directories of nowhere."""
+"""Topics and partitions as no controller makes them: left out, made twice, with impossible epochs or directories."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _made(*partition_ids: int) -> list[MetadataRecord]:
 
 
 def _moved_to(directory: Callable[[Cluster], DirectoryId]) -> Callable[[Cluster], list[MetadataRecord]]:
-    """The first replica of a new partition is assigned to a directory."""
+    """Assign the first replica of a new partition to a directory."""
 
     def records(cluster: Cluster) -> list[MetadataRecord]:
         directories = (directory(cluster), UNASSIGNED_DIRECTORY_ID)
@@ -39,7 +39,7 @@ def _moved_to(directory: Callable[[Cluster], DirectoryId]) -> Callable[[Cluster]
 
 
 def gap_in_checkpoint(cluster: Cluster) -> Planted:
-    """A sound checkpoint that leaves out the first partition of a topic."""
+    """A valid checkpoint that leaves out the first partition of a topic."""
     path = max(cluster.metadata(11).glob("*.checkpoint"))
     batches = split(path)
     values = batch_values(batches[1], parse_header(batches[1]))
@@ -60,12 +60,12 @@ def _later(batch: bytes, by: int) -> bytes:
 
 
 def _disk_of_topic(cluster: Cluster, node_id: int) -> Path:
-    """A partition's directory on the first disk of a broker that has two."""
+    """Return the directory of a partition on the first disk of a broker that has two."""
     return next(path.parent for path in sorted((cluster.node(node_id) / "data").glob("[a-z]*-0/partition.metadata")))
 
 
 def on_other_disk(cluster: Cluster) -> Planted:
-    """A partition's directory was moved by hand to the broker's other disk."""
+    """A partition's directory that was moved by hand to the broker's other disk."""
     path = _disk_of_topic(cluster, 11)
     target = cluster.node(11) / "data1" / path.name
     path.rename(target)

@@ -1,4 +1,4 @@
-"""Damage that every checksum lets pass: header fields, levels, names, and values that no controller writes."""
+"""Damage that keeps every checksum right: header fields, levels, names, and values that no controller writes."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ _QUIET, _WITH_RECORDS, _CONTROL = -1, 1, 0
 
 
 def _header(number: int, position: int, content: bytes) -> Callable[[Cluster], Planted]:
-    """A field of a batch's header, sealed again; `number` -1: a batch of one NoOp."""
+    """Change a field of a batch's header, with a right checksum; `number` -1: a batch of one NoOp."""
 
     def plant(cluster: Cluster) -> Planted:
         path = cluster.segment(_HIT)
@@ -88,7 +88,7 @@ def record_with_key(cluster: Cluster) -> Planted:
     grown = with_bytes(batches[chosen][:HEADER_SIZE], 8, struct.pack(">i", HEADER_SIZE - LOG_OVERHEAD + len(body)))
     batches[chosen] = sealed(grown + body)
     write(path, batches)
-    # What follows has moved by a byte, which the index does not know.
+    # The bytes behind it have moved by one, but the index has not.
     return Planted("malformed_record", _HIT, path, int(header.base_offset), at, _DIFFERS | {"index_wrong"})
 
 
@@ -97,7 +97,7 @@ def _attributes(bits: int) -> bytes:
 
 
 def kraft_version_unknown(cluster: Cluster) -> Planted:
-    """A kraft.version that nobody knows, in the log's first batch."""
+    """An unknown kraft.version in the log's first batch."""
     path = cluster.segment(_HIT)
     batches = split(path)
     batches[0], number = _with_kraft_version(batches[0], 3)
@@ -106,7 +106,7 @@ def kraft_version_unknown(cluster: Cluster) -> Planted:
 
 
 def kraft_version_fallen(cluster: Cluster) -> Planted:
-    """kraft.version goes back to 0."""
+    """A kraft.version that goes back to 0."""
     path = cluster.segment(_HIT)
     batches = split(path)
     last = parse_header(batches[-1])
@@ -121,7 +121,7 @@ def kraft_version_fallen(cluster: Cluster) -> Planted:
 
 
 def kraft_version_of_checkpoint(cluster: Cluster) -> Planted:
-    """A kraft.version that nobody knows, in a checkpoint."""
+    """An unknown kraft.version in a checkpoint."""
     path = cluster.metadata(11) / "00000000000000000255-0000000003.checkpoint"
     batches = split(path)
     batches[0], number = _with_kraft_version(batches[0], 2)
@@ -137,7 +137,7 @@ def _with_kraft_version(batch: bytes, level: int) -> tuple[bytes, int]:
 
 
 def transaction_abandoned(cluster: Cluster) -> Planted:
-    """A transaction that its epoch does not end, and the next epoch's leader goes on without its abort, to an end."""
+    """A transaction that its epoch does not end; the next epoch's leader goes on and ends it, without an abort."""
     path = cluster.segment(LEADER)
     last = parse_header(split(path)[-1])
     config = ConfigRecord(resource_type=32, resource_name="readers", name="a", value="b")
@@ -158,14 +158,14 @@ def transaction_abandoned(cluster: Cluster) -> Planted:
     (cluster.metadata(LEADER) / "leader-epoch-checkpoint").write_text(f"0\n2\n1 0\n2 {offset + 2}\n")
     state = cluster.metadata(LEADER) / QUORUM_STATE_FILE
     state.write_text(json.dumps(json.loads(state.read_text()) | {"leaderEpoch": 2}, separators=(",", ":")))
-    # By its rank a controller that writes metadata has its LeaderChange committed, which the others here do not have,
-    # and neither do their files have the votes that it counts.
+    # Only a controller with a committed LeaderChange writes metadata; the other logs here do not have it,
+    # and their quorum-state files lack the votes that it counts.
     also = frozenset({"committed_lost", "voter_set_back"})
     return Planted("transaction_broken", LEADER, path, offset + 3, position, also)
 
 
 def level_too_low(cluster: Cluster) -> Planted:
-    """One metadata.version that is not what was written: nearly all that follows is above it."""
+    """One metadata.version that is too low: nearly all later records are above it."""
     path = cluster.segment(_HIT)
     batches = split(path)
     header = parse_header(batches[1])
@@ -178,13 +178,13 @@ def level_too_low(cluster: Cluster) -> Planted:
     records[number] = FeatureLevelRecord(name="metadata.version", feature_level=7)
     batches[1] = with_values(batches[1], [encode_record(record, 0) for record in records])
     write(path, batches)
-    # The first that level 7 has not is the end of the transaction that it is set in.
+    # The first record that level 7 lacks is the end of the transaction that sets the level.
     offset = int(header.base_offset) + len(records) - 1
     return Planted("record_above_level", _HIT, path, offset, len(batches[0]), _DIFFERS)
 
 
 def _voted(directory: str | None, **fields: object) -> Callable[[Cluster], Planted]:
-    """A vote for a directory: that of the voter whose number is given, or any."""
+    """A vote for the directory of the voter whose number is given, or for any directory."""
 
     def plant(cluster: Cluster) -> Planted:
         path = cluster.metadata(_HIT) / QUORUM_STATE_FILE
@@ -196,7 +196,7 @@ def _voted(directory: str | None, **fields: object) -> Callable[[Cluster], Plant
 
 
 def directory_of_broker(cluster: Cluster, broker_id: int) -> DirectoryId:
-    """The directory id of a broker of one disk."""
+    """Return the directory id of a broker of one disk."""
     text = (cluster.disk(broker_id) / "meta.properties").read_text()
     return parse_directory_id(next(line[13:] for line in text.splitlines() if line.startswith("directory.id=")))
 

@@ -1,4 +1,4 @@
-"""Damage to what directories say of the quorum itself: voters and kraft.version in checkpoints."""
+"""Damage to voters and kraft.version in checkpoints."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Change: TypeAlias = Callable[[ControlRecord], ControlRecord]
 
 
 def change_controls(path: Path, change: Change) -> None:
-    """Write a file anew with its control records changed, each batch sealed again."""
+    """Rewrite a file with its control records changed and right checksums."""
     batches = split(path)
     for number, batch in enumerate(batches):
         header = parse_header(batch)
@@ -33,14 +33,14 @@ def change_controls(path: Path, change: Change) -> None:
 
 
 def of_voters(change: Callable[[tuple[VotersRecordVoter, ...]], tuple[VotersRecordVoter, ...]]) -> Change:
-    """A change of the voters of each VotersRecord."""
+    """Return a change of the voters in each VotersRecord."""
     return lambda record: (
         msgspec.structs.replace(record, voters=change(record.voters)) if isinstance(record, VotersRecord) else record
     )
 
 
 def at_version_0(record: ControlRecord) -> ControlRecord:
-    """Each KRaftVersionRecord says 0."""
+    """Set each KRaftVersionRecord to 0."""
     is_version = isinstance(record, KRaftVersionRecord)
     return msgspec.structs.replace(record, kraft_version=0) if is_version else record
 
@@ -54,7 +54,7 @@ in_other_directory = of_voters(
 
 
 def listening_elsewhere(node_id: int) -> Change:
-    """One voter has another port."""
+    """Give one voter another port."""
     return of_voters(
         lambda voters: tuple(
             msgspec.structs.replace(
@@ -81,9 +81,9 @@ def _in_checkpoint(node_id: int, name: str, change: Change) -> Callable[[Cluster
 
 FIRST_CHECKPOINT = "00000000000000000000-0000000000.checkpoint"
 SENT_CHECKPOINT = "00000000000000000244-0000000001.checkpoint"
-"""On node 2 of `failovers`: its log begins there."""
+"""A checkpoint of node 2 in `failovers`: its log begins there."""
 _OF_BROKER = "00000000000000000310-0000000009.checkpoint"
-"""No other replica has one at that offset."""
+"""A checkpoint of a broker; no other replica has one at that offset."""
 
 _CHANGES = {
     "without_voter": without_voter_2,

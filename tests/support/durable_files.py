@@ -1,4 +1,4 @@
-"""What a power cut would leave of a simulated disk, and what stands in it."""
+"""The bytes that a power cut leaves of a simulated disk."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.support.node_requests import DATA
 
 
 def durable_copy(files: SimulatedFiles) -> SimulatedFiles:
-    """What was made durable, and nothing else."""
+    """Return a copy with only the durable bytes."""
     copy = SimulatedFiles()
     for path, directory in files._directories.items():
         copy.mkdirs(path)
@@ -22,7 +22,7 @@ def durable_copy(files: SimulatedFiles) -> SimulatedFiles:
 
 
 def read_directory(files: SimulatedFiles) -> tuple[int, int, frozenset[str]]:
-    """(log end, epoch in quorum-state, names of the topics in log and checkpoint) of a replica's directory."""
+    """Return the log end, the epoch in quorum-state, and the names of the topics in log and checkpoint."""
     from metadata_log.directory import read_quorum_state  # noqa: PLC0415
     from metadata_log.format.batch import batch_values  # noqa: PLC0415
     from metadata_log.records import TopicRecord, decode_record  # noqa: PLC0415

@@ -1,9 +1,9 @@
-"""What must be settled before any test imports gRPC.
+"""Settings that must be made before any test imports gRPC.
 
-The JVM of Spark's tests is started with a function of PySpark's to run in the child, which takes a real fork: now and
-then that JVM then did not start.
+Spark's tests start a JVM with a PySpark function that runs in the child and needs a real fork. With gRPC's fork
+handlers, that JVM sometimes did not start.
 
-An unexpected error of a command shows its traceback, in child processes too. So a bug fails its test.
+An unexpected error of a command shows its traceback, in child processes too, so that a bug fails its test.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The errors that an answer holds, whatever it is an answer to."""
+"""The errors in a response of any kind."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from quorum.api.error_codes import Error
 
 
 def errors_in(response: Any) -> set[Error]:
-    """All of them, of the whole and of its parts: NONE alone where all that was asked is done."""
+    """Return all errors of the response and its parts: only NONE if everything was done."""
     if isinstance(response, Error):
         return {response}
     if isinstance(response, tuple):

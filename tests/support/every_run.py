@@ -11,10 +11,10 @@ T = TypeVar("T")
 
 
 def in_every_run(chosen: Collection[str], cases: Mapping[str, T]) -> list[object]:
-    """Return the cases as pytest takes them, named by their keys: those that are not chosen are for the campaign.
+    """Return the cases for pytest, named by their keys; cases that are not chosen are marked for the campaign.
 
     Raises:
-        ValueError: a chosen name is no case's.
+        ValueError: no case has a chosen name.
     """
     unknown = set(chosen) - set(cases)
     if unknown:

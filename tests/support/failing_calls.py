@@ -1,7 +1,7 @@
 """`python -m tests.support.failing_calls CALLS ERRNO COMMAND...`: `kraft COMMAND...` whose calls fail from SIGUSR2 on.
 
-The kernel itself refuses them (seccomp, Linux): no compiler and no root are needed, and nothing of the program is
-replaced. CALLS are names of system calls with commas between them, ERRNO is the name of what they then end with.
+The kernel itself rejects the calls (seccomp, Linux): this needs no compiler and no root, and replaces no code. CALLS
+are names of system calls with commas between them, ERRNO is the name of the error that they then return.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def _instruction(code: int, value: int, if_true: int = 0, if_false: int = 0) -> 
 
 
 def fail_from_now_on(calls: list[str], error: int) -> None:
-    """Let the kernel refuse `calls` with `error` in all threads of this process, for ever."""
+    """Let the kernel reject `calls` with `error` in all threads of this process, permanently."""
     numbers = _NUMBERS[platform.machine()]
     program = _instruction(_LOAD, 0)
     for call in calls:
@@ -55,7 +55,7 @@ def fail_from_now_on(calls: list[str], error: int) -> None:
 
 
 def run() -> None:
-    """Wait for the signal in the background, be `kraft` meanwhile."""
+    """Wait for the signal in a thread, and run `kraft` meanwhile."""
     calls, error = sys.argv[1].split(","), int(getattr(errno, sys.argv[2]))
     signal.signal(signal.SIGUSR2, lambda number, frame: fail_from_now_on(calls, error))
     sys.argv[1:] = sys.argv[3:]

@@ -1,4 +1,4 @@
-"""States of simulated files: those that are equal behave alike from then on, so that one of them need be tried."""
+"""Digests of simulated files: equal states behave alike, so a test tries only one of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The directories of real Kafka clusters under tests/fixtures: which files there are, and the records in them."""
+"""The directories of real Kafka clusters under tests/fixtures: their files and records."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ METADATA_FILES = sorted(
 """Every segment and checkpoint of the metadata log."""
 
 DUMPS = sorted(FIXTURES.glob("*/oracle/dump/**/*.txt.gz"))
-"""What kafka-dump-log said of them, gzipped."""
+"""The output of kafka-dump-log for these files, gzipped."""
 
 
 def file_id(path: Path) -> str:
-    """How pytest names one of them."""
+    """Return the name of a file's test case."""
     return str(path.relative_to(FIXTURES))
 
 
 def records_in(path: Path) -> Iterator[tuple[BatchHeader, Record]]:
-    """Every record of a segment or checkpoint with the header of its batch."""
+    """Yield every record of a segment or checkpoint with the header of its batch."""
     buffer = path.read_bytes()
     for position, header in iter_batches(buffer):
         for record in batch_records(buffer, header, position):

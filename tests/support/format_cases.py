@@ -65,7 +65,7 @@ _WAYS: Final = {"standalone": ("--standalone",), "joins": ("--no-initial-control
 
 
 def way_of(case: FormatCase) -> tuple[str, ...]:
-    """Return the options that say which controllers vote at first."""
+    """Return the options that name the first voters."""
     return _WAYS.get(case.form, ())
 
 

@@ -1,4 +1,4 @@
-"""Formatted directories, Kafka's and ours, in a form that can be compared: times set to zero."""
+"""Formatted directories of Kafka and of this project in a comparable form, with all times set to zero."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Seeds of the suites that try something new each time: drawn from the code under test, so new with every change to it.
+"""Seeds for suites that try new cases with every change: the seed follows from the code under test.
 
-Whoever runs the same code runs the same seeds, in CI as by hand; a variable of the environment chooses another.
+Two runs of the same code use the same seeds, in CI and by hand; an environment variable sets another seed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ _CODE = ("metadata_log", "quorum", "broker_agent")
 
 
 def fresh_seed(variable: str, below: int = 1_000_000) -> int:
-    """`$variable` where it is set, else a number that follows from the committed code; random outside a checkout."""
+    """Return `$variable` if it is set; otherwise a number from the committed code, or a random one outside a
+    checkout."""
     given = os.environ.get(variable)
     if given:
         return int(given)

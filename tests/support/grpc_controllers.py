@@ -40,20 +40,20 @@ class GrpcController:
 
     @property
     def address(self) -> str:
-        """`host:port` of its GRPC listener."""
+        """Return `host:port` of its GRPC listener."""
         endpoint = self.config.listener("GRPC")
         assert endpoint is not None
         return f"{endpoint.host}:{endpoint.port}"
 
     async def start(self) -> None:
-        """Open its door and run it."""
+        """Open its listener and run it."""
         endpoint = self.config.listener("GRPC")
         assert endpoint is not None
         self._server, _ = await listen(endpoint, self.driver)
         self._task = asyncio.get_running_loop().create_task(self.driver.run(), name=f"node-{self.config.node_id}")
 
     async def stop(self) -> None:
-        """A clean stop, as the process makes it."""
+        """Stop it cleanly, as the process does."""
         if self._task is None or self._server is None:
             return
         self.driver.stop()
@@ -73,23 +73,23 @@ class GrpcControllers:
 
     @property
     def addresses(self) -> list[str]:
-        """Of all, running or not."""
+        """Return the addresses of all controllers, running or not."""
         return [node.address for node in self.nodes.values()]
 
     @property
     def active(self) -> GrpcController | None:
-        """The active controller among the running ones."""
+        """Return the active one among the running controllers, or None."""
         active = [node for node in self.nodes.values() if node.driver.executor.active_epoch is not None]
         return max(active, key=lambda node: node.driver.executor.machine.epoch, default=None)
 
     async def elected(self) -> GrpcController:
-        """The active controller, once there is one."""
+        """Return the active controller, once there is one."""
         await until(lambda: self.active is not None, what="an active controller")
         assert self.active is not None
         return self.active
 
     def standby(self) -> GrpcController:
-        """One that is not the active one."""
+        """Return a controller that is not active."""
         return next(node for node in self.nodes.values() if node.driver.executor.active_epoch is None)
 
     async def add_broker(self, client: Client) -> None:
@@ -140,7 +140,7 @@ class GrpcControllers:
 
 @asynccontextmanager
 async def three_controllers(path: Path, properties: Mapping[str, str] | None = None) -> AsyncIterator[GrpcControllers]:
-    """Formatted, started, and stopped at the end; `properties` stand in the file of each."""
+    """Format and start three controllers, and stop them at the end; `properties` are added to each file."""
     controllers = GrpcControllers(path, properties or {})
     for node in controllers.nodes.values():
         await node.start()

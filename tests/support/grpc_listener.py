@@ -16,7 +16,7 @@ from tests.support.scripted_node import ScriptedNode
 
 @asynccontextmanager
 async def scripted_listener(large: LargeRequests) -> AsyncIterator[tuple[ScriptedNode, grpc.aio.Channel]]:
-    """Serve a node that answers as its test says, with these bounds for large requests."""
+    """Serve a node with scripted responses, with these bounds for large requests."""
     node = ScriptedNode()
     server, port = await listen(Endpoint(name="GRPC", host="127.0.0.1", port=0), node, large=large)
     try:

@@ -1,4 +1,4 @@
-"""Logs whose every text says what a terminal would obey, or whose numbers name nothing: every checksum is right.
+"""Logs with terminal control sequences in every text, or numbers that name nothing; every checksum is right.
 
 Decides: which fields of which records are changed. Must not know: what reads the logs.
 """
@@ -47,7 +47,8 @@ def _hostile(batch: bytes) -> bytes:
 
 
 def _hostile_record(record: MetadataRecord) -> MetadataRecord:
-    """Features stay: what a log says of others than ours is a later release's, and is not shown."""
+    """Return the record with hostile texts; features stay, since unknown ones belong to later releases and are not
+    shown."""
     return record if isinstance(record, FeatureLevelRecord) else changed(record, _hostile_leaf)
 
 
@@ -56,7 +57,7 @@ def _hostile_leaf(value: object) -> object:
 
 
 def changed(record: object, change: Callable[[object], object]) -> MetadataRecord:
-    """Return a record with every leaf of it changed, in lists and nested structs, too."""
+    """Return a record with every leaf changed, also in lists and nested structs."""
     fields = {name: _changed(getattr(record, name), change) for name in record.__struct_fields__}  # type: ignore[attr-defined]
     return msgspec.structs.replace(record, **fields)  # type: ignore[return-value, type-var]
 
@@ -79,7 +80,7 @@ def every_record() -> list[tuple[MetadataRecord, int]]:
 
 
 def strange_numbers() -> Iterator[tuple[str, MetadataRecord, int]]:
-    """Yield records in which the numbers of one field, also of a nested struct, name nothing; with their versions."""
+    """Yield records in which the numbers of one field name nothing, with their versions."""
     for record, version in every_record():
         for name in sorted(_number_fields(record)):
             for number in (0, -1, 99, 127):

@@ -1,7 +1,7 @@
-"""Many clients in a process of their own: each connects, asks once, and stays. `python -m tests.support.idle_clients`.
+"""`python -m tests.support.idle_clients`: many clients in one process that connect, send one request, and stay.
 
-Says on standard output how many were answered, once for each line that it reads: the first time they connect, then they
-ask again on the connections that they have.
+For each line on standard input it prints how many got a response. At the first line they connect; at later lines they
+send another request on the same connections.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _WAIT_S = 60.0
 
 
 def main(host: str, port: int, count: int) -> None:
-    """Until standard input ends."""
+    """Serve lines until standard input ends."""
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     asked = request_bytes(18, 3, written(api_versions(3)))

@@ -1,4 +1,4 @@
-"""Reads the fixtures' logs and checkpoints with the batch and record codecs alone, for tests of what they mean."""
+"""Reads the fixtures' logs and checkpoints with the batch and record codecs alone."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ class Checkpoint(msgspec.Struct, frozen=True):
 
 
 def log_directories() -> list[Path]:
-    """Every metadata log among the fixtures."""
+    """Return every metadata log in the fixtures."""
     return sorted({path.parent for path in FIXTURES.rglob("__cluster_metadata-0/*.log")})
 
 
 def directory_id(directory: Path) -> str:
-    """How pytest names one of them."""
+    """Return the name of a directory's test case."""
     return str(directory.relative_to(FIXTURES).parent.parent)
 
 
@@ -51,7 +51,7 @@ def scenario_of(directory: Path) -> str:
 
 
 def batches(directory: Path) -> Iterator[Batch]:
-    """All batches of a log, segment after segment."""
+    """Yield all batches of a log, segment after segment."""
     for segment in sorted(directory.glob("*.log")):
         data = segment.read_bytes()
         for position, header in iter_batches(data):
@@ -59,7 +59,7 @@ def batches(directory: Path) -> Iterator[Batch]:
 
 
 def read_checkpoint(path: Path) -> Checkpoint:
-    """A `.checkpoint` file."""
+    """Read a `.checkpoint` file."""
     offset, epoch = path.stem.split("-")
     timestamp_ms = -1
     records: list[tuple[MetadataRecord, int]] = []
@@ -76,7 +76,7 @@ def read_checkpoint(path: Path) -> Checkpoint:
 
 
 def checkpoints(scenario: str) -> dict[OffsetAndEpoch, list[Checkpoint]]:
-    """The checkpoints that any node of a scenario made, by their ids; those at offset 0 hold no metadata."""
+    """Return the checkpoints of all nodes of a scenario, by their ids; those at offset 0 hold no metadata."""
     found: dict[OffsetAndEpoch, list[Checkpoint]] = {}
     for path in sorted((FIXTURES / scenario).rglob("__cluster_metadata-0/*.checkpoint")):
         checkpoint = read_checkpoint(path)
@@ -86,7 +86,10 @@ def checkpoints(scenario: str) -> dict[OffsetAndEpoch, list[Checkpoint]]:
 
 
 def replay(directory: Path) -> Iterator[Replayer]:
-    """The Replayer after each batch, from the log's start, or from the node's first checkpoint past a later start."""
+    """Yield the Replayer after each batch.
+
+    It starts at the log's start; if that is above offset 0, at the node's first checkpoint there.
+    """
     replayer = Replayer.start(_first_image(directory))
     for batch in batches(directory):
         if batch.header.base_offset >= replayer.end.offset:
@@ -100,7 +103,7 @@ def first_end(directory: Path) -> OffsetAndEpoch:
 
 
 def final_image(directory: Path) -> MetadataImage:
-    """The image at the log's end."""
+    """Return the image at the log's end."""
     *_, last = replay(directory)
     return last.image
 

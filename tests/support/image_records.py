@@ -23,32 +23,32 @@ from metadata_log.records import (
 
 
 def topic_id(number: int) -> TopicId:
-    """A topic id that is not reserved."""
+    """Return a topic id that is not reserved."""
     return TopicId((number + 1_000).to_bytes(16, "big"))
 
 
 def directory(number: int) -> DirectoryId:
-    """A directory id that is not reserved."""
+    """Return a directory id that is not reserved."""
     return DirectoryId((number + 100_000).to_bytes(16, "big"))
 
 
 def uuid(number: int) -> Uuid:
-    """Any other id."""
+    """Return an id of another kind."""
     return Uuid((number + 1).to_bytes(16, "big"))
 
 
 def nodes(*numbers: int) -> tuple[NodeId, ...]:
-    """Broker ids."""
+    """Return broker ids."""
     return tuple(map(NodeId, numbers))
 
 
 def topic(number: int, name: str | None = None) -> TopicRecord:
-    """A TopicRecord; the topic is called `t<number>` unless named."""
+    """Return a TopicRecord; the default name is `t<number>`."""
     return TopicRecord(name=name or f"t{number}", topic_id=topic_id(number))
 
 
 def partition(number: int, index: int = 0, **fields: Any) -> PartitionRecord:
-    """A PartitionRecord on brokers 1, 2, 3 with directories of theirs."""
+    """Return a PartitionRecord on brokers 1, 2, 3, each with a directory id."""
     record = PartitionRecord(
         partition_id=index,
         topic_id=topic_id(number),
@@ -65,22 +65,22 @@ def partition(number: int, index: int = 0, **fields: Any) -> PartitionRecord:
 
 
 def change(number: int, index: int = 0, **fields: Any) -> PartitionChangeRecord:
-    """A PartitionChangeRecord."""
+    """Return a PartitionChangeRecord."""
     return PartitionChangeRecord(partition_id=index, topic_id=topic_id(number), **fields)
 
 
 def config(resource: str, name: str, value: str | None, kind: int = 2) -> ConfigRecord:
-    """A ConfigRecord, of a topic unless `kind` says otherwise."""
+    """Return a ConfigRecord, of a topic unless `kind` differs."""
     return ConfigRecord(resource_type=kind, resource_name=resource, name=name, value=value)
 
 
 def level(name: str, feature_level: int) -> FeatureLevelRecord:
-    """A FeatureLevelRecord."""
+    """Return a FeatureLevelRecord."""
     return FeatureLevelRecord(name=name, feature_level=feature_level)
 
 
 def broker(number: int, epoch: int = 5, **fields: Any) -> RegisterBrokerRecord:
-    """A RegisterBrokerRecord with one listener, one feature and one directory."""
+    """Return a RegisterBrokerRecord with one listener, one feature and one directory."""
     record = RegisterBrokerRecord(
         broker_id=NodeId(number),
         incarnation_id=uuid(number),
@@ -95,12 +95,12 @@ def broker(number: int, epoch: int = 5, **fields: Any) -> RegisterBrokerRecord:
 
 
 def image_of(*records: MetadataRecord, base: MetadataImage | None = None) -> MetadataImage:
-    """The image after `records`, from `base` or the empty image."""
+    """Return the image after `records`, starting from `base` or the empty image."""
     return build(records, MetadataImage.empty() if base is None else base)
 
 
 def build(records: Sequence[MetadataRecord], base: MetadataImage) -> MetadataImage:
-    """`base` after `records`, one offset each."""
+    """Return `base` after `records`, one offset each."""
     builder = ImageBuilder(base)
     start = base.offset_and_epoch.offset
     for offset, record in enumerate(records, start):

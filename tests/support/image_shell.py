@@ -1,4 +1,4 @@
-"""An image as `kafka-metadata-shell ... tree /image` prints it: what Kafka's own replay made of the same bytes.
+"""An image as `kafka-metadata-shell ... tree /image` prints it: the result of Kafka's own replay of the same bytes.
 
 Not compared: quotas (the shell prints each twice), delegation tokens (its text is garbled), ZooKeeper's migration.
 """
@@ -13,11 +13,11 @@ from metadata_log.image import MetadataImage
 from metadata_log.tools.shell.image_tree import Node, image_tree
 
 Tree = dict[tuple[str, ...], str]
-"""Leaf by path; an inner node without children has no entry."""
+"""Leaves by path; an inner node without children has no entry."""
 
 
 def read_tree(path: Path) -> Tree:
-    """What the shell printed, of the parts that are compared; empty when it printed before it had read the file."""
+    """Return the compared parts of the shell's output; empty if the shell printed before it had read the file."""
     tree: Tree = {}
     above: list[str] = []
     lines = gzip.decompress(path.read_bytes()).decode().splitlines()
@@ -30,7 +30,10 @@ def read_tree(path: Path) -> Tree:
 
 
 def _as_in_4_3(leaf: str) -> str:
-    """Kafka 3.9 knows no cordoned directories; 4.3 wraps the metadata.version. A producer id of -1 is none."""
+    """Return a leaf in the form of Kafka 4.3.
+
+    Kafka 3.9 has no cordoned directories; 4.3 wraps the metadata.version; a producer id of -1 means none.
+    """
     if leaf.startswith("BrokerRegistration(") and "cordonedDirectories=" not in leaf:
         return f"{leaf.removesuffix(')')}, cordonedDirectories=null)"
     return leaf.removeprefix("Optional[").removesuffix("]") if leaf.startswith("Optional[") else leaf
@@ -49,14 +52,14 @@ def _is_compared(path: tuple[str, ...]) -> bool:
 
 
 def tree_of(image: MetadataImage) -> Tree:
-    """The same parts of our image, in the same words."""
+    """Return the same parts of this project's image in the same form."""
     leaves = dict(_leaves({"image": image_tree(image)}, ()))
     del leaves["image", "provenance"]
     return {path: _as_in_4_3(leaf) for path, leaf in leaves.items() if _is_compared(path) and leaf != "-1"}
 
 
 def provenance_of(image: MetadataImage) -> str:
-    """The leaf that says where the image ends. (Of a checkpoint, the shell gives the file's own offsets.)"""
+    """Return the leaf with the image's end. (For a checkpoint, the shell prints the file's own offsets.)"""
     return str(image_tree(image)["provenance"])
 
 

@@ -1,4 +1,4 @@
-"""Requests about configs, access, quotas, credentials and tokens, of every version that the Kafka door answers."""
+"""Requests about configs, access, quotas, credentials and tokens, of every version that the Kafka listener supports."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def create_acls(version: int) -> Any:
 
 
 def acl_filter(kind: Any) -> Any:
-    """A filter, as both requests that have one spell it."""
+    """Return a filter in the form that both requests share."""
     return kind(
         resource_type_filter=2,
         resource_name_filter="orders",

@@ -1,4 +1,4 @@
-"""One request to the Kafka door whose node answers as the test says."""
+"""One request to a Kafka listener whose node responds as the test says."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.support.scripted_node import ScriptedNode
 
 
 def exchange(request: Any, answer: ClientAnswer, *, host: str = "127.0.0.1") -> tuple[ClientCall, Any]:
-    """What the controller was asked, and what came of its answer; `host` is where it is said to come from."""
+    """Return the call that the controller got, and the response to the client; `host` is the client's address."""
     node = ScriptedNode()
     node.at_once = lambda call: answer
 
@@ -27,7 +27,7 @@ def exchange(request: Any, answer: ClientAnswer, *, host: str = "127.0.0.1") -> 
 
 
 def only_answer(request: Any, authorizer: Authorizer | None = None) -> Any:
-    """The answer to a request that no controller sees."""
+    """Return the response to a request that does not reach a controller."""
 
     async def main() -> Any:
         node = ScriptedNode()

@@ -1,4 +1,4 @@
-"""What tests of the network between controllers share: a network, what it is asked for, and a peer of any words."""
+"""Shared parts of tests of the network between controllers: a network, requests, and a peer that sends any bytes."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ ALL_VERSIONS = ((1, 4, 18), (18, 0, 4), (52, 0, 2), (53, 0, 1))
 
 @asynccontextmanager
 async def any_peer(answer: Callable[[bytes, int], bytes | None]) -> AsyncIterator[int]:
-    """A server that answers each frame (without its length; its number) with any bytes; None ends the connection."""
+    """Serve a peer that responds to each frame (its bytes and its number) with any bytes; None ends the connection."""
 
     async def on_connection(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         number = 0

@@ -1,4 +1,4 @@
-"""One request of every API and version that the Kafka door answers, with something in every field."""
+"""One request of every API and version that the Kafka listener supports, with a value in every field."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["CLUSTER_ID", "ID", "SENTINEL", "only"]
 
 
 def fetch(version: int, **changes: Any) -> Any:
-    """A broker's, at the log's start; `changes` by field, of whatever part has it."""
+    """Return a broker's Fetch at the log's start; `changes` apply to the field of that name, in any part."""
     module = requests_of(1, version)
     words: dict[str, Any] = {
         "partition": 0,
@@ -44,7 +44,7 @@ def fetch(version: int, **changes: Any) -> Any:
 
 
 def fetch_snapshot(version: int, **changes: Any) -> Any:
-    """A broker's, of the snapshot 100-2."""
+    """Return a broker's FetchSnapshot of the snapshot 100-2."""
     module = requests_of(59, version)
     words: dict[str, Any] = {
         "partition": 0,
@@ -245,7 +245,7 @@ def unregister_controller(version: int) -> Any:
 
 
 def envelope(version: int = 0, **changes: Any) -> Any:
-    """CreateTopics of User:ANONYMOUS at 10.1.2.3; as a client numbers it, 42."""
+    """Return an Envelope with CreateTopics of User:ANONYMOUS at 10.1.2.3; the client's correlation id is 42."""
     words: dict[str, Any] = {
         "request_data": request_bytes(19, 7, written(create_topics(7)), 42)[4:],
         "request_principal": b"\0\0\5User\nANONYMOUS\0\0",

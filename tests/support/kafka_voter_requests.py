@@ -1,4 +1,4 @@
-"""One request of every API and version by which controllers speak to each other, with something in every field."""
+"""One request of every API and version that controllers send each other, with a value in every field."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CLUSTER_ID: Final = "4L6g3nShT-eMCtK--X86sw"
 
 
 def only(kind: Any, **values: Any) -> Any:
-    """kio's entity with those of the values that its version has."""
+    """Return kio's entity with those of the values that its version has."""
     known = kind.__dataclass_fields__
     return kind(**{name: value for name, value in values.items() if name in known})
 
@@ -40,7 +40,7 @@ def _of_election(key: int, version: int, name: str, words: dict[str, Any]) -> An
 
 
 def vote(version: int, **changes: Any) -> Any:
-    """Of candidate 2; `changes` by field, of whatever part has it."""
+    """Return a Vote of candidate 2; `changes` apply to the field of that name, in any part."""
     words = {
         "replica_epoch": 5,
         "replica_id": 2,
@@ -54,12 +54,12 @@ def vote(version: int, **changes: Any) -> Any:
 
 
 def begin_quorum_epoch(version: int, **changes: Any) -> Any:
-    """Of leader 2."""
+    """Return a BeginQuorumEpoch of leader 2."""
     return _of_election(53, version, "BeginQuorumEpochRequest", changes)
 
 
 def end_quorum_epoch(version: int, **changes: Any) -> Any:
-    """Of leader 2, who would have 3 stand first, then 1."""
+    """Return an EndQuorumEpoch of leader 2 with the preferred successors 3, then 1."""
     words: dict[str, Any] = {"preferred_successors": (3, 1), **changes}
     if version > 0:
         info = requests_of(54, version).ReplicaInfo
@@ -71,7 +71,7 @@ def end_quorum_epoch(version: int, **changes: Any) -> Any:
 
 
 def controller_registration(version: int = 0) -> Any:
-    """Of controller 4."""
+    """Return a registration of controller 4."""
     module = requests_of(70, version)
     return module.ControllerRegistrationRequest(
         controller_id=4,
@@ -96,19 +96,19 @@ def _about_voter(key: int, version: int, name: str, **words: Any) -> Any:
 
 
 def add_raft_voter(version: int) -> Any:
-    """Of controller 4; answered before the commit where the version can say so."""
+    """Return an AddRaftVoter of controller 4, with a response before the commit if the version has that field."""
     return _about_voter(
         80, version, "AddRaftVoterRequest", timeout=timedelta(milliseconds=900), ack_when_committed=False
     )
 
 
 def remove_raft_voter(version: int = 0) -> Any:
-    """Of controller 4."""
+    """Return a RemoveRaftVoter of controller 4."""
     return _about_voter(81, version, "RemoveRaftVoterRequest")
 
 
 def update_raft_voter(version: int = 0) -> Any:
-    """Of controller 4."""
+    """Return an UpdateRaftVoter of controller 4."""
     return _about_voter(82, version, "UpdateRaftVoterRequest", current_leader_epoch=5)
 
 

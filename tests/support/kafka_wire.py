@@ -1,4 +1,4 @@
-"""Kafka's protocol as a client speaks it, over a real connection; requests and answers are kio's, read by kio."""
+"""Kafka's protocol as a client uses it, over a real connection; kio writes the requests and reads the responses."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _declared(key: int, kind: str) -> Any:
 
 
 def request_bytes(key: int, version: int, body: bytes, correlation_id: int = 1, client_id: str | None = "me") -> bytes:
-    """A whole frame with that body."""
+    """Return a whole frame with this body."""
     client = struct.pack(">h", -1) if client_id is None else struct.pack(">h", len(client_id)) + client_id.encode()
     tags = b"\0" if request_schema(key, version).__flexible__ else b""
     data = struct.pack(">hhi", key, version, correlation_id) + client + tags + body
@@ -54,14 +54,14 @@ def request_bytes(key: int, version: int, body: bytes, correlation_id: int = 1, 
 
 
 def written(entity: Any) -> bytes:
-    """An entity's bytes, by kio."""
+    """Return an entity's bytes, written by kio."""
     buffer = io.BytesIO()
     entity_writer(type(entity))(buffer, entity)
     return buffer.getvalue()
 
 
 def requests_of(key: int, version: int) -> ModuleType:
-    """kio's module of a request, which holds the entities that it is made of."""
+    """Return kio's module of a request, which holds the entities of its fields."""
     if is_beside_kio(key, version):
         return beside_kio
     return load_payload_module(key, version, EntityType.request)
@@ -76,23 +76,23 @@ class KafkaClient:
         self._correlation_id = 0
 
     async def ask(self, request: Any) -> Any:
-        """Send kio's entity of a request; its answer."""
+        """Send kio's entity of a request; return its response."""
         await self.send(request)
         return await self.answer(type(request).__api_key__, type(request).__version__, self._correlation_id)
 
     async def send(self, request: Any) -> None:
-        """Send without waiting."""
+        """Send a request without waiting."""
         self._correlation_id += 1
         kind = type(request)
         await self.send_bytes(request_bytes(kind.__api_key__, kind.__version__, written(request), self._correlation_id))
 
     async def send_bytes(self, data: bytes) -> None:
-        """Send anything."""
+        """Send any bytes."""
         self.writer.write(data)
         await self.writer.drain()
 
     async def answer(self, key: int, version: int, correlation_id: int) -> Any:
-        """The next answer, which must be to that request."""
+        """Return the next response, which must be to that request."""
         data = await self.frame()
         kind = response_schema(key, version)
         header, at = entity_reader(kind.__header_schema__)(data, 0)
@@ -102,13 +102,13 @@ class KafkaClient:
         return entity
 
     async def frame(self) -> bytes:
-        """The next answer's bytes, without their length."""
+        """Return the next response's bytes, without their length."""
         async with asyncio.timeout(WAIT_S):
             size = int.from_bytes(await self.reader.readexactly(4), "big")
             return await self.reader.readexactly(size)
 
     async def is_closed(self) -> bool:
-        """Wait for its end; False when something else comes first."""
+        """Wait for the connection's end; return False if bytes come first."""
         async with asyncio.timeout(WAIT_S):
             try:
                 return await self.reader.read(1) == b""
@@ -116,13 +116,13 @@ class KafkaClient:
                 return True
 
     def close(self) -> None:
-        """Go."""
+        """Close the connection."""
         self.writer.close()
 
 
 @asynccontextmanager
 async def kafka_door(node: Node, limits: Limits | None = None, *, port: int = 0) -> AsyncIterator[KafkaDoor]:
-    """The door of a node on loopback."""
+    """Serve a node's Kafka listener on loopback."""
     at = Endpoint(name="CONTROLLER", host="127.0.0.1", port=port)
     door = await listen_kafka(at, node, 3, GRPC, limits or Limits())
     try:
@@ -133,7 +133,7 @@ async def kafka_door(node: Node, limits: Limits | None = None, *, port: int = 0)
 
 @asynccontextmanager
 async def connected_to(host: str, port: int) -> AsyncIterator[KafkaClient]:
-    """A connection to whoever listens there."""
+    """Connect to any host and port."""
     client = KafkaClient(*await asyncio.open_connection(host, port))
     try:
         yield client
@@ -142,5 +142,5 @@ async def connected_to(host: str, port: int) -> AsyncIterator[KafkaClient]:
 
 
 def connected(port: int) -> AbstractAsyncContextManager[KafkaClient]:
-    """A connection to a door on loopback."""
+    """Connect to a listener on loopback."""
     return connected_to("127.0.0.1", port)

@@ -1,8 +1,8 @@
-"""Kills of controllers under a write load: real processes, a seed, and what they left when all is stopped.
+"""Kills of controllers under a write load: real processes, one seed, and the files after all have stopped.
 
-Three controllers, and an agent that no topic is placed on: it follows the log through all that happens.
+There are three controllers, and an agent without topics that follows the log throughout.
 
-Decides: who is hurt when and how. Must not know: what has to hold afterwards; the tests say that.
+Decides: which node is hurt, when and how. Must not know: what must hold afterwards; the tests check that.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ _OTHER_FAULTS: Final = (
 )
 _PATIENCE_S: Final = 30.0
 _MOST_ACKNOWLEDGED: Final = 120
-"""The next fault comes at a random count of acknowledgements below this."""
+"""The next fault comes after a random number of acknowledgements below this."""
 _LED: Final = re.compile(r" transition .*\brole=leader epoch=(\d+)\b")
 
 
 @dataclass
 class KillRun:
-    """What a run left.
+    """The results of one run.
 
     Attributes:
         leaderless_s: for each kill of the leader, seconds until a request was acknowledged again.
@@ -59,11 +59,11 @@ class KillRun:
 
     @property
     def directories(self) -> list[Path]:
-        """Each node's copy of the metadata log."""
+        """Return each node's directory of the metadata log."""
         return [node.metadata_dir for node in self.cluster.nodes]
 
     def led_epochs(self) -> list[tuple[int, int]]:
-        """(epoch, node id) of each time that a node logged itself as leader."""
+        """Return (epoch, node id) of each time that a node logged itself as leader."""
         return [
             (int(match[1]), node.node_id)
             for node in self.cluster.controllers.values()
@@ -72,8 +72,10 @@ class KillRun:
 
 
 def run_kills(root: Path, seed: int) -> KillRun:
-    """Twenty kills of the leader among other faults, then a clean stop. Controllers ask one another by gRPC, or by
-    Kafka's protocol, as the seed has it."""
+    """Kill the leader twenty times, among other faults, then stop all cleanly.
+
+    Controllers use gRPC or Kafka's protocol among themselves, as the seed draws.
+    """
     dice = random.Random(seed)
     faults = ["leader"] * LEADER_KILLS + list(_OTHER_FAULTS)
     dice.shuffle(faults)
@@ -93,7 +95,7 @@ def run_kills(root: Path, seed: int) -> KillRun:
 
 
 def leader_of(cluster: Cluster, above_epoch: int = -1) -> tuple[int, Node] | None:
-    """The newest leader that running nodes know of, with its epoch, if it runs and none is known to be newer."""
+    """Return the newest leader that running nodes know, with its epoch, if it runs and no newer one is known."""
     newest, leader = above_epoch, None
     for node in cluster.controllers.values():
         path = node.metadata_dir / "quorum-state"
@@ -124,7 +126,7 @@ def _kill_leader(run: KillRun, load: WriteLoad, dice: random.Random) -> None:
     killed_at = time.monotonic()
     leader.kill()
     before = load.acknowledged()
-    if dice.random() < 0.5:  # else it takes part in the election
+    if dice.random() < 0.5:  # otherwise it takes part in the election
         _await_leader(run.cluster, epoch)
         _await_acknowledged(load, 1)
         run.leaderless_s.append(time.monotonic() - killed_at)

@@ -1,7 +1,7 @@
-"""`kraft COMMAND...` in a process of its own that kill -9 ends just before its n-th call that changes a file.
+"""`kraft COMMAND...` in a separate process that is killed just before its n-th call that changes a file.
 
-In that process the functions of `os` that change files count themselves; nothing of the program is replaced. Processes
-are forked off one that has loaded the program, so that each costs little.
+In that process the functions of `os` that change files count themselves; no code is replaced. The process is forked
+from one that has loaded the program, which makes it cheap.
 """
 
 from __future__ import annotations
@@ -42,17 +42,17 @@ def status_of(
     by: signal.Signals = signal.SIGKILL,
     most_bytes: int | None = None,
 ) -> int:
-    """How `kraft words` ended: its status, or -9.
+    """Return the status of `kraft words`, or -9.
 
     Args:
-        killed_at: before which of its changing calls it gets the signal `by`, from 1; 0: it gets none.
-        killed_after_s: kill -9 from outside, wherever it is by then; None: never.
-        most_bytes: the size above which the kernel lets none of its files grow (RLIMIT_FSIZE).
+        killed_at: the number, from 1, of the changing call before which it gets the signal `by`; 0: no signal.
+        killed_after_s: seconds until kill -9 from outside; None: never.
+        most_bytes: the size in bytes above which the kernel lets no file grow (RLIMIT_FSIZE).
     """
     process = _context().Process(target=_live, args=(list(words), killed_at, by, most_bytes))
     process.start()
     process.join(killed_after_s)
-    process.kill()  # of one that has ended, nothing
+    process.kill()  # has no effect on an ended process
     process.join()
     status = process.exitcode
     process.close()

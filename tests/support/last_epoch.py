@@ -1,6 +1,6 @@
-"""A stranger's Vote in the last epoch that there is, sent to a real controller, Kafka's or ours.
+"""A stranger's Vote in the last possible epoch, sent to a real controller of Kafka or of this project.
 
-Decides: the request. Must not know: how a quorum comes back from it.
+Must not know: how a quorum recovers from it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _VOTE_VERSION = 2
 
 
 def end_epochs(ports: Mapping[int, int], cluster_id: str) -> None:
-    """Send one Vote each to the controllers, by id their ports of Kafka's protocol."""
+    """Send one Vote to each controller; `ports` are those of Kafka's protocol, by id."""
     asyncio.run(_end_epochs(ports, cluster_id))
 
 
@@ -43,13 +43,13 @@ async def _end_epochs(ports: Mapping[int, int], cluster_id: str) -> None:
 
 
 def epoch_in(metadata_dir: Path) -> int:
-    """Return the epoch that a node's quorum-state has."""
+    """Return the epoch in a node's quorum-state."""
     said: dict[str, int] = json.loads((metadata_dir / "quorum-state").read_text())
     return said["leaderEpoch"]
 
 
 def await_last_epoch(*metadata_dirs: Path) -> None:
-    """Wait until all of these nodes have written the last epoch down."""
+    """Wait until all of these nodes have written the last epoch."""
     wait_until(
         "the last epoch in every quorum-state",
         lambda: all(epoch_in(path) >= LAST_EPOCH for path in metadata_dirs),

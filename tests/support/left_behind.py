@@ -1,4 +1,4 @@
-"""Checkpoints with configs that a Kafka node left behind, beside logs of real clusters."""
+"""Checkpoints with orphaned configs of a Kafka node, beside logs of real clusters."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from metadata_log.tools.read.history import open_history
 from tests.support.damage import split, write
 
 GONE = {"sensors-51": {"min.insync.replicas": "1"}}
-"""A config of a topic that the log of `stray` made and, at offset 83, removed."""
+"""A config of a topic that the log of `stray` created and removed at offset 83."""
 AGAIN = {"mail-90": {"min.insync.replicas": "1"}}
-"""Of one that it removed at offset 82, and at offset 86 created again without it."""
+"""A config of a topic that it removed at offset 82 and created again without it at offset 86."""
 AFTER = 95
-"""Where all of that is done, and a batch ends."""
+"""The end of a batch after all these records."""
 
 
 def checkpoint_with(metadata: Path, configs: Mapping[str, Mapping[str, str]], at: int = AFTER) -> Path:
-    """Write what a node would write at offset `at` that has these configs of topics besides."""
+    """Write the checkpoint that a node with these additional topic configs would write at offset `at`."""
     history = open_history(metadata)
     state = history.state_at(at)
     image, quorum = state.image, state.quorum
@@ -48,7 +48,7 @@ def checkpoint_with(metadata: Path, configs: Mapping[str, Mapping[str, str]], at
 
 
 def cut_to(metadata: Path, start: int) -> None:
-    """Remove the log's records before `start`, as a node does that has a checkpoint there."""
+    """Remove the log's records before `start`, as a node with a checkpoint there does."""
     first, *_ = segments = sorted(metadata.glob("*.log"))
     if len(segments) > 1:
         raise ValueError(f"{metadata} has more than one segment")

@@ -1,4 +1,4 @@
-"""The demo's cluster, without the imports of its many processes: each costs a third of a second or more."""
+"""The demo's cluster without the imports of its many processes, each of which costs 300 ms or more."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.support.warm_nodes import WarmNode
 
 
 class Cluster(cluster.Cluster):
-    """Commands run in the test's process; nodes are processes all the same."""
+    """A cluster whose commands run in the test's process; its nodes are still processes."""
 
     kind_of_node = WarmNode
 

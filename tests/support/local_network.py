@@ -1,4 +1,4 @@
-"""A network between drivers of one process and one event loop: messages pass at once, or not at all."""
+"""A network between drivers of one process and one event loop: messages arrive at once, or never."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from tests.support.peer_failures import RESET
 
 
 class Switchboard:
-    """Who is there, by node id. Destinations are found by their host, `c1`, `c2` ..."""
+    """The running nodes, by node id. Destinations are found by their host, `c1`, `c2` ..."""
 
     def __init__(self) -> None:
         self.drivers: dict[int, Driver] = {}
         self.in_flight: dict[int, list[Callable[[], None]]] = {}
 
     def gone(self, node_id: int) -> None:
-        """The node's process has ended: whoever waits for it sees a closed connection."""
+        """Note that the node's process has ended: clients that wait for it see a closed connection."""
         self.drivers.pop(node_id, None)
         for fail in self.in_flight.pop(node_id, []):
             fail()

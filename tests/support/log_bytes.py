@@ -1,4 +1,4 @@
-"""How long the log of a node is, as it lies there while the node runs."""
+"""The size of a node's log while the node runs."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ from pathlib import Path
 
 
 def log_bytes(metadata_dir: Path) -> int:
-    """The bytes of all its segments."""
+    """Return the size of all its segments in bytes."""
     return sum(segment.stat().st_size for segment in metadata_dir.glob("*.log"))

@@ -1,4 +1,4 @@
-"""What a replica's own files say, read with the codecs alone: every batch, leader, topic and epoch, and the image."""
+"""A replica's own files, read with the codecs alone: every batch, leader, topic and epoch, and the image."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class History:
 
     Attributes:
         data: all segments' bytes, one after another.
-        ends: byte position behind each batch, by the offset behind it.
+        ends: the byte position after each batch, by the offset after it.
         leaders: (epoch, leader id) of each LeaderChange, in order.
-        epochs: (epoch, offset) at which each begins, by the batches' headers.
+        epochs: (epoch, start offset) of each epoch, from the batches' headers.
         created: (id, name) of each TopicRecord, in order.
         created_at: offset of each TopicRecord, by id.
         removed: ids of the RemoveTopicRecords; removed_at: the offset of each, by id.
-        shown: the image behind the last batch that is not a control batch: where Kafka's shell says that it ends.
+        shown: the image after the last batch that is not a control batch, which Kafka's shell shows as the end.
     """
 
     directory: Path
@@ -48,7 +48,7 @@ class History:
 
     @property
     def image(self) -> MetadataImage:
-        """All that the log says, committed or not."""
+        """Return the image at the log's end, committed or not."""
         return self.replayer.image
 
     @property
@@ -56,7 +56,7 @@ class History:
         return max(self.ends, default=0)
 
     def prefix(self, offset: int) -> bytes:
-        """The bytes below `offset`, which must be a bound between batches."""
+        """Return the bytes below `offset`, which must be a batch boundary."""
         return self.data[: self.ends[offset]] if offset else b""
 
     @property
@@ -66,7 +66,7 @@ class History:
 
 
 def read_history(directory: Path) -> History:
-    """Read and check every batch: sums, offsets without a gap, epochs that never go back.
+    """Read and check every batch: checksums, offsets without a gap, epochs that never go back.
 
     Raises:
         MetadataLogError: something cannot be read or replayed.

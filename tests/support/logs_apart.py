@@ -1,4 +1,4 @@
-"""Keeps the log of nodes that run in the test's own process away from the output of commands."""
+"""Keeps the log of nodes in the test's own process apart from the output of commands."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import structlog
 
 
 def keep_logs_apart() -> None:
-    """Write the log to memory until the test ends, so that standard output holds the output of commands alone.
+    """Write the log to memory until the test ends, so that standard output holds only the output of commands.
 
-    A node's loop and a command's thread would else write into each other's lines.
+    Otherwise a node's event loop and a command's thread would write into each other's lines.
     """
     structlog.configure(logger_factory=structlog.PrintLoggerFactory(io.StringIO()))

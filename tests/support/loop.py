@@ -1,4 +1,4 @@
-"""Runs a test's coroutine in the loop that the processes use, and waits for conditions with a deadline."""
+"""Runs a test's coroutine in the event loop that the processes use, and waits for conditions with a deadline."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _STEP_S = 0.002
 
 
 def run(main: Coroutine[Any, Any, T], *, deadline_s: float = 90.0) -> T:
-    """Run to the end, at most for so long."""
+    """Run the coroutine to its end, within the deadline."""
 
     async def bounded() -> T:
         async with asyncio.timeout(deadline_s):
@@ -25,7 +25,7 @@ def run(main: Coroutine[Any, Any, T], *, deadline_s: float = 90.0) -> T:
 
 
 async def until(holds: Callable[[], object], *, what: str, deadline_s: float = 30.0) -> None:
-    """Let the loop turn until the condition holds; fails the test, naming `what`, when it does not in time."""
+    """Let the loop run until the condition holds; fail the test with `what` after the deadline."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + deadline_s
     while not holds():

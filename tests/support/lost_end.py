@@ -1,4 +1,4 @@
-"""Three controllers and two brokers of Kafka 3.9.2, stopped in an orderly way, of which two lost their logs' ends.
+"""Three controllers and two brokers of Kafka 3.9.2, stopped cleanly, of which two then lost the ends of their logs.
 
 `tests/fixtures/lost-end.tar.xz`: the last committed batches of nodes 1 and 2 were cut, with the indexes that no longer
 fit. `NNN.snapshot` names an offset past the log's end.
@@ -10,7 +10,7 @@ import tarfile
 from pathlib import Path
 
 END, NODE_1, NODE_2 = 104, 107, 108
-"""Where the logs of nodes 1 and 2 end now, and where they ended as they were stopped."""
+"""Where the logs of nodes 1 and 2 end now, and where they ended at the clean stop."""
 
 
 def lost_end_nodes(into: Path) -> Path:

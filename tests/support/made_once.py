@@ -1,4 +1,4 @@
-"""What is brought or built once and kept in a cache directory, whoever asks first: workers that ask at once wait.
+"""Files and directories built once into a cache directory; concurrent workers wait, and never see half of one.
 
 Decides: who makes it, and that nobody sees half of it. Must not know: what it is.
 """
@@ -12,7 +12,8 @@ from pathlib import Path
 
 
 def made_once(path: Path, make: Callable[[Path], None]) -> Path:
-    """`path`, a file or a directory, which `make` makes under the name that it is given, unless it is there."""
+    """Return `path`, a file or a directory; if it is missing, `make` builds it under the temporary name that it
+    gets."""
     if path.exists():
         return path
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,6 @@
-"""Real directories made wrong, and the words of `kraft recover` that must be refused on them.
+"""Real directories with a mistake, and the words of `kraft recover` that must be refused on them.
 
-Decides: what is wrong with each. Must not know: what the refusal says.
+Decides: the mistake in each. Must not know: the message of the refusal.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ class Bench:
         self._locks: list[DirectoryLock] = []
 
     def running(self, scenario: str, node: int) -> Path:
-        """The same, of a node that runs: it holds the lock as long as this is there."""
+        """Return a copy of a running node's log directory: its lock is held while this object exists."""
         target = self.node(scenario, node)
         self._locks.append(DirectoryLock(OsFiles(), str(target)))
         return target
 
     def stop(self) -> None:
-        """End what runs."""
+        """Stop the running nodes."""
         for lock in self._locks:
             lock.release()
 
     def node(self, scenario: str, node: int) -> Path:
-        """A copy of a node's log directory."""
+        """Return a copy of a node's log directory."""
         target = self.root / f"{scenario}-{node}"
         if not target.exists():
             shutil.copytree(self.clusters / scenario / f"node-{node}" / "data", target)
@@ -60,7 +60,7 @@ class Bench:
 
 
 class Case(msgspec.Struct, frozen=True):
-    """A misuse: the words, made on the bench, and what the refusal must say."""
+    """A misuse: the words, made on the bench, and the expected message of the refusal."""
 
     name: str
     words: Callable[[Bench], list[object]]
@@ -98,14 +98,14 @@ def with_topic(bench: Bench, text: str) -> Path:
 
 
 def linked(bench: Bench, target: Path) -> Path:
-    """Another path to the same directory."""
+    """Return another path to the same directory."""
     link = bench.root / "link"
     link.symlink_to(target)
     return link
 
 
 def appended(bench: Bench, data: Callable[[int], bytes]) -> Path:
-    """A log that goes on with bytes of ours at its end."""
+    """Return a log with additional bytes at its end."""
     node = bench.node("basic", 1)
     with last_segment(node).open("ab") as log:
         log.write(data(95))
@@ -130,7 +130,7 @@ def damaged(bench: Bench) -> Path:
 
 
 def edited(bench: Bench, node_id: int = 11) -> Path:
-    """One sound batch in place of another, at the same offset and epoch."""
+    """Return a log with one valid batch in place of another, at the same offset and epoch."""
     node = bench.node("basic", node_id)
     path = last_segment(node)
     data = path.read_bytes()
@@ -186,7 +186,7 @@ def formatted(bench: Bench, cluster: str, node_id: int) -> Path:
 
 
 def lonely_copy(bench: Bench) -> Path:
-    """A metadata directory without the log directory that it came from."""
+    """Return a metadata directory without the log directory around it."""
     target = bench.root / "lonely" / "__cluster_metadata-0"
     shutil.copytree(metadata(bench.node("basic", 11)), target)
     return target
@@ -202,7 +202,7 @@ def voters(bench: Bench, *sets: str, nodes: tuple[int, ...] = (1, 2, 3)) -> list
 
 
 def interrupted(bench: Bench) -> Path:
-    """A directory whose repair was decided, and then the power went."""
+    """Return a directory whose repair was decided before the power was cut."""
     node = only_voter(bench)
     [audit] = (node.parent / f"{node.name}.recovery").glob("*/audit.json")
     record = json.loads(audit.read_text())
@@ -230,7 +230,7 @@ def truncate(bench: Bench, node: Path, to: int, *words: object) -> list[object]:
 
 
 def exported(bench: Bench, node_id: int = 1, *, manifest: str | None = None) -> Path:
-    """What `kraft log export` makes of a node's log; `manifest`: what it says of itself instead."""
+    """Return an export of a node's log by `kraft log export`; `manifest` replaces its manifest."""
     target = bench.root / f"export-{node_id}"
     export_replica(bench.node("basic", node_id), target)
     if manifest is not None:
@@ -239,7 +239,7 @@ def exported(bench: Bench, node_id: int = 1, *, manifest: str | None = None) -> 
 
 
 def foreign(bench: Bench, node_id: int = 12) -> Path:
-    """A copy that says to be of another cluster."""
+    """Return a copy with the id of another cluster."""
     node = bench.node("basic", node_id)
     meta = node / "meta.properties"
     meta.write_text(meta.read_text().replace(CLUSTER, OTHER_CLUSTER))

@@ -1,4 +1,4 @@
-"""Misuses of the repairs of one log and of small files, and of `undo`.
+"""Misuses of the repairs of one log and of sidecar files, and of `undo`, each with the expected refusal.
 
 Decides: what each refusal must say. Must not know: how it is tried.
 """

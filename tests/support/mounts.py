@@ -1,4 +1,4 @@
-"""Commands where something is mounted, as a full disk is: in a namespace of their own, so that nobody else sees it."""
+"""Commands with a mounted file system, such as a full disk, in a separate mount namespace."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Final
 import pytest
 
 ROOT_MOUNTS: Final = pytest.mark.skipif(
-    os.geteuid() != 0 or shutil.which("unshare") is None, reason="only root mounts, in a namespace of its own"
+    os.geteuid() != 0 or shutil.which("unshare") is None, reason="only root can mount in a private namespace"
 )
 
 
 def mounted(script: str, *command: str) -> list[str]:
-    """The words of `script`, run by a shell there; it finds `command` in "$@"."""
+    """Return the words that run `script` in a shell there; it finds `command` in "$@"."""
     return ["unshare", "--mount", "--propagation", "private", "sh", "-c", f"set -e; {script}", "sh", *command]

@@ -1,6 +1,6 @@
-"""Directories with damage made up at random: bytes of their files, names, and things in place of files.
+"""Directories with random damage: bytes of files, names, and other things in place of files.
 
-Decides: what is changed in a directory. Must not know: what reads it. The same seed gives the same damage.
+Must not know: what reads them. The same seed gives the same damage.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _NAMES: Final = (
 
 
 def damage_directory(directory: Path, draw: random.Random, others: Sequence[bytes]) -> None:
-    """Change one to three things at or below a directory."""
+    """Make one to three changes at or below a directory."""
     for _ in range(draw.randint(1, 3)):
         files = sorted(path for path in directory.rglob("*") if path.is_file() and not path.is_symlink())
         if files:
@@ -39,7 +39,7 @@ def _bytes(path: Path, draw: random.Random, others: Sequence[bytes]) -> None:
 
 
 def _text(path: Path, draw: random.Random, _: Sequence[bytes]) -> None:
-    """A number or a word of a small file is another one."""
+    """Replace a number or a word in a sidecar file."""
     content = path.read_bytes()
     words = content.replace(b"=", b" ").replace(b":", b" ").replace(b",", b" ").split()
     if words and len(content) < 4000:
@@ -64,7 +64,7 @@ def _copied(path: Path, draw: random.Random, _: Sequence[bytes]) -> None:
 
 
 def _swapped(path: Path, draw: random.Random, _: Sequence[bytes]) -> None:
-    """Its content is that of another file beside it."""
+    """Give a file the content of another file beside it."""
     path.write_bytes(draw.choice([one for one in path.parent.iterdir() if one.is_file()] or [path]).read_bytes())
 
 

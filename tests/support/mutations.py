@@ -1,6 +1,6 @@
-"""Damage made up at random: what disks, crashes and other software may do to a log, and what nobody thought of.
+"""Random damage to bytes, such as disks, crashes and other software may do to a log, and beyond.
 
-Decides: how bytes are changed. Must not know: what reads them. The same seed gives the same damage.
+Must not know: what reads them. The same seed gives the same damage.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _CORNERS: Final = (0, 1, -1, 2, 48, 49, 60, 61, 127, 128, 2**15, 2**31 - 1, -(2*
 
 
 def mutate(content: bytes, draw: random.Random, others: Sequence[bytes]) -> bytes:
-    """One to three changes of any kind; half of the time the checksums are made right afterwards."""
+    """Make one to three changes of any kind; half of the time, correct the checksums afterwards."""
     changed = bytearray(content)
     for _ in range(draw.randint(1, 3)):
         if changed:
@@ -29,7 +29,7 @@ def mutate(content: bytes, draw: random.Random, others: Sequence[bytes]) -> byte
 
 
 def seal(content: bytearray) -> None:
-    """Make the checksum of every batch right that can still be found, so that what is inside is looked at."""
+    """Correct the checksum of every batch that can still be found, so that readers look inside."""
     at = 0
     while len(content) - at >= HEADER_SIZE:
         try:

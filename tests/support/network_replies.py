@@ -1,4 +1,4 @@
-"""What an outgoing network reports, collected; a `Replies` of the node's ports."""
+"""A `Replies` port that collects what an outgoing network reports."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from quorum.node.core.peer_failures import PeerFailure
 
 
 class Replies:
-    """Collects what a network reports."""
+    """The replies so far."""
 
     def __init__(self) -> None:
         self.responses: list[tuple[int, int, PeerResponse]] = []

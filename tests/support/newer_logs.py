@@ -1,7 +1,7 @@
 """Logs that a release after the newest known one could have written, made of the logs of real clusters.
 
-Decides: which parts of such a log there are, and where they are. Must not know: what a tool says about them. All
-replicas of a scenario get the same bytes, so that they agree: nothing is wrong with such a log.
+Decides: which parts such a log has, and where. Must not know: what a tool reports about them. All replicas of a
+scenario get the same bytes, so that they agree: such a log is healthy.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from tests.support.damage_records import LEADER, NEW_ID, partition_record
 
 _LEVEL_34: Final = FeatureLevelRecord(name=FEATURE_NAME, feature_level=34)
 _TYPE_30: Final = b"\x01\x1e\x00\x05later\x00"
-"""A frame, type 30, version 0, and fields that are not known."""
+"""A value of type 30, version 0, with unknown fields."""
 _TYPE_501: Final = b"\x01\xf5\x03\x00\x06vendor\x00"
 _TAG: Final = b"\x01\x07\x03new"
 """One tagged field, of number 7, in place of the number 0 of tagged fields at a record's end."""
@@ -273,7 +273,7 @@ _MIXED: Final = (_LEVEL_34, _TYPE_30, *_newer_topic(), _tagged(_CONFIG))
 
 
 def _mixed(cluster: Cluster) -> None:
-    """All that a release could bring, but for what says who votes."""
+    """Plant every part that a release could bring, except those about voters."""
     _data(*_MIXED)(cluster)
     _controls(lambda _: _CONTROL_7)(cluster)
     _data(_CONFIG)(cluster)

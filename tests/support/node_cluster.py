@@ -1,8 +1,8 @@
-"""Whole controllers in one process over simulated files, network and time: what the node's own tests drive.
+"""Whole controllers in one process over simulated files, network and time, for the node's own tests.
 
-Every effect that a replica has on the world (a job taken by the disk, a group made durable, a message sent, an answer
-given) is counted before it happens, so that a test can crash a replica between any two. `Promises` watches what leaves
-and knows what each of it must rest on.
+Every effect of a replica on the world is counted before it happens, so that a test can crash a replica between any
+two. Effects are a job handed to the disk, a group made durable, a message or response sent. `Promises` watches what is
+sent, and knows the durable bytes that each promise needs.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tests.support.simulated_node import Node, Observer
 
 
 class Cluster:
-    """Controllers 1..count in virtual time; everything that happens follows from the seed."""
+    """Controllers 1..count in virtual time; everything follows from the seed."""
 
     def __init__(
         self,
@@ -52,13 +52,13 @@ class Cluster:
         self.log_config = log or LogConfig()
         self.snapshots = snapshots or SnapshotConfig()
         self.restart_after_ms: int | None = None
-        """When set, a replica that crashed is started again after so long."""
+        """The delay after which a crashed replica starts again, or None."""
         self.cut: set[tuple[int, int]] = set()
-        """(from, to) pairs between which nothing passes; the sender sees a timeout."""
+        """(from, to) pairs that are cut; the sender sees a timeout."""
         self.session_timeout_ms = 1 << 30
         self.max_records_per_sweep = 500
         self.max_idle_interval_ms: int | None = None
-        """None: nothing is appended unless a test asks for it, so that each byte and effect is the test's own."""
+        """None: only the test appends, so that it knows each byte and effect."""
         self.effects = 0
         self.crash_at: int | None = None
         self.promises = Promises(self)
@@ -67,7 +67,7 @@ class Cluster:
             self.format(node)
 
     def format(self, node: Node) -> None:
-        """An empty disk, formatted: as the first, so whenever it is lost."""
+        """Format an empty disk; after a loss, in the same way as at first."""
         node.files = SimulatedFiles()
         node.files.mkdirs(DATA)
         format_directory(
@@ -82,7 +82,7 @@ class Cluster:
         )
 
     def add_observer(self) -> Observer:
-        """A formatted observer with the next id, not started."""
+        """Return a formatted observer with the next id, not started."""
         observer = Observer(self, _voter(len(self.nodes) + 1))
         self.nodes.append(observer)
         self.format(observer)
@@ -114,7 +114,7 @@ class Cluster:
         self.now_ms = end
 
     def step(self, end_ms: int) -> bool:
-        """One thing happens: the earliest event or deadline; false when nothing does before `end_ms`."""
+        """Let the earliest event or deadline happen; return False if nothing is due before `end_ms`."""
         timers = [(due, node.node_id) for node in self.nodes if (due := node.deadline_ms()) is not None]
         timer = min(timers, default=None)
         if timer is not None and (not self._queue or timer[0] <= self._queue[0][0]):
@@ -130,14 +130,14 @@ class Cluster:
         return True
 
     def before_effect(self) -> None:
-        """Called before each effect on the world."""
+        """Count an effect; called before each."""
         self.effects += 1
         if self.effects == self.crash_at:
             raise Crashed(f"before effect {self.effects}")
 
     @property
     def leader(self) -> Node | None:
-        """The active controller of the highest epoch, if one is active."""
+        """Return the active controller of the highest epoch, or None."""
         active = [node for node in self.nodes if node.is_up and node.executor.active_epoch is not None]
         return max(active, key=lambda node: node.executor.machine.epoch, default=None)
 
@@ -159,17 +159,17 @@ class Cluster:
 
     @property
     def controllers(self) -> list[Node]:
-        """The nodes that vote."""
+        """Return the nodes that vote."""
         return [node for node in self.nodes if node.is_voter]
 
     def create_each(self, *names: str) -> None:
-        """Have the active controller create these topics, one after the other."""
+        """Create these topics one after the other through the active controller."""
         for name in names:
             answers = self.create(self.elect(), name)
             self.run_until(lambda answers=answers: bool(answers))  # type: ignore[misc]
 
     def create(self, node: Node, name: str) -> list[ClientAnswer]:
-        """Ask `node` for a topic; the answer comes into the list."""
+        """Request a topic from `node`; its response is appended to the returned list."""
         answers: list[ClientAnswer] = []
 
         def respond(answer: ClientAnswer) -> None:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class Crashed(Exception):
-    """The replica died right before an effect."""
+    """The replica died just before an effect."""
 
 
 class VirtualClock:
@@ -58,7 +58,7 @@ class SeededEntropy:
 
 
 class SimulatedDisk:
-    """Takes jobs; makes all that wait durable together, a little later."""
+    """Takes jobs, and makes all waiting jobs durable together, a little later."""
 
     def __init__(self, node: Node) -> None:
         self.node = node
@@ -78,7 +78,7 @@ class SimulatedDisk:
         return self._disk.execute(jobs)
 
     def finish(self) -> None:
-        """A clean stop: what is queued is written before the log is closed, as a real disk's threads do."""
+        """Write what is queued before the log is closed, as a real disk's threads do at a clean stop."""
         jobs, self._jobs = self._jobs, []
         if jobs:
             self.execute(jobs)
@@ -132,7 +132,7 @@ class SimulatedNetwork:
         self._boot = node.boot
 
     def attach(self, replies: Replies) -> None:
-        """Answers come as events."""
+        """Connect the events for responses."""
 
     def send(self, request: OutgoingRequest) -> None:
         node, cluster = self._node, self._node.cluster

@@ -1,4 +1,4 @@
-"""What replicas have promised, and whether it rests on durable bytes at that moment."""
+"""The promises of replicas, checked against the durable bytes at that moment."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Promises:
-    """What has been promised, and whether it rests on durable bytes at that moment. Each violation is kept as text."""
+    """Checks each promise against the durable bytes at that moment, and keeps each violation as text."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
@@ -25,7 +25,7 @@ class Promises:
         self.violations: list[str] = []
 
     def on_send(self, node: Node, request: OutgoingRequest) -> None:
-        """A request leaves."""
+        """Check a request that is being sent."""
         sent = request.request
         if isinstance(sent, FetchRequest) and sent.fetch_offset > node.durable_end():
             self.violations.append(
@@ -35,21 +35,21 @@ class Promises:
             self._voted(node, sent.candidate_epoch, sent.candidate)
 
     def on_answer(self, node: Node, call: PeerCall, response: PeerResponse) -> None:
-        """An answer to a peer leaves."""
+        """Check a response to a peer that is being sent."""
         asked = call.request
         is_granted = isinstance(response, VoteResponse) and response.vote_granted
         if is_granted and isinstance(asked, VoteRequest) and not asked.pre_vote:
             self._voted(node, asked.candidate_epoch, asked.candidate)
 
     def on_created(self, name: str, topic_id: bytes) -> None:
-        """A client was told that its topic exists."""
+        """Check a response to a client that reports its topic as created."""
         holders = [node.node_id for node in self._cluster.nodes if name in node.durable_topics()]
         if len(holders) * 2 <= len(self._cluster.nodes):
             self.violations.append(f"topic {name} is acknowledged, durable only on {holders}")
         self.acknowledged[name] = topic_id
 
     def on_leader(self, node_id: int, epoch: int) -> None:
-        """A replica says that it leads."""
+        """Check a replica that reports itself as leader."""
         if self._leaders.setdefault(epoch, node_id) != node_id:
             self.violations.append(f"epoch {epoch} has two leaders, {self._leaders[epoch]} and {node_id}")
 

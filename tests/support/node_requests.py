@@ -36,7 +36,7 @@ REGISTER_BROKER = RegisterBroker(
 
 
 def create_request(*names: str) -> CreateTopics:
-    """Topics of one partition on `BROKER`."""
+    """Return a request for topics of one partition on `BROKER`."""
     return CreateTopics(
         topics=tuple(CreatableTopic(name=name, num_partitions=1, replication_factor=1) for name in names)
     )

@@ -1,4 +1,4 @@
-"""The view of a node at rest, made without a node.
+"""A `NodeView` of one follower of three voters at rest, made without a node; tests change the fields that they need.
 
 Decides: a follower of three voters at rest, from which a test changes what it is about. Must not know: what reads it.
 """

@@ -1,4 +1,4 @@
-"""Commands of `kraft` on a pseudo-terminal: what the person at it gets, byte for byte."""
+"""Commands of `kraft` on a pseudo-terminal: their output byte for byte."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def on_a_terminal(commands: Sequence[Sequence[str]], **environment: str) -> list
     NO_COLOR is set, unless `environment` has another value.
     """
     ours, theirs = pty.openpty()
-    tty.setraw(theirs)  # else the system would write a return before each new line
+    tty.setraw(theirs)  # otherwise the terminal would write a return before each new line
     process = subprocess.Popen(
         [sys.executable, "-c", _DRIVER, json.dumps(commands)],
         stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs,

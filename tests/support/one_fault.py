@@ -1,6 +1,6 @@
-"""One fault on one node of a real cluster, drawn by a seed: bits that flip, forged records and files, other logs.
+"""One fault on one node of a real cluster, drawn by a seed: flipped bits, forged records and files, foreign logs.
 
-Decides: what is done to a node. Must not know: what `kraft check` says of it.
+Must not know: what `kraft check` reports.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from tests.support.damage_voters import change_controls, of_voters
 from tests.support.image_records import topic_id
 
 Fault: TypeAlias = Callable[[Path, random.Random], bool]
-"""Damages the node whose metadata directory is given; False: there is nothing to damage in this way."""
+"""Damages the node with this metadata directory; returns False if it has nothing to damage in this way."""
 
 
 def metadata_of(root: Path) -> dict[int, Path]:
@@ -53,7 +53,7 @@ def segments_of(metadata: Path) -> list[Path]:
 
 
 def _flipped(first: int, last: int) -> Fault:
-    """A bit of each header field that no checksum covers, in any batch."""
+    """Flip a bit of a header field that no checksum covers, in any batch."""
 
     def plant(metadata: Path, draw: random.Random) -> bool:
         path = draw.choice(segments_of(metadata))
@@ -77,7 +77,7 @@ def flipped_at(path: Path, number: int, at: int, bit: int) -> None:
 
 
 def _rewritten(metadata: Path, draw: random.Random) -> bool:
-    """A sound batch of other bytes."""
+    """Replace a batch by a valid batch with other bytes."""
     path = draw.choice(segments_of(metadata))
     batches = split(path)
     numbers = [number for number, batch in enumerate(batches) if not parse_header(batch).is_control]
@@ -107,7 +107,7 @@ def _repeated(metadata: Path, draw: random.Random) -> bool:
 
 
 def forged_checkpoint(metadata: Path, draw: random.Random) -> bool:
-    """The newest checkpoint names one voter in another directory."""
+    """Let the newest checkpoint name one voter with another directory."""
     paths = sorted(metadata.glob("*.checkpoint"))
     if not paths:
         return False
@@ -125,7 +125,7 @@ def _moved(voters: tuple, number: int) -> tuple:  # type: ignore[type-arg]
 
 
 def _another_leader(metadata: Path, draw: random.Random) -> bool:
-    """The log's last LeaderChange names another of its voters."""
+    """Let the log's last LeaderChange name another voter as leader."""
     path = draw.choice(segments_of(metadata))
     before = path.read_bytes()
     change_controls(path, lambda record: _led_by_another(record, draw))
@@ -174,7 +174,7 @@ def _cut(metadata: Path, draw: random.Random) -> bool:
 
 
 def set_back(metadata: Path, end: int, epoch: int) -> None:
-    """End a log of `failovers` at an offset, its quorum-state in this epoch; no other file there says more."""
+    """End a log of `failovers` at an offset, with its quorum-state in this epoch; no other file there shows more."""
     for path in segments_of(metadata):
         write(path, [batch for batch in split(path) if parse_header(batch).next_offset <= end])
     for path in metadata.glob("0*"):
@@ -236,7 +236,7 @@ def _no_file(name: str) -> Fault:
 
 
 def put_foreign_log(metadata: Path, foreign: Path) -> None:
-    """Put another cluster's log in the place of this one, under the cluster id of this one's disk."""
+    """Replace this log by another cluster's, under the cluster id of this disk."""
     shutil.rmtree(metadata)
     shutil.copytree(foreign, metadata, copy_function=shutil.copyfile)
     for path in (*metadata.glob("*.log"), *metadata.glob("0*.checkpoint")):
@@ -244,7 +244,7 @@ def put_foreign_log(metadata: Path, foreign: Path) -> None:
 
 
 def with_other_voters(path: Path) -> None:
-    """Give a file's voters directories of their own: the scenarios have theirs in common, and no two clusters do."""
+    """Give a file's voters other directory ids: the scenarios share theirs, but real clusters do not."""
     write(path, [sealed(batch.replace(b"directory-id-", b"another-disk-")) for batch in split(path)])
 
 

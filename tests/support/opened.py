@@ -1,4 +1,4 @@
-"""What happens in the very moment in which a reader is about to open a file: nodes that go on meanwhile."""
+"""Hooks for the moment just before a reader opens a file, to play nodes that go on meanwhile."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from pathlib import Path
 
 _armed: list[tuple[str, Callable[[], None]]] = []
 _hooks: list[str] = []
-"""An audit hook cannot be taken back: one is added, and has nothing to do between tests."""
+"""An audit hook cannot be removed: one is added, and does nothing between tests."""
 
 
 def _on_event(event: str, arguments: tuple[object, ...]) -> None:
     if event != "open" or not _armed or arguments[0] != _armed[0][0]:
         return
-    armed = _armed.pop()  # what is done may open the file itself
+    armed = _armed.pop()  # the action may open the file itself
     try:
         armed[1]()
     finally:
@@ -24,7 +24,7 @@ def _on_event(event: str, arguments: tuple[object, ...]) -> None:
 
 @contextlib.contextmanager
 def on_opening(path: Path, act: Callable[[], None]) -> Iterator[None]:
-    """Let `act` be called each time before the file is opened."""
+    """Call `act` each time before the file is opened."""
     if not _hooks:
         sys.addaudithook(_on_event)
         _hooks.append("open")

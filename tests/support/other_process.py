@@ -21,7 +21,7 @@ TAKE_AS_JAVA: Final = (
 
 @contextmanager
 def held_by_another(path: Path, take: str = TAKE) -> Iterator[int]:
-    """The id of a process that holds the lock file `path` meanwhile."""
+    """Hold the lock file `path` in another process; yield its process id."""
     with subprocess.Popen(
         [sys.executable, "-c", HOLD.format(take=take), str(path)],
         stdin=subprocess.PIPE,

@@ -1,4 +1,4 @@
-"""docs/output.md: what it says of each command's JSON and tables; and the commands that there are."""
+"""docs/output.md: its statements on each command's JSON and tables; and the list of commands."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MANIFEST: Final = "the manifest's keys"
 
 
 class Described(NamedTuple):
-    """A row of the page. `has_manifest`: keys of a manifest are there, too, which has its own version."""
+    """A row of the page. `has_manifest`: its JSON includes a manifest, which has its own version."""
 
     keys: frozenset[str]
     has_manifest: bool
@@ -27,7 +27,7 @@ class Described(NamedTuple):
 
 
 def described() -> dict[str, Described]:
-    """Return the rows of the page's table, by command; one that names several is of each."""
+    """Return the rows of the page's table, by command; a row with several commands counts for each."""
     found: dict[str, Described] = {}
     for commands, keys, lines, headings in _ROW.findall(PAGE.read_text()):
         row = Described(
@@ -45,7 +45,7 @@ def described() -> dict[str, Described]:
 
 
 def commands_with(form: str) -> set[str]:
-    """Return the commands whose `-o` takes this form, by the command line's own tree."""
+    """Return the commands whose `-o` takes this form, from the command line's own tree."""
     found = set[str]()
     for name in COMMANDS:
         tree: Any = get_command(build_app([name], COMMANDS))

@@ -1,6 +1,6 @@
-"""A broker on paper: registers and gives signs of life through the real client, holds nothing, and serves nobody.
+"""A stub broker: it registers and sends heartbeats through the real client, holds nothing, and serves no client.
 
-For tests that need topics to be placed somewhere and care about the controllers only.
+For tests that need brokers for topics but only care about the controllers.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ _FEATURES: Final = (
 _ENTROPY: Final = SystemEntropy()
 _INCARNATION: Final = Uuid(_ENTROPY.new_id())
 _DIRECTORY: Final = DirectoryId(_ENTROPY.new_id())
-"""The same all through a test, so that it may leave and come back at once."""
+"""The same throughout a test, so that the broker may leave and come back at once."""
 _HEARTBEAT_EVERY_S: Final = 1.0
 _PATIENCE_S: Final = 30.0
 
 
 class BrokerRefusedError(Exception):
-    """The controller did not take the broker."""
+    """The controller rejected the broker."""
 
 
 class PaperBroker:
-    """Unfenced when entered; lives until it is left."""
+    """Registered and unfenced on entry; sends heartbeats until exit."""
 
     def __init__(self, client: Client, cluster_id: str, broker_id: int) -> None:
         self._client = client
@@ -87,7 +87,7 @@ class PaperBroker:
         loop = asyncio.get_running_loop()
         while True:
             next_at = loop.time() + _HEARTBEAT_EVERY_S
-            with contextlib.suppress(ClientError):  # no leader for a while: the next one hears of us soon enough
+            with contextlib.suppress(ClientError):  # no leader for a while: the next one gets the next heartbeat
                 await self._heartbeat()
             await asyncio.sleep(max(0.0, next_at - loop.time()))
 

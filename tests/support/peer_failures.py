@@ -1,4 +1,4 @@
-"""The two kinds of failed requests that the core tells apart, for networks that are no sockets."""
+"""The two kinds of failed requests that the core distinguishes, for networks without sockets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One request of each kind that replicas and operators make of a quorum, with the form of its answer."""
+"""One request of each kind that replicas and operators send to a quorum, with the form of its response."""
 
 from __future__ import annotations
 

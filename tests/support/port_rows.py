@@ -1,4 +1,4 @@
-"""Free ports in a row, for a cluster that is given its first port alone."""
+"""Consecutive free ports, for a cluster that is given only its first port."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from quorum.cli.demo.cluster import LOOPBACK
 
 @contextlib.contextmanager
 def free_row(count: int) -> Iterator[int]:
-    """The first of `count` free ports in a row, outside those of `free_ports`.
+    """Yield the first of `count` consecutive free ports, outside those of `free_ports`.
 
-    While the block lasts, their namesakes of UDP are bound, which marks them for other processes that ask here.
+    Meanwhile the UDP ports of the same numbers are bound, which marks them for other processes that look here.
     """
     for first in random.sample(range(10_000, 19_000), 1_000):
         with contextlib.ExitStack() as marks:

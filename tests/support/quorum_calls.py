@@ -1,4 +1,4 @@
-"""Requests and answers between members of a quorum, as the tests of the doors and of the network send them."""
+"""Requests and responses between members of a quorum, for the tests of the listeners and of the network."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """A cluster of real `RaftMachine`s in virtual time: messages, disks and crashes come from one seed.
 
-The executor's duty as `quorum.raft.ready` states it, done by the simplest means. `Defects` lets a test break one rule
-of it, to show that the checkers notice.
+It does the executor's duty as `quorum.raft.ready` states it, in the simplest way. `Defects` breaks one rule of it, to
+show that the checkers notice.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ WALL_MS = 1_700_000_000_000
 
 @dataclass
 class Faults:
-    """What the network and the disks do wrong; probabilities from 0 to 1, times in ms."""
+    """Faults of network and disks; probabilities from 0 to 1, times in ms."""
 
     drop: float = 0.0
     duplicate: float = 0.0
@@ -60,7 +60,7 @@ class Faults:
     flush_ms: tuple[int, int] = (1, 4)
     slow_flush: float = 0.0
     cut: set[tuple[int, int]] = field(default_factory=set)
-    """Pairs (from, to) between which nothing passes."""
+    """Pairs (from, to) that are cut."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Defects:
     flush_said_before_it_is_done: bool = False
 
 
-@dataclass(frozen=True, eq=False)  # each is itself alone: to compare requests field by field costs much
+@dataclass(frozen=True, eq=False)  # compared by identity: comparing requests field by field costs much
 class Asked:
     """A request of one replica to another."""
 
@@ -80,7 +80,7 @@ class Asked:
     correlation: int
     destination: int
     target: int
-    """The node id of whoever listens there."""
+    """The node id at that endpoint."""
     request: Request
 
 
@@ -97,7 +97,7 @@ class Node:
     held: dict[int, list[Effect]] = field(default_factory=dict)
     is_flushing: bool = False
     requests: dict[int, Asked] = field(default_factory=dict)
-    """By request id, those not yet answered."""
+    """The open requests, by request id."""
     events: list[Effect] = field(default_factory=list)
 
 
@@ -117,7 +117,7 @@ class Cluster:
         self.defects = defects or Defects()
         self.faults = Faults()
         self.watch: Callable[[str], object] | None = None
-        """Told of the role of a replica after each of its inputs."""
+        """Called with the role of a replica after each of its inputs."""
         self.checkers = Checkers()
         self.now_ms = 0
         self.events_taken = 0
@@ -146,11 +146,11 @@ class Cluster:
         self.feed(node, Start(draw=self.draw()))
 
     def machine_of(self, node: Node) -> RaftMachine:
-        """What a starting process makes of its disk."""
+        """Return the machine that a starting process makes of its disk."""
         return RaftMachine(node.key, self.config, node.disk.load(), node.endpoints, can_vote=node.can_vote)
 
     def crash(self, node_id: int, *, silently: bool = False) -> None:
-        """Kill a replica; its peers see their connections reset, unless it goes silently."""
+        """Kill a replica; its peers see reset connections, unless `silently`."""
         node = self.nodes[node_id]
         node.disk.crash(self.chance)
         node.machine = None
@@ -164,7 +164,7 @@ class Cluster:
         self.feed(self.nodes[node_id], Shutdown(draw=self.draw()))
 
     def propose(self, node_id: int, value: bytes) -> Ready | None:
-        """Propose one record to a replica that believes to lead."""
+        """Propose one record to a replica that believes itself leader."""
         node = self.nodes[node_id]
         if node.machine is None:
             return None
@@ -178,15 +178,15 @@ class Cluster:
         heapq.heappush(self._queue, (self.now_ms + delay_ms, self._sequence, action))
 
     def draw(self) -> int:
-        """64 random bits."""
+        """Return 64 random bits."""
         return self.chance.getrandbits(64)
 
     def delay(self) -> int:
-        """How long a message takes."""
+        """Return the delay of a message."""
         return self.chance.randint(*self.faults.delay_ms)
 
     def run(self, duration_ms: int, until: Callable[[], bool] | None = None) -> bool:
-        """Let virtual time pass; whether `until` came true."""
+        """Let virtual time pass; return True if `until` came true."""
         end_ms = self.now_ms + duration_ms
         while self._queue and self._queue[0][0] <= end_ms:
             self.now_ms, _, action = heapq.heappop(self._queue)
@@ -198,13 +198,13 @@ class Cluster:
         return until is not None and until()
 
     def leader(self) -> int | None:
-        """The running replica that leads the highest epoch."""
+        """Return the running replica that leads the highest epoch, or None."""
         leading = [node for node in self.nodes.values() if node.machine is not None and node.machine.is_leader]
         best = max(leading, key=lambda node: node.machine.epoch if node.machine else -1, default=None)
         return None if best is None else best.key.node_id
 
     def describe(self) -> str:
-        """Every replica, one line each."""
+        """Return a line for each replica."""
         return "\n".join(
             f"{node_id}: {node.machine.describe() if node.machine else 'down'}" for node_id, node in self.nodes.items()
         )
@@ -212,7 +212,7 @@ class Cluster:
     # --- the executor
 
     def feed(self, node: Node, received: Input) -> Ready:
-        """Give a running machine an input and do what it asks for."""
+        """Give a running machine an input, and do what it asks for."""
         assert node.machine is not None
         clock = Clock(monotonic_ms=self.now_ms, wall_ms=WALL_MS + self.now_ms)
         ready = node.machine.on_input(received, clock)
@@ -273,7 +273,7 @@ class Cluster:
             first = self.chance.random() < 0.5
             for effect in held if first else ():
                 self._perform(node, effect)
-            if node.incarnation != incarnation:  # `ShutdownCompleted` was one of them
+            if node.incarnation != incarnation:  # one of the effects was `ShutdownCompleted`
                 return
             if isinstance(write, PersistQuorumState):
                 self.feed(node, Persisted(token=write.token))
@@ -309,11 +309,11 @@ class Cluster:
             node.incarnation += 1
 
     def voters_of(self, node: Node) -> tuple[list[list[Batch]], int]:
-        """The durable logs of those whose majority decides, as `node` must see it, and how many of them that is."""
+        """Return the durable logs of the voters that `node` must count, and the size of their majority."""
         return [self.nodes[node_id].disk.durable for node_id in self.voter_set.node_ids], self.majority
 
     def final_logs(self) -> dict[int, list[Batch]]:
-        """Of the voters, as they are durable: a majority must hold all that is committed."""
+        """Return the voters' durable logs: a majority must hold all committed batches."""
         return {node_id: self.nodes[node_id].disk.durable for node_id in self.voter_set.node_ids}
 
     # --- the network
@@ -376,8 +376,8 @@ class Cluster:
             self.at(self.delay(), lambda: self._deliver_response(asked, response))
 
     def on_answer(self, request_id: int, response: Response) -> None:
-        """Somebody who is no replica is answered."""
-        raise AssertionError(f"request {request_id} is answered, and nobody asked it: {response}")
+        """Handle the response to a client that is no replica."""
+        raise AssertionError(f"request {request_id} got a response, but was never sent: {response}")
 
     def _deliver_response(self, asked: Asked, response: Response) -> None:
         if asked not in self._asked or self._is_cut(asked.target, asked.node_id):
@@ -395,5 +395,5 @@ class Cluster:
 
 
 def committed_offset(cluster: Cluster) -> Offset:
-    """How far the cluster is known to have committed."""
+    """Return the highest known high watermark."""
     return Offset(cluster.checkers.committed[-1].end if cluster.checkers.committed else 0)

@@ -1,4 +1,4 @@
-"""A replica's disk in memory: what was written is lost in a crash until it was flushed."""
+"""A replica's disk in memory: a crash loses writes that are not flushed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Batch:
 
 
 def split(data: bytes) -> list[Batch]:
-    """The batches in these bytes, each checked."""
+    """Return the batches in these bytes, each checked."""
     found = []
     for position, header in iter_batches(data):
         check_batch(data, position)
@@ -35,7 +35,7 @@ def split(data: bytes) -> list[Batch]:
 
 
 def apply_to(log: list[Batch], write: AppendBatches | TruncateLog) -> None:
-    """Do one log write; it has to fit the log."""
+    """Apply one log write, which must fit the log."""
     if isinstance(write, TruncateLog):
         while log and log[-1].base >= write.end_offset:
             log.pop()
@@ -49,13 +49,13 @@ def apply_to(log: list[Batch], write: AppendBatches | TruncateLog) -> None:
 
 
 def end_of(log: list[Batch]) -> int:
-    """Its log end offset."""
+    """Return its log end offset."""
     return log[-1].end if log else 0
 
 
 @dataclass
 class Disk:
-    """`durable` survives; `staged` is what a running process reads; `pending` is on its way from one to the other."""
+    """`durable` survives; `staged` is what a running process reads; `pending` holds the writes between them."""
 
     initial_voters: VoterHistory
     durable: list[Batch] = field(default_factory=list)
@@ -64,13 +64,13 @@ class Disk:
     pending: list[Write] = field(default_factory=list)
 
     def stage(self, write: Write) -> None:
-        """Take a write; it is readable at once and durable later."""
+        """Take a write: readable at once, durable later."""
         if not isinstance(write, PersistQuorumState):
             apply_to(self.staged, write)
         self.pending.append(write)
 
     def flush(self, count: int) -> list[Write]:
-        """The oldest `count` writes become durable."""
+        """Make the oldest `count` writes durable, and return them."""
         done, self.pending = self.pending[:count], self.pending[count:]
         for write in done:
             if isinstance(write, PersistQuorumState):
@@ -80,13 +80,13 @@ class Disk:
         return done
 
     def crash(self, chance: random.Random) -> None:
-        """Whatever was on its way is lost, but for some of the oldest writes."""
+        """Lose the pending writes, except some of the oldest."""
         self.flush(chance.randint(0, len(self.pending)))
         self.pending = []
         self.staged = list(self.durable)
 
     def load(self) -> StorageState:
-        """What a starting process finds."""
+        """Return the state that a starting process reads."""
         epochs, voters = EpochHistory(), self.initial_voters
         previous = -1
         for batch in self.durable:
@@ -108,7 +108,7 @@ class Disk:
         )
 
     def read(self, offset: int, max_bytes: int) -> bytes:
-        """Whole batches from `offset` on, at least one."""
+        """Return whole batches from `offset` on, at least one."""
         parts: list[bytes] = []
         size = 0
         for batch in reversed(self.staged):

@@ -1,6 +1,6 @@
-"""Every epoch state and every kind of input: what comes of each pair, in a few words.
+"""Every epoch state with every kind of input, and the result of each pair in a few words.
 
-`python -m tests.support.raft_table FILE` writes the table anew, for a reader to judge the difference.
+`python -m tests.support.raft_table FILE` rewrites the table; a reviewer judges the difference.
 """
 
 from __future__ import annotations
@@ -29,8 +29,10 @@ SCENES: dict[Role, list[str]] = {
     Role.LEADER: [_NODE, *_ELECTED],
     Role.RESIGNED: [_NODE, *_ELECTED, "shutdown"],
 }
-"""How this replica, 1 of 3, comes into each state in epoch 5; in `follower` the leader is 2, in `unattached` 3 has the
-vote."""
+"""The commands that bring this replica, 1 of 3, into each state in epoch 5.
+
+In `follower` the leader is 2; in `unattached` 3 has the vote.
+"""
 
 INPUTS: dict[str, str] = {
     "Elapsed, too early": "wait ms=0",
@@ -102,7 +104,7 @@ INPUTS: dict[str, str] = {
 
 
 def scene(role: Role) -> Transcript:
-    """A replica in that state."""
+    """Return a replica in that state."""
     transcript = Transcript()
     for line in SCENES[role]:
         transcript.run(line)
@@ -113,7 +115,7 @@ def scene(role: Role) -> Transcript:
 
 
 def outcome(role: Role, command: str) -> str:
-    """What the command comes to in that state: the effects, and the state after it if it is another."""
+    """Return the effects of the command in that state, and the new state if it changes."""
     transcript = scene(role)
     machine = transcript.machine
     assert machine is not None
@@ -148,7 +150,7 @@ def _word(effect: Effect) -> str:
 
 
 def table() -> str:
-    """The whole of it, one section an input."""
+    """Return the whole table, one section for each input."""
     lines = []
     for name, command in INPUTS.items():
         lines.append(name)

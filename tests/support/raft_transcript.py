@@ -1,8 +1,8 @@
-"""Transcripts: commands to one replica, and what it answered, as text that a reader can follow.
+"""Transcripts: commands to one replica and their results, as text that a reader can follow.
 
-A line of the file that begins with `> ` is a command. The lines up to the next command are what came of it: each write,
-each effect (`now`, or `after #token`), then the replica's own description. Everything else is comment.
-`python -m tests.support.raft_transcript FILE...` writes the answers anew, for a reader to judge the difference.
+A line of the file that begins with `> ` is a command. The lines up to the next command are its result: each write, each
+effect (`now`, or `after #token`), then the replica's own description. Everything else is comment. `python -m
+tests.support.raft_transcript FILE...` rewrites the results; a reviewer judges the difference.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ WALL_MS = 1_700_000_000_000
 
 
 class Transcript(LeaderCommands, SnapshotCommands, VoterCommands):
-    """One replica under dictation."""
+    """One replica that follows a transcript."""
 
     def __init__(self) -> None:
         self.machine: RaftMachine | None = None
@@ -79,7 +79,7 @@ class Transcript(LeaderCommands, SnapshotCommands, VoterCommands):
     # --- commands
 
     def run(self, line: str) -> list[str]:
-        """Do one command; the lines that came of it."""
+        """Do one command; return its result as lines."""
         word, *rest = line.split()
         flags = {part for part in rest if "=" not in part}
         named = dict(part.split("=", 1) for part in rest if "=" in part)
@@ -87,8 +87,10 @@ class Transcript(LeaderCommands, SnapshotCommands, VoterCommands):
         return command(named, flags)
 
     def do_node(self, named: dict[str, str], flags: set[str]) -> list[str]:
-        """A replica as its disk has it: me, voters; epoch, leader, voted; log (`end@epoch,end@epoch`); bootstrap;
-        `start=` of the log, and `snapshots=`, of 100 bytes each."""
+        """Make a replica from its disk: me, voters; epoch, leader, voted; log (`end@epoch,end@epoch`); bootstrap.
+
+        `start=` is the start of the log; `snapshots=` have 100 bytes each.
+        """
         epochs, start = EpochHistory(), 0
         ends = [position_of(text) for text in named["log"].split(",")] if "log" in named else []
         for end in ends:
@@ -134,11 +136,11 @@ class Transcript(LeaderCommands, SnapshotCommands, VoterCommands):
         return []
 
     def do_start(self, named: dict[str, str], flags: set[str]) -> list[str]:
-        """The first input."""
+        """Give the first input."""
         return self.feed(Start(draw=self.draw()))
 
     def do_wait(self, named: dict[str, str], flags: set[str]) -> list[str]:
-        """Until the next deadline, or `ms=`."""
+        """Wait until the next deadline, or for `ms=`."""
         assert self.machine is not None
         deadline_ms = self.machine.next_deadline_ms()
         assert deadline_ms is not None or "ms" in named, "nothing is due"
@@ -146,7 +148,7 @@ class Transcript(LeaderCommands, SnapshotCommands, VoterCommands):
         return self.feed(Elapsed(draw=self.draw()))
 
     def do_flush(self, named: dict[str, str], flags: set[str]) -> list[str]:
-        """The oldest writes become durable: all, or the `first`."""
+        """Make the oldest writes durable: all, or the `first`."""
         count = 1 if "first" in flags else len(self.pending)
         done, self.pending = self.pending[:count], self.pending[count:]
         lines: list[str] = []
@@ -158,20 +160,20 @@ class Transcript(LeaderCommands, SnapshotCommands, VoterCommands):
         return lines
 
     def do_propose(self, named: dict[str, str], flags: set[str]) -> list[str]:
-        """`epoch=` and one value of `size=` bytes."""
+        """Propose one value of `size=` bytes in `epoch=`."""
         value = b"v" * int(named.get("size", "10"))
         return self.feed(Propose(epoch=Epoch(int(named["epoch"])), values=(value,)))
 
     def do_shutdown(self, named: dict[str, str], flags: set[str]) -> list[str]:
-        """The clean stop."""
+        """Begin the clean stop."""
         return self.feed(Shutdown(draw=self.draw()))
 
     def do_drop(self, named: dict[str, str], flags: set[str]) -> list[str]:
-        """The asker of request `id=` is gone."""
+        """Drop the client of request `id=`."""
         return self.feed(RequestDropped(request_id=int(named["id"])))
 
     def do_vote(self, named: dict[str, str], flags: set[str]) -> list[str]:
-        """`from=`, `epoch=`, `end=offset@epoch`, `pre`, `to=` another voter than this."""
+        """Receive a Vote: `from=`, `epoch=`, `end=offset@epoch`, `pre`, `to=` another voter than this."""
         end = position_of(named["end"])
         return self.request(
             named,
@@ -186,7 +188,7 @@ class Transcript(LeaderCommands, SnapshotCommands, VoterCommands):
         )
 
     def do_begin(self, named: dict[str, str], flags: set[str]) -> list[str]:
-        """`from=`, `epoch=`."""
+        """Receive a BeginQuorumEpoch: `from=`, `epoch=`."""
         leader = int(named["from"])
         request = BeginQuorumEpochRequest(
             leader_id=NodeId(leader),
@@ -197,7 +199,7 @@ class Transcript(LeaderCommands, SnapshotCommands, VoterCommands):
         return self.request(named, request)
 
     def do_end(self, named: dict[str, str], flags: set[str]) -> list[str]:
-        """`from=`, `epoch=`, `successors=2,3`."""
+        """Receive an EndQuorumEpoch: `from=`, `epoch=`, `successors=2,3`."""
         leader = int(named["from"])
         request = EndQuorumEpochRequest(
             leader_id=NodeId(leader),
@@ -208,7 +210,7 @@ class Transcript(LeaderCommands, SnapshotCommands, VoterCommands):
         return self.request(named, request)
 
     def do_fetch(self, named: dict[str, str], flags: set[str]) -> list[str]:
-        """`from=`, `epoch=`, `at=offset@epoch`, `hw=`, `wait=`."""
+        """Receive a Fetch: `from=`, `epoch=`, `at=offset@epoch`, `hw=`, `wait=`."""
         at = position_of(named["at"])
         request = FetchRequest(
             replica=key_of(int(named["from"])),
@@ -222,9 +224,11 @@ class Transcript(LeaderCommands, SnapshotCommands, VoterCommands):
         return self.request(named, request)
 
     def do_answer(self, named: dict[str, str], flags: set[str]) -> list[str]:
-        """To our request `to=` correlation: `epoch=`, `leader=`, `error=`, `granted`; for Fetch also `hw=`,
-        `diverging=`, `snapshot=`, and `records=` so many records of `of=` epoch at our log's end; for FetchSnapshot
-        so many `bytes=` at `position=` of `size=` of the snapshot `of=`."""
+        """Receive the response to this replica's request `to=` correlation: `epoch=`, `leader=`, `error=`, `granted`.
+
+        For Fetch also `hw=`, `diverging=`, `snapshot=`, and `records=` this many records of `of=` epoch at the log's
+        end. For FetchSnapshot this many `bytes=` at `position=` of `size=` of the snapshot `of=`.
+        """
         correlation = int(named["to"])
         asked = self.asked.pop(correlation)
         response = self._response(asked.request, named, flags)
@@ -238,7 +242,7 @@ class Transcript(LeaderCommands, SnapshotCommands, VoterCommands):
         )
 
     def do_fail(self, named: dict[str, str], flags: set[str]) -> list[str]:
-        """Our request `to=` correlation gets no answer; `reset` if its connection broke."""
+        """Let this replica's request `to=` correlation fail; `reset`: its connection broke."""
         correlation = int(named["to"])
         asked = self.asked.pop(correlation)
         return self.feed(
@@ -251,18 +255,18 @@ class Transcript(LeaderCommands, SnapshotCommands, VoterCommands):
         )
 
     def do_stray(self, named: dict[str, str], flags: set[str]) -> list[str]:
-        """An answer to a question that was never asked."""
+        """Receive a response to a request that was never sent."""
         response = VoteResponse(leader_epoch=Epoch(9), vote_granted=True)
         return self.feed(ResponseReceived(destination_id=2, correlation=999, response=response, draw=self.draw()))
 
     # --- the machine
 
     def request(self, named: dict[str, str], request: Request) -> list[str]:
-        """A peer asks, as request `id=`."""
+        """Receive a peer's request under `id=`."""
         return self.feed(RequestReceived(request_id=int(named.get("id", "0")), request=request, draw=self.draw()))
 
     def feed(self, received: Input) -> list[str]:
-        """Give it an input; what came of it."""
+        """Give it an input; return the result as lines."""
         assert self.machine is not None
         ready = self.machine.on_input(received, Clock(monotonic_ms=self.now_ms, wall_ms=WALL_MS + self.now_ms))
         self.last_ready = ready
@@ -274,7 +278,7 @@ class Transcript(LeaderCommands, SnapshotCommands, VoterCommands):
         return [*lines_of(ready), f"  = {self.now_ms} ms: {self.machine.describe()} due={due}"]
 
     def draw(self) -> int:
-        """Draws of a transcript are 1, 2, 3 ..."""
+        """Return the draws 1, 2, 3 ..."""
         self.draws += 1
         return self.draws
 
@@ -329,7 +333,7 @@ class Transcript(LeaderCommands, SnapshotCommands, VoterCommands):
 
 
 def play(text: str) -> str:
-    """The transcript with the answers that the core gives now."""
+    """Return the transcript with the core's present results."""
     transcript = Transcript()
     out: list[str] = []
     for line in text.splitlines():

@@ -1,4 +1,4 @@
-"""The commands of a transcript that ask a leader for more than its log: to prove that it leads, to hand over."""
+"""Transcript commands for a leader: prove leadership for a read, transfer leadership."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from quorum.raft.inputs import AskReadBarrier, Input
 
 
 class LeaderCommands:
-    """The transcript feeds them to its replica."""
+    """Commands that the transcript feeds to its replica."""
 
     def request(self, named: dict[str, str], request: Request) -> list[str]:
-        """A peer asks, as request `id=`."""
+        """Receive a peer's request under `id=`."""
         raise NotImplementedError
 
     def feed(self, received: Input) -> list[str]:
-        """Give it an input; what came of it."""
+        """Give it an input; return the result as lines."""
         raise NotImplementedError
 
     def do_barrier(self, named: dict[str, str], flags: set[str]) -> list[str]:
@@ -25,6 +25,6 @@ class LeaderCommands:
         return self.feed(AskReadBarrier(epoch=Epoch(int(named["epoch"])), token=int(named["token"])))
 
     def do_transfer(self, named: dict[str, str], flags: set[str]) -> list[str]:
-        """Hand leadership over, `to=` that voter or any, within `ms=`."""
+        """Transfer leadership to `to=` that voter, or to any, within `ms=`."""
         to = NodeId(int(named["to"])) if "to" in named else None
         return self.request(named, TransferLeadershipRequest(to=to, timeout_ms=int(named.get("ms", "5000"))))

@@ -1,4 +1,4 @@
-"""The transcript's words about snapshots (KIP-630)."""
+"""Transcript commands about snapshots (KIP-630)."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from tests.support.raft_transcript_voters import endpoints_of, key_of
 
 
 def position_of(text: str) -> OffsetAndEpoch:
-    """`offset@epoch`."""
+    """Parse `offset@epoch`."""
     offset, epoch = text.split("@")
     return OffsetAndEpoch(offset=Offset(int(offset)), epoch=Epoch(int(epoch)))
 
 
 class SnapshotCommands:
-    """What a transcript says of snapshots."""
+    """Commands about snapshots."""
 
     def feed(self, received: Input) -> list[str]:
         """Give the replica an input."""
@@ -30,26 +30,26 @@ class SnapshotCommands:
         raise NotImplementedError
 
     def do_stored(self, named: dict[str, str], flags: set[str]) -> list[str]:
-        """The piece of the snapshot that is received as `serial=` is in its file."""
+        """Report that the chunk of the snapshot received as `serial=` is in its file."""
         return self.feed(ChunkStored(serial=int(named["serial"])))
 
     def do_checked(self, named: dict[str, str], flags: set[str]) -> list[str]:
-        """The snapshot that was received as `serial=` is sound, and names `voters=`; or `broken`."""
+        """Report that the snapshot received as `serial=` is valid and names `voters=`; or `broken`."""
         ids = [int(n) for n in named.get("voters", "").split(",") if n]
         voters = VoterSet.of(Voter(key=key_of(n), endpoints=endpoints_of(n)) for n in ids) if ids else None
         fault = "it is torn" if "broken" in flags else None
         return self.feed(SnapshotChecked(serial=int(named["serial"]), fault=fault, voters=voters))
 
     def do_taken(self, named: dict[str, str], flags: set[str]) -> list[str]:
-        """A snapshot of our own is durable: `end=`, 100 bytes."""
+        """Report that a local snapshot is durable: `end=`, 100 bytes."""
         return self.feed(SnapshotTaken(snapshot=Snapshot(id=position_of(named["end"]), size=100)))
 
     def do_trimmed(self, named: dict[str, str], flags: set[str]) -> list[str]:
-        """The log begins at the snapshot `to=`."""
+        """Report that the log begins at the snapshot `to=`."""
         return self.feed(LogTrimmed(start=position_of(named["to"])))
 
     def do_snapshot(self, named: dict[str, str], flags: set[str]) -> list[str]:
-        """FetchSnapshot: `from=`, `epoch=`, `of=offset@epoch`, `position=`, `max=`."""
+        """Receive a FetchSnapshot: `from=`, `epoch=`, `of=offset@epoch`, `position=`, `max=`."""
         return self.request(
             named,
             FetchSnapshotRequest(
@@ -70,7 +70,7 @@ def piece_of(
     epoch: Epoch,
     where: tuple[Endpoint, ...],
 ) -> FetchSnapshotResponse:
-    """An answer to FetchSnapshot."""
+    """Return a response to FetchSnapshot."""
     return FetchSnapshotResponse(
         error=error,
         leader_id=leader,

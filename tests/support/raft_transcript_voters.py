@@ -1,4 +1,4 @@
-"""The commands of a transcript that are about who votes (KIP-853), and the replicas that all transcripts name."""
+"""Transcript commands about voters (KIP-853), and the replicas that all transcripts name."""
 
 from __future__ import annotations
 
@@ -19,25 +19,26 @@ from quorum.raft.control_batches import voters_batch
 
 
 def key_of(node_id: int, directory: str | None = None) -> ReplicaKey:
-    """The replica of that node id, in every transcript; `directory`: another number than its own, 0 for none."""
+    """Return the replica key of this node id in every transcript; `directory`: another number than its own, 0 for
+    none."""
     number = node_id if directory is None else int(directory)
     return ReplicaKey(node_id=NodeId(node_id), directory_id=DirectoryId(bytes([number]) * 16))
 
 
 def endpoints_of(node_id: int) -> tuple[Endpoint, ...]:
-    """Where it listens."""
+    """Return the endpoints of this node."""
     return (Endpoint(name="GRPC", host=f"n{node_id}", port=9094),)
 
 
 class VoterCommands:
-    """Requests about voters; the transcript feeds them to its replica."""
+    """Requests about voters, which the transcript feeds to its replica."""
 
     def request(self, named: dict[str, str], request: Request) -> list[str]:
-        """A peer asks, as request `id=`."""
+        """Receive a peer's request under `id=`."""
         raise NotImplementedError
 
     def do_add(self, named: dict[str, str], flags: set[str]) -> list[str]:
-        """AddRaftVoter of `voter=`, listening as all do or at a listener `named=`; `ack` at once, `dry`."""
+        """Receive an AddRaftVoter of `voter=`, with the usual listener or one `named=`; `ack` at once, `dry`."""
         node_id = int(named["voter"])
         at = endpoints_of(node_id)
         request = AddRaftVoterRequest(
@@ -49,7 +50,8 @@ class VoterCommands:
         return self.request(named, request)
 
     def do_remove(self, named: dict[str, str], flags: set[str]) -> list[str]:
-        """RemoveRaftVoter of `voter=`, with directory `dir=`; `dry`; if a `majority` is left; if it is `silent`."""
+        """Receive a RemoveRaftVoter of `voter=`, with directory `dir=`; `dry`; if a `majority` is left; if it is
+        `silent`."""
         request = RemoveRaftVoterRequest(
             voter=key_of(int(named["voter"]), named.get("dir")),
             validate_only="dry" in flags,
@@ -59,7 +61,7 @@ class VoterCommands:
         return self.request(named, request)
 
     def do_update(self, named: dict[str, str], flags: set[str]) -> list[str]:
-        """UpdateRaftVoter from `from=` in `epoch=`, now at `port=`, supporting kraft.version up to `max=`."""
+        """Receive an UpdateRaftVoter: `from=`, `epoch=`, `port=`, `max=` the highest supported kraft.version."""
         node_id = int(named["from"])
         voter = Voter(
             key=key_of(node_id, named.get("dir")),
@@ -70,17 +72,17 @@ class VoterCommands:
         return self.request(named, request)
 
     def do_upgrade(self, named: dict[str, str], flags: set[str]) -> list[str]:
-        """UpgradeKRaftVersion to `to=`; `dry`."""
+        """Receive an UpgradeKRaftVersion to `to=`; `dry`."""
         version = int(named.get("to", "1"))
         return self.request(named, UpgradeKRaftVersionRequest(kraft_version=version, validate_only="dry" in flags))
 
     def do_versions(self, named: dict[str, str], flags: set[str]) -> list[str]:
-        """ApiVersions."""
+        """Receive an ApiVersions request."""
         return self.request(named, ApiVersionsRequest())
 
 
 def voters_record(named: dict[str, str], base_offset: Offset, epoch: Epoch, timestamp_ms: int) -> bytes:
-    """`voters=1,2:9`: a batch with a VotersRecord of these, 2 with directory 9."""
+    """Return a batch with a VotersRecord; in `voters=1,2:9`, voter 2 has directory 9."""
     voters = []
     for part in named["voters"].split(","):
         n, _, directory = part.partition(":")
@@ -95,7 +97,8 @@ def voters_record(named: dict[str, str], base_offset: Offset, epoch: Epoch, time
 
 
 def versions_answer(named: dict[str, str], flags: set[str], error: Error, epoch: Epoch) -> ApiVersionsResponse:
-    """`is=` who answers, with directory `dir=`, of kraft.version up to `max=`; `broker`: it is no controller."""
+    """Return an ApiVersions response: node `is=`, directory `dir=`, `max=` kraft.version; `broker`: it is no
+    controller."""
     return ApiVersionsResponse(
         error=error,
         leader_epoch=epoch,

@@ -25,11 +25,11 @@ from quorum.raft.ready import (
 
 _SHORT = {"QuorumEpoch": "", "Request": "", "Response": " answer"}
 _ERROR_FIELDS = ("error", "error_message", "why")
-"""Stated before the leader hint."""
+"""Fields that are printed before the leader hint."""
 
 
 def say(value: object) -> str:
-    """A message or an event in few words: its name and every field that is not at its default."""
+    """Return a message or an event in few words: its name and every field that is not at its default."""
     name = type(value).__name__
     for long, short in _SHORT.items():
         name = name.replace(long, short)
@@ -62,7 +62,7 @@ def _text(content: object) -> str:
 
 
 def _voter(voter: Voter) -> str:
-    """`2`, and what is unusual of it: a directory, a port, a range of kraft.version."""
+    """Return `2`, and the unusual fields: a directory, a port, a range of kraft.version."""
     key = voter.key
     words = str(key.node_id)
     if key.directory_id != bytes([key.node_id % 256]) * 16:
@@ -79,7 +79,7 @@ def _or_none(content: object) -> str:
 
 
 def batches_in(data: bytes) -> str:
-    """`[control 0..3@1][3..4@1]`."""
+    """Return batches as `[control 0..3@1][3..4@1]`."""
     return "".join(
         f"[{'control ' if header.is_control else ''}{header.base_offset}..{header.next_offset}"
         f"@{header.partition_leader_epoch}]"
@@ -88,7 +88,7 @@ def batches_in(data: bytes) -> str:
 
 
 def lines_of(ready: Ready) -> list[str]:
-    """One line a write, then one an effect."""
+    """Return a line for each write, then for each effect."""
     lines = [f"  write {_say_write(write)}" for write in ready.writes]
     lines += [f"  now {_say_effect(effect)}" for effect in ready.at_once]
     return lines + [f"  after #{token} {_say_effect(effect)}" for token, effect in ready.after]

@@ -1,6 +1,6 @@
-"""Directories that a user of few rights may not read: the user, and a place below which such a user may look.
+"""An unprivileged user, who may not read directories of others, and a directory that every user may list.
 
-Decides: who that is. What is imported while one is nobody has to be imported before: run the same command once.
+Python cannot import new modules while it runs as that user: run the same command once before.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ NOBODY: Final = 65534
 
 @contextmanager
 def as_nobody() -> Iterator[None]:
-    """Root, to whom nothing is closed, is nobody meanwhile; another user stays who it is."""
+    """Run as an unprivileged user if the process is root; another user stays as it is."""
     user = os.geteuid()
     if user == 0:
         os.seteuid(NOBODY)
@@ -30,7 +30,7 @@ def as_nobody() -> Iterator[None]:
 
 @contextmanager
 def open_root() -> Iterator[Path]:
-    """A new directory into which everybody may look, unlike those of pytest."""
+    """Yield a new directory that every user may list, unlike those of pytest."""
     root = Path(tempfile.mkdtemp())
     root.chmod(0o755)
     try:

@@ -1,4 +1,4 @@
-"""Made records of every type and version, derived from the declarations: by Hypothesis, and fixed ones."""
+"""Records of every type and version, derived from the declarations: by Hypothesis, and fixed ones."""
 
 from __future__ import annotations
 
@@ -55,25 +55,25 @@ CONTROL_VERSIONS_OF = [(record, version) for record in CONTROL_RECORDS.values() 
 
 
 def version_id(item: tuple[type[msgspec.Struct], int]) -> str:
-    """How pytest names one of them."""
+    """Return the name of a record's test case."""
     return f"{item[0].__name__}-v{item[1]}"
 
 
 @cache
 def any_record(record: type[msgspec.Struct], version: int) -> st.SearchStrategy[Any]:
-    """Any record of this class that this version can hold."""
+    """Return a strategy for any record of this class that this version can hold."""
     fields = [field for field in schema_of(record).fields if field.since <= version]
     values = {field.name: _strategy(record, field, version) for field in fields}
     return st.builds(record, **values)
 
 
 def full_record(record: type[msgspec.Struct], version: int, elements: int = 3) -> Any:
-    """With every field of the version set to something that is not its default."""
+    """Return a record with every field of the version set to a value that is not its default."""
     return _made(record, version, _SAMPLES, elements)
 
 
 def bare_record(record: type[msgspec.Struct], version: int) -> Any:
-    """With nothing, null or zero wherever that is possible, and every field that has a default at it."""
+    """Return a record with every field empty, null, zero or at its default."""
     required = [field for field in schema_of(record).fields if not field.has_default]
     values = {field.name: None if field.nullable else _value(field, version, _LEAST, 0) for field in required}
     if "version" in record.__struct_fields__:

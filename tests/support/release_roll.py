@@ -36,7 +36,7 @@ T = TypeVar("T")
 _PATIENCE_S: Final = 90.0
 _LOOK_S: Final = 5.0
 _SERVED_WRITES: Final = 10
-"""So many writes one leader acknowledges before it counts as having served the others."""
+"""A leader has served the others once it has acknowledged this many writes."""
 _BYTES_BETWEEN_SNAPSHOTS: Final = "20000"
 """A few seconds of writes, so that most starts load a checkpoint that the other release wrote."""
 

@@ -1,6 +1,6 @@
-"""Every repair of `kraft recover` on directories that need it, as data: what is interrupted at each of its calls.
+"""Every repair of `kraft recover` on directories that need it, to be interrupted at each of its calls.
 
-Decides: how the directories came to need it. Must not know: how they are interrupted.
+Must not know: how a repair is interrupted.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ THREE: Final = ("/n1", "/n2", "/n3")
 
 
 def torn() -> SimulatedFiles:
-    """A controller whose last write was cut off; no index says that the log was closed after it."""
+    """Return a controller whose last write was torn; no index shows that the log was closed after it."""
     files = load("every-record/node-1/data")
     last = max(name for name in files.listdir(METADATA) if name.endswith(".log"))
     for suffix in (".index", ".timeindex"):
@@ -54,7 +54,7 @@ def torn() -> SimulatedFiles:
 
 
 def torn_survivor() -> SimulatedFiles:
-    """Its newest checkpoint is damaged, too: more files change."""
+    """Return the same controller with a damaged newest checkpoint: more files change."""
     files = torn()
     files.rot(NEWEST, 200, 0x10)
     return files
@@ -69,12 +69,12 @@ def cut_torn(files: Files) -> Proposal:
 
 
 def segments() -> SimulatedFiles:
-    """A controller whose log has several segments, and checkpoints past the place of the cut."""
+    """Return a controller whose log has several segments, and checkpoints past the cut."""
     return load("failovers/node-12/data")
 
 
 def cut_segments(files: Files) -> Proposal:
-    """At 294 the last segment goes as a whole."""
+    """Cut the log at 294, which removes the last segment whole."""
     return propose_truncate(files, "/data", [], 294, request(accept_data_loss=True))
 
 
@@ -102,7 +102,7 @@ def move_voters(files: Files) -> Proposal:
 
 
 def static_voters() -> SimulatedFiles:
-    """Of three static voters one went on alone; of the others one has its old log still, and one was formatted."""
+    """Return three static voters: one went on alone, one still has its old log, and one was formatted."""
     files = load("static-3.9/node-2/data", target="/n2")
     alone = [parse_static_voter("2@host2:9093")]
     repair(files, lambda files: propose_static_voters(files, ["/n2"], [], alone, request()), "/n2")
@@ -117,7 +117,7 @@ def three_static_voters(files: Files) -> Proposal:
 
 
 def formatted(files: SimulatedFiles, path: str, node_id: int, directory_id: str) -> None:
-    """A log directory that `kafka-storage format` left: identity, and no log."""
+    """Make a log directory that `kafka-storage format` left: an identity, and no log."""
     files.mkdirs(path)
     handle = files.open(f"{path}/meta.properties", create=True)
     handle.pwrite(
@@ -157,7 +157,7 @@ def two_disks() -> SimulatedFiles:
 
 
 def own_partition(own_id: TopicId) -> PartitionRecord:
-    """The metadata topic's one partition, on broker 11."""
+    """Return the metadata topic's one partition, on broker 11."""
     return PartitionRecord(
         partition_id=0, topic_id=own_id, replicas=(NodeId(11),), isr=(NodeId(11),), removing_replicas=(),
         adding_replicas=(), leader=NodeId(11), leader_epoch=Epoch(0), partition_epoch=0,
@@ -165,7 +165,7 @@ def own_partition(own_id: TopicId) -> PartitionRecord:
 
 
 def with_own_id() -> SimulatedFiles:
-    """A log of this project's controllers: the metadata topic has its id, and an agent has noted it."""
+    """Return a log of this project's controllers: the metadata topic has its id, and an agent has noted it."""
     files = load("every-record/node-1/data")
     end = read_copy(files, find_place(files, "/data")).end
     values = [
@@ -195,7 +195,7 @@ def repaired() -> SimulatedFiles:
 
 
 def interrupted_on_disk(root: Path) -> tuple[Path, dict[str, bytes]]:
-    """A directory on a real disk whose repair is decided and not done, and what it is to become."""
+    """Return a directory on a real disk whose repair is decided but not applied, and its expected content."""
     files, new = _interrupted()
     written_out(files, root)
     data = root / "data"
@@ -205,7 +205,7 @@ def interrupted_on_disk(root: Path) -> tuple[Path, dict[str, bytes]]:
 
 @lru_cache
 def _interrupted() -> tuple[SimulatedFiles, dict[str, bytes]]:
-    """The same in simulated files, which are only read."""
+    """Return the same in simulated files, which are only read."""
     whole = torn_survivor()
     repair(whole, standalone, "/data")
     for call in range(1, 200):
@@ -231,7 +231,7 @@ def undo(files: Files) -> Proposal:
 
 
 def check_one_quorum(files: SimulatedFiles) -> None:
-    """All directories hold the same log, end and votes, and would elect a leader; by one repair, whoever ended it."""
+    """Check that all directories hold the same log, end and votes, and could elect a leader, by one repair."""
     found = verify_directories(files, THREE)
     assert found.is_sound, found
     assert len({(one.epoch, one.end_offset, one.voters) for one in found.directories}) == 1

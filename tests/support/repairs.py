@@ -1,6 +1,6 @@
-"""Repairs over simulated files: real clusters' directories loaded into them, and every way to interrupt one.
+"""Repairs over simulated files loaded from real clusters' directories, and every way to interrupt one.
 
-Decides: what counts as the directory for a node that starts on it. Must not know: which repair runs.
+Decides: which files a starting node reads. Must not know: which repair runs.
 """
 
 from __future__ import annotations
@@ -37,24 +37,24 @@ Propose = Callable[[Files], Proposal]
 
 
 def nobody(endpoints: Sequence[Endpoint]) -> Sequence[Answer]:
-    """Nobody answers anywhere."""
+    """Return no response from any endpoint."""
     assert endpoints
     return ()
 
 
 def request(**changes: object) -> Request:
-    """A request of a user for whom all other copies are gone."""
+    """Return a request of an operator whose other replicas are all lost."""
     return Request(**{"now_ms": NOW_MS, "ask": nobody, "all_missing": True, **changes})  # type: ignore[arg-type]
 
 
 def batch_ends(files: Files, copy: Copy) -> list[int]:
-    """Return the end offset of each safe batch."""
+    """Return the end offset of each batch in the valid prefix."""
     return [int(batch.header.next_offset) for batch in batches_from(files, copy, 0)]
 
 
 @lru_cache
 def _archive() -> dict[str, bytes]:
-    """Every file of `clusters.tar.xz`."""
+    """Return every file of `clusters.tar.xz`."""
     found: dict[str, bytes] = {}
     with tarfile.open(FIXTURES / "clusters.tar.xz") as archive:
         for member in archive:
@@ -66,14 +66,14 @@ def _archive() -> dict[str, bytes]:
 
 @lru_cache
 def _contents(source: str) -> dict[str, bytes]:
-    """The files of a real log directory."""
+    """Return the files of a real log directory."""
     found = {name[len(source) + 1 :]: data for name, data in _archive().items() if name.startswith(f"{source}/")}
     assert found, source
     return found
 
 
 def load(source: str, files: SimulatedFiles | None = None, target: str = "/data") -> SimulatedFiles:
-    """A copy of a real log directory, `failovers/node-1/data` say, durable."""
+    """Load a durable copy of a real log directory, such as `failovers/node-1/data`."""
     files = SimulatedFiles() if files is None else files
     for name, data in _contents(source).items():
         path = f"{target}/{name}"
@@ -86,7 +86,7 @@ def load(source: str, files: SimulatedFiles | None = None, target: str = "/data"
 
 
 def load_nodes(scenario: str, *nodes: int, files: SimulatedFiles | None = None) -> SimulatedFiles:
-    """Copies of these nodes' log directories, as `/n1`, `/n2` and so on."""
+    """Load these nodes' log directories as `/n1`, `/n2` and so on."""
     files = SimulatedFiles() if files is None else files
     for node in nodes:
         load(f"{scenario}/node-{node}/data", files, f"/n{node}")
@@ -94,7 +94,7 @@ def load_nodes(scenario: str, *nodes: int, files: SimulatedFiles | None = None) 
 
 
 def know_epoch(files: SimulatedFiles, log_dir: str, epoch: int) -> None:
-    """Its quorum-state is of that epoch, as a node's is before its log is."""
+    """Set the epoch in its quorum-state, as a node does before it appends to its log."""
     path = f"{log_dir}/{METADATA_DIRECTORY}/{QUORUM_STATE_FILE}"
     state = msgspec.structs.replace(parse_quorum_state(files.content(path), path), leader_epoch=Epoch(epoch))
     handle = files.open(path)
@@ -104,7 +104,7 @@ def know_epoch(files: SimulatedFiles, log_dir: str, epoch: int) -> None:
 
 
 def tree(files: Files, directory: str) -> dict[str, bytes]:
-    """What a node sees of a log directory: all files but those that a repair under way keeps beside them."""
+    """Return the files that a node reads in a log directory: all but those of a repair under way."""
     found: dict[str, bytes] = {}
     for path in _files_below(files, directory):
         name = path[len(directory) + 1 :]
@@ -114,7 +114,7 @@ def tree(files: Files, directory: str) -> dict[str, bytes]:
 
 
 def leftovers(files: Files, directory: str) -> list[str]:
-    """What a finished repair must not leave in the directory."""
+    """Return the files that a finished repair must not leave in the directory."""
     return [
         path
         for path in _files_below(files, directory)
@@ -149,7 +149,10 @@ def _files_below(files: Files, directory: str) -> Iterator[str]:
 
 
 def repair(files: Files, propose: Propose, *log_dirs: str) -> list[RepairRecord]:
-    """What the command line does with --apply: finish what was interrupted; then, if it is of several, propose anew."""
+    """Do what the command line does with --apply.
+
+    It finishes an interrupted repair. If that repair is of several directories, it then proposes a new one.
+    """
     interrupted = [path for path in log_dirs if files.exists(path) and pending(files, path) is not None]
     records = [record for path in interrupted if (record := finish(files, path)) is not None]
     if interrupted and len(log_dirs) == 1:
@@ -164,7 +167,7 @@ def repair(files: Files, propose: Propose, *log_dirs: str) -> list[RepairRecord]
         files.mkdirs(rewrite.log_dir)
         root = work_root_of(rewrite.log_dir)
         before = len(files.listdir(root)) if files.exists(root) else 0
-        author = msgspec.structs.replace(AUTHOR, now_ms=NOW_MS + before)  # no two repairs of one directory in one ms
+        author = msgspec.structs.replace(AUTHOR, now_ms=NOW_MS + before)  # one repair of a directory per ms
         records.append(carry_out(files, rewrite, author=author, work_root=root))
     return records
 
@@ -176,7 +179,7 @@ def repair_until_done(files: Files, propose: Propose, *log_dirs: str) -> None:
 
 
 def outcome(files: Files, propose: Propose, *log_dirs: str) -> str | None:
-    """What an error says; None where all went well."""
+    """Return the message of the error, or None if the repair succeeds."""
     try:
         repair(files, propose, *log_dirs)
     except (RecoveryError, OSError) as error:
@@ -191,8 +194,8 @@ class Interruptible(msgspec.Struct, frozen=True, kw_only=True):
         make: the directories as they are before.
         propose: the repair of `log_dirs`.
         words: the same for `kraft recover`; paths are absolute.
-        is_done: says what is wrong with what several directories have become; a repair of them that goes on in the
-            middle begins one more epoch. One directory becomes what it becomes without an interruption.
+        is_done: checks the result in several directories: a repair of them that resumes half-way begins one more epoch.
+            One directory must equal its result without an interruption.
     """
 
     name: str
@@ -203,7 +206,7 @@ class Interruptible(msgspec.Struct, frozen=True, kw_only=True):
     is_done: Callable[[SimulatedFiles], None] | None = None
 
     def play(self) -> Played:
-        """Without an interruption."""
+        """Run it without an interruption."""
         files, propose = self.make(), remembered(self.propose)
         old, before, writes = self._trees(files), files.changes, files.calls["pwrite"]
         repair(files, propose, *self.log_dirs)
@@ -215,9 +218,10 @@ class Interruptible(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def check_interrupted(self, files: SimulatedFiles, played: Played, at: object) -> None:
-        """Each directory is the old one, the new one, or none that a node starts from; run again, all are new.
+        """Check that each directory is the old one, the new one, or one from which no node starts; after another run,
+        all are new.
 
-        Many interruptions leave the same files: what holds for them is asked once.
+        Many interruptions leave the same files: their state is checked once.
         """
         state = state_of(files)
         if state in played.checked:
@@ -240,7 +244,7 @@ class Interruptible(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Played(msgspec.Struct, frozen=True, kw_only=True):
-    """A repair without an interruption: the directories before and after, how many calls changed something.
+    """A repair without an interruption: the directories before and after, and the number of changing calls.
 
     Attributes:
         propose: proposes the same for the directories as they were before, without reading them again.
@@ -256,7 +260,7 @@ class Played(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def remembered(propose: Propose) -> Propose:
-    """Return a proposal's maker that reads the first files that it is given, and proposes the same for all others."""
+    """Return a maker of proposals that reads the first files it gets, and proposes the same for all later ones."""
     found: list[Proposal] = []
 
     def once(files: Files) -> Proposal:
@@ -268,9 +272,9 @@ def remembered(propose: Propose) -> Propose:
 
 
 def check_every_crash(case: Interruptible) -> int:
-    """Let the power go at every changing call; give the number of calls.
+    """Cut the power at every changing call; return the number of calls.
 
-    What was not synced has several fates, with several directories one of them at each call in turn.
+    Unsynced bytes may be lost in several ways; with several directories one of them is tried at each call in turn.
     """
     played = case.play()
     for call in range(1, played.calls + 1):
@@ -290,7 +294,7 @@ def check_every_crash(case: Interruptible) -> int:
 
 
 def check_between(files: Files, log_dir: str, old: dict[str, bytes], new: dict[str, bytes]) -> None:
-    """A directory that a node would start from is the old one or the new one, whole."""
+    """Check that a directory from which a node would start is the old one or the new one, whole."""
     found = tree(files, log_dir)
     if META_PROPERTIES_FILE in found:
         assert found in (old, new)
@@ -299,21 +303,21 @@ def check_between(files: Files, log_dir: str, old: dict[str, bytes], new: dict[s
 
 
 def check_every_failure(case: Interruptible) -> None:
-    """Let each changing call fail in its turn: an error says so, and running it again gives the new directory.
+    """Let each changing call fail in turn: an error reports it, and another run gives the new directory.
 
-    With several directories every second one.
+    With several directories every second call fails.
     """
     played = case.play()
     for call in range(1, played.calls + 1, len(case.log_dirs[:2])):
         files = case.make()
         said = outcome(FailingAt(files, call), played.propose, *case.log_dirs)
-        assert said is not None, f"call {call} failed, and nobody said so"
+        assert said is not None, f"call {call} failed without an error"
         assert "injected" in said
         case.check_interrupted(files, played, call)
 
 
 def check_every_full_disk(case: Interruptible) -> int:
-    """Let the disk be full at every write, before its first byte and within it; give the number of writes."""
+    """Let the disk be full at every write, before its first byte and within it; return the number of writes."""
     played = case.play()
     for write in range(1, played.writes + 1):
         for room in (0, 20):
@@ -327,7 +331,7 @@ def check_every_full_disk(case: Interruptible) -> int:
 
 
 class FailingAt(SimulatedFiles):
-    """The same simulated files, of which one changing call fails: the one of that number from now on."""
+    """Simulated files whose changing call of this number fails."""
 
     def __init__(self, files: SimulatedFiles, call: int) -> None:
         self.__dict__ = files.__dict__
@@ -341,7 +345,7 @@ class FailingAt(SimulatedFiles):
 
 
 class FullAt(SimulatedFiles):
-    """The same simulated files, on a disk that is full from a write on: of that one, `room` bytes are taken."""
+    """Simulated files on a disk that is full from a write on; that write takes `room` bytes."""
 
     def __init__(self, files: SimulatedFiles, write: int, room: int) -> None:
         self.__dict__ = files.__dict__

@@ -1,6 +1,6 @@
-"""A writer of topics whose every request has a known outcome: the client may send each twice without harm.
+"""A writer of topics whose every request has a known outcome: the client may safely send each twice.
 
-It creates a topic unless that exists, and deletes one by its id if it exists. A name is never used again.
+It creates a topic unless that exists, and deletes one by its id if it exists. A name is never reused.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from quorum.client.client import DEFAULT_TIMEOUT_S, Client
 from quorum.client.errors import ClientError
 
 TASKS: Final = 3
-"""So many requests are under way at most."""
+"""The number of requests under way at most."""
 _PAUSE_S: Final = 0.1
 _DELETED_SHARE: Final = 0.2
 _MOST_PARTITIONS: Final = 2
 _REPLICATED: Final = 3
-"""Topics with a replica on each of two brokers, which are created first: while one broker leaves, there is no place."""
+"""Topics with a replica on each of two brokers, which are created first: while one broker is down, placement fails."""
 
 
 class ResolvedWriter:

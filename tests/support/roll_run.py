@@ -1,4 +1,4 @@
-"""The facts that a roll between releases leaves: starts, kills, leaders, and what each node has at the end."""
+"""The facts of a roll between releases: starts, kills, leaders, and each node's state at the end."""
 
 from __future__ import annotations
 

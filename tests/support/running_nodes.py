@@ -40,7 +40,7 @@ class RunningNode:
 
 
 class RunningNodes:
-    """Controllers 1..count under `path`, formatted; each is started on its own."""
+    """Controllers 1..count under `path`, formatted; a test starts each."""
 
     def __init__(
         self,
@@ -148,7 +148,7 @@ class RunningNodes:
         return leader
 
     async def stop(self) -> None:
-        """Stop whatever runs, cleanly."""
+        """Stop all running controllers cleanly."""
         for node in self.nodes.values():
             node.driver.stop()
         tasks = [node.task for node in self.nodes.values()]

@@ -1,4 +1,4 @@
-"""Scenarios: one replica of the pure core, told in the words of the transcripts what happens, asked what came of it."""
+"""Scenarios: one replica of the pure core, driven by the commands of the transcripts, with its effects as objects."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ ResponseT = TypeVar("ResponseT", bound=Response)
 
 
 class Scenario(Transcript):
-    """A transcript that remembers: `seen` and `written` are what came of the last `tell`, at once or after a write."""
+    """A transcript that remembers: `seen` and `written` are the effects and writes of the last commands."""
 
     def __init__(self, *lines: str) -> None:
         super().__init__()
         self.seen: list[Effect] = []
         self.written: list[Write] = []
         self.stored = QuorumStateData()
-        """What quorum-state holds, or will once its last write is durable."""
+        """The content of quorum-state, now or once its last write is durable."""
         self.tell(*lines)
 
     @property
@@ -46,7 +46,7 @@ class Scenario(Transcript):
 
     @property
     def position(self) -> tuple[str, int, int | None]:
-        """Its epoch state, epoch, and the leader that it would name to others."""
+        """Return its epoch state, its epoch, and the leader in its hints."""
         return str(self.core.role), self.core.epoch, self.core.leader_id
 
     def tell(self, *lines: str) -> Scenario:
@@ -57,14 +57,14 @@ class Scenario(Transcript):
         return self
 
     def give(self, *inputs: Input) -> Scenario:
-        """Give it inputs that the transcripts have no words for."""
+        """Give it inputs for which the transcripts have no command."""
         self.seen, self.written = [], []
         for received in inputs:
             self.feed(received)
         return self
 
     def do_node(self, named: dict[str, str], flags: set[str]) -> list[str]:
-        """As a transcript's; quorum-state is what the disk had."""
+        """Do the transcript's command; `stored` becomes the disk's quorum-state."""
         lines = super().do_node(named, flags)
         self.stored = QuorumStateData(
             leader_id=NodeId(int(named["leader"])) if "leader" in named else None,
@@ -76,7 +76,7 @@ class Scenario(Transcript):
     def load(
         self, storage: StorageState, *, me: ReplicaKey | None = None, config: RaftConfig | None = None
     ) -> Scenario:
-        """A replica, 1 unless told otherwise, that finds this on its disk."""
+        """Make a replica, 1 by default, that reads this from its disk."""
         key = me or key_of(1)
         self.machine = RaftMachine(key, config or RaftConfig(), storage, endpoints_of(key.node_id))
         self.pending, self.asked = [], {}
@@ -84,7 +84,7 @@ class Scenario(Transcript):
         return self
 
     def feed(self, received: Input) -> list[str]:
-        """One input; everything that comes of it is remembered."""
+        """Give it one input, and remember all effects."""
         lines = super().feed(received)
         assert self.last_ready is not None
         self.seen += [*self.last_ready.at_once, *(effect for _, effect in self.last_ready.after)]
@@ -97,26 +97,26 @@ class Scenario(Transcript):
     # --- its requests
 
     def answer(self, node_id: int, text: str) -> Scenario:
-        """`node_id` answers the last thing that it was asked."""
+        """Let `node_id` respond to the last request that it got."""
         return self.tell(f"answer to={self.correlation(node_id)} {text}")
 
     def fail(self, node_id: int, text: str = "") -> Scenario:
-        """The last request to `node_id` gets no answer."""
+        """Let the last request to `node_id` fail."""
         return self.tell(f"fail to={self.correlation(node_id)} {text}")
 
     def correlation(self, node_id: int) -> int:
-        """Of the last request to `node_id` that has not come to an end."""
+        """Return the correlation id of the last open request to `node_id`."""
         return max(number for number, asked in self.asked.items() if asked.destination.node_id == node_id)
 
     def answer_fetch(self, node_id: int) -> Scenario:
-        """`node_id` leads our epoch and has nothing new; nothing happens if it was not asked to Fetch."""
+        """Let `node_id`, as leader of this epoch, return an empty Fetch; do nothing if no Fetch is open."""
         for number, asked in self.asked.items():
             if asked.destination.node_id == node_id and isinstance(asked.request, FetchRequest):
                 return self.tell(f"answer to={number} epoch={self.core.epoch} leader={node_id} hw=0")
         return self
 
     def answer_records(self, node_id: int, records: bytes, *, epoch: int, high_watermark: int) -> Scenario:
-        """`node_id` leads `epoch` and answers the last Fetch with these bytes."""
+        """Let `node_id`, as leader of `epoch`, respond to the last Fetch with these bytes."""
         response = FetchResponse(
             leader_id=NodeId(node_id),
             leader_epoch=Epoch(epoch),
@@ -127,18 +127,18 @@ class Scenario(Transcript):
         return self.answer_late(node_id, self.correlation(node_id), response)
 
     def answer_late(self, node_id: int, correlation: int, response: Response) -> Scenario:
-        """An answer to a request that may long have come to an end."""
+        """Deliver a response to a request that may have ended long ago."""
         late = ResponseReceived(destination_id=node_id, correlation=correlation, response=response, draw=self.draw())
         return self.give(late)
 
     # --- what came of it
 
     def effects(self, kind: type[EffectT]) -> list[EffectT]:
-        """Those of one kind."""
+        """Return the effects of one kind."""
         return [effect for effect in self.seen if isinstance(effect, kind)]
 
     def requests(self, kind: type[RequestT]) -> dict[int, RequestT]:
-        """Those of one kind, by whom they went to."""
+        """Return the requests of one kind, by destination."""
         return {
             sent.destination.node_id: sent.request
             for sent in self.effects(SendRequest)
@@ -146,26 +146,26 @@ class Scenario(Transcript):
         }
 
     def reply(self, request_id: int, kind: type[ResponseT]) -> ResponseT:
-        """How a request of a peer was answered, records or not."""
+        """Return the response to a peer's request, with or without records."""
         (response,) = [sent.response for sent in self.replies if sent.request_id == request_id]
         assert isinstance(response, kind)
         return response
 
     @property
     def replies(self) -> list[SendResponse | SendRecords]:
-        """To requests of peers."""
+        """Return the responses to peers' requests."""
         return [effect for effect in self.seen if isinstance(effect, SendResponse | SendRecords)]
 
 
 def leader(*, voters: str = "1,2,3", epoch: int = 5, log: str = "") -> Scenario:
-    """Replica 1, elected by its peers in their order; its first batch is durable, and nothing is committed yet."""
+    """Return replica 1 as the elected leader; its first batch is durable, and nothing is committed yet."""
     scenario = Scenario(f"node me=1 voters={voters} epoch={epoch - 1}{f' log={log}' if log else ''}", "start")
     elect(scenario, epoch)
     return scenario
 
 
 def elect(scenario: Scenario, epoch: int) -> None:
-    """A prospective of the epoch before becomes its leader, by the fewest votes."""
+    """Let a prospective of the epoch before become leader, by the fewest votes."""
     granting = [
         voter.key.node_id for voter in scenario.core.voters if voter.key.node_id != scenario.core.replica.node_id
     ]
@@ -180,7 +180,7 @@ def elect(scenario: Scenario, epoch: int) -> None:
 
 
 def candidate(*, voters: str = "1,2,3", epoch: int = 5, log: str = "") -> Scenario:
-    """Replica 1 stands in this epoch, its own vote durable."""
+    """Return replica 1 as candidate of this epoch, its own vote durable."""
     scenario = Scenario(f"node me=1 voters={voters} epoch={epoch - 1}{f' log={log}' if log else ''}", "start")
     for voter in scenario.core.voters:
         if scenario.core.role == "prospective" and voter.key.node_id != 1:
@@ -191,7 +191,7 @@ def candidate(*, voters: str = "1,2,3", epoch: int = 5, log: str = "") -> Scenar
 
 
 def static_voters(*node_ids: int) -> VoterHistory:
-    """Voters of the configuration (kraft.version 0): no directory ids."""
+    """Return voters of the configuration (kraft.version 0), without directory ids."""
     return VoterHistory.start(
         VoterSet.of(
             Voter(
@@ -203,7 +203,7 @@ def static_voters(*node_ids: int) -> VoterHistory:
 
 
 def dynamic_voters(*node_ids: int, offset: int = 0) -> VoterHistory:
-    """Voters that a record at `offset` carries."""
+    """Return voters of a VotersRecord at `offset`."""
     return VoterHistory.start(
         VoterSet.of(Voter(key=key_of(node_id), endpoints=endpoints_of(node_id)) for node_id in node_ids), Offset(offset)
     )

@@ -1,4 +1,4 @@
-"""A node behind the real doors that answers when the test says so: what came in, and what is to go out, by hand."""
+"""A node behind the real listeners that responds when the test says so, with its requests and responses at hand."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class ScriptedNode:
     """Implements `quorum.server.node.Node`.
 
     Attributes:
-        calls: clients' requests, in order; answer one by `calls[0].respond(...)`.
-        peers: replicas' requests by id, with what answers them; those that were dropped are removed.
+        calls: clients' requests, in order; respond by `calls[0].respond(...)`.
+        peers: replicas' requests by id, with their callbacks, until they are dropped.
         gone: ids of the dropped ones.
-        at_once: answers every client's request as it comes, when set.
+        at_once: if set, returns the response to each client's request.
     """
 
     def __init__(self) -> None:
@@ -65,7 +65,7 @@ class ScriptedNode:
             self.gone.append(request_id)
 
     def answer_peer(self, request_id: int, response: PeerResponse) -> None:
-        """Answer a replica's request."""
+        """Respond to a replica's request."""
         _, respond = self.peers.pop(request_id)
         respond(response)
 
@@ -116,7 +116,7 @@ class ScriptedNode:
 
 @asynccontextmanager
 async def served(node: ScriptedNode, *, port: int = 0) -> AsyncIterator[str]:
-    """Serve the node's doors on loopback; yields the address."""
+    """Serve the node's listeners on loopback; yield the address."""
     server, bound = await listen(Endpoint(name="GRPC", host="127.0.0.1", port=port), node)
     try:
         yield f"127.0.0.1:{bound}"

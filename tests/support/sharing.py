@@ -1,8 +1,8 @@
-"""Which tests one worker runs together, when several share the tests out.
+"""Decides which tests one worker runs together, when several workers share the tests.
 
-Decides: that. A file's tests stay together, for what they share is costly; so do files that share something of the
-session (a cluster that lived and was lost), and all that hurts the machine itself. What takes longest begins first, so
-that no worker is alone at the end. Planted bugs go one by one: they share nothing, and fill up the end.
+The tests of a file stay together, because their fixtures are costly. So do files that share a session fixture (a lost
+cluster), and all tests that stress the machine itself. The longest scopes begin first, so that no worker is alone at
+the end. Planted bugs run one by one: they share nothing, and fill the end.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ ONE_BY_ONE: Final = ("tests/simulation/test_simulation.py::test_every_planted_bu
 
 
 def scope_of(nodeid: str) -> str:
-    """What a test is run together with, by its id."""
+    """Return the scope of a test, by its id."""
     if nodeid.startswith(ONE_BY_ONE):
         return nodeid
     return next((scope for start, scope in TOGETHER.items() if nodeid.startswith(start)), nodeid.partition("::")[0])
@@ -55,7 +55,7 @@ def place_of(scope: str) -> int:
 
 
 class Sharing(LoadScopeScheduling):
-    """A worker that is free takes the next scope by its place; of one place, those of most tests first."""
+    """A free worker takes the next scope by its place; within one place, the scope with the most tests first."""
 
     def _split_scope(self, nodeid: str) -> str:
         return scope_of(nodeid)

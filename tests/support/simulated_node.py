@@ -38,7 +38,7 @@ class Node:
 
     is_voter = True
     executor_type: type[Executor] | None = None
-    """Another than the cluster's."""
+    """Overrides the cluster's executor type."""
 
     def __init__(self, cluster: Cluster, voter: Voter) -> None:
         self.cluster = cluster
@@ -123,7 +123,7 @@ class Node:
         )
 
     def crash(self, draw: int | None = None) -> None:
-        """kill -9 and power cut at once."""
+        """Kill -9 and cut the power at once."""
         self._end()
         self.files.crash(self.cluster.random.getrandbits(64) if draw is None else draw)
         self._durable = None
@@ -131,7 +131,7 @@ class Node:
             self.cluster.later(self.cluster.restart_after_ms, self.start)
 
     def _end(self) -> None:
-        """The process is gone: whoever waits for it sees its connections closed."""
+        """End the process: clients that wait for it see closed connections."""
         self.is_up = False
         for answered, fail in self.in_flight:
             if not answered:
@@ -167,7 +167,7 @@ class Node:
         return self.executor.next_deadline_ms() if self.is_up else None
 
     def post(self, boot: int, delay_ms: int, event: Event) -> None:
-        """Give it an event later, unless its process has ended by then."""
+        """Deliver an event later, unless its process has ended by then."""
 
         def deliver() -> None:
             if self.boot == boot:
@@ -195,7 +195,7 @@ class Node:
         )
 
     def unfence_broker(self) -> None:
-        """A heartbeat of `BROKER`, which is registered."""
+        """Send a heartbeat of `BROKER`, which is registered."""
         heartbeat = BrokerHeartbeat(
             broker_id=BROKER,
             broker_epoch=self.executor.image.cluster.broker_epoch(NodeId(BROKER)),
@@ -208,7 +208,7 @@ class Node:
         if type(event).__name__ == "ControllerActivated":
             self.cluster.promises.on_leader(self.node_id, event.epoch)  # type: ignore[union-attr]
 
-    # --- what a power cut right now would leave at the least
+    # --- the least that a power cut now would leave
 
     def durable_end(self) -> int:
         return self._read_durable()[0]
@@ -229,7 +229,7 @@ class Node:
 
 
 class Observer(Node):
-    """A node that fetches the log as an agent does, and keeps on disk what is committed."""
+    """A node that fetches the log as an agent does, and keeps the committed part on disk."""
 
     is_voter = False
 

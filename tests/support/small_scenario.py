@@ -1,4 +1,4 @@
-"""A short life of a small cluster of ours in which every kind of record that we write comes up."""
+"""A short life of a small cluster of this project that writes every kind of record that its controllers write."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _POLL_EVERY_S: Final = 0.05
 
 
 def live_a_little(root: Path) -> Cluster:
-    """Run three controllers and two agents; topics come, go, and lose and regain replicas. Stopped when returned.
+    """Run three controllers and two agents; topics come, go, and lose and regain replicas. Return them stopped.
 
-    The newest metadata shell of Kafka that is published reads the logs.
+    The newest published metadata shell of Kafka reads the logs.
     """
     with Cluster(root, properties=_PROPERTIES) as cluster:
         cluster.format("--release-version", RELEASES[PREVIOUS].metadata_version)
@@ -42,7 +42,7 @@ async def _live(cluster: Cluster) -> None:
         if first.topic_id == second.topic_id:
             raise RuntimeError("a topic id was given twice")
         await client.delete_topic("compacted")
-        # A broker that is still fenced is given replicas too, and joins the ISR once it runs.
+        # A fenced broker gets replicas too, and joins the ISR once it runs.
         await _until("both agents to be in sync", lambda: _has_isr(client, 2))
         killed, stopped = cluster.agents[11], cluster.agents[12]
         stopped.stop()

@@ -1,4 +1,4 @@
-"""One controller of ours as a real process, its topics, and how it ends when it must not run."""
+"""One controller as a real process, its topics, and its end when it must not run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _HURT_AFTER = 30
 
 
 def standalone(root: Path) -> Cluster:
-    """A quorum of one, formatted and not started. To be entered, so that nothing is left behind."""
+    """Return a formatted quorum of one, not started. Enter it, so that no process is left."""
     cluster = Cluster(root, controllers=(1,), agents=())
     cluster.format()
     return cluster
@@ -34,19 +34,19 @@ def start(node: Node) -> None:
 
 
 def create(cluster: Cluster, names: Iterable[str]) -> dict[str, TopicId]:
-    """Create topics one after another; their ids by name."""
+    """Create topics one after another; return their ids by name."""
     return asyncio.run(_create(cluster, names))
 
 
 def create_past(cluster: Cluster, names: Iterable[str]) -> dict[str, TopicId]:
-    """Create topics while a leader fails, which may leave one of unknown outcome; the ids of the others by name."""
+    """Create topics while a leader fails, which may leave one of unknown outcome; return the ids of the others."""
     return asyncio.run(_create(cluster, names, unknown=1))
 
 
 def create_through(
     cluster: Cluster, names: Iterable[str], hurt: Callable[[], None], *, partitions: int = 1
 ) -> dict[str, TopicId]:
-    """Create topics until one is not acknowledged any more; `hurt` is called after some. Those that were."""
+    """Create topics until one is not acknowledged, with `hurt` called after some; return the acknowledged ones."""
     return asyncio.run(_create(cluster, names, hurt, partitions=partitions))
 
 
@@ -83,7 +83,7 @@ async def _create(
 
 
 def leader_id(cluster: Cluster) -> int:
-    """Who leads, as whoever answers knows it; -1 where that is nobody."""
+    """Return the leader's id from the first controller that responds; -1 if no leader is known."""
 
     async def ask() -> int:
         async with Client(cluster.bootstrap) as client:
@@ -93,12 +93,12 @@ def leader_id(cluster: Cluster) -> int:
 
 
 def leader_of(cluster: Cluster) -> Node:
-    """The controller that leads, once there is one."""
+    """Return the controller that leads, once there is one."""
     return wait_until("a leader", lambda: cluster.controllers.get(leader_id(cluster)))
 
 
 def listed(cluster: Cluster) -> dict[str, TopicId]:
-    """All topics by name, as the controller tells them."""
+    """Return all topics by name, as the controller lists them."""
     return {topic.name: topic.topic_id for topic in asyncio.run(_describe(cluster)) if topic.name is not None}
 
 
@@ -108,18 +108,18 @@ async def _describe(cluster: Cluster) -> tuple[DescribedTopic, ...]:
 
 
 def written(node: Node) -> dict[str, TopicId]:
-    """All topics in a stopped node's own files."""
+    """Return all topics in a stopped node's own files."""
     return dict(read_history(node.metadata_dir).image.topics.by_name.items())
 
 
 def log_of(node: Node) -> Path:
-    """Its only segment."""
+    """Return its only segment."""
     (log,) = node.metadata_dir.glob("*.log")
     return log
 
 
 def complaint(node: Node, *, already_running: bool = False, environment: dict[str, str] | None = None) -> str:
-    """Start it, unless it runs, wait for its end, and return the one line that it left for the operator."""
+    """Start it unless it runs, wait for its end, and return the one line that it printed for the operator."""
     if not already_running:
         node.start(environment=environment)
     status = node.wait()

@@ -1,4 +1,4 @@
-"""A clock that a test moves, and the timers on it."""
+"""A clock that a test advances, and its timers."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ class Timers:
         return self._now_s
 
     def later(self, delay_s: float, call: Callable[[], object]) -> None:
-        """Call it once, after so long."""
+        """Call `call` once, after the delay."""
         self._due.append((self._now_s + delay_s, call))
 
     def advance(self, by_s: float) -> None:
-        """Let time pass, and fire what is due."""
+        """Advance the clock, and fire due timers."""
         self._now_s += by_s
         due, self._due = self._due, []
         for at_s, call in due:

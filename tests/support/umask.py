@@ -1,4 +1,4 @@
-"""The umask of this process, for what tests of file modes write."""
+"""The umask of this process, for tests of file modes."""
 
 from __future__ import annotations
 

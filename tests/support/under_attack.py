@@ -1,4 +1,4 @@
-"""A running controller before and after strangers did something to it."""
+"""A running controller before and after an attack."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.fresh_seed import fresh_seed
 
 T = TypeVar("T")
 MOST_GROWTH_MB = 250.0
-"""Of requests that wait 64 MB, of answers 128 MB, and what the interpreter keeps of them."""
+"""Waiting requests take 64 MB, responses 128 MB; the rest is what the interpreter keeps of them."""
 MOST_LOG_BYTES = 1_000_000
 
 
@@ -25,7 +25,7 @@ FUZZ_TIMEOUT_S = 7200 if os.environ.get("LONG") else 600
 
 
 class UnderAttack:
-    """Its elections, memory and log at the beginning; `check` compares them with those of now."""
+    """Its elections, memory and log at the beginning; `check` compares them with the present ones."""
 
     def __init__(self, node: Node) -> None:
         self._node = node
@@ -34,7 +34,7 @@ class UnderAttack:
         self._log_bytes = node.log_file.stat().st_size
 
     def check(self, *, elections: bool = False) -> None:
-        """Fail if the node ended, hangs, left a traceback or grew; or held an election, unless these may be."""
+        """Fail if the node ended, hangs, logged a traceback or grew; or held an election, unless `elections`."""
         node = self._node
         text = node.log_file.read_text(errors="replace")
         assert node.is_running, text[-3_000:]
@@ -54,7 +54,7 @@ def _state_of(node: Node) -> dict[str, float]:
 
 
 def refused(node: Node) -> dict[str, float]:
-    """Return what a node's listeners have refused, by the metric's labels."""
+    """Return the connections that a node's listeners have refused, by the metric's labels."""
     found = samples(page(node.http_address, "/metrics"))
     return {name: value for name, value in found.items() if name.startswith("kraft_connections_refused_total")}
 
@@ -65,7 +65,10 @@ def attack_with_mutations(
     send: Callable[[Sequence[T]], Coroutine[Any, Any, None]],
     is_among_controllers: Callable[[T], bool],
 ) -> None:
-    """Send all that `made` draws, requests among controllers last: these may begin elections, the others may not."""
+    """Send all mutations that `made` draws.
+
+    Requests among controllers come last: they may begin elections, the others may not.
+    """
     seed = fresh_seed("FUZZ_SEED")
     print(f"\nFUZZ_SEED={seed}")
     mutations = made(random.Random(seed))

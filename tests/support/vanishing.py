@@ -1,4 +1,4 @@
-"""A segment that a node's retention takes away in the very moment in which a reader is about to open it."""
+"""A segment that a node's retention removes just before a reader opens it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import msgspec
 
 
 class Vanishing(msgspec.Struct):
-    """`path` is renamed, as Kafka marks what it removes, when it is about to be opened once more than `stays` times."""
+    """Renames `path`, as Kafka marks removed files, just before the open after `stays` opens."""
 
     path: str
     stays: int
@@ -21,7 +21,7 @@ class Vanishing(msgspec.Struct):
 
 _armed: list[Vanishing] = []
 _hooks: list[str] = []
-"""An audit hook cannot be taken back: one is added, and has nothing to do between tests."""
+"""An audit hook cannot be removed: one is added, and does nothing between tests."""
 
 
 def _on_event(event: str, arguments: tuple[object, ...]) -> None:
@@ -35,7 +35,7 @@ def _on_event(event: str, arguments: tuple[object, ...]) -> None:
 
 @contextlib.contextmanager
 def vanishing(path: Path, *, stays: int) -> Iterator[Vanishing]:
-    """Let the file be opened `stays` times, and be gone then."""
+    """Let the file be opened `stays` times, and then vanish."""
     if not _hooks:
         sys.addaudithook(_on_event)
         _hooks.append("open")

@@ -1,4 +1,4 @@
-"""Controllers as processes whose voters change: each with a file of its own, formatted as an operator does."""
+"""Controllers as processes whose voters change: each with its own file, formatted as an operator does."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.warm_nodes import WarmNode
 
 CLUSTER_ID = "4L6g3nShT-eMCtK--X86sw"
 VERSION_0 = "metadata.version=21"
-"""3.9-IV0: a Kafka of that age has static voters."""
+"""3.9-IV0: a Kafka of that release has static voters."""
 
 BEFORE_REGISTRATION = "metadata.version=14"
 """3.6-IV2: controllers do not register themselves yet."""
@@ -49,17 +49,17 @@ class Controllers:
 
     @property
     def addresses(self) -> str:
-        """All GRPC listeners."""
+        """Return all GRPC listeners."""
         return ",".join(node.grpc_address for node in self.nodes.values())
 
     def set(self, node_id: int, /, **properties: str) -> None:
-        """Change a node's file; `_` stands for a dot."""
+        """Change a node's file; `_` means a dot."""
         node = self.nodes[node_id]
         node.properties.update({name.replace("_", "."): value for name, value in properties.items()})
         node.write_config()
 
     def format(self, node_id: int, *how: str) -> None:
-        """`kraft storage format`."""
+        """Run `kraft storage format`."""
         status, out, err = kraft(
             "storage", "format", "-c", str(self.nodes[node_id].config_file), "-t", self.cluster_id, *how
         )
@@ -73,7 +73,7 @@ class Controllers:
             self.nodes[node_id].wait_listening()
 
     def replace_disk(self, node_id: int) -> None:
-        """An empty directory under the same name, formatted to join."""
+        """Make an empty directory under the same name, formatted to join."""
         shutil.rmtree(self.nodes[node_id].log_dir)
         self.format(node_id, "--no-initial-controllers")
 
@@ -82,14 +82,14 @@ class Controllers:
         return kraft("quorum", words[0], "--bootstrap-controller", self.addresses, *words[1:])
 
     def describe(self) -> dict[str, Any]:
-        """The status as the leader tells it; empty where none does."""
+        """Return the leader's status, or nothing if no leader responds."""
         status, out, _ = self.quorum("describe", "-o", "json", "--timeout", "5")
         found: dict[str, Any] = json.loads(out) if status == 0 else {}
         is_from_leader = bool(found) and found["answered_by"] == found["status"]["leader_id"]
         return found["status"] if is_from_leader else {}
 
     def wait_for_voters(self, *node_ids: int) -> dict[str, Any]:
-        """Until the leader tells exactly these; its status."""
+        """Wait until the leader reports exactly these voters; return its status."""
 
         def status() -> dict[str, Any] | None:
             found = self.describe()
@@ -99,11 +99,11 @@ class Controllers:
         return wait_until(f"the voters {node_ids}", status, timeout_s=90, every_s=0.2)
 
     def wait_for_status(self) -> dict[str, Any]:
-        """Until a leader tells it; the status."""
+        """Wait until a leader reports its status, and return it."""
         return wait_until("a leader's status", self.describe, timeout_s=90, every_s=0.2)
 
     def wait_for_leader(self, *, other_than: int = -1) -> int:
-        """Until somebody (else) leads; its node id."""
+        """Wait until a leader other than `other_than` is known; return its node id."""
 
         def leader() -> int | None:
             found = self.describe().get("leader_id")
@@ -123,7 +123,7 @@ class Controllers:
 
 
 def kraft(*words: str) -> tuple[int, str, str]:
-    """A command in this process: its status, standard output and standard error."""
+    """Run a command in this process; return its status, standard output and standard error."""
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         status = run(words)

@@ -1,4 +1,4 @@
-"""Scenarios of voter changes: leaders that can take one, and what they answered."""
+"""Scenarios of voter changes: leaders that can make one, and their responses."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ADD, REMOVE, UPDATE, UPGRADE = (
 
 
 def fetch_up(scenario: Scenario, *node_ids: int) -> Scenario:
-    """Each is at the log's end."""
+    """Let each node fetch up to the log's end."""
     epoch, end = scenario.core.epoch, scenario.core.log_end
     for node_id in node_ids:
         scenario.tell(f"fetch id={50 + node_id} from={node_id} epoch={epoch} at={end.offset}@{end.epoch} wait=0")
@@ -37,7 +37,7 @@ def fetch_up(scenario: Scenario, *node_ids: int) -> Scenario:
 
 
 def committed_leader(*voters: int, committed: bool = True, caught_up: int | None = None) -> Scenario:
-    """Of epoch 5; its first record is committed, and an observer has all of the log."""
+    """Return a leader of epoch 5; its first record is committed, and an observer has the whole log."""
     scenario = leader(voters=",".join(map(str, voters)), epoch=5)
     if committed:
         fetch_up(scenario, *voters[1:2])
@@ -46,14 +46,14 @@ def committed_leader(*voters: int, committed: bool = True, caught_up: int | None
 
 
 def static_leader(*voters: int) -> Scenario:
-    """Of static voters, its first record committed; none has told it of its directory yet."""
+    """Return a leader of static voters with its first record committed; it knows no voter's directory yet."""
     scenario = Scenario(f"node me=1 voters={','.join(map(str, voters))} static", "start")
     elect(scenario, 1)
     return fetch_up(scenario, *voters[1:])
 
 
 def answered(scenario: Scenario, kind: Answer, request_id: int = 7) -> Error | None:
-    """The error that the request was answered with; None if it was not answered yet."""
+    """Return the error in the response to the request, or None if there is no response yet."""
     found = [sent for sent in scenario.replies if sent.request_id == request_id]
     return scenario.reply(request_id, kind).error if found else None
 
@@ -63,7 +63,7 @@ def ask(scenario: Scenario, line: str, kind: Answer) -> Error | None:
 
 
 def control_records(scenario: Scenario) -> list[object]:
-    """The control records that the last step wrote."""
+    """Return the control records that the last step wrote."""
     records: list[object] = []
     for write in scenario.written:
         assert isinstance(write, AppendBatches)

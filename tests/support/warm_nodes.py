@@ -1,7 +1,7 @@
-"""Nodes whose process is forked from one that has imported everything: two thirds of a start are imports.
+"""Nodes whose process is forked from one that has imported everything: imports are two thirds of a start.
 
-Decides: how a node of a test starts. From its first line on, a forked node is the process that `Node` starts. A test
-with other words for a start has them executed, another release for example; so have the demo and `kraft dev`.
+From its first line on, a forked node is the same process that `Node` starts. A test with another command line, such as
+another release's, has it executed; so have the demo and `kraft dev`.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Forked:
 
 
 class _Starter:
-    """The process that forks nodes: it ends with this one, and its nodes with it."""
+    """The process that forks nodes: it ends with this one, and its nodes end with it."""
 
     def __init__(self) -> None:
         self._requests, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -86,7 +86,7 @@ class _Starter:
         return Forked(self, self._ask(request, [log]))
 
     def status_of(self, pid: int) -> int:
-        """Return the exit status of a node that has ended: SIGKILL's where it ended with this process."""
+        """Return the exit status of an ended node: that of SIGKILL if it ended with this process."""
         try:
             return self._ask({"pid": pid}, [])
         except OSError:
@@ -101,17 +101,17 @@ class _Starter:
         return int(answer)
 
     def end(self) -> None:
-        """Let it end, and wait for that: what its nodes have cost is then known to this process."""
+        """End it and wait, so that this process knows the CPU time of its nodes."""
         self._requests.close()
         self._process.wait()
 
 
 _starters: list[_Starter] = []
-"""One, once a node was started."""
+"""At most one: the starter, once a node was started."""
 
 
 def end_starter() -> None:
-    """End the process that forks nodes, if there is one; the next start begins another."""
+    """End the process that forks nodes, if there is one; the next start makes another."""
     while _starters:
         _starters.pop().end()
 
@@ -120,7 +120,7 @@ class WarmNode(cluster.Node):
     """A node whose start costs no imports."""
 
     def start(self, *, environment: Mapping[str, str] | None = None) -> None:
-        """Fork its process, where this machine can and the test has no other words for that."""
+        """Fork its process, if this machine can and the test has no other command line."""
         if self.launcher != cluster.LAUNCHER or not hasattr(os, "pidfd_open"):
             super().start(environment=environment)
             return

@@ -1,7 +1,7 @@
 """`python -m tests.support.warm_starter`: a process that has imported what nodes import, and forks each node.
 
 Its standard input is a socket. A request is a JSON object, with the file descriptor of a node's log beside it. The
-answer to a start is the pid; the answer to a pid, whose process has ended, is the exit status.
+response to a start is the pid; the response to the pid of an ended process is the exit status.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import socket
 import sys
 from typing import Any, Final
 
-import tests.support.environment  # noqa: F401  (before whatever imports gRPC)
+import tests.support.environment  # noqa: F401 (before any import of gRPC)
 from quorum.cli.demo import child
 from quorum.cli.running import use_one_poller
 
@@ -33,12 +33,12 @@ _OF_NODES: Final = (
     "inotify_simple",
 )
 MOST_BYTES: Final = 1 << 17
-"""Of a request: the environment is the most of it."""
+"""The size of a request in bytes; the environment is most of it."""
 _PR_SET_PDEATHSIG: Final = 1
 
 
 def serve() -> list[str] | None:
-    """Answer requests; return in a child, with the words of its node, or None at the end of the requests."""
+    """Serve requests; return in a child with the words of its node, or None at the end of the requests."""
     requests = socket.socket(fileno=0)
     while True:
         data, ancillary, _, _ = requests.recvmsg(MOST_BYTES, socket.CMSG_SPACE(array.array("i").itemsize))
@@ -61,7 +61,7 @@ def serve() -> list[str] | None:
 
 
 def _become(request: dict[str, Any], log: int) -> None:
-    """Take over what each started process has: session, standard streams, directory, environment."""
+    """Set what each started process has: session, standard streams, directory, environment."""
     os.setsid()
     nowhere = os.open(os.devnull, os.O_RDONLY)
     for source, target in ((nowhere, 0), (log, 1), (log, 2)):

@@ -57,7 +57,7 @@ directory_ids = ids.map(DirectoryId)
 
 
 def tuples(of: st.SearchStrategy[object]) -> st.SearchStrategy[tuple[object, ...]]:
-    """Short tuples."""
+    """Return a strategy for short tuples."""
     return st.lists(of, max_size=3).map(tuple)
 
 

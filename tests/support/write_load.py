@@ -1,8 +1,8 @@
-"""A write load on real controllers, with a ledger of all that was acknowledged: what must be in the files afterwards.
+"""A write load on real controllers, with a ledger of all acknowledgements: the files must hold these afterwards.
 
-Several writers create topics, delete them, and create them again under the same name, each its own names and one
-request after another. A request of unknown outcome takes its name out of the ledger's promises; one that the client
-said was not done must be in no log.
+Several writers create topics, delete them, and create them again under the same name. Each has its own names and sends
+one request after another. A request of unknown outcome removes its name from the ledger's promises. A request that the
+client reports as not done must be in no log.
 """
 
 from __future__ import annotations
@@ -20,20 +20,21 @@ from quorum.client.errors import OutcomeUnknownError, UnavailableError
 from tests.support.paper_broker import PaperBroker
 
 PAPER_BROKER: Final = 101
-"""Where all topics are placed."""
+"""The broker of all topics."""
 _CALL_TIMEOUT_S: Final = 20.0
 _MOST_PARTITIONS: Final = 3
 
 
 class Ledger:
-    """What the controllers promised.
+    """The acknowledgements of the controllers.
 
     Attributes:
         created: every acknowledged topic id, with its name.
         deleted: every id whose deletion was acknowledged.
-        present: names whose last answer was a creation, with the id; absent: those whose last was a deletion.
-        unknown: names of which nothing is promised any more.
-        never: names whose creation the client gave up before anybody took it.
+        present: names whose last acknowledgement was a creation, with the id.
+        absent: names whose last acknowledgement was a deletion.
+        unknown: names without any promise.
+        never: names whose creation the client gave up before any controller took it.
     """
 
     def __init__(self) -> None:
@@ -49,7 +50,7 @@ class Ledger:
 
 
 class WriteLoad:
-    """Runs in a thread of its own while it is entered. `pause_s` is how long a writer thinks between requests."""
+    """Runs in a separate thread while it is entered. A writer pauses `pause_s` between requests."""
 
     def __init__(
         self, bootstrap: list[str], cluster_id: str, *, seed: int, writers: int = 4, pause_s: float = 0.005
@@ -81,10 +82,10 @@ class WriteLoad:
         self._thread.shutdown()
 
     def acknowledged(self) -> int:
-        """How many requests succeeded so far.
+        """Return the number of requests that succeeded so far.
 
         Raises:
-            BaseException: whatever ended a writer early.
+            BaseException: the error that ended a writer early.
         """
         if self._outcome.done():
             self._outcome.result()
@@ -115,7 +116,7 @@ class WriteLoad:
 
 
 class _Writer:
-    """One sequence of requests on names that are its own."""
+    """One sequence of requests on names that no other writer uses."""
 
     def __init__(self, number: int, client: Client, ledger: Ledger, seed: int) -> None:
         self._number = number
@@ -127,7 +128,7 @@ class _Writer:
         self._gone: list[str] = []
 
     async def step(self) -> None:
-        """One request."""
+        """Send one request."""
         chance = self._random.random()
         if chance < 0.15 and self._here:
             await self._delete(self._take(self._here))

@@ -1,1 +1,1 @@
-"""The same seeded requests to two clusters, ours and Apache Kafka's, and what their answers and images differ in."""
+"""The same seeded requests to two clusters, this project's and Apache Kafka's, compared by responses and images."""

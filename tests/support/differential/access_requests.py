@@ -1,8 +1,8 @@
-"""Draws what is asked of ACLs, client quotas, SCRAM credentials and features.
+"""Draws requests about ACLs, client quotas, SCRAM credentials and features.
 
-Codes that no ACL has are not drawn: Kafka closes the connection at those that it does not know, and fails at those
-that only filters may have; ours answers INVALID_REQUEST. Nor are limits on changes of topics: Kafka's controllers hold
-back who exceeds `controller_mutation_rate`, ours only keep it.
+Not drawn: codes that no ACL has. Kafka closes the connection at an unknown code, and fails at a code that only filters
+may have; this project responds with INVALID_REQUEST. Not drawn either: limits on changes of topics. Kafka's controllers
+enforce `controller_mutation_rate`; this project's only store it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _USERS: Final = ("alice", "bob", "")
 
 
 def create_acls(chance: random.Random, world: World) -> dict[str, Any]:
-    """Mostly possible ones."""
+    """Draw ACLs, most of them valid."""
     return {"creations": tuple(_acl(chance) for _ in range(chance.choice((0, 1, 1, 2, 3))))}
 
 
@@ -42,12 +42,12 @@ def _acl(chance: random.Random) -> dict[str, Any]:
 
 
 def delete_acls(chance: random.Random, world: World) -> dict[str, Any]:
-    """By filters that match some, many, or none."""
+    """Draw filters that match some, many, or no ACLs."""
     return {"filters": tuple(_filter(chance) for _ in range(chance.choice((0, 1, 1, 2))))}
 
 
 def describe_acls(chance: random.Random, world: World) -> dict[str, Any]:
-    """By one filter."""
+    """Draw one filter."""
     return _filter(chance)
 
 
@@ -64,7 +64,7 @@ def _filter(chance: random.Random) -> dict[str, Any]:
 
 
 def alter_client_quotas(chance: random.Random, world: World) -> dict[str, Any]:
-    """Of users, clients and addresses, by name or for all others."""
+    """Draw quotas of users, clients and addresses, by name or for the default."""
     entries = tuple(_quota(chance) for _ in range(chance.choice((0, 1, 1, 2))))
     return {"entries": entries, "validate_only": chance.random() < 0.15}
 
@@ -85,7 +85,7 @@ def _quota(chance: random.Random) -> dict[str, Any]:
 
 
 def alter_user_scram_credentials(chance: random.Random, world: World) -> dict[str, Any]:
-    """Put and remove, now and then both for one user."""
+    """Draw upserts and deletions, sometimes both for one user."""
     deletions = tuple(
         {"name": chance.choice(_USERS), "mechanism": chance.choice((1, 2, 2, 0, 9))}
         for _ in range(chance.choice((0, 0, 1, 2)))
@@ -106,12 +106,12 @@ def _credential(chance: random.Random) -> dict[str, Any]:
 
 
 def unregister_broker(chance: random.Random, world: World) -> dict[str, Any]:
-    """Of one that nobody knows: the others are needed."""
+    """Draw an unknown broker: the known ones are needed."""
     return {"broker_id": chance.choice((99, -1))}
 
 
 def update_features(chance: random.Random, world: World) -> dict[str, Any]:
-    """Whether it would be possible; the levels stay."""
+    """Draw updates that are only validated; the levels stay."""
     names = ("metadata.version", "group.version", "transaction.version", "kraft.version", "no.such", "")
     updates = {
         chance.choice(names): chance.choice((0, 1, 2, 7, 29, 30, 31, -1)) for _ in range(chance.choice((0, 1, 2)))

@@ -1,7 +1,7 @@
-"""One request as data, told to both clusters: kio's entity is made of it for each, and its answer made comparable.
+"""One request as data, sent to both clusters as kio's entity, and the comparable part of its response.
 
-Decides: what of an answer is compared (error codes and results; not texts, throttling, or ids as such). Must not know:
-which requests there are.
+Decides: what of a response is compared (error codes and results; not texts, throttle times, or ids as such). Must not
+know: which requests there are.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _NOT_COMPARED: Final = frozenset({"throttle_time", "error_message", "throttle_ti
 
 
 class TopicRef(msgspec.Struct, frozen=True):
-    """The id that a topic of this name got when it was created for the nth time; each cluster has its own."""
+    """The id of the nth topic created under this name; each cluster has its own."""
 
     name: str
     nth: int
 
 
 class Ask(msgspec.Struct, frozen=True):
-    """A request: its API, its version, and its fields by kio's names; those that the version lacks are left out."""
+    """A request: its API, its version, and its fields by kio's names; fields that the version lacks are left out."""
 
     key: int
     version: int
@@ -41,29 +41,29 @@ class Ask(msgspec.Struct, frozen=True):
 
 
 class Ids:
-    """Topic ids of one cluster, in the order in which it gave them."""
+    """Topic ids of one cluster, in the order of creation."""
 
     def __init__(self) -> None:
         self._given: dict[str, list[uuid.UUID]] = {}
         self._names: dict[uuid.UUID, str] = {}
 
     def note(self, name: str, topic_id: uuid.UUID) -> None:
-        """A topic was created."""
+        """Note the id of a created topic."""
         given = self._given.setdefault(name, [])
         self._names[topic_id] = f"id {len(given)} of {name}"
         given.append(topic_id)
 
     def resolve(self, ref: TopicRef) -> uuid.UUID:
-        """What this cluster calls it."""
+        """Return this cluster's id for the reference."""
         return self._given[ref.name][ref.nth]
 
     def told(self, topic_id: uuid.UUID) -> str:
-        """Comparable: an id that no answer told before is just another one, unless every cluster knows it."""
+        """Return a comparable form: an unknown id is just "another", unless every cluster knows it."""
         return self._names.get(topic_id) or ("the metadata topic's id" if topic_id.int == 1 else "another id")
 
 
 def entity_of(ask: Ask, ids: Ids) -> Any:
-    """kio's request."""
+    """Return kio's entity of the request."""
     module = requests_of(ask.key, ask.version)
     (kind,) = (
         each
@@ -100,7 +100,7 @@ def _value(hint: Any, value: Any, ids: Ids) -> Any:
 
 
 def _element(hint: Any) -> Any:
-    """The element's type of `tuple[T, ...]` or `tuple[T, ...] | None`."""
+    """Return the element type of `tuple[T, ...]` or `tuple[T, ...] | None`."""
     if typing.get_origin(hint) is tuple:
         return typing.get_args(hint)[0]
     (of_tuple,) = (each for each in typing.get_args(hint) if typing.get_origin(each) is tuple)
@@ -108,7 +108,7 @@ def _element(hint: Any) -> Any:
 
 
 def comparable(value: Any, ids: Ids) -> Any:
-    """An answer, or a part of it, without what two clusters may differ in; lists in an order of their own."""
+    """Return a response, or a part of it, without what two clusters may differ in; lists are sorted."""
     if dataclasses.is_dataclass(value):
         return {
             field.name: comparable(getattr(value, field.name), ids)
@@ -125,5 +125,5 @@ def comparable(value: Any, ids: Ids) -> Any:
 
 
 def seconds(count: float) -> timedelta:
-    """A request's timeout."""
+    """Return a request's timeout."""
     return timedelta(seconds=count)

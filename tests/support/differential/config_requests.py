@@ -1,4 +1,4 @@
-"""Draws configs, good and bad, and what is asked of them: topics', brokers', groups' and client metrics'."""
+"""Draws valid and invalid configs, and requests about them: of topics, brokers, groups and client metrics."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Final
 from tests.support.differential.world import World, known_name
 
 UNKNOWN_TYPE: Final = 99
-"""Of no resource that there is."""
+"""The type of no resource."""
 _Draw = Callable[[random.Random, World], dict[str, Any]]
 
 _GOOD_CONFIGS: Final = (
@@ -55,7 +55,7 @@ _OTHERS: Final = (
 
 
 def some_configs(chance: random.Random) -> tuple[dict[str, Any], ...]:
-    """For a new topic."""
+    """Draw configs for a new topic."""
     if chance.random() < 0.6:
         return ()
     drawn = [chance.choice(_GOOD_CONFIGS) for _ in range(chance.choice((1, 2)))]
@@ -69,7 +69,7 @@ def incremental_alter_configs(chance: random.Random, world: World) -> dict[str, 
 
 
 def _of_resources(chance: random.Random, world: World, draw: _Draw) -> dict[str, Any]:
-    """Some, of which now and then one is named twice."""
+    """Draw some resources; sometimes one is named twice."""
     resources = tuple(draw(chance, world) for _ in range(chance.choice((0, 1, 1, 1, 2))))
     if resources and chance.random() < 0.1:
         resources = (*resources, resources[0])
@@ -81,7 +81,7 @@ def _altered(chance: random.Random, world: World) -> dict[str, Any]:
     configs = []
     for _ in range(chance.choice((0, 1, 1, 2))):
         key, value = chance.choice(choices)
-        operation = chance.choice((0, 0, 0, 1, 2, 3))  # at an unknown one, Kafka's controller resigns
+        operation = chance.choice((0, 0, 0, 1, 2, 3))  # at an unknown operation, Kafka's controller resigns
         if operation in (2, 3) and chance.random() < 0.7:
             key, value = "cleanup.policy", chance.choice(("compact", "delete"))
         configs.append({"name": key, "config_operation": operation, "value": None if operation == 1 else value})
@@ -89,7 +89,7 @@ def _altered(chance: random.Random, world: World) -> dict[str, Any]:
 
 
 def alter_configs(chance: random.Random, world: World) -> dict[str, Any]:
-    """All configs of a resource at once."""
+    """Draw all configs of a resource at once."""
     return _of_resources(chance, world, _replaced)
 
 
@@ -101,7 +101,7 @@ def _replaced(chance: random.Random, world: World) -> dict[str, Any]:
 
 
 def _resource(chance: random.Random, world: World) -> tuple[int, str, tuple[tuple[str, str | None], ...]]:
-    """Its type, its name, and configs to draw from."""
+    """Draw a resource: type, name, and configs to draw from."""
     if chance.random() < 0.25:
         kind, names, choices = chance.choice(_OTHERS)
         return kind, chance.choice(names), choices

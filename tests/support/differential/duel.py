@@ -1,4 +1,4 @@
-"""The same requests to both, one after another, and where their answers differ.
+"""Sends the same requests to both clusters, one after another, and reports each difference with request and responses.
 
 Decides: nothing; a difference is said with the request and both answers.
 """
@@ -28,7 +28,7 @@ _NONE = "none"
 
 
 class Difference(msgspec.Struct, frozen=True):
-    """One request that they answered otherwise."""
+    """One request with different responses."""
 
     number: int
     ask: Ask
@@ -53,10 +53,10 @@ def _kafkas(at: Address) -> Side:
 
 
 class Duel:
-    """What was asked so far (the world that it made), and what differed.
+    """The requests so far, the world that they made, and the differences.
 
-    `found`: every request that they answered otherwise. `world`: what Kafka's cluster then has; later requests are
-    about that.
+    `found`: every request with different responses. `world`: what Kafka's cluster then has; later requests are about
+    it.
     """
 
     def __init__(self, seed: int, versions: dict[int, range]) -> None:
@@ -66,12 +66,12 @@ class Duel:
         self._versions = versions
 
     async def play(self, count: int, ours: Address, kafkas: Address) -> None:
-        """Ask `count` requests of each, at the listener of its active controller."""
+        """Send `count` drawn requests to both, at the listener of each active controller."""
         async with _ours(ours) as mine, _kafkas(kafkas) as theirs:
             await self._play(count, mine, theirs)
 
     async def play_forms(self, forms: Sequence[Sequence[Ask]], ours: Address, kafkas: Address) -> None:
-        """Ask what is given, and not what chance says; each form of several requests begins without topics."""
+        """Send these requests instead of drawn ones; each form of several requests begins without topics."""
         async with _ours(ours) as mine, _kafkas(kafkas) as theirs:
             for form in forms:
                 for number, ask in enumerate(form):
@@ -98,7 +98,7 @@ class Duel:
         return False
 
     async def _begin_anew(self, *sides: Side) -> None:
-        """Without topics, so that what differed is told once, and not again by all that is built on it."""
+        """Delete all topics, so that one difference is reported once, and not again by every request built on it."""
         everything = tuple({"name": name, "topic_id": None} for name in NAMES)
         for side in sides:
             await side.ask(Ask(DELETE_TOPICS, 6, {"topics": everything, "timeout": seconds(30)}))

@@ -1,6 +1,6 @@
-"""Where our answers are meant to differ from Kafka's, each with its reason; docs/kafka-differences.md tells them.
+"""Intended differences from Kafka's responses, each with its reason; docs/kafka-differences.md documents them.
 
-Decides: what is taken out of both answers before they are compared.
+Decides: what is removed from both responses before they are compared.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ METADATA_TOPIC_ID: Final = "the metadata topic's id"
 
 
 def without_explained(ask: Ask, answer: Any) -> Any:
-    """An answer, as `comparable` made it, with nothing that is meant to differ."""
+    """Return a response, as `comparable` made it, without the parts that differ by intention."""
     if ask.key == CREATE_TOPICS:
         return _without_untrue_ids(ask, answer)
     answer = _without_metadata_topic(answer)
@@ -27,13 +27,15 @@ def without_explained(ask: Ask, answer: Any) -> Any:
 
 
 def is_refusal(answer: Any) -> bool:
-    """Whether nothing of the request was done: what Kafka closes the connection at, ours may refuse in words."""
+    """Return True if nothing of the request was done: where Kafka closes the connection, this project may reject it."""
     return "error_code" in repr(answer) and "'none'" not in repr(answer)
 
 
 def is_left_unsaid(ask: Ask) -> bool:
-    """Whether Kafka's controller does what it is asked and throws wording the answer: a name stands twice with a type
-    that it does not know, and its AlterConfigsResponse makes a map of them."""
+    """Return True if Kafka's controller does what is asked and then fails to build its response.
+
+    A name occurs twice with an unknown type, and Kafka's AlterConfigsResponse makes a map of the resources.
+    """
     if ask.key != ALTER_CONFIGS:
         return False
     unknown = Counter(
@@ -43,8 +45,10 @@ def is_left_unsaid(ask: Ask) -> bool:
 
 
 def quotas_named_twice(ask: Ask) -> set[QuotaEntity]:
-    """The entities that stand twice in a request for quotas: Kafka's carries the first out, ours neither, so that what
-    they are given by it differs ever after."""
+    """Return the entities that occur twice in a request for quotas.
+
+    Kafka applies the first occurrence, this project none, so that these quotas differ from then on.
+    """
     if ask.key != ALTER_CLIENT_QUOTAS or ask.fields["validate_only"]:
         return set()
     named = Counter(_entity(entry["entity"]) for entry in ask.fields["entries"])
@@ -56,14 +60,17 @@ def _entity(parts: Iterable[dict[str, Any]]) -> QuotaEntity:
 
 
 def _answered_once(answer: Any) -> Any:
-    """Of a topic that is named and given by id in two entries ours refuses both, Kafka's answers one; of an entry that
-    stands there twice with name and id, or with neither, ours answers one, Kafka's both."""
+    """Return the response without topics that occur in two entries.
+
+    This project rejects both entries where a topic is named and given by id; Kafka responds to one. For an entry that
+    occurs twice with name and id, or with neither, this project responds once and Kafka twice.
+    """
     once = {repr(each): each for each in answer["responses"]}
     return {**answer, "responses": list(once.values())}
 
 
 def _without_untrue_ids(ask: Ask, answer: Any) -> Any:
-    """Kafka draws an id for a topic that it only validates, and forgets it: ours tells none."""
+    """Remove the id that Kafka draws for a topic that it only validates; this project returns none."""
     if not ask.fields["validate_only"]:
         return answer
     topics = [{key: value for key, value in topic.items() if key != "topic_id"} for topic in answer["topics"]]
@@ -71,7 +78,7 @@ def _without_untrue_ids(ask: Ask, answer: Any) -> Any:
 
 
 def _without_metadata_topic(answer: Any) -> Any:
-    """To Kafka it does not exist; with ours it stands in the log under an id of its own, and nobody may change it."""
+    """Remove the metadata topic: it does not exist for Kafka; here it has an id in the log and cannot be changed."""
     if isinstance(answer, dict):
         return {key: _without_metadata_topic(value) for key, value in answer.items()}
     if isinstance(answer, list):

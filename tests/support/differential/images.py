@@ -1,8 +1,8 @@
-"""The image that a cluster's log ends with, without what two clusters cannot share.
+"""The image at the end of a cluster's log, without what two clusters cannot share.
 
-Decides: a topic's id stands by its name, an ACL's by the ACL. Left out are brokers', controllers' and producers' own
-numbers, epochs, which replicas the controller chose (how many is compared), the metadata topic of ours, and quotas that
-are meant to differ. The rest is compared record for record.
+A topic's id is replaced by its name, an ACL's by the ACL. Left out are numbers and epochs of brokers, controllers
+and producers, and the replicas that the controller chose; their count is compared. Left out, too, are this project's
+metadata topic and quotas that differ by intention. All other records are compared.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _NOT_OF_A_PARTITION = ("topic_id", "leader_epoch", "partition_epoch", "directori
 def comparable_image(
     image: MetadataImage, by_hand: Collection[tuple[str, int]], quotas_apart: Set[QuotaEntity]
 ) -> list[str]:
-    """A line a record, sorted; `by_hand` and `quotas_apart` as the World that both sides made has them."""
+    """Return a line for each record, sorted; `by_hand` and `quotas_apart` come from the World that both sides made."""
     return sorted(map(repr, _lines(image, by_hand, quotas_apart)))
 
 

@@ -1,6 +1,6 @@
-"""Which requests are drawn, and how often.
+"""Chooses which requests are drawn, and how often.
 
-Decides: what is worth asking. Must not know: how it is sent, or what is right.
+Must not know: how a request is sent, or which response is right.
 """
 
 from __future__ import annotations
@@ -52,11 +52,11 @@ _DRAWS: Final[dict[int, tuple[int, Callable[[random.Random, World], dict[str, An
     57: (2, update_features),
     64: (1, unregister_broker),
 }
-"""By API: how often, and what draws its fields."""
+"""By API: the weight, and the function that draws the fields."""
 
 
 def draw_request(chance: random.Random, world: World, versions: dict[int, range]) -> Ask:
-    """The next one, of an API in `versions`."""
+    """Draw the next request, of an API in `versions`."""
     keys = tuple(key for key in _DRAWS if key in versions)
     key = chance.choices(keys, weights=tuple(_DRAWS[key][0] for key in keys))[0]
     return Ask(key, chance.choice(versions[key]), _DRAWS[key][1](chance, world))

@@ -1,6 +1,6 @@
-"""One of the two clusters, asked over one connection to its active controller.
+"""One of the two clusters: one connection to its active controller.
 
-Decides: what is kept of its answers. Must not know: what the other one answered.
+Decides: what is kept of its responses. Must not know: how the other one responded.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ CLOSED: Final = "closed the connection, or did not answer"
 
 
 class Side:
-    """See above; a context manager, which holds the connection."""
+    """The connection to one cluster, as a context manager."""
 
     def __init__(self, title: str, host: str, port: int, *, must_answer: bool) -> None:
         self.title = title
@@ -39,11 +39,11 @@ class Side:
         await self._held.aclose()
 
     async def ask(self, ask: Ask) -> Any:
-        """The comparable answer; CLOSED where the connection ends instead, and then another is opened.
+        """Return the comparable response; CLOSED if the connection ends instead, and then another is opened.
 
         Raises:
-            RuntimeError: nothing came, from a side that `must_answer`. Where Kafka's handler throws as it words a
-                refusal, its client waits for ever.
+            RuntimeError: a side that `must_answer` sent nothing. If Kafka's handler throws while it words an error,
+                its client waits forever.
         """
         try:
             answer = await self._client.ask(entity_of(ask, self._ids))
@@ -59,11 +59,11 @@ class Side:
         return comparable(answer, self._ids)
 
     def forget(self) -> None:
-        """The ids so far are not asked for any more."""
+        """Forget all ids so far."""
         self._ids = Ids()
 
     async def await_moved(self) -> None:
-        """Until no partition is being moved any more: brokers take their time for it."""
+        """Wait until no partition is being reassigned: brokers take their time."""
         everything = Ask(_LIST_PARTITION_REASSIGNMENTS, 0, {"timeout": seconds(30), "topics": None})
         async with asyncio.timeout(_MOVED_S):
             while (await self.ask(everything))["topics"]:

@@ -1,6 +1,6 @@
-"""Draws what is asked of topics and their partitions.
+"""Draws requests about topics and their partitions.
 
-What leaves the choice to the controller (where replicas go) is asked for too, but nothing is built on how it chose.
+Requests that leave the placement of replicas to the controller are drawn too, but no later request depends on it.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _deletable(chance: random.Random, world: World) -> dict[str, Any]:
     if drawn < 0.5:
         return {"name": name, "topic_id": None}
     if drawn < 0.8 and world.given.get(name):
-        # Also ids of topics that are gone, and of a name that is there again.
+        # Also ids of deleted topics, and of a name that was created again.
         return {"name": None, "topic_id": TopicRef(name, chance.randrange(world.given[name]))}
     if drawn < 0.9 and name in world.topics and world.topics[name].nth is not None:
         return {"name": name, "topic_id": TopicRef(name, world.topics[name].nth or 0)}
@@ -76,8 +76,11 @@ def create_partitions(chance: random.Random, world: World) -> dict[str, Any]:
 
 
 def _growing(chance: random.Random, world: World) -> dict[str, Any]:
-    """Not of a topic whose partitions differ: ours gives new ones as many replicas as partition 0 has, Kafka as many as
-    whichever comes first out of a hash map."""
+    """Draw a topic to grow, unless its partitions differ.
+
+    This project gives a new partition as many replicas as partition 0 has. Kafka takes the first partition in the
+    order of a hash map instead.
+    """
     name = known_name(chance, world)
     if name in world.moved:
         name = "none"
@@ -91,7 +94,7 @@ def _growing(chance: random.Random, world: World) -> dict[str, Any]:
 
 
 def alter_partition_reassignments(chance: random.Random, world: World) -> dict[str, Any]:
-    """Replicas by hand, or a cancellation where nothing is under way."""
+    """Draw replicas by hand, or a cancellation of a reassignment that may not exist."""
     topics = {known_name(chance, world): _moved(chance, world) for _ in range(chance.choice((1, 1, 2)))}
     moved = tuple({"name": name, "partitions": parts} for name, parts in topics.items())
     return {"timeout": seconds(30), "allow_replication_factor_change": chance.random() < 0.8, "topics": moved}
@@ -106,7 +109,7 @@ def _moved(chance: random.Random, world: World) -> tuple[dict[str, Any], ...]:
 
 
 def elect_leaders(chance: random.Random, world: World) -> dict[str, Any]:
-    """Of partitions whose leader both clusters had to choose alike."""
+    """Draw partitions whose leader both clusters must choose alike."""
     known = sorted(world.led_alike)
     drawn = {chance.choice(known) for _ in range(chance.choice((1, 2)))} if known else set()
     if chance.random() < 0.2:

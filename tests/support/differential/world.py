@@ -1,6 +1,6 @@
-"""The small world that requests are about: the topics that both clusters have, as far as the answers told.
+"""The topics that both clusters have, as far as the responses show.
 
-Decides: what is kept in mind. Must not know: which requests there are.
+Decides: what is remembered. Must not know: which requests there are.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ BROKERS: Final = (11, 12, 13)
 LONG_NAME: Final = "t" * 249
 NAMES: Final = ("orders", "a.b", "a_b", "x", "billing-2", "events", LONG_NAME)
 QuotaEntity: TypeAlias = frozenset[tuple[str, str | None]]
-"""Types and names, as a request for quotas gives them."""
+"""Types and names, as in a request for quotas."""
 
 _BAD_NAMES: Final = ("", ".", "..", "with space", "t" * 250, "sl/ash", "ünï", "__cluster_metadata", "nul\0")
 
 
 class Topic(msgspec.Struct):
-    """A topic that both clusters have, as far as requests are built on it; `nth` None where no answer told its id."""
+    """A topic that both clusters have; without `nth` if no response gave its id."""
 
     partitions: int
     nth: int | None
 
 
 class World:
-    """What is there, as the answers said."""
+    """The topics and quotas so far, by the responses."""
 
     def __init__(self) -> None:
         self.topics: dict[str, Topic] = {}
@@ -36,13 +36,13 @@ class World:
         """Partitions (by name and index) whose replicas the requests have named: equal in both clusters."""
 
         self.moved: set[str] = set()
-        """Topics whose partitions were moved, and may differ in their number of replicas."""
+        """Topics whose partitions were reassigned, and may differ in their number of replicas."""
 
         self.quotas_apart: set[QuotaEntity] = set()
-        """Entities whose quotas are meant to differ; what makes them differ cannot be undone by deleting topics."""
+        """Entities whose quotas differ by intention; deleting topics does not undo this."""
 
     def on_created(self, name: str, partitions: int, *, told_id: bool) -> None:
-        """A topic is there."""
+        """Note a created topic."""
         nth = self.given.get(name, 0) if told_id else None
         if nth is not None:
             self.given[name] = nth + 1
@@ -50,35 +50,35 @@ class World:
 
     @property
     def led_alike(self) -> set[tuple[str, int]]:
-        """Those of them that are there."""
+        """Return those partitions that still exist."""
         return {(name, index) for name, index in self.by_hand if name in self.topics}
 
     def clear(self) -> None:
-        """All topics are gone, and no id is asked for any more."""
+        """Forget all topics and ids."""
         self.topics.clear()
         self.given.clear()
         self.by_hand.clear()
         self.moved.clear()
 
     def on_deleted(self, name: str) -> None:
-        """It is gone."""
+        """Note a deleted topic."""
         del self.topics[name]
         self.moved.discard(name)
         self.by_hand = {(topic, index) for topic, index in self.by_hand if topic != name}
 
 
 def any_name(chance: random.Random) -> str:
-    """A topic's name, now and then an impossible one."""
+    """Draw a topic's name, sometimes an invalid one."""
     return chance.choice(_BAD_NAMES) if chance.random() < 0.12 else chance.choice(NAMES)
 
 
 def known_name(chance: random.Random, world: World) -> str:
-    """Mostly of a topic that is there."""
+    """Draw a name, mostly of an existing topic."""
     return chance.choice(tuple(world.topics)) if world.topics and chance.random() < 0.8 else any_name(chance)
 
 
 def some_brokers(chance: random.Random) -> tuple[int, ...]:
-    """Replicas of a partition: mostly fine."""
+    """Draw replicas of a partition, mostly valid ones."""
     if chance.random() < 0.12:
         return chance.choice(((), (11, 11), (11, 99), (-1,), (99,)))
     return tuple(chance.sample(BROKERS, chance.choice((1, 2, 2, 2, 2, 3))))

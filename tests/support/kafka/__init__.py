@@ -1,1 +1,1 @@
-"""Apache Kafka itself, by Maven: its jars, its tools and its nodes as real processes on loopback."""
+"""Apache Kafka itself, from Maven: its jars, its tools and its nodes as real processes on loopback."""

@@ -1,7 +1,7 @@
-"""Kafka's classes as a JVM has loaded and checked them, in a file that later JVMs map: a start costs half as much.
+"""Kafka's loaded and verified classes in a file that later JVMs map: this halves the cost of a start.
 
-Decides: which classes (those of one node that was a broker and a controller). Made once for a class path and a Java,
-kept beside the jars. Java's name for it is dynamic class data sharing (JEP 350).
+It holds the classes of one node that was a broker and a controller. It is made once for a class path and a Java, and
+is kept beside the jars. Java calls it dynamic class data sharing (JEP 350).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _STOP_S: Final = 60.0
 
 
 def java(version: str, *, heap: str = "256m", log_level: str = "info") -> list[str]:
-    """The command that runs a class of this Kafka, without the class."""
+    """Return the command that runs a class of this Kafka, without the class."""
     archive = _archive(version)
     return [*_plain(version, heap, log_level), f"-XX:SharedArchiveFile={archive}", "-Xshare:auto", "-Xlog:disable"]
 
@@ -50,7 +50,7 @@ def _archive(version: str) -> Path:
 
 
 def _live_shortly(directory: Path, command: Sequence[str]) -> None:
-    """One node, started and stopped cleanly: what it has loaded is written down when it ends."""
+    """Start one node and stop it cleanly: at its end the JVM writes the classes that it loaded."""
     broker, controller = free_ports(2)
     properties = directory / "server.properties"
     properties.write_text(

@@ -1,4 +1,4 @@
-"""Requests that name topics by id, as any client may send them to a stock broker, and what it answers."""
+"""Requests that name topics by id, as any client may send them to a stock broker, and the responses."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PATIENCE: Final = timedelta(seconds=10)
 
 
 class Read(msgspec.Struct, frozen=True, kw_only=True):
-    """What was read of partition 0: Kafka's error, and the records as the broker has them on its disk."""
+    """A read of partition 0: Kafka's error, and the records as they are on the broker's disk."""
 
     error: int
     records: bytes
@@ -39,7 +39,7 @@ def _ask(broker: KafkaNode, request: Any) -> Any:
 
 
 def read_by_id(broker: KafkaNode, topic_id: TopicId) -> Read:
-    """Fetch as a consumer does, from the beginning, answered at once."""
+    """Fetch from the beginning as a consumer does; the broker responds at once."""
     key, version = _FETCH
     said = _ask(
         broker,
@@ -64,7 +64,7 @@ def read_by_id(broker: KafkaNode, topic_id: TopicId) -> Read:
 
 
 def produce_by_id(broker: KafkaNode, topic_id: TopicId, value: bytes) -> int:
-    """The error of one record for partition 0. It is of now: an old one would be removed by the retention time."""
+    """Return the error for one record in partition 0. Its timestamp is now: retention would remove an old record."""
     module = requests_of(*_PRODUCE)
     now_ms = time.time_ns() // 1_000_000
     batch = build_batch(base_offset=Offset(0), epoch=Epoch(0), timestamp_ms=now_ms, values=[value])
@@ -80,7 +80,7 @@ def produce_by_id(broker: KafkaNode, topic_id: TopicId, value: bytes) -> int:
 def describe_by_id(
     broker: KafkaNode, topic_id: TopicId, *, name: str | None = None, may_create: bool = False
 ) -> tuple[int, str | None]:
-    """The error, and the name, that Metadata has for an id, or for the name beside it."""
+    """Return the error and the name in the Metadata response for an id, or for the name beside it."""
     module = requests_of(*_METADATA)
     topic = module.MetadataRequestTopic(topic_id=uuid.UUID(bytes=topic_id), name=name)
     request = module.MetadataRequest(
@@ -92,7 +92,7 @@ def describe_by_id(
 
 
 def delete_through(broker: KafkaNode, *topics: tuple[str | None, TopicId | None]) -> dict[str | None, int]:
-    """The error by the answer's name, of topics that are named, given by id, or both."""
+    """Return the errors, by the response's names, of topics that are named, given by id, or both."""
     module = requests_of(*_DELETE_TOPICS)
     states = tuple(
         module.DeleteTopicState(name=name, topic_id=None if topic_id is None else uuid.UUID(bytes=topic_id))

@@ -1,6 +1,6 @@
-"""What a controller writes while brokers fail: its log's records, batch by batch, with names in place of ids.
+"""The records that a controller writes while brokers fail, batch by batch, with names in place of ids.
 
-Decides: how a change is told. Must not know: whose controller it is.
+Must not know: which implementation the controller is.
 """
 
 from __future__ import annotations
@@ -27,11 +27,12 @@ from metadata_log.records import (
 _HEADER_BYTES: Final = 61
 
 Change = tuple[str, int, dict[str, Any]]
-"""A topic's name (`broker` for a registration), partition or broker id, and the fields that are not their default."""
+"""A topic's name (`broker` for a registration), partition or broker id, and the fields that are not at their
+default."""
 
 
 def batches(metadata_dir: Path) -> Iterator[list[MetadataRecord]]:
-    """The records of each batch of a log from offset 0; what its node is just writing is left for the next time."""
+    """Yield the records of each batch of a log from offset 0; an unfinished last batch is left for the next call."""
     data = b"".join(segment.read_bytes() for segment in sorted(metadata_dir.glob("*.log")))
     position = 0
     while len(data) - position >= _HEADER_BYTES:
@@ -44,12 +45,12 @@ def batches(metadata_dir: Path) -> Iterator[list[MetadataRecord]]:
 
 
 def directory_ids(log_dirs: list[Path]) -> dict[DirectoryId, str]:
-    """The name of each log directory by the id in its meta.properties."""
+    """Return the name of each log directory by the id in its meta.properties."""
     return {read_meta_properties(OsFiles(), str(path)).directory_id: path.name for path in log_dirs}
 
 
 def placed(metadata_dir: Path, topic: str) -> dict[int, tuple[DirectoryId, ...]]:
-    """In which directories a topic's replicas are, by partition, as far as the controller has heard of it."""
+    """Return the directories of a topic's replicas, by partition, as far as the controller knows them."""
     names: dict[Any, str] = {}
     found: dict[int, tuple[DirectoryId, ...]] = {}
     for record in (record for batch in batches(metadata_dir) for record in batch):
@@ -63,7 +64,7 @@ def placed(metadata_dir: Path, topic: str) -> dict[int, tuple[DirectoryId, ...]]
 
 
 def changes(metadata_dir: Path) -> Iterator[list[Change]]:
-    """The changes of partitions and of brokers' registrations in each batch that has any."""
+    """Yield the changes of partitions and of brokers' registrations in each batch that has any."""
     names: dict[Any, str] = {}
     for batch in batches(metadata_dir):
         told: list[Change] = []

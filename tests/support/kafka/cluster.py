@@ -1,8 +1,7 @@
-"""A real cluster of Apache Kafka on loopback: each node a process of its own, formatted, started and killed by a test.
+"""A real cluster of Apache Kafka on loopback: each node is a process that a test formats, starts and kills.
 
-Decides: configuration, ports, when a node counts as started. Must not know: what a test does with the cluster. Works
-with every release from 3.3 on (`static_voters` before 3.9), and with nodes of several. Nodes below 10 are controllers,
-the others brokers.
+Decides: configuration, ports, when a node counts as started. Works with every release from 3.3 on (`static_voters`
+before 3.9), and with nodes of several releases. Nodes below 10 are controllers, the others brokers.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ START_S = 90.0
 STOP_S = 30.0
 _FIRST_BROKER = 10
 _STARTED = "Kafka Server started"
-"""What a broker and a controller log once they are up; a broker is unfenced by then."""
+"""The line that a controller and a broker log once they are up; a broker is unfenced by then."""
 
 _LOOKS: Final = 10
 
@@ -68,7 +67,7 @@ class KafkaNode:
 
     @property
     def process(self) -> subprocess.Popen[bytes]:
-        """Its process, while it is not known to have ended."""
+        """Return its process, while it is not known to have ended."""
         if self._process is None:
             raise RuntimeError(f"node {self.node_id} is not running")
         return self._process
@@ -82,13 +81,13 @@ class KafkaNode:
             )
 
     def said(self) -> str:
-        """What it has logged since its last start."""
+        """Return its log output since its last start."""
         with (self.directory / "server.log").open("rb") as log:
             log.seek(self._log_start)
             return log.read().decode(errors="replace")
 
     def wait_started(self, *, every_s: float = 0.1) -> None:
-        """Wait until it is up; it is looked at so often.
+        """Wait until it is up, and look every `every_s` seconds.
 
         Raises:
             RuntimeError: it ended instead; with its last lines.
@@ -102,19 +101,19 @@ class KafkaNode:
         wait_until(f"node {self.node_id} to start", started, timeout_s=START_S, every_s=every_s)
 
     def kill(self) -> None:
-        """End it as a crash does."""
+        """Kill it, as a crash does."""
         if self._process is not None:
             self._process.send_signal(signal.SIGKILL)
             self._process.wait(STOP_S)
         self._process = None
 
     def ask_to_stop(self) -> None:
-        """Begin a clean end."""
+        """Send SIGTERM for a clean stop, and do not wait."""
         if self._process is not None:
             self._process.terminate()
 
     def stop(self) -> None:
-        """End it cleanly; by force when that takes too long."""
+        """Stop it cleanly; kill it if that takes too long."""
         self.ask_to_stop()
         if self._process is not None:
             try:
@@ -142,9 +141,14 @@ class KafkaCluster:
         cluster_id: str = CLUSTER_ID,
         jbod: bool = False,
     ) -> None:
-        """Nodes are of the version of `tools`; `others`, by node, are the tools of those that are of another.
-        `properties` go into every node's; `ports`, by node, when not just any; `jbod` gives brokers two log
-        directories."""
+        """Prepare the nodes; none is formatted yet.
+
+        Args:
+            tools: the release of all nodes, except those in `others`, by node.
+            properties: added to the configuration of every node.
+            ports: by node; free ones by default.
+            jbod: give brokers two log directories.
+        """
         self.root = root.absolute()
         self.tools = tools
         self._others = dict(others or {})
@@ -158,12 +162,12 @@ class KafkaCluster:
         self._properties = dict(properties or {})
 
     def tools_of(self, node_id: int) -> KafkaTools:
-        """Of the node's version."""
+        """Return the tools of the node's release."""
         return self._others.get(node_id, self.tools)
 
     @property
     def lowest_release(self) -> Release:
-        """The lowest of those that its nodes are of."""
+        """Return the lowest release among its nodes."""
         return min((RELEASES[self.tools_of(node_id).version] for node_id in self.nodes), key=lambda one: one.level)
 
     @property
@@ -176,11 +180,11 @@ class KafkaCluster:
 
     @property
     def running_broker(self) -> KafkaNode:
-        """The first that runs."""
+        """Return the first running broker."""
         return next(node for node in self.brokers if node.is_running)
 
     def start(self, *node_ids: int) -> None:
-        """Format where that was not done yet, start these nodes (all, if none is named) and wait until they are up."""
+        """Format nodes that need it, start these nodes (all by default), and wait until they are up."""
         chosen = [self.nodes[node_id] for node_id in node_ids or self.nodes]
         for node in chosen:
             if not (node.log_dir / "meta.properties").exists():
@@ -193,11 +197,11 @@ class KafkaCluster:
             self.leader()
 
     def launch(self, node_id: int) -> None:
-        """Start a node from what stands in its directory and configuration; do not wait."""
+        """Start a node from its directory and configuration; do not wait."""
         self.nodes[node_id].start([*java(self.tools_of(node_id).version, heap=self.heap), "kafka.Kafka"])
 
     def format(self, node_id: int) -> None:
-        """Write the node's configuration and format its directory; a controller as one of the first voters."""
+        """Write the node's configuration and format its directory; a controller is one of the first voters."""
         node = self.nodes[node_id]
         self.configure(node_id)
         words = ["format", "-t", self.cluster_id, "-c", str(node.properties)]
@@ -228,26 +232,26 @@ class KafkaCluster:
         node.properties.write_text("".join(f"{key}={value}\n" for key, value in config.items()))
 
     def log_dirs(self, node_id: int) -> list[Path]:
-        """All log directories of a node; the metadata log is in the first."""
+        """Return all log directories of a node; the metadata log is in the first."""
         node = self.nodes[node_id]
         more = [node.directory / "data-2"] if self.jbod and not node.is_controller else []
         return [node.log_dir, *more]
 
     def admin(self, tool: str, *words: str) -> str:
-        """Standard output of a tool that asks a running broker."""
+        """Return the standard output of a tool that asks a running broker."""
         return self.tools.run(tool, "--bootstrap-server", self.running_broker.address, *words)
 
     def topics(self) -> set[str]:
-        """The topics that a broker lists, whichever the tool has asked."""
+        """Return the topics that the asked broker lists."""
         return set(self.admin("topics", "--list").split())
 
     def await_topics(self, *names: str) -> None:
-        """Until every broker lists them: a tool asks any of them, so several times in a row."""
+        """Wait until every broker lists them: a tool asks any broker, so several responses in a row must agree."""
         wanted = set(names)
         wait_until(f"{names} to be listed", lambda: all(wanted <= self.topics() for _ in range(_LOOKS)), timeout_s=60.0)
 
     def leader(self) -> KafkaNode:
-        """The running controller that the newest quorum-state of the running ones names."""
+        """Return the running controller that the newest quorum-state names as leader."""
 
         def found() -> KafkaNode | None:
             states = [_quorum_state(node) for node in self.controllers if node.is_running]
@@ -266,9 +270,9 @@ class KafkaCluster:
                 node.stop()
 
     def end(self) -> None:
-        """Stop the brokers cleanly, then all controllers at once, as a power cut does.
+        """Stop the brokers cleanly, then kill all controllers at once, as a power cut does.
 
-        A leader that is asked to stop and has nobody to hand over to would wait 5 s for it.
+        A leader that is asked to stop and has no successor would wait 5 s for one.
         """
         for node in self.brokers:
             node.ask_to_stop()
@@ -278,9 +282,9 @@ class KafkaCluster:
             node.kill()
 
     def copied_to(self, root: Path, source: Path | None = None) -> KafkaCluster:
-        """The same cluster, on a copy of its directories (or of `source`, an earlier copy of them).
+        """Return the same cluster on a copy of its directories (or of `source`, an earlier copy of them).
 
-        The voters' ports stand in the log: run one at a time.
+        The voters' ports are in the log: run one cluster at a time.
         """
         copy = KafkaCluster(
             root,
@@ -309,12 +313,12 @@ class KafkaCluster:
 
 
 def directory_id(node_id: int) -> str:
-    """Of a controller formatted as one of the first voters."""
+    """Return the directory id of a controller that is one of the first voters."""
     return base64.urlsafe_b64encode(f"directory-id-{node_id:03}".encode()).decode().rstrip("=")
 
 
 def _quorum_state(node: KafkaNode) -> tuple[int, int]:
-    """Epoch and leader; -1 for both while the file is not there or not whole."""
+    """Return epoch and leader; -1 for both while the file is missing or incomplete."""
     try:
         state = json.loads((node.metadata_dir / "quorum-state").read_text())
     except (FileNotFoundError, json.JSONDecodeError):

@@ -1,4 +1,4 @@
-"""A cluster of Apache Kafka whose nodes are controllers and brokers at once (`process.roles=broker,controller`).
+"""A cluster of Apache Kafka with combined nodes (`process.roles=broker,controller`), each with a second listener.
 
 Decides: their second listener. Must not know: what is tested on them.
 """
@@ -14,22 +14,22 @@ from tests.support.kafka.tools import KafkaTools
 
 
 class CombinedCluster(KafkaCluster):
-    """Three such nodes; each has its topics and the metadata log in one directory."""
+    """Three combined nodes; each has its topics and the metadata log in one directory."""
 
     def __init__(self, root: Path, tools: KafkaTools) -> None:
-        # Whichever of them is killed, the consumers' offsets are on the others, too.
+        # So any one node may die: the consumers' offsets are on the others, too.
         properties = {**Contents.PROPERTIES, "offsets.topic.replication.factor": "3"}
         super().__init__(root, tools, brokers=(), properties=properties)
         self._client_ports = dict(zip(self.nodes, free_ports(len(self.nodes)), strict=True))
 
     @property
     def running_broker(self) -> KafkaNode:
-        """The first that runs, as clients see it."""
+        """Return the first running node, as clients see it."""
         node = next(node for node in self.nodes.values() if node.is_running)
         return KafkaNode(node.directory, node.node_id, self._client_ports[node.node_id])
 
     def await_in_sync(self) -> None:
-        """Until each replica has what its partition's leader has."""
+        """Wait until each replica has all the data of its partition's leader."""
         lacking = ("topics", "--describe", "--under-replicated-partitions")
         wait_until("all replicas to be in sync", lambda: not self.admin(*lacking).strip(), timeout_s=90.0, every_s=0.5)
 

@@ -1,4 +1,4 @@
-"""Messages written and read by Kafka's console tools, and what `kafka-topics` tells of a partition."""
+"""Messages written and read by Kafka's console tools, and a partition's state from `kafka-topics`."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _PATIENCE_MS: Final = 30_000
 
 
 def produce(tools: KafkaTools, at: KafkaNode, topic: str, values: Iterable[str], *, acks: str = "all") -> None:
-    """Write them by `kafka-console-producer`, one after the other.
+    """Write the values by `kafka-console-producer`, in order.
 
     Raises:
-        ToolFailedError: one was not acknowledged.
+        ToolFailedError: a message was not acknowledged.
     """
     tools.run(
         "console-producer", "--bootstrap-server", at.address, "--topic", topic, "--sync", "--timeout", "0",
@@ -26,10 +26,10 @@ def produce(tools: KafkaTools, at: KafkaNode, topic: str, values: Iterable[str],
 
 
 def consume(tools: KafkaTools, at: KafkaNode, topic: str, count: int) -> list[str]:
-    """The first messages of a topic, as many as that, in the order in which they come; none is longer than a word.
+    """Return the first `count` messages of a topic in their order; none is longer than a word.
 
     Raises:
-        ToolFailedError: fewer came within half a minute.
+        ToolFailedError: fewer came within 30 s.
     """
     return tools.run(
         "console-consumer", "--bootstrap-server", at.address, "--topic", topic, "--from-beginning",
@@ -38,8 +38,8 @@ def consume(tools: KafkaTools, at: KafkaNode, topic: str, count: int) -> list[st
 
 
 def partition(tools: KafkaTools, at: KafkaNode, topic: str, index: int = 0) -> dict[str, str]:
-    """`Leader`, `Replicas`, `Isr`, ... of a partition as `kafka-topics --describe` prints them; empty if it is not
-    known there."""
+    """Return `Leader`, `Replicas`, `Isr`, ... of a partition as `kafka-topics --describe` prints them; empty if
+    unknown."""
     status, said, why = tools.call("topics", "--bootstrap-server", at.address, "--describe", "--topic", topic)
     if status != 0 and "does not exist as expected" not in why:
         raise ToolFailedError(f"kafka-topics --describe --topic {topic} ended with {status}: {why[-2000:]}")
@@ -50,10 +50,10 @@ def partition(tools: KafkaTools, at: KafkaNode, topic: str, index: int = 0) -> d
 def await_partition(
     tools: KafkaTools, at: KafkaNode, topic: str, index: int = 0, *, timeout_s: float = 60.0, **wanted: str
 ) -> None:
-    """Until it is told as wanted: `Leader="11"`; an ISR is compared as a set.
+    """Wait until the partition is described like this: `Leader="11"`; an ISR is compared as a set.
 
     Raises:
-        TimeoutError: it was not; with what was told last.
+        TimeoutError: it was not; with the last description.
     """
     last: dict[str, str] = {}
 

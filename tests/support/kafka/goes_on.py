@@ -1,6 +1,6 @@
-"""What has to hold of a recovered cluster of Apache Kafka: all is there, and it goes on.
+"""Checks of a recovered cluster of Apache Kafka: its contents are complete, and it keeps working.
 
-Decides: what is asked of it. Must not know: how it was lost and repaired.
+Must not know: how the cluster was lost and repaired.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tests.support.kafka.recovery import read_contents
 
 
 def check_it_goes_on(cluster: KafkaCluster, lost: LostCluster, *, topics: set[str]) -> None:
-    """All is there, also after a second failover; every node then holds the same."""
+    """Check the contents, also after a second failover, and that every node then holds the same."""
     check_contents(cluster, lost)
     cluster.leader().kill()
     cluster.admin("topics", "--create", "--topic", "second", "--partitions", "1", "--replication-factor", "2")
@@ -39,14 +39,15 @@ def check_contents(cluster: KafkaCluster, lost: LostCluster) -> None:
 
 
 def check_they_are_equal(nodes: Iterable[KafkaNode]) -> None:
-    """All image hashes at the shortest end, every byte that two logs both have; and `kraft check` finds nothing."""
+    """Check image hashes at the shortest end and every byte that two logs share, and that `kraft check` finds
+    nothing."""
     log_dirs = [node.log_dir for node in nodes]
     check_logs_are_equal(log_dirs)
     assert run(["check", *map(str, log_dirs)]) == 0
 
 
 def check_logs_are_equal(log_dirs: Sequence[Path]) -> None:
-    """The same of the logs alone."""
+    """Check only that the logs are equal."""
     lines = hash_logs(log_dirs)
     assert len({line.hash for line in lines}) == 1, lines
     assert run(["log", "diff", *map(str, log_dirs)]) == 0

@@ -1,7 +1,7 @@
-"""Kafka's releases that tests can run, by their published jars: brought once by Maven, kept in a cache directory.
+"""Kafka's releases that tests can run, as published jars: downloaded once by Maven, kept in a cache directory.
 
-The cache is `$KRAFT_TEST_CACHE`, else `.cache` in the checkout; no jar is in the repository. Any release from 3.3 on
-can be run. Main classes that moved between releases are looked up in the jars.
+The cache is `$KRAFT_TEST_CACHE`, or `.cache` in the checkout; no jar is in the repository. Any release from 3.3 on can
+run. Main classes that moved between releases are looked up in the jars.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from tests.support.made_once import made_once
 
 NEWEST: Final = "4.4.0"
 PREVIOUS: Final = "4.3.0"
-"""The release before; of those whose metadata shell is published, the newest."""
+"""The previous release: the newest one whose metadata shell is published."""
 BEFORE_4: Final = "3.9.1"
 
 
 class Release(msgspec.Struct, frozen=True):
-    """One release: the highest metadata.version of its production, and its limits as far as a test has to know them."""
+    """One release: the highest metadata.version of its production, and its limits that tests must know."""
 
     metadata_version: str
     level: int
     dynamic_voters: bool = True
-    """Its controllers and brokers know `controller.quorum.bootstrap.servers`, and voters in the log."""
+    """True if its controllers and brokers know `controller.quorum.bootstrap.servers`, and voters in the log."""
     has_shell: bool = True
 
     @property
     def lowest_level(self) -> int:
-        """The lowest metadata.version that it supports: 3.3-IV3 from 4.0 on."""
+        """Return the lowest metadata.version that it supports: 3.3-IV3 from 4.0 on."""
         return 7 if self.level > RELEASES[BEFORE_4].level else 1
 
 
@@ -57,12 +57,12 @@ RELEASES: Final[Mapping[str, Release]] = {
 }
 _ARTIFACTS = ("kafka_2.13", "kafka-tools", "kafka-shell")
 _NEVER_RUN = ("connect-api", "connect-json", "connect-runtime", "connect-transforms")
-"""What kafka-tools asks for besides; not every release of them is published."""
+"""Dependencies of kafka-tools that are never run; not every release of them is published."""
 _ROOT = Path(__file__).resolve().parents[3]
 
 
 def cache_directory() -> Path:
-    """Where the jars are kept."""
+    """Return the directory that keeps the jars."""
     return Path(os.environ.get("KRAFT_TEST_CACHE") or _ROOT / ".cache").absolute()
 
 
@@ -89,11 +89,11 @@ def _pom(version: str) -> str:
 
 
 def kafka_jars(version: str) -> Path:
-    """The directory that holds Kafka's jars of `version` and what they depend on.
+    """Return the directory with Kafka's jars of `version` and their dependencies.
 
     Raises:
-        RuntimeError: without Maven.
-        subprocess.CalledProcessError: when Maven cannot bring them.
+        RuntimeError: Maven is not installed.
+        subprocess.CalledProcessError: Maven failed.
     """
     return made_once(cache_directory() / f"kafka-{version}", lambda partial: _bring(version, partial))
 
@@ -105,7 +105,7 @@ def _bring(version: str, to: Path) -> None:
     pom.write_text(_pom(version))
     words = ["mvn", "-q", "-B", "-f", str(pom), "dependency:copy-dependencies", f"-DoutputDirectory={to}"]
     try:
-        # Of all versions one at a time: two Mavens do not know of each other in what they write to one repository.
+        # One version at a time: two Mavens would write to one repository without knowing of each other.
         with to.with_name("maven.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             subprocess.run(words, check=True)
@@ -114,16 +114,16 @@ def _bring(version: str, to: Path) -> None:
 
 
 def class_path(jars: Path) -> str:
-    """All jars, with slf4j-simple as the only logging binding (those before 4.0 bring one of their own)."""
+    """Return all jars, with slf4j-simple as the only logging binding (releases before 4.0 bring another)."""
     return ":".join(str(jar) for jar in sorted(jars.glob("*.jar")) if "reload4j-1.7" not in jar.name)
 
 
 @lru_cache
 def held_class(jars: Path, names: tuple[str, ...]) -> str:
-    """The first of these classes that Kafka's jars hold: a class may have moved between releases.
+    """Return the first of these classes that Kafka's jars hold: a class may have moved between releases.
 
     Raises:
-        LookupError: they hold none of them.
+        LookupError: the jars hold none of them.
     """
     held: set[str] = set()
     for jar in jars.glob("kafka*.jar"):

@@ -1,6 +1,6 @@
-"""A short life of a real cluster, made fresh, with two kills in it: what the toolkit is tried on beside the fixtures.
+"""A short life of a new real cluster, with two kills: the toolkit is tried on it beside the fixtures.
 
-Decides: what happens. Must not know: what is asked of the directories afterwards.
+Must not know: which commands read the directories afterwards.
 """
 
 from __future__ import annotations
@@ -13,15 +13,16 @@ from tests.support.kafka.cluster import KafkaCluster
 from tests.support.kafka.tools import KafkaTools
 
 BROKER_KILLED = 12
-"""It is down while `gone` is deleted, `again` deleted and created anew: it still holds directories of the old ids."""
+"""This broker is down while `gone` is deleted and `again` is deleted and created again: it keeps directories of the old
+ids."""
 
 
 class KafkaLife:
-    """A cluster that is stopped, and copies from earlier.
+    """A stopped cluster, and copies from earlier.
 
-    `crashed` holds node-N of every node at the moment when a controller and then a broker had been killed: copied while
-    the other nodes ran. The cluster's own directories are those after the clean stop; tests copy what they change
-    (`cluster.copied_to`) and start only copies, one at a time.
+    `crashed` holds node-N of every node, copied after a controller and then a broker were killed, while the other nodes
+    ran. The cluster's own directories are those after the clean stop. Tests copy what they change (`cluster.copied_to`)
+    and start only copies, one at a time.
     """
 
     def __init__(self, cluster: KafkaCluster, crashed: Path, killed_leader: int) -> None:
@@ -31,11 +32,11 @@ class KafkaLife:
 
     @property
     def log_dirs(self) -> list[Path]:
-        """Of every node, controllers first."""
+        """Return the log directories of every node, controllers first."""
         return [node.log_dir for node in self.cluster.nodes.values()]
 
     def metadata_files(self) -> list[Path]:
-        """Every segment and checkpoint of the stopped nodes."""
+        """Return every segment and checkpoint of the stopped nodes."""
         return sorted(
             file
             for node in self.cluster.nodes.values()
@@ -45,7 +46,8 @@ class KafkaLife:
 
 
 def live_a_kafka_life(root: Path, tools: KafkaTools, *, static_voters: bool = False) -> KafkaLife:
-    """Three controllers and two brokers of Kafka: topics, configs, deletes, kill -9 of the leader and a broker."""
+    """Run three controllers and two brokers of Kafka: topics, configs, deletions, kill -9 of the leader and a
+    broker."""
     with KafkaCluster(root / "cluster", tools, static_voters=static_voters) as cluster:
         cluster.start()
         for topic, partitions in (("orders", 3), ("gone", 2), ("again", 2)):
@@ -70,8 +72,8 @@ def live_a_kafka_life(root: Path, tools: KafkaTools, *, static_voters: bool = Fa
 
 
 def _copy_while_they_run(root: Path, to: Path) -> None:
-    """Logs last: what lies beside a log, copied after it, would prove records that the copy of the log has not yet."""
-    # What is being written anew is renamed once it is whole: it may be gone before it is copied.
+    """Copy the logs last: a sidecar file that is copied after its log may prove records that the copy lacks."""
+    # A file that is being rewritten is renamed when it is complete: it may vanish before it is copied.
     shutil.copytree(root, to, ignore=shutil.ignore_patterns("server.log", "*.log", "*.tmp", "*.part"))
     for log in root.rglob("*.log"):
         if log.name != "server.log" and (to / log.relative_to(root)).parent.is_dir():
@@ -86,7 +88,7 @@ def _create(cluster: KafkaCluster, topic: str, partitions: int, replication: int
 
 
 def _wait_for_ids(cluster: KafkaCluster, partition: str) -> None:
-    """Until both brokers know a new partition's topic id: one killed before is left with a directory without."""
+    """Wait until both brokers know a new partition's topic id: a broker killed before has a directory without an id."""
     files = [node.log_dir / partition / "partition.metadata" for node in cluster.brokers]
     wait_until(f"the brokers to have {partition}", lambda: all(file.exists() for file in files))
 

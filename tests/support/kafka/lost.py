@@ -1,4 +1,4 @@
-"""What real clusters leave when they are lost: made in one life of one cluster, kept as directories to be copied.
+"""Directories of lost real clusters, all made in one life of one cluster, to be copied by tests.
 
 Decides: what each node holds at which end. Must not know: how it is repaired.
 """
@@ -21,14 +21,14 @@ from tests.support.kafka.tools import KafkaTools, ToolFailedError
 from tests.support.log_bytes import log_bytes
 
 UNSEEN = "unseen"
-"""The topic that the survivor of `behind` has not heard of: committed by the other two, and on the brokers."""
+"""The topic that the survivor of `behind` lacks: the other two committed it, and the brokers have it."""
 NEVER = "never-committed"
 """The topic that only the cut-off leader of `divergent`, and broker 11, know."""
 LATE = "late"
-"""The topic that was committed meanwhile in the next epoch, by the other controllers and broker 12."""
+"""The topic that the other controllers committed meanwhile in the next epoch; broker 12 has it."""
 FORKED_BROKER, OTHER_BROKER = 11, 12
 _PATIENCE_MS = 120_000
-"""See `_patient`."""
+"""The fetch timeout of the controllers; see `_patient`."""
 _PROPERTIES = {
     **Contents.PROPERTIES,
     "metadata.log.max.record.bytes.between.snapshots": "1200",
@@ -36,13 +36,13 @@ _PROPERTIES = {
 
 
 class LostCluster:
-    """Directories of a cluster that is not running, from two moments; start only copies, one at a time.
+    """Directories of a stopped cluster, from two moments; start only copies, one at a time.
 
     Attributes:
         contents: what every copy holds.
-        before: what the living cluster answered when it was asked for that.
-        survivor: a follower that was held while the others committed `UNSEEN`: in `behind` its log ends before theirs,
-            in the same epoch.
+        before: the response of the running cluster to a request for the contents.
+        survivor: a follower that was paused while the others committed `UNSEEN`. In `behind` its log ends before
+            theirs, in the same epoch.
         forked, never: the leader that in `divergent` was cut off with the topic `never`, as was FORKED_BROKER.
     """
 
@@ -60,7 +60,7 @@ class LostCluster:
             self.forked, self.never = self._fork(cluster)
 
     def copy(self, source: Path, root: Path) -> KafkaCluster:
-        """The cluster on a copy of these directories, nothing running."""
+        """Return the cluster on a copy of these directories, with no node running."""
         return self._cluster.copied_to(root, source)
 
     def _leave_behind(self, cluster: KafkaCluster) -> int:
@@ -86,7 +86,7 @@ class LostCluster:
                 node.kill()
         again = [node.node_id for node in others if node.is_controller]
         for node_id in again:
-            cluster.configure(node_id)  # now they elect as soon as usual
+            cluster.configure(node_id)  # from now on they elect after the usual timeouts
         cluster.start(*again)
         cluster.admin("topics", "--create", "--topic", LATE, "--partitions", "1", "--replication-factor", "1")
         _wait_for(others, LATE)
@@ -103,10 +103,10 @@ class LostCluster:
 
 
 def _patient(cluster: KafkaCluster) -> None:
-    """Format all nodes; controllers of this life, not of its copies, wait long for each other.
+    """Format all nodes; controllers of this life, but not of its copies, have long timeouts for each other.
 
-    A leader resigns when it has not heard of a majority for 1.5 times this: none does while its followers are held,
-    however slow the machine is.
+    A leader resigns when no majority has fetched for 1.5 times this timeout. So no leader resigns while its followers
+    are paused, however slow the machine is.
     """
     for node in cluster.nodes.values():
         cluster.format(node.node_id)
@@ -116,7 +116,7 @@ def _patient(cluster: KafkaCluster) -> None:
 
 
 class _Held:
-    """Processes that do not run on for a while (SIGSTOP)."""
+    """Processes that are paused (SIGSTOP)."""
 
     def __init__(self, nodes: Iterable[KafkaNode]) -> None:
         self._nodes = list(nodes)
@@ -132,14 +132,14 @@ class _Held:
 
 
 def _let_pass(leader: KafkaNode) -> None:
-    """Let the leader write twice: what follows goes into no Fetch that held followers still had open."""
+    """Let the leader write twice: then no Fetch that a paused follower still has open can carry the next records."""
     for _ in range(2):
         size = log_bytes(leader.metadata_dir)
         wait_until("the leader to write", lambda size=size: log_bytes(leader.metadata_dir) > size, timeout_s=30)  # type: ignore[misc]
 
 
 def _ask_until_written(cluster: KafkaCluster, topic: str, nodes: Iterable[KafkaNode]) -> None:
-    """Ask for a topic that cannot be committed, until all of these nodes have written it."""
+    """Request a topic that cannot be committed, until all of these nodes have written it."""
     patience = cluster.root / "impatient.properties"
     patience.write_text("default.api.timeout.ms=3000\nrequest.timeout.ms=3000\n")
     broker = cluster.nodes[FORKED_BROKER]
@@ -147,7 +147,7 @@ def _ask_until_written(cluster: KafkaCluster, topic: str, nodes: Iterable[KafkaN
 
     def is_written() -> bool:
         if not all(_mentions(node, topic) for node in nodes):
-            with contextlib.suppress(ToolFailedError):  # it has to fail: who would acknowledge it is held
+            with contextlib.suppress(ToolFailedError):  # it must fail: the acknowledging followers are paused
                 cluster.tools.run(
                     "topics", "--bootstrap-server", broker.address, "--command-config", str(patience), *words
                 )
@@ -170,7 +170,7 @@ def _hears(node: KafkaNode, topic: str) -> Callable[[], bool]:
 
 
 def _wait_for_all_of(ended: KafkaNode, nodes: Iterable[KafkaNode]) -> None:
-    """A broker may have fetched what a controller has not yet: each of these would lack it for ever."""
+    """Wait until these nodes have fetched all that the stopped broker has: otherwise they would lack it forever."""
     end = _end_of(ended)
     for node in nodes:
         wait_until(f"node {node.node_id} to reach offset {end}", lambda node=node: _end_of(node) >= end, timeout_s=60)  # type: ignore[misc]

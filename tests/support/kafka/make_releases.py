@@ -29,7 +29,7 @@ _PROPERTIES: Final = {
 
 
 def live(root: Path, tools: KafkaTools) -> None:
-    """Live the cluster's life, so that its stopped nodes are below `root`."""
+    """Run the cluster's life, so that its stopped nodes are below `root`."""
     static = not RELEASES[tools.version].dynamic_voters
     with KafkaCluster(root, tools, controllers=(1,), static_voters=static, properties=_PROPERTIES) as cluster:
         cluster.start()
@@ -63,13 +63,13 @@ def _move(cluster: KafkaCluster, topic: str, to: int) -> None:
 
 
 def _await_checkpoint(cluster: KafkaCluster) -> None:
-    """Until the controller has written one of itself: its formatter of 4.4 writes that of offset 0."""
+    """Wait until the controller has written a checkpoint itself: the formatter of 4.4 writes one of offset 0."""
     log = cluster.nodes[1].metadata_dir
     wait_until("a checkpoint", lambda: any(not p.name.startswith("0" * 20) for p in log.glob("*.checkpoint")))
 
 
 def _kept(root: Path, minor: str) -> dict[str, bytes]:
-    """Return what the fixture holds of the nodes below `root`, by name in the archive."""
+    """Return the fixture's content for the nodes below `root`, by name in the archive."""
     kept = dict[str, bytes]()
     for path in sorted(root.glob("node-*/data/**/*")):
         within = path.relative_to(root)
@@ -81,7 +81,7 @@ def _kept(root: Path, minor: str) -> dict[str, bytes]:
 
 
 def _write(files: dict[str, bytes]) -> None:
-    """Write the archive, the same bytes of the same files."""
+    """Write the archive; the same files give the same bytes."""
     with tarfile.open(ARCHIVE, "w:xz", preset=9) as archive:
         for name, data in sorted(files.items(), key=lambda file: (file[0].split("/", 1)[1], file[0])):
             entry = tarfile.TarInfo(name)
@@ -90,7 +90,7 @@ def _write(files: dict[str, bytes]) -> None:
 
 
 def main() -> None:
-    """Make the clusters of the chosen minor releases; keep those of the others as they are."""
+    """Make the clusters of the chosen minor releases, and keep the others."""
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--write", action="store_true", required=True)
     arguments.add_argument("minors", nargs="*", metavar="minor")

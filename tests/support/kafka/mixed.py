@@ -1,4 +1,4 @@
-"""Controllers of Apache Kafka and of ours in one quorum, and stock brokers: all real processes on loopback."""
+"""Controllers of Apache Kafka and of this project in one quorum, and stock brokers: real processes on loopback."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from tests.support.voter_processes import kraft
 from tests.support.warm_nodes import WarmNode
 
 _NOT_REPLAYED: Final = "irect-to-controller communication is not supported"
-"""A Java controller that has just started says so, until it has replayed the metadata.version. 4.4 begins otherwise."""
+"""The error of a Java controller before it has replayed the metadata.version. 4.4 words its start otherwise."""
 _TRIES: Final = 3
 _NOT_YET: Final = ("RequestTimedOut", "TimeoutException", _NOT_REPLAYED)
 
 
 class MixedQuorum:
-    """As a context manager it leaves no process behind. Controllers have ids below 10."""
+    """A mixed quorum, as a context manager that leaves no process. Controllers have ids below 10."""
 
     def __init__(
         self,
@@ -41,9 +41,14 @@ class MixedQuorum:
         static_voters: bool = False,
         others: Mapping[int, KafkaTools] | None = None,
     ) -> None:
-        """`joining`: of these, those that are no first voters; `properties` go to ours, `java_properties` to Kafka's.
-        `static_voters`: kraft.version 0, the voters in everybody's configuration. `others`: the tools of Java nodes,
-        by id, that are of another release."""
+        """Prepare the nodes.
+
+        Args:
+            joining: controllers that are no first voters.
+            properties: for this project's controllers; `java_properties` are for Kafka's.
+            static_voters: kraft.version 0, with the voters in every configuration.
+            others: the tools of Java nodes of another release, by id.
+        """
         self.tools = tools
         self._static_voters = static_voters
         ids = (*java, *ours, *brokers)
@@ -89,11 +94,12 @@ class MixedQuorum:
 
     @property
     def initial_controllers(self) -> str:
-        """One text for all of them: Kafka's knows no second listener, ours tell theirs in the log."""
+        """Return one text for all: Kafka's controllers know no second listener, ours put theirs in the log."""
         return ",".join(f"{each}@{LOOPBACK}:{self._ports[each]}:{directory_id(each)}" for each in self._voters)
 
     def format(self, *node_ids: int, release: str | None = None) -> None:
-        """Format these; all, if none is named. `release`: the level, else the highest of all of Kafka's nodes."""
+        """Format these nodes (all by default) at the level of `release`, or the highest that all of Kafka's nodes
+        support."""
         release = release or self.kafka.lowest_release.metadata_version
         for node_id in node_ids or (*self.kafka.nodes, *self.ours):
             is_first = node_id in self._voters
@@ -115,7 +121,7 @@ class MixedQuorum:
             )
 
     def start(self, *node_ids: int) -> None:
-        """Start these and wait until they are up; a Java controller is once it has heard of a leader."""
+        """Start these nodes and wait until they are up; a Java controller is up once it knows a leader."""
         for node_id in node_ids:
             if node_id in self.ours:
                 self.ours[node_id].start()
@@ -128,15 +134,15 @@ class MixedQuorum:
                 self.kafka.nodes[node_id].wait_started()
 
     def node(self, node_id: int) -> Node | KafkaNode:
-        """Any of them."""
+        """Return any of the nodes."""
         return self.ours[node_id] if node_id in self.ours else self.kafka.nodes[node_id]
 
     def log_dir(self, node_id: int) -> Path:
-        """Its directory."""
+        """Return its log directory."""
         return self.node(node_id).log_dir
 
     def quorum_state(self, node_id: int) -> tuple[int, int]:
-        """Epoch and leader, as the node's own file has them; -1 for both while it has none."""
+        """Return epoch and leader in the node's quorum-state file; -1 for both while it is missing."""
         try:
             state = json.loads((self.log_dir(node_id) / "__cluster_metadata-0" / "quorum-state").read_text())
         except (FileNotFoundError, json.JSONDecodeError):
@@ -144,11 +150,11 @@ class MixedQuorum:
         return int(state["leaderEpoch"]), int(state["leaderId"])
 
     def controllers_running(self) -> list[int]:
-        """Ids of the controllers that run."""
+        """Return the ids of the running controllers."""
         return [each for each in (*self.kafka.nodes, *self.ours) if each < 10 and self.node(each).is_running]
 
     def leader(self, *, other_than: int = -1, timeout_s: float = 60.0) -> int:
-        """Whom all running controllers follow, in one epoch."""
+        """Return the leader that all running controllers follow, in one epoch."""
 
         def found() -> int | None:
             states = {self.quorum_state(each) for each in self.controllers_running()}
@@ -160,18 +166,18 @@ class MixedQuorum:
         return wait_until("a leader whom all follow", found, timeout_s=timeout_s, every_s=0.02)
 
     def let_ours_lead(self) -> int:
-        """Until one of ours leads; its id."""
+        """Wait until one of this project's controllers leads; return its id."""
         for _ in range(_TRIES):
             leader = self.leader()
             if leader in self.ours:
                 return leader
             self._depose(leader)
-        raise NodeFailedError(f"none of ours leads after {_TRIES} tries")
+        raise NodeFailedError(f"no controller of this project leads after {_TRIES} tries")
 
     def let_java_lead(self, topic: str) -> int:
         """Let the Java controller of three lead; return the leader before it, which is stopped.
 
-        It alone has `topic` when our leader dies, so that the other cannot be elected.
+        Only the Java controller has `topic` when our leader dies, so that the other one cannot win.
         """
         leader = self.let_ours_lead()
         (java,) = (node.node_id for node in self.kafka.controllers)
@@ -185,15 +191,17 @@ class MixedQuorum:
         return leader
 
     def _depose(self, leader: int) -> None:
-        """Let one of ours win. Nothing is left to chance: whoever else lives then cannot. But as long as the former
-        leader starts anew, a Java voter that has no processor for its fetch timeout may stand once more."""
+        """Let one of our controllers win, by stopping every node that could win instead.
+
+        While the former leader starts again, a Java voter whose fetch timeout was delayed may campaign again.
+        """
         running = self.controllers_running()
         mine = [each for each in running if each in self.ours]
         behind = next((each for each in running if each != leader and each not in self.ours), None)
         if 2 * len(mine) > len(running) or behind is None:
             self.node(leader).kill()
         else:
-            # A Java leader writes a NoOp every half second: one that is away lacks the end of the log.
+            # A Java leader writes a NoOp every 500 ms: a controller that is down lacks the end of the log.
             self.node(behind).kill()
             wait_until("ours to have more", lambda: self.log_bytes(mine[0]) > self.log_bytes(behind))
             self.node(leader).kill()
@@ -202,27 +210,27 @@ class MixedQuorum:
         self.start(leader)
 
     def log_bytes(self, node_id: int) -> int:
-        """How long its log is."""
+        """Return the size of its log in bytes."""
         return log_bytes(self.node(node_id).metadata_dir)
 
     def kraft(self, *words: str) -> tuple[int, str, str]:
-        """`kraft words` asked of our controllers that run."""
+        """Run `kraft words` against our running controllers."""
         at = ",".join(node.grpc_address for node in self.ours.values() if node.is_running)
         return kraft(*words, "--bootstrap-controller", at)
 
     def create(self, topic: str) -> None:
-        """A topic, through a broker."""
+        """Create a topic through a broker."""
         words = ("--create", "--topic", topic, "--partitions", "2", "--replication-factor", "1")
         self.kafka.admin("topics", *words)
 
     def voters(self) -> dict[int, list[str]]:
-        """The voters' listeners, as `kafka-metadata-quorum describe --status` has them of the leader."""
+        """Return the voters' listeners that `kafka-metadata-quorum describe --status` reports."""
         lines = self._quorum_tool("describe", "--status").splitlines()
         told = next(line.partition(":")[2] for line in lines if line.startswith("CurrentVoters:"))
         return {each["id"]: sorted(each["endpoints"]) for each in json.loads(told)}
 
     def change(self, *words: str, command_config: Path | None = None) -> None:
-        """`kafka-metadata-quorum add-controller` or `remove-controller`, until it is done."""
+        """Run `kafka-metadata-quorum add-controller` or `remove-controller`, until it succeeds."""
         config = () if command_config is None else ("--command-config", str(command_config))
         _, *rest = words
         at = ("--bootstrap-controller", self.running_addresses)
@@ -241,7 +249,7 @@ class MixedQuorum:
         wait_until(" ".join(words), is_done, timeout_s=60, every_s=0.5)
 
     def named(self, node_id: int) -> tuple[str, ...]:
-        """How `remove-controller` is told which one: its directory id stands in its own files."""
+        """Return the options that name a voter for `remove-controller`: its directory id is in its own files."""
         meta = dict(
             line.split("=", 1)
             for line in (self.log_dir(node_id) / "meta.properties").read_text().splitlines()
@@ -251,11 +259,11 @@ class MixedQuorum:
 
     @property
     def running_addresses(self) -> str:
-        """CONTROLLER listeners of the controllers that run."""
+        """Return the CONTROLLER listeners of the running controllers."""
         return ",".join(f"{LOOPBACK}:{self._ports[each]}" for each in self.controllers_running())
 
     def _quorum_tool(self, *words: str) -> str:
-        """Of the controllers that run; asked again where one has not loaded its image yet."""
+        """Run the tool against the running controllers; repeat it while a controller has not loaded its image."""
 
         def said() -> str | None:
             try:
@@ -268,18 +276,18 @@ class MixedQuorum:
         return wait_until(" ".join(words), said, timeout_s=60, every_s=0.2)
 
     def replicas(self) -> dict[int, tuple[int, str]]:
-        """Log end and role of every replica, as `kafka-metadata-quorum describe --replication` has them."""
+        """Return log end and role of every replica that `kafka-metadata-quorum describe --replication` reports."""
         rows = [line.split() for line in self._quorum_tool("describe", "--replication").splitlines()[1:] if line]
         return {int(row[0]): (int(row[2]), row[-1]) for row in rows}
 
     def silence_ms(self, leader: int) -> int:
-        """For how long one of ours, which leads, has heard no Fetch of any other voter."""
+        """Return the ms since our leader got the last Fetch of another voter."""
         status = asyncio.run(describe_at(self.ours[leader].grpc_address, 10.0))
         others = [voter for voter in status.voters if voter.replica.node_id != leader]
         return time.time_ns() // 1_000_000 - max(voter.last_fetch_timestamp_ms for voter in others)
 
     def committed(self) -> int:
-        """The high watermark, as the leader tells it: a new one does once it has committed in its epoch."""
+        """Return the high watermark that the leader reports: a new one reports it after its first commit."""
 
         def told() -> int:
             lines = self._quorum_tool("describe", "--status").splitlines()
@@ -295,14 +303,14 @@ class MixedQuorum:
             process.send_signal(number)
 
     def timed_kill(self, node_id: int) -> float:
-        """Kill -9, and the seconds until all others follow another leader."""
+        """Kill -9 a controller; return the seconds until all others follow another leader."""
         began_s = time.monotonic()
         self.node(node_id).kill()
         self.leader(other_than=node_id)
         return time.monotonic() - began_s
 
     def stop(self) -> None:
-        """Stop everything: brokers cleanly, then all controllers at once."""
+        """Stop the brokers cleanly, then all controllers at once."""
         for node in self.kafka.brokers:
             node.stop()
         for each in (*self.kafka.controllers, *self.ours.values()):

@@ -1,4 +1,4 @@
-"""Stock brokers of Apache Kafka on three controllers of ours: all real processes on loopback."""
+"""Stock brokers of Apache Kafka on three controllers of this project: real processes on loopback."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ANSWER_S: Final = 5.0
 
 
 class KafkaOnOurs:
-    """As a context manager it leaves no process behind."""
+    """The cluster, as a context manager that leaves no process."""
 
     def __init__(
         self,
@@ -32,8 +32,13 @@ class KafkaOnOurs:
         broker_properties: Mapping[str, str] | None = None,
         jbod: bool = False,
     ) -> None:
-        """`properties` go to the controllers, `broker_properties` to the brokers. `others`: the tools of brokers, by
-        id, that are of another version. `jbod`: two directories each."""
+        """Prepare the nodes.
+
+        Args:
+            properties: for the controllers; `broker_properties` are for the brokers.
+            others: the tools of brokers of another version, by id.
+            jbod: two log directories for each broker.
+        """
         self.tools = tools
         self.ours = Cluster(root / "ours", agents=(), properties=properties)
         self.kafka = KafkaCluster(
@@ -49,16 +54,16 @@ class KafkaOnOurs:
 
     @property
     def addresses(self) -> str:
-        """The controllers' listeners of Kafka's protocol."""
+        """Return the controllers' listeners of Kafka's protocol."""
         return ",".join(f"{LOOPBACK}:{node.ports['CONTROLLER']}" for node in self.ours.controllers.values())
 
     def start_controllers(self, *words: str) -> None:
-        """Format them, with these options of `kraft storage format` besides, and start them."""
+        """Format the controllers, with these further options of `kraft storage format`, and start them."""
         self.ours.format(*words)
         self.ours.start()
 
     def start_brokers(self, *broker_ids: int) -> None:
-        """Format these where that was not done, start them, and wait until they are unfenced and serve."""
+        """Format these brokers if needed, start them, and wait until they are unfenced and serve."""
         for broker_id in broker_ids:
             if not (self.kafka.nodes[broker_id].log_dir / "meta.properties").exists():
                 self.kafka.format(broker_id)
@@ -67,25 +72,27 @@ class KafkaOnOurs:
             self.kafka.nodes[broker_id].wait_started()
 
     def admin(self, tool: str, *words: str) -> str:
-        """Standard output of a tool that asks a running broker."""
+        """Return the standard output of a tool that asks a running broker."""
         return self.kafka.admin(tool, *words)
 
     @property
     def running_addresses(self) -> str:
-        """The same of those that run: a tool that meets a dead one may wait a minute for it."""
+        """Return the addresses of the running controllers: a tool may wait a minute for a dead one."""
         running = [node for node in self.ours.controllers.values() if node.is_running]
         return ",".join(f"{LOOPBACK}:{node.ports['CONTROLLER']}" for node in running)
 
     def leader_id(self) -> int:
-        """As our own client hears it from the leader itself; -1 while none answers. Kafka's tool, asked while one is
-        elected, may repeat its question to the wrong controller for a minute."""
+        """Return the leader's id from the leader itself; -1 while none responds.
+
+        Kafka's tool, run during an election, may repeat its request to the wrong controller for a minute.
+        """
         at = ",".join(node.grpc_address for node in self.ours.controllers.values() if node.is_running)
         status, out, _ = kraft("quorum", "describe", "--bootstrap-controller", at, "-o", "json", "--timeout", "5")
         found = json.loads(out) if status == 0 else {}
         return int(found["answered_by"]) if found and found["answered_by"] == found["status"]["leader_id"] else -1
 
     def leader(self, *, other_than: int = -1) -> Node:
-        """The controller that leads, once one (else) does."""
+        """Return the controller that leads, other than `other_than`, once there is one."""
 
         def found() -> Node | None:
             leader = self.leader_id()
@@ -94,18 +101,18 @@ class KafkaOnOurs:
         return wait_until("a leader", found, timeout_s=90, every_s=0.1)
 
     def observers(self) -> set[int]:
-        """Brokers that fetch the log."""
+        """Return the brokers that fetch the log."""
         words = ("--bootstrap-controller", self.running_addresses, "describe", "--replication")
         rows = [line.split() for line in self.tools.run("metadata-quorum", *words).splitlines() if line]
         return {int(row[0]) for row in rows[1:] if row[-1] == "Observer"}
 
     def await_in_sync(self, topic: str) -> None:
-        """Until all replicas of the topic are."""
+        """Wait until all replicas of the topic are in sync."""
         words = ("--describe", "--topic", topic, "--under-replicated-partitions")
         wait_until(f"{topic} to be in sync", lambda: not self.admin("topics", *words).strip(), timeout_s=90)
 
     def broker(self, broker_id: int) -> KafkaNode:
-        """One of the brokers."""
+        """Return one of the brokers."""
         return self.kafka.nodes[broker_id]
 
     def __enter__(self) -> Self:
@@ -118,10 +125,10 @@ class KafkaOnOurs:
 
 
 def is_ready(node: Node) -> bool:
-    """Whether a controller of ours says that it is: it follows or leads, and has caught up."""
+    """Return True if our controller reports that it is ready: it follows or leads, and has caught up."""
     node.check_running()
     try:
         with urllib.request.urlopen(f"http://{node.http_address}/readyz", timeout=_ANSWER_S):
             return True
-    except OSError:  # nobody listens yet, or the status is 503
+    except OSError:  # no listener yet, or status 503
         return False

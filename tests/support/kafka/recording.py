@@ -1,8 +1,8 @@
-"""A recording: every controller of a real cluster is destroyed, its runbook is followed, and the clock runs.
+"""A recording: every controller of a real cluster is destroyed, and its runbook is followed under a clock.
 
     python -m tests.support.kafka.recording docs/runbooks/all-controllers-lost.txt
 
-Decides: what is shown. Hosts, ports and paths are shown as the runbook has them; all else is what was printed.
+Hosts, ports and paths are shown as in the runbook; everything else is shown as it was printed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _RESTARTED_BROKER = 11
 
 
 class Recording:
-    """What was shown; it is printed meanwhile."""
+    """The lines shown so far; each is printed at once."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -43,7 +43,7 @@ class Recording:
 
 
 def record(shown: Recording, cluster: KafkaCluster, contents: Contents) -> None:
-    """Live through it, and show it as it is lived."""
+    """Follow the runbook, and show each step."""
     cluster.start()
     write_contents(cluster, contents)
     before = read_contents(cluster, contents)
@@ -66,7 +66,7 @@ def record(shown: Recording, cluster: KafkaCluster, contents: Contents) -> None:
 
 
 def _commands() -> Iterator[tuple[int, str]]:
-    """The runbook's, up to the first new topic; brokers that run, and hold no more than was kept, need no restart."""
+    """Yield the runbook's commands, up to the first new topic; brokers that run and need no restart are left out."""
     for block in blocks_of(_RUNBOOK):
         if block.host == _RESTARTED_BROKER:
             continue

@@ -1,4 +1,4 @@
-"""What a real cluster holds before it is destroyed, how it is asked for afterwards, and whether a controller votes.
+"""Contents of a real cluster before it is destroyed, the way to read them afterwards, and whether a controller votes.
 
 Decides: topics with messages, configs, ACLs and SCRAM credentials. Must not know: how it is destroyed and repaired.
 """
@@ -21,7 +21,7 @@ _WORD = re.compile(r"^message-\d+$", re.MULTILINE)
 
 
 class Contents(msgspec.Struct, frozen=True, kw_only=True):
-    """Topics by name, and how many messages each has."""
+    """Topics by name, and the number of messages in each."""
 
     PROPERTIES: ClassVar[dict[str, str]] = {
         "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
@@ -29,11 +29,11 @@ class Contents(msgspec.Struct, frozen=True, kw_only=True):
         "metadata.log.max.record.bytes.between.snapshots": "20000",
         "offsets.topic.num.partitions": "1",
         "group.initial.rebalance.delay.ms": "0",
-        # Elections are Kafka's own affair: on a busy machine they should not be the test.
+        # Elections are Kafka's matter: on a busy machine they must not decide the test.
         "controller.quorum.fetch.timeout.ms": "4000",
         "controller.quorum.election.timeout.ms": "3000",
         "controller.quorum.request.timeout.ms": "4000",
-        # A broker that was killed is taken back once its old session has ended.
+        # The controller accepts a killed broker again once its old session has ended.
         "broker.heartbeat.interval.ms": "1000",
         "broker.session.timeout.ms": "10000",
     }
@@ -41,7 +41,7 @@ class Contents(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def write_contents(cluster: KafkaCluster, contents: Contents) -> None:
-    """Make it all."""
+    """Write all of it."""
     for topic in contents.topics:
         cluster.admin("topics", "--create", "--topic", topic, "--partitions", "3", "--replication-factor", "2")
         _produce(cluster, topic, contents.topics[topic])
@@ -70,7 +70,7 @@ def _produce(cluster: KafkaCluster, topic: str, count: int) -> None:
 
 
 def read_contents(cluster: KafkaCluster, contents: Contents) -> dict[str, object]:
-    """Topic ids, configs, ACLs, users and the messages that each topic gives, in order of their text."""
+    """Return topic ids, configs, ACLs, users and the messages of each topic, sorted."""
     described = cluster.admin("topics", "--describe")
     ids = {topic: _found(rf"Topic: {topic}\tTopicId: (\S+)\t", described) for topic in contents.topics}
     configs = {
@@ -97,12 +97,12 @@ def _consume(cluster: KafkaCluster, topic: str, count: int) -> list[str]:
 
 
 def knows_its_vote(node: KafkaNode) -> bool:
-    """Whether a running controller's own log says that it votes."""
+    """Return True if a running controller's own log names it as a voter."""
     files = OsFiles()
     voters = read_copy(files, find_place(files, str(node.log_dir))).voters
     return voters is not None and node.node_id in voters
 
 
 def directories(cluster: KafkaCluster) -> list[Path]:
-    """The log directories of all nodes."""
+    """Return the log directories of all nodes."""
     return [node.log_dir for node in cluster.nodes.values()]

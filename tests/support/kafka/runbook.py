@@ -1,10 +1,10 @@
-"""A runbook's own command blocks, run as they stand on a real cluster whose nodes play the hosts.
+"""Runs a runbook's own command blocks unchanged on a real cluster whose nodes play the hosts.
 
-Decides: what `host1`, its paths, `systemctl` and `scp` are here. Must not know: what a runbook is for.
+Decides: the meaning of `host1`, its paths, `systemctl` and `scp`. Must not know: what a runbook is for.
 
 A block is fenced as `sh` and begins with `# on HOST`. Its lines run in bash, in the directory of that host's node.
-`kraft` is a real process, and so are Kafka's scripts where their own start is to be seen: else they run in the one JVM
-that is there for tools. `systemctl` is played by starting and stopping the node.
+`kraft` is a real process. Kafka's scripts are real processes where a test needs their own start; otherwise they run in
+the one JVM for tools. `systemctl` starts and stops the node.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ RUNBOOKS = Path(__file__).resolve().parents[3] / "docs" / "runbooks"
 _BLOCK = re.compile(r"^```sh\n# on (?:host|clone)(?P<host>\d+)\n(?P<lines>.*?)^```$", re.MULTILINE | re.DOTALL)
 _SCRIPTS = ("storage", "metadata-quorum", "topics")
 _TOOL = re.compile(r"kafka-(?P<name>[a-z-]+)\.sh (?P<words>[^|&;<>$`]*)")
-"""A line that calls one of Kafka's scripts and does nothing else."""
+"""A line that only calls one of Kafka's scripts."""
 _PATIENCE_S = 90.0
 
 
@@ -40,7 +40,7 @@ class Block(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def blocks_of(name: str) -> list[Block]:
-    """The command blocks of a runbook, in order."""
+    """Return the command blocks of a runbook, in order."""
     text = (RUNBOOKS / f"{name}.md").read_text(encoding="utf-8")
     assert text.count("```sh") == len(_BLOCK.findall(text)), f"{name}: a block does not say where it is run"
     return [
@@ -50,7 +50,7 @@ def blocks_of(name: str) -> list[Block]:
 
 
 class Player:
-    """Runs blocks on a cluster. `said`: each command as the runbook has it, and what it printed."""
+    """Runs blocks on a cluster. `said`: each command as in the runbook, with its output."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class Player:
         cluster_id: str = CLUSTER_ID,
         own_processes: bool = False,
     ) -> None:
-        """`hosts`: which node plays host N, where it is not node N; `moved`: nodes' ports at their new addresses.
+        """`hosts`: the node for host N, if it is not node N; `moved`: nodes' ports at their new addresses.
 
         `own_processes`: Kafka's scripts are processes of their own, as on a host.
         """
@@ -77,11 +77,11 @@ class Player:
 
     @property
     def output(self) -> str:
-        """All that was printed."""
+        """Return the whole output."""
         return "".join(printed for _, printed in self.said)
 
     def as_written(self, printed: str) -> str:
-        """What was printed, with the runbook's hosts and paths in place of this machine's."""
+        """Return the output with the runbook's hosts and paths in place of this machine's."""
         for host, node_id in self._hosts.items():
             node = self._cluster.nodes[node_id]
             port = "9093" if node.is_controller else "9092"
@@ -91,7 +91,7 @@ class Player:
         return printed
 
     def play(self, name: str, *, changes: Mapping[str, str] | None = None) -> None:
-        """Run all blocks of a runbook; `changes` are put in first, as its reader puts names of his own."""
+        """Run all blocks of a runbook after `changes`: replacements that its reader would make."""
         for block in blocks_of(name):
             self.run(block, changes=changes)
         for node in self._cluster.nodes.values():
@@ -134,7 +134,7 @@ class Player:
             raise
         last = found[-1]
         assert last.returncode in self._accepted(line), f"{written}\n{last.stdout}{last.stderr}"
-        if "add-controller" in line:  # as the runbook says: shown as a follower, before the next
+        if "add-controller" in line:  # as the runbook demands: shown as a follower before the next
             wait_until(f"controller {node.node_id} to vote", lambda: knows_its_vote(node), timeout_s=_PATIENCE_S)
         return last.stdout + last.stderr
 
@@ -154,7 +154,7 @@ class Player:
         return (0, 1) if line.startswith(("kraft recover inspect", "kraft check", "kraft log dump")) else (0,)
 
     def _here(self, node: KafkaNode, line: str) -> str:
-        """The line with this machine's paths and addresses in it."""
+        """Return the line with this machine's paths and addresses."""
         for host, node_id in self._hosts.items():
             other = self._cluster.nodes[node_id]
             for name in ("host", "clone"):

@@ -1,7 +1,6 @@
-"""Our leader is killed every ten seconds under stock brokers, and they too, one after the other; meanwhile one topic is
-made again and again and read by id.
+"""Kills our leader every ten seconds under stock brokers, and the brokers in turn.
 
-Decides: what is killed and asked. Must not know: what else the brokers are busy with.
+Meanwhile one topic is created again and again and read by id.
 """
 
 from __future__ import annotations
@@ -36,13 +35,13 @@ T = TypeVar("T")
 _BROKERS = (11, 12)
 _FORMER = 20
 _CALM_S = 5.0
-"""How long both brokers are there before the next of them is killed."""
+"""The seconds in which both brokers are up before the next of them is killed."""
 _NAME = "again"
 _ASSIGNED = CreatableReplicaAssignment(partition_index=0, broker_ids=_BROKERS)
 
 
 class Storm(msgspec.Struct, kw_only=True):
-    """What happened: leaders that were killed, brokers that were, and every id that the topic had."""
+    """The leaders and brokers that were killed, and every id that the topic had."""
 
     killed: list[int]
     brokers: list[int]
@@ -50,7 +49,7 @@ class Storm(msgspec.Struct, kw_only=True):
 
 
 def _kill_leaders(cluster: KafkaOnOurs, is_over: threading.Event, killed: list[int]) -> None:
-    """One every ten seconds, each back before the next dies."""
+    """Kill a leader every ten seconds; each is back before the next kill."""
     due_s = time.monotonic() + EVERY_S
     while not is_over.wait(max(0.0, due_s - time.monotonic())):
         due_s += EVERY_S
@@ -63,7 +62,8 @@ def _kill_leaders(cluster: KafkaOnOurs, is_over: threading.Event, killed: list[i
 
 
 def _kill_brokers(cluster: KafkaOnOurs, topic: str, is_over: threading.Event, killed: list[int]) -> None:
-    """In turns, each back and in sync before the next dies: otherwise nobody could go on with what is acknowledged."""
+    """Kill brokers in turn, each back and in sync before the next kill: otherwise no replica has the acknowledged
+    records."""
     while not is_over.wait(_CALM_S):
         broker = cluster.broker(_BROKERS[len(killed) % 2])
         broker.kill()
@@ -73,13 +73,16 @@ def _kill_brokers(cluster: KafkaOnOurs, topic: str, is_over: threading.Event, ki
 
 
 async def _made_again(admin: Admin, former: TopicId | None) -> TopicId:
-    """Delete the topic by its id and make it anew. What is of unknown outcome is looked at, and asked for again."""
+    """Delete the topic by its id and create it again.
+
+    After an unknown outcome, look at the topic and repeat the request.
+    """
     while former is not None:
         try:
             (await admin.delete_topics(TopicCollection.of_topic_ids([former]))).all()
             former = None
         except UnknownTopicError:
-            former = None  # the request whose answer was lost had been done
+            former = None  # the request whose response was lost had been done
         except OutcomeUnknownError:
             continue
     while True:
@@ -88,12 +91,12 @@ async def _made_again(admin: Admin, former: TopicId | None) -> TopicId:
             return (await admin.create_topics([topic])).topic_id(_NAME)
         except OutcomeUnknownError:
             continue
-        except TopicExistsError:  # made by a request whose answer was lost: nobody else makes it
+        except TopicExistsError:  # created by a request whose response was lost: there is no other client
             return (await admin.cluster()).topic_id(_NAME)
 
 
 def _answer(ask: Callable[[], T]) -> T | None:
-    """None of a broker that is dead, or dies before it has answered."""
+    """Return None if the broker is dead, or dies before it responds."""
     try:
         return ask()
     except (ConnectionError, EOFError):
@@ -101,7 +104,7 @@ def _answer(ask: Callable[[], T]) -> T | None:
 
 
 def _check_generation(cluster: KafkaOnOurs, ids: list[TopicId]) -> None:
-    """Write one message into the newest topic of the name, and read by its id and the latest former ones everywhere."""
+    """Write one message into the newest topic of the name; read by its id and the latest former ids on every broker."""
     newest, word = ids[-1], b"generation-%d;" % len(ids)
     brokers = [cluster.broker(broker_id) for broker_id in _BROKERS]
 
@@ -116,7 +119,7 @@ def _check_generation(cluster: KafkaOnOurs, ids: list[TopicId]) -> None:
             if read is None:
                 return False
             assert b"generation-" not in read.records.replace(word, b""), "a former topic's record under the new id"
-            return word in read.records  # a broker that has only half heard may refuse in several words
+            return word in read.records  # a broker that has not replayed everything may use several errors
 
         wait_until(f"broker {broker.node_id} to give it", is_read, timeout_s=60)
         for former in ids[-1 - _FORMER : -1]:
@@ -129,10 +132,10 @@ def _check_generation(cluster: KafkaOnOurs, ids: list[TopicId]) -> None:
 
 
 def raise_a_storm(cluster: KafkaOnOurs, duration_s: float, *, steady: str) -> Storm:
-    """For so long; the topic `steady` is in sync whenever a broker is killed.
+    """Run the kills for `duration_s`; the topic `steady` is in sync whenever a broker is killed.
 
     Raises:
-        AssertionError: a read gave what is of a former topic, or a former id was not refused.
+        AssertionError: a read returned records of a former topic, or a former id was not rejected.
     """
     storm = Storm(killed=[], brokers=[], ids=[])
     is_over = threading.Event()

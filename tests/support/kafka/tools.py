@@ -17,7 +17,7 @@ from tests.support.kafka.jars import NEWEST, PREVIOUS, cache_directory, class_pa
 from tests.support.made_once import made_once
 
 _TOOLS: Final = "org.apache.kafka.tools"
-# A tool's main class moved between releases: the first that the jars hold is taken.
+# A tool's main class moved between releases: the first one in the jars is used.
 MAINS: Mapping[str, tuple[str, ...]] = {
     "acls": (f"{_TOOLS}.AclCommand", "kafka.admin.AclCommand"),
     "cluster": (f"{_TOOLS}.ClusterTool", "kafka.tools.ClusterTool"),
@@ -43,9 +43,9 @@ _EXITS: Final = (_EXIT, "org.apache.kafka.common.utils.internals.Exit")
 _SHELL_TRIES: Final = 10
 _SHELL_S: Final = 60.0
 _TOOL_S: Final = 150.0
-"""More than twice as long as any of them waits for an answer."""
+"""More than twice the time that any of them waits for a response."""
 _NOTHING_READ: Final = "metadataVersion:\n      Optional.empty"
-"""In every tree before the first image is published; no checkpoint and no log is without a metadata.version."""
+"""In every tree before the first image is published; every checkpoint and log has a metadata.version."""
 
 
 class ToolFailedError(RuntimeError):
@@ -53,14 +53,14 @@ class ToolFailedError(RuntimeError):
 
 
 def main_class(version: str, tool: str) -> str:
-    """The class that `kafka-<tool>.sh` of this release runs."""
+    """Return the class that `kafka-<tool>.sh` of this release runs."""
     return held_class(kafka_jars(version), MAINS[tool])
 
 
 def _compiled(jars: Path, version: str) -> Path:
-    """The directory of our own Java classes, compiled against these jars and kept until their sources change."""
+    """Return the directory of our Java classes, compiled against these jars and kept until their sources change."""
     names = ["ToolServer.java"]
-    if version == PREVIOUS:  # that of another release is put together in another way
+    if version == PREVIOUS:  # that of another release is assembled differently
         names.append("LoadedTree.java")
     moved = {_EXIT: held_class(jars, _EXITS)}
     sources = {name: _source(name, moved) for name in names}
@@ -78,7 +78,7 @@ def _compiled(jars: Path, version: str) -> Path:
 
 
 def _source(name: str, moved: Mapping[str, str]) -> str:
-    """One of our Java sources, with its imports as this release needs them."""
+    """Return one of our Java sources with the imports that this release needs."""
     text = Path(__file__).with_name(name).read_text(encoding="utf-8")
     for class_name, here in moved.items():
         text = text.replace(f"import {class_name};", f"import {here};")
@@ -106,15 +106,15 @@ class KafkaTools:
         )  # fmt: skip
 
     def call(self, tool: str, *arguments: str, stdin: str = "") -> tuple[int, str, str]:
-        """The status of `kafka-<tool> arguments`, its standard output, and its standard error."""
+        """Run `kafka-<tool> arguments`; return its status, standard output, and standard error."""
         return self._call(main_class(self.version, tool), *arguments, stdin=stdin.encode())
 
     def run(self, tool: str, *arguments: str, check: bool = True, stdin: str = "") -> str:
-        """Standard output of `kafka-<tool> arguments`, which reads `stdin`.
+        """Return the standard output of `kafka-<tool> arguments`, which reads `stdin`.
 
         Raises:
-            ToolFailedError: when it ends with another status than 0, unless `check` is off.
-            TimeoutError: it does not end; where its threads are is told.
+            ToolFailedError: the status is not 0, unless `check` is off.
+            TimeoutError: it does not end; with the stacks of its threads.
         """
         status, out, err = self.call(tool, *arguments, stdin=stdin)
         if check and status != 0:
@@ -122,14 +122,14 @@ class KafkaTools:
         return out
 
     def dump_log(self, *files: Path) -> str:
-        """What `kafka-dump-log --cluster-metadata-decoder` says of metadata logs and checkpoints."""
+        """Return what `kafka-dump-log --cluster-metadata-decoder` prints for metadata logs and checkpoints."""
         return self.run("dump-log", "--cluster-metadata-decoder", "--files", ",".join(map(str, files)))
 
     def shell_tree(self, file: Path) -> str:
-        """Kafka's whole image of a checkpoint, or of a log that starts at offset 0, as its metadata shell prints it.
+        """Return Kafka's image of a checkpoint, or of a log that starts at offset 0, as its metadata shell prints it.
 
-        The shell waits a moment and then prints what it has read by then, on a busy machine nothing; now and then it
-        waits for ever for what it has read already. In both cases it is asked again.
+        The shell waits a moment and then prints what it has read so far, on a busy machine nothing. Sometimes it waits
+        forever for what it has read already. In both cases it is run again.
         """
         words = (main_class(self.version, "metadata-shell"), "--snapshot", str(file), "tree", "/")
         for _ in range(_SHELL_TRIES):
@@ -144,7 +144,7 @@ class KafkaTools:
         raise ToolFailedError(f"Kafka's shell has read nothing of {file} in {_SHELL_TRIES} tries")
 
     def loaded_tree(self, file: Path, last_offset: int) -> str:
-        """`shell_tree` of a log of any length: the shell's own program prints before it has read a long one.
+        """Return `shell_tree` of a log of any length: the shell's own program prints before it has read a long one.
 
         `last_offset` is that of the last record that is not a control record.
         """
@@ -163,7 +163,7 @@ class KafkaTools:
                 raise ToolFailedError("the JVM that runs Kafka's tools has no pipes")
             requests.write(request)
             requests.flush()
-            # Each answer is read to its end, so that nothing of this one can be in the buffer already.
+            # Each output is read to its end, so that nothing of this one is in the buffer already.
             if not select.select([stdout], [], [], patience_s)[0]:
                 raise TimeoutError(f"{' '.join(words)} has not ended in {patience_s} s:\n{self._replace()}")
             status = _read_int(stdout)
@@ -171,7 +171,7 @@ class KafkaTools:
         return status, out, err
 
     def _replace(self) -> str:
-        """Another JVM, as a tool that waits for ever cannot be told to stop; and what the threads of this one do."""
+        """Start another JVM, since a waiting tool cannot be stopped; return the stacks of this one's threads."""
         asked = subprocess.run(
             ["timeout", "30", "jstack", str(self._process.pid)], capture_output=True, text=True, check=False
         )

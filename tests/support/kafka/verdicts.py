@@ -1,6 +1,6 @@
 """The verdicts of Kafka's readers on small files: a Java program beside its jars reads a folder of them.
 
-Decides: how the program is run, and the form of its answer. Must not know: which files these are.
+Must not know: which files these are.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def both_verdicts(
     Args:
         program: a Java source file beside this module, which prints a name and a verdict in each line.
         written: the files, which are made in `folder`.
-        reads: gives our verdict, in the words of the program.
+        reads: returns our verdict, in the program's words.
     """
     for name, data in written.items():
         (folder / name).write_bytes(data)

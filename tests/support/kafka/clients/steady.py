@@ -1,9 +1,8 @@
 """`python -m tests.support.kafka.clients.steady BOOTSTRAP TOPIC`: a producer that writes until its input ends.
 
-It is idempotent. A consumer reads meanwhile, and at the end another one from the beginning. Printed as JSON: how many
-messages were acknowledged, which were refused, and of what each consumer has read: which of the acknowledged are not
-there, how many stand there twice, and in which partitions they are not in order. With confluent-kafka, in the
-environment of the clients.
+It is idempotent. One consumer reads meanwhile, another at the end from the beginning. The JSON output gives the number
+of acknowledged messages and the rejected ones. For each consumer it gives the acknowledged messages that are missing,
+the number of duplicates, and the partitions with messages out of order. It uses confluent-kafka.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _PATIENCE_S = 120.0
 
 
 def _write(bootstrap: str, topic: str, is_over: threading.Event) -> tuple[list[int], list[str]]:
-    """Numbers that were acknowledged, and what refused the others."""
+    """Return the numbers that were acknowledged, and the errors of the others."""
     producer = Producer(
         {"bootstrap.servers": bootstrap, "enable.idempotence": True, "message.timeout.ms": int(_PATIENCE_S * 1000)}
     )
@@ -49,7 +48,7 @@ def _write(bootstrap: str, topic: str, is_over: threading.Event) -> tuple[list[i
 
 
 def _ends(bootstrap: str, topic: str) -> dict[int, int]:
-    """How many messages each partition has."""
+    """Return the number of messages in each partition."""
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "steady"})
     partitions = consumer.list_topics(topic, timeout=_PATIENCE_S).topics[topic].partitions
     ends = {each: consumer.get_watermark_offsets(TopicPartition(topic, each), timeout=30)[1] for each in partitions}
@@ -58,7 +57,7 @@ def _ends(bootstrap: str, topic: str) -> dict[int, int]:
 
 
 def _read(bootstrap: str, topic: str, ends: Callable[[], dict[int, int] | None]) -> dict[int, list[int]]:
-    """The numbers in each partition, in order, up to `ends`, which are known once nobody writes any more."""
+    """Return the numbers in each partition, in order, up to `ends`, which are known once the writer has stopped."""
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "steady", "enable.auto.commit": False})
     partitions = list(consumer.list_topics(topic, timeout=_PATIENCE_S).topics[topic].partitions)
     consumer.assign([TopicPartition(topic, each, 0) for each in partitions])
@@ -89,7 +88,7 @@ def _judged(acknowledged: list[int], found: dict[int, list[int]]) -> dict[str, A
 
 
 def main() -> None:
-    """Write until standard input ends, then say what came of it."""
+    """Write until standard input ends, then print the report."""
     _, bootstrap, topic = sys.argv
     is_over = threading.Event()
     ends: list[dict[int, int]] = []
