@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 _SENTENCES: Final = frozenset({"text", "why", "proof", "not_checked", "asked"})
+_ADDED: Final = frozenset({"proven"})
+"""Facts that no file of version 1 has."""
 _EMPTY: Final = (None, [], {}, -1)
 """Values that version 2 leaves out among the facts."""
 
@@ -25,7 +27,7 @@ def differences(first: Mapping[str, object], second: Mapping[str, object]) -> li
 def _differing_facts(first: object, second: object) -> Iterator[str]:
     assert isinstance(first, dict)
     assert isinstance(second, dict)
-    for name in sorted({*first, *second}):
+    for name in sorted({*first, *second} - _ADDED):
         path, one, two = f"facts.{name}", first.get(name), second.get(name)
         if name == "may_lose":
             if (one is None) != (two is None):

@@ -24,7 +24,8 @@ class ReplicaExtent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     `high_watermark` is the live one, where known. `committed_before`: the end of the first batch of an epoch whose
     leader wrote metadata records: a controller becomes active only once that is committed. `proved_end`: up to where
-    its log once reached, by what stands beside it, if it does not any more; 0 where nothing says more. `votes` False:
+    its log once reached, by what stands beside it, if it does not any more; 0 where nothing says more. `held_when_cut`:
+    all before it was committed, as was proven when a repair cut this log, see `repair_audits`. `votes` False:
     it counts for no majority, since its node may have gone on from there. `speaks` False: it shows what its voter held,
     but not what that voter held last, so that it bounds nothing from above.
     """
@@ -37,6 +38,7 @@ class ReplicaExtent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     high_watermark: int | None = None
     committed_before: int = 0
     proved_end: int = 0
+    held_when_cut: int = 0
     votes: bool = True
     speaks: bool = True
 
@@ -82,6 +84,9 @@ def committed_bounds(replicas: Sequence[ReplicaExtent], voters: Sequence[Replica
             lower = replica.committed_before
             whose = f"the log of node {replica.key.node_id}" if replica.key.node_id >= 0 else "a log of an unnamed node"
             because = f"by {whose}, a leader whose first batch ends there wrote metadata"
+        if replica.held_when_cut > lower:
+            lower = replica.held_when_cut
+            because = f"a majority held it when a repair cut the log of node {replica.key.node_id}, as was proven then"
     by_voter = [
         [replica for replica in replicas if replica.votes and is_voter(replica.key, [voter])] for voter in voters
     ]

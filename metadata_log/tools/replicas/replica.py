@@ -61,6 +61,7 @@ class Replica(msgspec.Struct, frozen=True, kw_only=True):
             high_watermark=max(self.source.high_watermark or 0, self.facts.kept_committed),
             committed_before=self.facts.committed_before,
             proved_end=self.facts.proved_end,
+            held_when_cut=self.facts.held_when_cut,
             speaks=not self.facts.is_unread and self.facts.proved_end <= self.reach,
         )
 

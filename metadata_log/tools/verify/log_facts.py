@@ -45,6 +45,7 @@ class LogFacts(msgspec.Struct, frozen=True, kw_only=True):
             there wrote metadata records that can be replayed, which it does only then.
         kept_committed: all before this offset was committed, by the node's `committed-state`; 0 without one.
         proved_end: up to where the log once reached, by what stands beside it; at least its end.
+        held_when_cut: all before this offset was committed, by the audit file of a repair that cut it; 0 without one.
         is_sound: nothing is wrong with bytes and order of its batches.
         is_unread: a segment could not be read, so that nobody knows how far the log goes.
         newer: all that a later release has written, and that was not judged.
@@ -75,6 +76,7 @@ class LogFacts(msgspec.Struct, frozen=True, kw_only=True):
     committed_before: int
     kept_committed: int
     proved_end: int
+    held_when_cut: int = 0
     is_sound: bool
     is_unread: bool = False
     newer: NewerParts

@@ -18,6 +18,7 @@ from typing import Final
 
 import msgspec
 
+from metadata_log.directory.repair_audits import held_when_cut
 from metadata_log.files.os_files import OsFiles
 from metadata_log.files.port import Files
 from metadata_log.storage.checkpoint import CHECKPOINT_SUFFIX
@@ -71,7 +72,8 @@ def verify_log(
             report = msgspec.structs.replace(report, findings=sort_findings(without_changed_files(found)))
         if not report.findings or directory_signature(source.metadata) == before:
             break
-    return report
+    held = held_when_cut(port, str(source.metadata.parent), source.identity, report.last_epoch)
+    return msgspec.structs.replace(report, held_when_cut=held) if held else report
 
 
 def verify_file(path: Path, *, depth: Depth = Depth.REPLAY, files: Files | None = None) -> LogFacts:

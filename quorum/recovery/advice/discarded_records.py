@@ -38,7 +38,11 @@ class Gone(msgspec.Struct, frozen=True, kw_only=True):
         kept = f"{names} still {'hold' if len(self.holders) > 1 else 'holds'} it" if names else "no copy here holds it"
         whose = "" if self.lost.node_id == self.copy.node_id else f" of {self.lost.label}"
         what = f"offsets {self.lost.start} to {self.lost.end}{whose}"
-        return f"{name_of(self.copy, self.done)} let go {what} ({committed}), as was accepted; {kept}"
+        name = name_of(self.copy, self.done)
+        if self.lost.held_by:
+            voters = ", ".join(map(str, self.lost.held_by))
+            return f"{name} cut {what} ({committed}), which voters {voters} held then; {kept}"
+        return f"{name} let go {what} ({committed}), as was accepted; {kept}"
 
 
 def name_of(copy: Copy, done: Accepted) -> str:
@@ -86,7 +90,7 @@ def endangered(known: Survey) -> list[Gone]:
 
 
 def _without(known: Survey, one: Gone, voters: Sequence[ReplicaKey]) -> int:
-    """How many of these voters do not hold it, or may not.
+    """How many of these voters do not hold it, or may not. One that was proven to hold it does, where it is not here.
 
     A copy that is damaged starts nowhere, and of two copies of a node that which was cut may be the one that starts.
     """
@@ -98,12 +102,14 @@ def _without(known: Survey, one: Gone, voters: Sequence[ReplicaKey]) -> int:
     }
     speaking = [copy for copy in one.holders if known.speaks(copy) and is_voter(copy.place.key, voters)]
     whole = [copy for copy in speaking if copy.stop is None and copy.short is None]
-    return len(voters) - len({copy.node_id for copy in whole if copy.end.offset >= one.lost.end} - cut)
+    held = {copy.node_id for copy in whole if copy.end.offset >= one.lost.end} - cut
+    here = {copy.node_id for copy in known.copies}
+    return len(voters) - len(held | {node for node in one.lost.held_by if node not in here})
 
 
 def not_whole(known: Survey) -> tuple[str, ...]:
     """Sentences about metadata that is lost, or may be, by what repairs of these directories say of themselves."""
-    said = [str(one) for one in gone(known) if not is_fetched_again(known, one)]
+    said = [str(one) for one in gone(known) if not one.holders or not is_fetched_again(known, one)]
     for copy in known.copies:
         for done in copy.audited.accepted:
             if done.new_epoch is None or done.may_lose is None:
@@ -144,9 +150,9 @@ def danger(known: Survey, found: Sequence[Gone]) -> str:
     holders = dict.fromkeys(copy.label for one in found for copy in one.holders)
     start, end = min(one.lost.start for one in found), max(one.lost.end for one in found)
     return (
-        f"Voter{'s' if len(voters) > 1 else ''} {', '.join(voters)} once held offsets {start} to {end}, which accepted "
-        f"repairs let go, and {', '.join(holders)} still {'hold' if len(holders) > 1 else 'holds'} them: a majority of "
-        f"the {len(known.voters)} voters can lead without, and then they are cut there, too"
+        f"Voter{'s' if len(voters) > 1 else ''} {', '.join(voters)} once held offsets {start} to {end}, which "
+        f"repairs let go, and {', '.join(holders)} still {'hold' if len(holders) > 1 else 'holds'} them: a majority "
+        f"of the {len(known.voters)} voters can lead without, and then they are cut there, too"
     )
 
 
@@ -158,7 +164,7 @@ def keep_first(known: Survey) -> list[Step]:
     others = [one for one in found if one.holders and one not in risky and not is_fetched_again(known, one)]
     if others:
         names = ", ".join(dict.fromkeys(copy.label for one in others for copy in one.holders))
-        undo = dict.fromkeys(undo_lines(known, (one.copy for one in others)))
+        undo = dict.fromkeys(undo_lines(known, (one.copy for one in others if not one.lost.held_by)))
         back = " Is that to go on after all, take the repair back instead, and inspect all once more" if undo else ""
         steps.append(
             Step(
@@ -189,11 +195,11 @@ def _take_back(known: Survey, risky: Sequence[Gone]) -> Iterator[Step]:
     dirs = [copy.place.log_dir for copy in known.copies]
     names = ", ".join(dict.fromkeys(one.copy.label for one in risky))
     holders = ", ".join(dict.fromkeys(copy.label for one in risky for copy in one.holders))
-    lines = dict.fromkeys(undo_lines(known, (one.copy for one in risky)))
+    lines = dict.fromkeys(undo_lines(known, (one.copy for one in risky if not one.lost.held_by)))
     look = command("kraft", "recover", "inspect", *dirs)
     yield Step(
-        text=f"Start none of {names}: what they forgot, {holders} still has, and a leader that they elect would not."
-        f"{' Take the loss back there, the latest repair first, and inspect all once more' if lines else ''}",
+        text=f"Start none of {names}: what they forgot, {holders} still has, and a leader that they elect would not"
+        f"{'. Take the loss back there, the latest repair first, and inspect all once more' if lines else ''}",
         commands=(*lines, look) if lines else (),
     )
     other = "Or, where that cannot be taken back, go on" if lines else "That cannot be taken back: go on"

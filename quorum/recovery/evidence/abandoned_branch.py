@@ -48,12 +48,29 @@ def bounds_of(copies: Sequence[Copy], bounds: CommittedBounds, copy: Copy) -> Co
     """What was committed of the records of `copy`, the best copy first; `bounds`: by the voters in force."""
     epoch = repair_beside(copies, copy)
     if epoch is None:
-        return bounds
+        return _as_proven(copies, bounds, copy)
     old = [one for one in copies if one.end.epoch < epoch and shows_one_log(one, copy)]
     voters = certain_voters(old, 0).keys
     mute = [one.copy for one in silent_ones(old, voters)]
     by_them = bounds_once(old, mute, voters, committed_bounds(extents(old, mute), voters))
     return msgspec.structs.replace(by_them, upper=None)
+
+
+def _as_proven(copies: Sequence[Copy], bounds: CommittedBounds, copy: Copy) -> CommittedBounds:
+    """Return the bounds with what was proven never to have been committed when one of these logs was cut.
+
+    That holds as long as no epoch is known that was not known then: a later leader commits what it finds in its log.
+    """
+    latest = max(one.greatest_epoch for one in copies)
+    proven = [
+        done.never.start
+        for one in copies
+        for done in one.audited.accepted
+        if done.never is not None and latest <= done.greatest_epoch and copy.end.epoch <= done.never.epoch
+        if done.never.start >= bounds.lower and shows_one_log(one, copy)
+    ]
+    upper = min([*proven, *([] if bounds.upper is None else [bounds.upper])], default=None)
+    return bounds if upper == bounds.upper else msgspec.structs.replace(bounds, upper=upper)
 
 
 def judged_by(bounds: CommittedBounds, start: int, end: int) -> str:

@@ -79,8 +79,10 @@ def bounds_once(
     bounds = committed_bounds(once, voters)
     if bounds.lower <= left.lower:
         return msgspec.structs.replace(bounds, lower=left.lower, because=left.because)
+    if bounds.lower == max(extent.held_when_cut for extent in once):
+        return bounds
     names = ", ".join(copy.label for copy in cut)
-    because = f"a majority of the {len(voters)} voters held it, until accepted repairs of {names} let it go there"
+    because = f"a majority of the {len(voters)} voters held it, until repairs of {names} let it go there"
     return msgspec.structs.replace(bounds, because=because)
 
 
@@ -88,8 +90,10 @@ def _extent_once(copy: Copy, extent: ReplicaExtent) -> ReplicaExtent:
     for done, lost in sorted(let_go_by(copy), key=lambda one: one[1].start):
         if not is_last(copy, done, lost):
             continue
-        proved_end = max(extent.proved_end, lost.end)
-        extent = msgspec.structs.replace(extent, proved_end=proved_end)
+        held = lost.end if lost.held_by else 0
+        extent = msgspec.structs.replace(
+            extent, proved_end=max(extent.proved_end, lost.end), held_when_cut=max(extent.held_when_cut, held)
+        )
         if lost.epoch is not None:
             span = EpochSpan(epoch=lost.epoch, start_offset=lost.start, end_offset=lost.end)
             extent = msgspec.structs.replace(

@@ -5,19 +5,22 @@ Decides: which repairs those are. Must not know: logs, and whether another copy 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import msgspec
 
 from metadata_log.files.port import Files
 from metadata_log.ids import id_text
 from quorum.recovery.journal.log_directories import Place
-from quorum.recovery.journal.repair_facts import MayLose
+from quorum.recovery.journal.repair_facts import MayLose, RepairFacts
 from quorum.recovery.journal.repair_record import RepairRecord, audits, of_directory, standing, work_root_of
 
 
-class LetGo(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class LetGo(msgspec.Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """Offsets `start` to `end` (exclusive) that `label` held: `epoch` of the last of them, None where it is not known.
 
-    `committed`: as in `repair_facts.LostRecords`, judged when they went; `never` is left out.
+    `committed`: as in `repair_facts.LostRecords`, judged when they went; `never` is left out. `held_by`: the voters
+    that held them then, where that proved that they were no loss.
     """
 
     label: str
@@ -26,16 +29,25 @@ class LetGo(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     end: int
     epoch: int | None
     committed: str
+    held_by: tuple[int, ...] = ()
 
 
-class Accepted(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A repair that nobody took back, and what its user let go.
+class NeverCommitted(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """No record from offset `start` on was committed in an epoch up to `epoch`, as was proven when a log was cut."""
+
+    start: int
+    epoch: int
+
+
+class Accepted(msgspec.Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
+    """A repair that nobody took back, and what its user let go, or proved to be no loss.
 
     Attributes:
         new_epoch: that it began; None where it appended nothing.
         kept_epoch: of the last record that it kept.
         greatest_epoch: known when it was done: what stands in a later one was written since.
         may_lose: what no copy could tell then.
+        never: what was proven never to have been committed.
     """
 
     action: str
@@ -45,6 +57,7 @@ class Accepted(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     greatest_epoch: int
     lost: tuple[LetGo, ...]
     may_lose: MayLose | None
+    never: NeverCommitted | None = None
 
 
 class Cloned(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -89,7 +102,7 @@ def audited_of(files: Files, place: Place) -> Audited:
         if facts.cluster_id == identity.cluster_id and not is_formatted_anew:
             accepted.append(_accepted(record))
     return Audited(
-        accepted=tuple(one for one in accepted if one.lost or one.new_epoch is not None),
+        accepted=tuple(one for one in accepted if one.lost or one.new_epoch is not None or one.never is not None),
         unread=tuple(unread),
         cloned=cloned.get(identity.cluster_id),
     )
@@ -103,8 +116,17 @@ def _accepted(record: RepairRecord) -> Accepted:
         new_epoch=facts.new_epoch,
         kept_epoch=facts.kept_epoch,
         greatest_epoch=facts.greatest_known_epoch,
-        lost=tuple(
-            LetGo(
+        lost=(*_let_go(facts), *_held_elsewhere(facts)),
+        may_lose=facts.may_lose,
+        never=_never_committed(facts),
+    )
+
+
+def _let_go(facts: RepairFacts) -> Iterator[LetGo]:
+    """Yield the records whose loss was accepted."""
+    for lost in facts.offsets_lost:
+        if lost.committed != "never" and (lost.records or lost.proof is not None):
+            yield LetGo(
                 label=lost.label,
                 node_id=lost.node_id,
                 start=lost.start,
@@ -112,8 +134,25 @@ def _accepted(record: RepairRecord) -> Accepted:
                 epoch=lost.epoch,
                 committed=lost.committed,
             )
-            for lost in facts.offsets_lost
-            if lost.committed != "never" and (lost.records or lost.proof is not None)
-        ),
-        may_lose=facts.may_lose,
-    )
+
+
+def _held_elsewhere(facts: RepairFacts) -> Iterator[LetGo]:
+    """Yield the records that a majority held when they were cut: no loss then, but a loss if those are gone."""
+    cut = facts.proven
+    if cut is not None and cut.reason == "held":
+        yield LetGo(
+            label=f"node {facts.node_id}",
+            node_id=facts.node_id,
+            start=cut.start,
+            end=cut.end,
+            epoch=cut.epoch,
+            committed="was",
+            held_by=cut.voters,
+        )
+
+
+def _never_committed(facts: RepairFacts) -> NeverCommitted | None:
+    cut = facts.proven
+    if cut is None or not cut.never_committed or cut.fork is None or cut.epoch is None:
+        return None
+    return NeverCommitted(start=cut.fork, epoch=cut.epoch)

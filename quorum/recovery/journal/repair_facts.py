@@ -5,7 +5,7 @@ Decides: their form in version 2 of the file, and the sentences that are rendere
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 
@@ -115,6 +115,55 @@ class MayLose(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         )
 
 
+class ProvenCut(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The proof that a repair cut from a log nothing that is lost.
+
+    Attributes:
+        reason: `held` by a majority without this node; an `unfinished` write; a `minority` alone held it; `superseded`
+            by an elected leader who did not have it.
+        start, end: the offsets that were cut (exclusive). `held`: `end` is how far this log once reached.
+        epoch: `held`: of the last record. Otherwise records of later epochs are not meant. None: not
+            known.
+        voters: `held`: the majority.
+        log: `superseded`: the copy whose log went on with `later_epoch` at offset `fork`.
+    """
+
+    reason: Literal["held", "unfinished", "minority", "superseded"]
+    start: int
+    end: int
+    epoch: int | None = None
+    voters: tuple[int, ...] = ()
+    log: str | None = None
+    fork: int | None = None
+    later_epoch: int | None = None
+
+    @property
+    def never_committed(self) -> bool:
+        """Whether nothing that was cut had been committed."""
+        return self.reason in ("minority", "superseded")
+
+    def __str__(self) -> str:
+        if self.reason == "held":
+            names = ", ".join(map(str, self.voters))
+            return (
+                f"what is cut was committed: voters {names}, a majority, hold all up to offset {self.end}, and this "
+                "node can fetch it from them again"
+            )
+        if self.reason == "unfinished":
+            return (
+                "what is cut is an unfinished write, which this node acknowledged to nobody, unless its file lost its "
+                "end: then others may have it whole"
+            )
+        if self.reason == "minority":
+            return (
+                f"no majority of the voters holds anything from offset {self.fork} on, so that it was never committed"
+            )
+        return (
+            f"{self.log} goes on from offset {self.fork} with epoch {self.later_epoch}, whose elected leader did not "
+            f"have what stands here from there on in epoch {self.epoch}, so that it was never committed"
+        )
+
+
 class KeptCopy(msgspec.Struct, frozen=True, kw_only=True):
     """The copy whose log goes on."""
 
@@ -155,7 +204,8 @@ class RepairFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
         may_lose: records that no copy here held. None: there can be none.
         asked: addresses at which a live leader was looked for, with what was heard.
         not_checked: a sentence about records and files of a later release.
-        proof: of `truncate --to`: why the part that was cut was no loss.
+        proof: of `truncate --to`: why the part that was cut was no loss, as a sentence.
+        proven: the same as data. None: a loss was accepted, or the file is older than this field.
         before: of `truncate --before`: where the log begins now.
         held_by: the checkpoint that ends there.
         dropped: of `drop-snapshot`: names of checkpoints.
@@ -185,6 +235,7 @@ class RepairFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     asked: tuple[str, ...] = ()
     not_checked: str | None = None
     proof: str | None = None
+    proven: ProvenCut | None = None
     before: int | None = None
     held_by: str | None = None
     dropped: tuple[str, ...] = ()

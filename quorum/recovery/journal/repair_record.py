@@ -19,7 +19,7 @@ from typing import Final
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from metadata_log.directory import META_PROPERTIES_FILE
+from metadata_log.directory import META_PROPERTIES_FILE, repair_audits
 from metadata_log.directory.repair_files import REPAIR_JOURNAL_FILE
 from metadata_log.errors import CorruptFileError, NewerFileError
 from metadata_log.files.json_files import decode_json
@@ -30,10 +30,10 @@ from quorum.recovery.journal.errors import RefusedError
 from quorum.recovery.journal.repair_facts import RepairFacts
 
 JOURNAL_FILE: Final = REPAIR_JOURNAL_FILE
-AUDIT_FILE: Final = "audit.json"
-AUDIT_COPY_FILE: Final = "audit-copy.json"
+AUDIT_FILE: Final = repair_audits.AUDIT_FILE
+AUDIT_COPY_FILE: Final = repair_audits.AUDIT_COPY_FILE
+WORK_SUFFIX: Final = repair_audits.WORK_SUFFIX
 BACKUP_DIRECTORY: Final = "backup"
-WORK_SUFFIX: Final = ".recovery"
 NEW_SUFFIX: Final = ".recover-new"
 FORMAT_VERSION: Final = 2
 
@@ -312,8 +312,5 @@ def mark_of(log_dir: str) -> str:
 
 
 def work_root_of(log_dir: str, chosen: str | None = None) -> str:
-    """Where the repairs of a log directory leave backups and audit files: beside it, unless chosen otherwise.
-
-    Beside the directory itself, not beside a symbolic link to it: any path to it finds them.
-    """
-    return chosen if chosen is not None else os.path.realpath(log_dir) + WORK_SUFFIX
+    """Where the repairs of a log directory leave backups and audit files: beside it, unless chosen otherwise."""
+    return chosen if chosen is not None else repair_audits.work_root(log_dir)

@@ -28,7 +28,7 @@ from quorum.recovery.guards.liveness import Answer, silence
 from quorum.recovery.guards.request import Proposal, Request, files_in, not_compared, refuse_unsafe, unlisted
 from quorum.recovery.journal.changes import Rewrite
 from quorum.recovery.journal.errors import AlreadyDoneError, RefusedError
-from quorum.recovery.journal.repair_facts import LostRecords, Step
+from quorum.recovery.journal.repair_facts import LostRecords, ProvenCut, RepairFacts, Step
 from quorum.recovery.repairs.audit_facts import facts_of
 from quorum.recovery.repairs.cut_parts import cut_parts, forgets, steps_of_a_voter, why_not
 from quorum.recovery.repairs.new_log import cut_log
@@ -110,21 +110,19 @@ def _goes_on(known: Survey, own: Copy, copy: Copy) -> bool:
     return copy.end.offset > own.end.offset and joined_end(known.copies, own, copy) == own.end.offset
 
 
-def _proof(files: Files, known: Survey, own: Copy, to: int, parts: Sequence[LostRecords]) -> str | None:
+def _proof(files: Files, known: Survey, own: Copy, to: int, parts: Sequence[LostRecords]) -> ProvenCut | None:
     """Why nothing that was committed goes; None where it may."""
+    end = max(own.proved_end, int(own.end.offset))
     if not parts:
-        held = _held_elsewhere(known, own)
+        held = _held_elsewhere(known, own, to)
         if held is not None:
             return held
         is_torn = own.stop is not None and own.stop.is_torn and own.short is None
         if is_torn and not any(_goes_on(known, own, copy) for copy in known.copies):
-            return (
-                "what is cut is an unfinished write, which this node acknowledged to nobody, unless its file lost its "
-                "end: then others may have it whole"
-            )
+            return ProvenCut(reason="unfinished", start=to, end=end)
     upper = bounds_of(known.copies, known.bounds, own).upper
     if upper is not None and upper <= to:
-        return f"no majority of the voters holds anything from offset {upper} on, so that it was never committed"
+        return ProvenCut(reason="minority", start=to, end=end, epoch=known.greatest_epoch, fork=upper)
     if not parts or own.short is not None or own.proved_end > own.end.offset:
         return None
     for copy in known.copies:
@@ -132,15 +130,20 @@ def _proof(files: Files, known: Survey, own: Copy, to: int, parts: Sequence[Lost
         if start is None or start > to or copy.end.offset <= start:
             continue
         if superseded(files, known, copy, own, start) == "never":
-            return (
-                f"{copy.label} goes on from offset {start} with epoch {copy.epoch_at(start)}, whose elected leader did "
-                f"not have what stands here from there on in epoch {own.end.epoch}, so that it was never committed"
+            return ProvenCut(
+                reason="superseded",
+                start=to,
+                end=end,
+                epoch=int(own.end.epoch),
+                log=copy.label,
+                fork=int(start),
+                later_epoch=int(copy.epoch_at(start)),
             )
     return None
 
 
-def _held_elsewhere(known: Survey, own: Copy) -> str | None:
-    """Whether a majority without this node holds all that its log reached, and what it was writing."""
+def _held_elsewhere(known: Survey, own: Copy, to: int) -> ProvenCut | None:
+    """Return the proof if a majority without this node holds all that its log reached, and what it was writing."""
     reach = max(own.proved_end, int(own.end.offset) + 1)
     holders = [
         copy
@@ -150,11 +153,9 @@ def _held_elsewhere(known: Survey, own: Copy) -> str | None:
     ]
     if not known.has_majority(holders):
         return None
-    names = ", ".join(map(str, sorted({int(copy.node_id) for copy in holders if copy.node_id is not None})))
-    return (
-        f"what is cut was committed: voters {names}, a majority, hold all up to offset {reach}, and this node can "
-        "fetch it from them again"
-    )
+    names = tuple(sorted({int(copy.node_id) for copy in holders if copy.node_id is not None}))
+    epoch = max(int(copy.epoch_at(reach - 1)) for copy in holders)
+    return ProvenCut(reason="held", start=to, end=reach, epoch=epoch, voters=names)
 
 
 def _proposal(
@@ -163,7 +164,7 @@ def _proposal(
     own: Copy,
     kept: Copy,
     parts: Sequence[LostRecords],
-    proof: str | None,
+    proof: ProvenCut | None,
     asked: Sequence[Answer],
     request: Request,
 ) -> Proposal:
@@ -177,7 +178,7 @@ def _proposal(
         action="truncate",
         log_dir=log_dir,
         changes=cut_log(kept, present),
-        facts=msgspec.structs.replace(facts_of(known, kept, lost=losses, asked=asked), proof=proof),
+        facts=_with_proof(facts_of(known, kept, lost=losses, asked=asked), proof),
     )
     accepted = "was committed" if _was_committed(known, own, to, losses) else "may have been committed"
     warnings = [] if proof is not None else [f"what is cut {accepted}: that was accepted", who_holds(to)]
@@ -207,6 +208,10 @@ def _proposal(
             *(_if_it_leads(step) for step in set_aside(left)),
         ),
     )
+
+
+def _with_proof(facts: RepairFacts, proof: ProvenCut | None) -> RepairFacts:
+    return facts if proof is None else msgspec.structs.replace(facts, proof=str(proof), proven=proof)
 
 
 def _was_committed(known: Survey, own: Copy, to: int, losses: Sequence[LostRecords]) -> bool:

@@ -49,7 +49,7 @@ def test_what_two_cut_voters_held_was_committed_and_the_third_is_kept() -> None:
     files = cluster(1, 2)
     found = inspect_copies(files, THREE)
     assert (found.survey.bounds.lower, found.survey.bounds.upper) == (96, 96)
-    assert "until accepted repairs of node 1 (/n1), node 2 (/n2) let it go" in found.survey.bounds.because
+    assert "until repairs of node 1 (/n1), node 2 (/n2) let it go" in found.survey.bounds.because
     assert not found.is_whole
     said = all_said(found)
     assert "Voters 1, 2 once held offsets 83 to 96" in said
