@@ -17,12 +17,13 @@ from metadata_log.directory import QUORUM_STATE_FILE, QuorumState
 from metadata_log.ids import ZERO_DIRECTORY_ID, ReplicaKey, id_text
 from metadata_log.offsets import is_near_last_epoch
 from metadata_log.tools.check.lone_elections import check_lone_elections
-from metadata_log.tools.findings.facts import OtherLeader, VoterRestored
+from metadata_log.tools.findings.facts import OtherLeader
 from metadata_log.tools.findings.finding import Finding, Severity, finding, is_well
 from metadata_log.tools.read.control_facts import Election
 from metadata_log.tools.replicas.last_epochs import near_last_epoch
 from metadata_log.tools.replicas.replica import Replica
 from metadata_log.tools.replicas.replica_set import ReplicaSet, witnesses_of
+from metadata_log.tools.replicas.restored_voters import restored_voter
 from metadata_log.tools.replicas.voters_in_force import is_voter
 from metadata_log.tools.replicas.witnesses import Witnesses
 from metadata_log.tools.verify.log_facts import voter_sets
@@ -269,27 +270,15 @@ def _set_back(
     """A voter that knows of no epoch as late as one that it led, or voted in, by another's log: nothing in its own
     directory contradicts that."""
     node_id = replica.source.node_id
-    if not view.is_voter(replica) or not is_well(replica.facts.findings):
+    if node_id is None or not view.is_voter(replica) or not is_well(replica.facts.findings):
         return
-    for epoch in sorted(elections, reverse=True):
-        if epoch <= max(state.leader_epoch, replica.facts.last_epoch):
-            return
-        held = [(one, election) for one, election in elections[epoch] if _knows_of(one, epoch)]
-        if not held:
-            continue
-        holder, election = held[0]
-        if node_id != election.leader_id and (node_id not in election.granting or election.is_repairs):
-            continue
-        restored = VoterRestored(
-            knows_epoch=max(state.leader_epoch, replica.facts.last_epoch),
-            acted_epoch=epoch,
-            began_at=election.offset,
-            voted_for=None if node_id == election.leader_id else election.leader_id,
-            shown_by=holder.label,
-        )
-        file = _file(replica)
-        yield finding(*restored.worded(), node_id=node_id, file=file, offset=election.offset, epoch=epoch)
-        return
+    knows_epoch = max(state.leader_epoch, replica.facts.last_epoch, replica.last_epoch)
+    every = (one for held in elections.values() for one in held)
+    believed = ((holder.label, election) for holder, election in every if _knows_of(holder, election.epoch))
+    restored = restored_voter(node_id, knows_epoch, believed)
+    if restored is not None:
+        at, epoch = restored.began_at, restored.acted_epoch
+        yield finding(*restored.worded(), node_id=node_id, file=_file(replica), offset=at, epoch=epoch)
 
 
 def _knows_of(replica: Replica, epoch: int) -> bool:

@@ -18,9 +18,9 @@ import msgspec
 
 from metadata_log.ids import ReplicaKey
 from metadata_log.tools.check.duplicates import are_in_order
-from metadata_log.tools.findings.facts import VoterRestored
 from metadata_log.tools.read.control_facts import Election
 from metadata_log.tools.replicas.first_vote import is_first_vote
+from metadata_log.tools.replicas.restored_voters import restored_voter
 from metadata_log.tools.replicas.voters_in_force import is_voter
 from metadata_log.voters import majority_of
 from quorum.recovery.copies.log_copy import Copy
@@ -123,29 +123,18 @@ def _emptied(copies: Sequence[Copy], copy: Copy, by_voter: Sequence[Sequence[Cop
 
 
 def _set_back(copies: Sequence[Copy], copy: Copy) -> str | None:
-    """A node that knows of no epoch as late as one that it led, or voted in, by another's log (KIP-595: a vote is
-    durable before it is given)."""
-    if copy.quorum_state is None:
+    """Return the sentence about an act of the node in a later epoch than its directory knows, or None."""
+    if copy.quorum_state is None or copy.node_id is None:
         return None
-    done = [
-        (election, other)
-        for other in copies
-        for election in other.elections
-        if election.epoch > copy.greatest_epoch and not election.is_repairs
-        if copy.node_id == election.leader_id or copy.node_id in election.granting
-    ]
-    if not done:
-        return None
-    election, other = max(done, key=lambda one: one[0].epoch)
-    has_namesake = any(one is not other and one.node_id == other.node_id for one in copies)
-    restored = VoterRestored(
-        knows_epoch=copy.greatest_epoch,
-        acted_epoch=election.epoch,
-        began_at=election.offset,
-        voted_for=None if election.leader_id == copy.node_id else election.leader_id,
-        shown_by=other.label if has_namesake or other.node_id is None else f"node {other.node_id}",
-    )
-    return restored.predicate()
+    elections = ((_name_among(copies, other), election) for other in copies for election in other.elections)
+    restored = restored_voter(copy.node_id, copy.greatest_epoch, elections)
+    return None if restored is None else restored.predicate()
+
+
+def _name_among(copies: Sequence[Copy], copy: Copy) -> str:
+    """Return the name of a copy as `kraft check` has it: with its path only beside another of the node."""
+    has_namesake = any(one is not copy and one.node_id == copy.node_id for one in copies)
+    return copy.label if has_namesake or copy.node_id is None else f"node {copy.node_id}"
 
 
 def _misled(copies: Sequence[Copy], copy: Copy) -> str | None:
