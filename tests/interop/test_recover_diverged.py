@@ -96,7 +96,7 @@ def _drop_checkpoints_past(node: KafkaNode, cut: int) -> None:
 def _check_same_bytes(one: Copy, other: Copy) -> None:
     shorter, longer = sorted([one, other], key=lambda copy: copy.end.offset)
     assert common_end(shorter, longer) == shorter.end.offset, other.node_id
-    assert shorter.sums.first_difference(longer.sums, int(shorter.end.offset)) is None
+    assert shorter.prefix.sums.first_difference(longer.prefix.sums, int(shorter.end.offset)) is None
 
 
 def copy_of(node: KafkaNode) -> Copy:

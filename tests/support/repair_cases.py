@@ -236,7 +236,7 @@ def check_one_quorum(files: SimulatedFiles) -> None:
     assert found.is_sound, found
     assert len({(one.epoch, one.end_offset, one.voters) for one in found.directories}) == 1
     copies = [read_copy(files, find_place(files, path)) for path in THREE]
-    repairs = {sum(election.is_repairs for election in copy.elections) for copy in copies}
+    repairs = {sum(election.is_repairs for election in copy.prefix.elections) for copy in copies}
     assert repairs == {2 if copies[0].kraft_version == 0 else 1}, "the static voters began with one"
     assert len({files.content(f"{path}/__cluster_metadata-0/quorum-state") for path in THREE}) == 1
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 import msgspec
 
 from metadata_log.offsets import Offset, OffsetAndEpoch
+from metadata_log.records.newer import NOTHING_NEWER, NewerParts
 from metadata_log.tools.prefix.named_nodes import NamedNodes
 from metadata_log.tools.prefix.prefix_parts import CheckpointFile, PassedOver, SegmentPart, Stop
 from metadata_log.tools.read.batch_sums import BatchSums
@@ -56,3 +57,9 @@ class ValidPrefix(msgspec.Struct, frozen=True, kw_only=True):
     sums: BatchSums
     repair: OffsetAndEpoch | None
     behind: NamedNodes
+
+    @property
+    def newer(self) -> NewerParts:
+        """Return all that a later release has written there, and that is not judged."""
+        state = self.state
+        return NOTHING_NEWER if state is None else state.newer.plus(*state.quorum.newer_elections.parts)

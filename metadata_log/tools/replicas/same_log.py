@@ -16,6 +16,7 @@ import msgspec
 
 from metadata_log.ids import ZERO_DIRECTORY_ID, ReplicaKey, id_text, is_reserved_directory_id
 from metadata_log.image import MetadataImage
+from metadata_log.tools.prefix.valid_prefix import ValidPrefix
 from metadata_log.tools.read.batch_sums import BatchSums
 from metadata_log.tools.read.contents import EpochSpan
 from metadata_log.tools.verify.log_facts import LogFacts
@@ -58,6 +59,17 @@ def traces_of(facts: LogFacts) -> Traces:
         image=facts.image,
         committed_before=facts.committed_before,
         hides_metadata=facts.newer.hides_metadata,
+    )
+
+
+def traces_of_prefix(prefix: ValidPrefix) -> Traces:
+    """Return the traces that a valid prefix leaves: none of what follows it."""
+    return Traces(
+        sums=prefix.sums,
+        spans=prefix.spans,
+        image=None if prefix.state is None else prefix.state.image,
+        committed_before=prefix.committed_before,
+        hides_metadata=prefix.newer.hides_metadata,
     )
 
 

@@ -37,7 +37,7 @@ def last_epoch_of(known: Survey) -> int:
 def _in_log(copy: Copy) -> Iterator[int]:
     yield int(copy.end.epoch)
     yield from (int(span.epoch) for span in copy.spans)
-    yield from (int(found.end.epoch) for found in copy.checkpoints)
+    yield from (int(found.end.epoch) for found in copy.prefix.checkpoints)
     if copy.stop is not None and copy.stop.false_epoch is not None:
         yield copy.stop.false_epoch
 

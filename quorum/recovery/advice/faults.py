@@ -34,7 +34,7 @@ def fault_of(copy: Copy) -> str | None:
     own = [found for found in copy.unread if not found.is_newer]  # its own release starts beside the others
     strange = next((f"{found.path}: {found.why}" for found in own if not (found.is_vote or found.is_epochs)), None)
     is_vote_newer = any(found.is_newer and found.is_vote for found in copy.unread)
-    wrong = strange or copy.short or copy.problem or (None if is_vote_newer else copy.quorum_problem)
+    wrong = strange or copy.short or copy.prefix.problem or (None if is_vote_newer else copy.quorum_problem)
     if wrong is not None:
         return wrong
     return next(_small_faults(copy), None)
@@ -51,19 +51,27 @@ def rename_first(known: Survey) -> list[Step]:
     return [
         Step(
             text=f"Start nothing from {copy.label} as it is: it would go on from a wrong offset. Give "
-            f"{' and '.join(copy.misnamed)} its own name back, if that is known, and inspect all again",
+            f"{' and '.join(copy.prefix.misnamed)} its own name back, if that is known, and inspect all again",
         )
         if copy.state is None
         else Step(
             text=f"Do not start {copy.label} as it is: it would go on from a wrong offset. Its log has all without "
-            f"{' and '.join(copy.misnamed)}: take that away first",
+            f"{' and '.join(copy.prefix.misnamed)}: take that away first",
             commands=(drop_line(copy),),
         )
         for copy in known.copies
-        if copy.misnamed
+        if copy.prefix.misnamed
         and copy.place.manifest is None
-        and (copy.state is None or (copy.checkpoints[0].is_misnamed and not (known.is_voter(copy) and mends(copy))))
+        and (
+            copy.state is None
+            or (copy.prefix.checkpoints[0].is_misnamed and not (known.is_voter(copy) and mends(copy)))
+        )
     ]
+
+
+def _begins_misnamed(known: Survey, copy: Copy) -> bool:
+    """Return True if the newest checkpoint is misnamed, and no repair of the node's own takes it away."""
+    return copy.prefix.checkpoints[0].is_misnamed and not (known.is_voter(copy) and mends(copy))
 
 
 def end_note(known: Survey, copy: Copy) -> str | None:
@@ -86,8 +94,8 @@ def _judged_end(known: Survey, copy: Copy) -> str | None:
 
 def _small_faults(copy: Copy) -> Iterator[str]:
     """Those that are mended on the node alone."""
-    if copy.checkpoints and copy.checkpoints[0].problem is not None:
-        newest = copy.checkpoints[0]
+    if copy.prefix.checkpoints and copy.prefix.checkpoints[0].problem is not None:
+        newest = copy.prefix.checkpoints[0]
         yield f"its newest checkpoint is damaged: {newest.problem}"
     if copy.passed_over is not None:
         yield (
@@ -101,8 +109,9 @@ def lasting_fault(copy: Copy) -> str | None:
     """The same, but for a file that goes and is made anew, that the log tells anew, or that `mends` takes away."""
     epochs = unread_epochs(copy)
     lasting = tuple(found for found in copy.unread if not found.is_made_anew and found not in epochs)
-    whole = tuple(found for found in copy.checkpoints if found.problem is None)
-    return fault_of(msgspec.structs.replace(copy, unread=lasting, checkpoints=whole, passed_over=None))
+    whole = tuple(found for found in copy.prefix.checkpoints if found.problem is None)
+    prefix = msgspec.structs.replace(copy.prefix, checkpoints=whole, passed_over=None)
+    return fault_of(msgspec.structs.replace(copy, unread=lasting, prefix=prefix))
 
 
 def mends(copy: Copy) -> tuple[str, ...]:
@@ -110,7 +119,7 @@ def mends(copy: Copy) -> tuple[str, ...]:
     if lasting_fault(copy) is not None:
         return ()
     found = []
-    if copy.checkpoints and copy.checkpoints[0].problem is not None:
+    if copy.prefix.checkpoints and copy.prefix.checkpoints[0].problem is not None:
         found.append(drop_line(copy))
     if copy.passed_over is not None:
         found.append(f"{trim_line(copy)} --apply")

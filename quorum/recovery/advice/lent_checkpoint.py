@@ -49,7 +49,7 @@ def borrow(known: Survey, copy: Copy, least: tuple[int, int]) -> list[Step]:
         return []
     other, checkpoint = found
     aside = f"{copy.place.log_dir}.damaged-checkpoints"
-    damaged = [f"{copy.place.metadata}/{one.name}" for one in copy.checkpoints if one.problem is not None]
+    damaged = [f"{copy.place.metadata}/{one.name}" for one in copy.prefix.checkpoints if one.problem is not None]
     moves = (command("mkdir", "-p", aside), command("mv", *damaged, aside)) if damaged else ()
     bring = command("cp", "-p", f"{other.place.metadata}/{checkpoint.name}", f"{copy.place.metadata}/")
     again = command("kraft", "recover", "inspect", *(one.place.log_dir for one in known.copies))

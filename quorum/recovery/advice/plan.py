@@ -169,7 +169,7 @@ def lacking(known: Survey, voters: Sequence[Copy]) -> str | None:
 def usable(copy: Copy) -> str | None:
     """Why its safe part cannot be made a controller's log; None where it can."""
     if copy.state is None:
-        return f"its metadata cannot be told: {copy.problem}"
+        return f"its metadata cannot be told: {copy.prefix.problem}"
     if copy.place.manifest is not None and copy.is_damaged:
         return f"it is damaged at {copy.stop}, and in an export nothing is mended: name the directory it was made of"
     if copy.image is None or (copy.image.says_the_same_as(MetadataImage.empty()) and not copy.newer.hides_metadata):
@@ -196,7 +196,7 @@ def may_lose(known: Survey, kept: Copy) -> MayLose | None:
     absent = tuple(map(int, known.unheard_voters))
     if known.undecided is not None:  # whoever dropped that change went on from before it, while this log grew
         return MayLose(voters=absent, past_offset=int(known.bounds.lower), is_undecided=True)
-    since_ms = kept.last_timestamp_ms if kept.last_timestamp_ms >= 0 else None
+    since_ms = kept.prefix.last_timestamp_ms if kept.prefix.last_timestamp_ms >= 0 else None
     return MayLose(voters=absent, since_ms=since_ms, past_offset=int(kept.end.offset))
 
 

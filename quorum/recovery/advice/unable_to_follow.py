@@ -57,7 +57,7 @@ def left_behind(
         if copy.place == kept.place or copy.place.log_dir in changed:
             continue
         common = joined_end(known.copies, kept, copy)
-        newest = max((int(one.end.offset) for one in copy.checkpoints if not one.is_misnamed), default=0)
+        newest = max((int(one.end.offset) for one in copy.prefix.checkpoints if not one.is_misnamed), default=0)
         is_told = common is not None and shows_one_log(kept, copy)
         common = 0 if common is None else common
         is_checkpoint = newest > common

@@ -5,8 +5,6 @@ Decides: what is known of a copy. Must not know: other copies, and how one is re
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import msgspec
 
 from metadata_log.directory import QuorumState
@@ -15,12 +13,10 @@ from metadata_log.ids import NodeId, ReplicaKey, TopicId
 from metadata_log.image import MetadataImage
 from metadata_log.image.older_release import why_older
 from metadata_log.offsets import OffsetAndEpoch
-from metadata_log.records.newer import NOTHING_NEWER, NewerPart, NewerParts
-from metadata_log.tools.prefix.named_nodes import NamedNodes
-from metadata_log.tools.prefix.prefix_parts import NONE_MISNAMED, CheckpointFile, PassedOver, SegmentPart, Stop
-from metadata_log.tools.read.batch_sums import BatchSums
+from metadata_log.records.newer import NewerPart, NewerParts
+from metadata_log.tools.prefix.prefix_parts import CheckpointFile, PassedOver, Stop
+from metadata_log.tools.prefix.valid_prefix import ValidPrefix
 from metadata_log.tools.read.contents import EpochSpan
-from metadata_log.tools.read.control_facts import Election
 from metadata_log.tools.read.history import State
 from metadata_log.tools.replicas.committed_bounds import ReplicaExtent
 from metadata_log.voters import VoterSet
@@ -30,65 +26,83 @@ from quorum.recovery.journal.log_directories import Place
 
 
 class Copy(msgspec.Struct, frozen=True, kw_only=True):
-    """What one copy amounts to.
+    """The valid prefix of one copy, and the evidence of the files beside its log.
 
     Attributes:
-        start_offset: of its safe part.
-        end: of the safe part: offset and the epoch of the record before it; -1 for the epoch where there is none.
-        spans: the epochs of the safe part of its segments.
-        origin: the checkpoint that its metadata begins with; None: offset 0.
-        misnamed: by name, why a checkpoint does not end where its name says: it is not `origin`, and proves nothing.
-        passed_over: damage before `start_offset`, in what `origin` holds; None: none.
-        state: the metadata and the quorum at `end`; None: it cannot be told, and `problem` says why.
+        prefix: of its log; its `stop` is judged by all that is known of the directory.
+        beside_epoch: the greatest epoch in the files beside the log; -1 without one.
+        quorum_state: as its file has it, if that can be read.
         quorum_problem, unread: why quorum-state, and which files beside the log, say nothing usable.
-        greatest_epoch: of any batch, checkpoint, leader or vote in it or beside it; no `Stop.false_epoch`.
-        committed_before: see `ReplicaExtent`.
-        elections: all that its log tells of and nothing denies, repairs among them.
-        last_timestamp_ms: of the last safe batch; -1 without one.
-        sums: of each safe batch, for comparing copies.
         kept_committed, kept_id: see `Reach`.
-        proved_end: up to where its log once reached, by what stands beside or behind the safe part; at least `end`.
+        proved_end: up to where its log once reached, by what stands beside or behind the prefix; at least `end`.
         short: how that is proven, where files beside the log prove more than it holds; None where none does.
         is_end_unproven: nothing beside its log proves that what it lacks by `short` was committed.
-        repair: where a repair's batch is, the last one; None without one.
         audited: what repairs of it let go, by the audit files beside it.
-        behind: who is named behind the damage, in what can be read there.
         used_by: the process that runs on the directory, see `Reach`: then `end` is so far.
         confirmed: epochs that are believed for other nodes' logs, see `OwnEpochs`.
     """
 
     place: Place
-    start_offset: int
-    end: OffsetAndEpoch
-    segments: tuple[SegmentPart, ...]
-    spans: tuple[EpochSpan, ...]
-    stop: Stop | None
-    passed_over: PassedOver | None
-    checkpoints: tuple[CheckpointFile, ...]
-    origin: CheckpointFile | None
-    misnamed: Mapping[str, str] = NONE_MISNAMED
-    state: State | None
-    problem: str | None
+    prefix: ValidPrefix
+    beside_epoch: int
     quorum_state: QuorumState | None
     quorum_problem: str | None
     unread: tuple[Unread, ...]
-    greatest_epoch: int
-    committed_before: int
-    elections: tuple[Election, ...]
-    last_timestamp_ms: int
-    sums: BatchSums
     kept_committed: int
     kept_id: TopicId | None = None
     proved_end: int
     short: str | None
-    repair: OffsetAndEpoch | None
     audited: Audited = Audited()
-    behind: NamedNodes = NamedNodes()
     used_by: int | None
     confirmed: frozenset[EpochStart] = frozenset()
     proof_of_more: str | None = None
     """`short` without what is known of commits: other copies may prove more."""
     is_end_unproven: bool = False
+
+    @property
+    def start_offset(self) -> int:
+        """Of its valid prefix."""
+        return int(self.prefix.start)
+
+    @property
+    def end(self) -> OffsetAndEpoch:
+        """Of its valid prefix."""
+        return self.prefix.end
+
+    @property
+    def stop(self) -> Stop | None:
+        """Why the prefix ends before the files do; None if it does not."""
+        return self.prefix.stop
+
+    @property
+    def passed_over(self) -> PassedOver | None:
+        """Damage before the prefix."""
+        return self.prefix.passed_over
+
+    @property
+    def spans(self) -> tuple[EpochSpan, ...]:
+        """The epochs of the prefix."""
+        return self.prefix.spans
+
+    @property
+    def origin(self) -> CheckpointFile | None:
+        """The checkpoint that its metadata begins with; None: offset 0."""
+        return self.prefix.origin
+
+    @property
+    def state(self) -> State | None:
+        """The metadata and the quorum at `end`; None if they are not known."""
+        return self.prefix.state
+
+    @property
+    def repair(self) -> OffsetAndEpoch | None:
+        """The place of the last repair's batch; None without one."""
+        return self.prefix.repair
+
+    @property
+    def greatest_epoch(self) -> int:
+        """Of any batch, checkpoint, leader or vote in the log or beside it; no `Stop.false_epoch`."""
+        return max(self.prefix.greatest_epoch, self.beside_epoch)
 
     @property
     def label(self) -> str:
@@ -144,9 +158,9 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def newer(self) -> NewerParts:
         """Return all that a later release has written there, and that is not judged."""
-        state = self.state
-        log = NOTHING_NEWER if state is None else state.newer.plus(*state.quorum.newer_elections.parts)
-        return log.plus(*(NewerPart(what=f"{found.path} ({found.why})") for found in self.unread if found.is_newer))
+        return self.prefix.newer.plus(
+            *(NewerPart(what=f"{found.path} ({found.why})") for found in self.unread if found.is_newer)
+        )
 
     @property
     def newer_voters(self) -> str | None:
@@ -175,7 +189,7 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
             snapshot_end=0 if origin is None else int(origin.offset),
             snapshot_epoch=-1 if origin is None else int(origin.epoch),
             high_watermark=self._high_watermark,
-            committed_before=self.committed_before,
+            committed_before=self.prefix.committed_before,
             proved_end=self.proved_end,
         )
 

@@ -113,7 +113,7 @@ def _emptied(copies: Sequence[Copy], copy: Copy, by_voter: Sequence[Sequence[Cop
     if copy.end.offset > 0:
         return None
     holder = max(copies, key=lambda other: other.rank)
-    if copy.proved_end == 0 and is_first_vote(copy.quorum_state, copy.node_id, holder.elections):
+    if copy.proved_end == 0 and is_first_vote(copy.quorum_state, copy.node_id, holder.prefix.elections):
         return None
     if holder.end.offset > 0:
         return f"holds no record, and {holder.label} holds {holder.end.offset}: its log is gone, or never was there"
@@ -126,7 +126,7 @@ def _set_back(copies: Sequence[Copy], copy: Copy) -> str | None:
     """Return the sentence about an act of the node in a later epoch than its directory knows, or None."""
     if copy.quorum_state is None or copy.node_id is None:
         return None
-    elections = ((_name_among(copies, other), election) for other in copies for election in other.elections)
+    elections = ((_name_among(copies, other), election) for other in copies for election in other.prefix.elections)
     restored = restored_voter(copy.node_id, copy.greatest_epoch, elections)
     return None if restored is None else restored.predicate()
 
@@ -140,9 +140,9 @@ def _name_among(copies: Sequence[Copy], copy: Copy) -> str:
 def _misled(copies: Sequence[Copy], copy: Copy) -> str | None:
     """A node that elected a leader, or was one, whose log lacked what was committed before: then one at least of those
     who elected had been set back, and nothing says that it was another."""
-    held = [(one, {(election.epoch, election.offset) for election in one.elections}) for one in copies]
+    held = [(one, {(election.epoch, election.offset) for election in one.prefix.elections}) for one in copies]
     for holder in copies:
-        for election in holder.elections:
+        for election in holder.prefix.elections:
             electors, at = {election.leader_id, *election.granting}, (election.epoch, election.offset)
             if election.is_repairs or copy.node_id not in electors:
                 continue
@@ -164,7 +164,7 @@ def _outgrown(copies: Sequence[Copy], copy: Copy, voting: Sequence[Copy]) -> str
     """A node that took part in electing a leader whose log was shorter than an elector's own: nobody grants that (Raft,
     5.4.1), so that one of them had been set back, or what it holds is no longer what it voted with."""
     for holder in copies:
-        for election in holder.elections:
+        for election in holder.prefix.elections:
             electors = {election.leader_id, *election.granting}
             if election.is_repairs or copy.node_id not in electors:
                 continue
@@ -217,7 +217,7 @@ def _lacking(copies: Sequence[Copy], by_voter: Sequence[Sequence[Copy]]) -> dict
 
 def proved_committed(copy: Copy) -> int:
     """Up to where a log proves by itself that all before was committed: by its checkpoint, or a leader's records."""
-    return max(copy.committed_before, 0 if copy.origin is None else int(copy.origin.end.offset))
+    return max(copy.prefix.committed_before, 0 if copy.origin is None else int(copy.origin.end.offset))
 
 
 def is_proved(prover: Copy, copy: Copy, offset: int) -> bool:

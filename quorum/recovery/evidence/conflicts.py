@@ -114,7 +114,7 @@ def _beginning(copy: Copy) -> tuple[int, int]:
 
 def epoch_before(copy: Copy) -> int:
     """The epoch in which its segments begin: of the checkpoint there, or else of their first record."""
-    believed = (one.end for one in copy.checkpoints if not one.is_misnamed)
+    believed = (one.end for one in copy.prefix.checkpoints if not one.is_misnamed)
     found = (int(end.epoch) for end in believed if end.offset == copy.start_offset)
     return next(found, int(copy.spans[0].epoch if copy.spans else copy.end.epoch))
 
@@ -136,7 +136,7 @@ def conflicts_of(copies: Sequence[Copy]) -> Iterator[Conflict]:
     """All pairs that contradict each other."""
     for index, one in enumerate(copies):
         for other in copies[index + 1 :]:
-            wrong = one.sums.first_difference(other.sums, _matching_end(one, other))
+            wrong = one.prefix.sums.first_difference(other.prefix.sums, _matching_end(one, other))
             repairs = _rivals(one, other, wrong)
             metadata = None if wrong is not None or repairs is not None else contradiction(one, other)
             if wrong is not None or repairs is not None or metadata is not None:
@@ -191,4 +191,4 @@ def _has_repair_of(one: Copy, other: Copy) -> bool:
     repair = other.repair
     if repair is None or repair.offset < one.start_offset:
         return True
-    return one.sums.batch_from(int(repair.offset)) == other.sums.batch_from(int(repair.offset))
+    return one.prefix.sums.batch_from(int(repair.offset)) == other.prefix.sums.batch_from(int(repair.offset))

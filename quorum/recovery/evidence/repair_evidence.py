@@ -77,7 +77,7 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
         """Of any leader, vote, batch or checkpoint in any copy (a false one, too: its node may start), and of any
         repair that an audit file tells of."""
         false = [copy.stop.false_epoch or -1 for copy in self.copies if copy.stop is not None]
-        false += [int(one.end.epoch) for copy in self.copies for one in copy.checkpoints if one.is_misnamed]
+        false += [int(one.end.epoch) for copy in self.copies for one in copy.prefix.checkpoints if one.is_misnamed]
         return max(*(copy.greatest_epoch for copy in self.copies), *(one.epoch for one in self.told), *false, -1)
 
     @property
@@ -188,7 +188,7 @@ def survey(copies: Sequence[Copy]) -> Survey:
     nodes = {copy.node_id for copy in ranked}
     images = [copy.image for copy in ranked if copy.image is not None]
     brokers = {int(node_id) for node_id in images[0].cluster.brokers} if images else set()
-    brokers = brokers.union(*(copy.behind.brokers for copy in ranked))
+    brokers = brokers.union(*(copy.prefix.behind.brokers for copy in ranked))
     conflicts = tuple(conflicts_of(ranked))
     of_one_log = [copy for copy in ranked if shows_one_log(ranked[0], copy)]
     silent = silent_ones(of_one_log, voters)
@@ -199,7 +199,7 @@ def survey(copies: Sequence[Copy]) -> Survey:
         silent = silent_ones(of_one_log, voters, before)
         both = [_bounds(of_one_log, silent, one) for one in (voters, before)]
         left, bounds = (weaker(*each) for each in zip(*both, strict=True))
-    voting = {int(voter.node_id) for voter in (*voters, *before)}.union(*(copy.behind.voters for copy in ranked))
+    voting = {int(voter.node_id) for voter in (*voters, *before)}.union(*(copy.prefix.behind.voters for copy in ranked))
     running = [copy for copy in ranked if copy.used_by is not None]
     if any(is_voter(copy.place.key, (*voters, *before)) for copy in running):  # by now a majority may hold more
         left, bounds = (msgspec.structs.replace(each, upper=None) for each in (left, bounds))

@@ -1,4 +1,4 @@
-"""The traces of a copy, by which its log is known: see `metadata_log.tools.replicas.same_log`.
+"""Tell which copies are of one log, by the rules of `metadata_log.tools.replicas.same_log`.
 
 Decides: which copies may be compared. Must not know: what follows.
 """
@@ -6,7 +6,7 @@ Decides: which copies may be compared. Must not know: what follows.
 from __future__ import annotations
 
 from metadata_log.tools.replicas import same_log
-from metadata_log.tools.replicas.same_log import SameLog, Traces
+from metadata_log.tools.replicas.same_log import SameLog, traces_of_prefix
 from quorum.recovery.copies.log_copy import Copy
 
 
@@ -17,19 +17,9 @@ def shows_one_log(one: Copy, other: Copy) -> bool:
     """
     if one is other or one.end.offset == 0 or other.end.offset == 0:
         return True
-    return same_log.same_log(_traces(one), _traces(other)) is SameLog.SHOWN
+    return same_log.same_log(traces_of_prefix(one.prefix), traces_of_prefix(other.prefix)) is SameLog.SHOWN
 
 
 def contradiction(one: Copy, other: Copy) -> str | None:
     """Return what their metadata says that cannot be of one log; None if nothing does, or they share a batch."""
-    return same_log.contradiction(_traces(one), _traces(other))
-
-
-def _traces(copy: Copy) -> Traces:
-    return Traces(
-        sums=copy.sums,
-        spans=copy.spans,
-        image=copy.image,
-        committed_before=copy.committed_before,
-        hides_metadata=copy.newer.hides_metadata,
-    )
+    return same_log.contradiction(traces_of_prefix(one.prefix), traces_of_prefix(other.prefix))

@@ -34,7 +34,7 @@ def named_by(copy: Copy) -> NamedVoters:
         is_newer=copy.kraft_version > 0 and copy.newer_voters is not None,
         before=() if before is None or is_repairs else VoterSet.from_record(before).keys,
         static=tuple(ReplicaKey(node_id=NodeId(voter)) for voter in copy.static_voters),
-        electors=copy.elections[-1].voters if copy.elections else (),
+        electors=copy.prefix.elections[-1].voters if copy.prefix.elections else (),
         is_repaired=copy.repair is not None,
     )
 

@@ -78,8 +78,8 @@ def _check_readable_without(own: Copy, name: str) -> None:
     """Raise RefusedError if the log cannot be read, or not begun, without that checkpoint."""
     if own.state is None:
         raise RefusedError(
-            f"{own.label}: without {name} its metadata cannot be told ({own.problem}). Let the node fetch the log "
-            "anew; if no other controller has it, make one from a broker's copy (`kraft recover from-broker`)"
+            f"{own.label}: without {name} its metadata cannot be told ({own.prefix.problem}). Let the node fetch the "
+            "log anew; if no other controller has it, make one from a broker's copy (`kraft recover from-broker`)"
         )
     if own.image is None or own.image.says_the_same_as(MetadataImage.empty()):
         raise RefusedError(
@@ -91,8 +91,8 @@ def _check_readable_without(own: Copy, name: str) -> None:
 def beside_whole(known: Survey) -> Iterator[str]:
     """About damaged checkpoints of which the node needs none: it starts from a newer one that is whole."""
     for copy in known.copies:
-        damaged = [found for found in copy.checkpoints if found.problem is not None]
-        if not damaged or damaged[0] is copy.checkpoints[0] or copy.place.manifest is not None:
+        damaged = [found for found in copy.prefix.checkpoints if found.problem is not None]
+        if not damaged or damaged[0] is copy.prefix.checkpoints[0] or copy.place.manifest is not None:
             continue
         names = "; ".join(f"{copy.place.metadata}/{found.name}: {found.problem}" for found in damaged)
         yield (
@@ -104,8 +104,8 @@ def beside_whole(known: Survey) -> Iterator[str]:
 def _chosen(files: Files, own: Copy, name: str | None) -> list[CheckpointFile]:
     if name is not None:
         return [_named(files, own, name)]
-    damaged = [found for found in own.checkpoints if found.problem is not None]
-    if not own.checkpoints:
+    damaged = [found for found in own.prefix.checkpoints if found.problem is not None]
+    if not own.prefix.checkpoints:
         raise AlreadyDoneError(f"{own.label} has no checkpoint: there is nothing to drop")
     if not damaged:
         raise AlreadyDoneError(
@@ -116,9 +116,9 @@ def _chosen(files: Files, own: Copy, name: str | None) -> list[CheckpointFile]:
 
 def _named(files: Files, own: Copy, name: str) -> CheckpointFile:
     end = parse_checkpoint_name(name)
-    found = next((one for one in own.checkpoints if one.end == end), None)
+    found = next((one for one in own.prefix.checkpoints if one.end == end), None)
     if found is None:
-        held = ", ".join(one.name for one in own.checkpoints) or "none"
+        held = ", ".join(one.name for one in own.prefix.checkpoints) or "none"
         raise RefusedError(f"{own.label} has no checkpoint {name!r}: it has {held}")
     if not found.was_read:
         problem = damage_of(files, f"{own.place.metadata}/{found.name}", found.end)

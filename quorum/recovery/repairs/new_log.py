@@ -54,7 +54,7 @@ def opening_batch(
     return build_control_batch(
         base_offset=copy.end.offset,
         epoch=Epoch(epoch),
-        timestamp_ms=max(now_ms, copy.last_timestamp_ms),
+        timestamp_ms=max(now_ms, copy.prefix.last_timestamp_ms),
         records=[encode_control(record) for record in records],
     )
 
@@ -70,21 +70,21 @@ def kept_log(copy: Copy, present: frozenset[str], *, in_place: bool) -> Iterator
 
     `in_place`: that directory is the copy's own, and what is as it should be is no change.
     """
-    for part in copy.segments:
+    for part in copy.prefix.segments:
         if in_place and (part.kept_size == 0 or part.skipped):
             yield _removed(part.name)
         if part.kept_size and (not in_place or part.kept_size < part.size):
             yield _segment(copy, part)
-    cut = [part for part in copy.segments if part.kept_size < part.size]
+    cut = [part for part in copy.prefix.segments if part.kept_size < part.size]
     if copy.short is not None:
-        cut += copy.segments[-1:]
+        cut += copy.prefix.segments[-1:]
     if in_place:
         yield from (_removed(name) for name in sorted(present) if _proves_more(name, present, int(copy.end.offset)))
         if copy.kept_committed > copy.end.offset:
             yield _lowered(copy)
     for part in cut:
         yield from (_removed(name) for name in _indexes_of(part.base) if in_place and name in present)
-    for found in copy.checkpoints:
+    for found in copy.prefix.checkpoints:
         is_before = copy.passed_over is not None and found.end.offset < copy.start_offset
         if in_place and (found.problem is not None or is_before or found.end.offset > copy.end.offset):
             yield _removed(found.name)
@@ -97,7 +97,7 @@ def cut_log(copy: Copy, present: frozenset[str]) -> tuple[FileChange, ...]:
 
     def changes() -> Iterator[FileChange]:
         yield from kept_log(copy, present, in_place=True)
-        if not any(part.kept_size for part in copy.segments):
+        if not any(part.kept_size for part in copy.prefix.segments):
             yield FileChange(name=_inside(segment_file(int(copy.end.offset))), content=Content())
         yield _epochs(epochs_of(copy))
 

@@ -95,7 +95,7 @@ def _said(changes: Sequence[FileChange]) -> str:
 
 def _changes(files: Files, own: Copy) -> Iterator[FileChange]:
     wrong = suspects_of(files, own.place)
-    for part in own.segments:
+    for part in own.prefix.segments:
         names = {suffix: segment_file(part.base, suffix) for suffix in (_INDEX, _TIME_INDEX)}
         if wrong.isdisjoint(f"{own.place.metadata}/{name}" for name in names.values()):
             continue

@@ -51,7 +51,7 @@ def propose_truncate(files: Files, target: str, copies: Sequence[str], to: int, 
             "all copies"
         )
     kept = msgspec.structs.replace(
-        read_copy(files, own.place, until=to, confirmed=own.confirmed, misnamed=own.misnamed),
+        read_copy(files, own.place, until=to, confirmed=own.confirmed, misnamed=own.prefix.misnamed),
         short=own.short,
         proof_of_more=own.proof_of_more,
         kept_committed=own.kept_committed,
@@ -59,8 +59,9 @@ def propose_truncate(files: Files, target: str, copies: Sequence[str], to: int, 
     )
     if kept.state is None:
         raise RefusedError(
-            f"{own.label} cannot be cut at {to}: {kept.problem or 'no checkpoint nor the beginning of the log is left'}"
-            ". Let the node fetch the log anew instead"
+            f"{own.label} cannot be cut at {to}: "
+            f"{kept.prefix.problem or 'no checkpoint nor the beginning of the log is left'}. Let the "
+            "node fetch the log anew instead"
         )
     asked = refuse_unsafe(known, request, is_one_nodes=True)
     parts = cut_parts(files, known, own, to)

@@ -58,7 +58,7 @@ def test_a_copy_ends_before_the_batch_whose_epoch_has_no_leader(bit: int) -> Non
     copy = of(files, "/n11")
     assert copy.rank == (1, 82)
     assert copy.repair is None
-    assert copy.committed_before <= 82
+    assert copy.prefix.committed_before <= 82
     assert f"offset 82): epoch {1 ^ bit} begins here without a LeaderChange" in (fault_of(copy) or "")
 
 
@@ -99,13 +99,13 @@ def test_where_the_majority_is_lost_the_sound_voter_is_recommended_and_loses_not
 @pytest.mark.parametrize("bit", EVERY_BIT[1:])
 def test_what_follows_a_leaders_own_record_shows_that_its_epoch_is_false(bit: int) -> None:
     files = load_nodes("dynamic-voters", 1, 2, 3)
-    before = of(files, "/n1").elections
+    before = of(files, "/n1").prefix.elections
     flip(files, "/n1", 55, bit)
     found = inspect_copies(files, ["/n1", "/n2", "/n3"])
     copy = next(one for one in found.survey.copies if one.label == "node 1 (/n1)")
     assert copy is found.survey.copies[-1]
     assert copy.rank == (1, 55)
-    assert copy.elections == before[:-1]
+    assert copy.prefix.elections == before[:-1]
     assert f"epoch {2 ^ bit} begins here, and the next batch is of an earlier one" in (fault_of(copy) or "")
     assert found.survey.greatest_epoch == max(2 ^ bit, 3)
     assert not found.survey.silent

@@ -10,6 +10,7 @@ from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from metadata_log.records import encode_record
 from metadata_log.storage.checkpoint import CheckpointTimes, build_checkpoint, checkpoint_name
 from metadata_log.storage.segment import segment_file
+from metadata_log.tools.prefix.valid_prefix import ValidPrefix
 from metadata_log.tools.read import fast_scan
 from quorum.recovery.copies.copy_reader import read_copy
 from quorum.recovery.copies.log_copy import Copy
@@ -37,7 +38,7 @@ def idle(checkpoint: int | None, damaged: tuple[int, ...]) -> SimulatedFiles:
         content = build_checkpoint(
             [encode_record(record, version) for record, version in records_of(own.image)],
             epoch=own.end.epoch,
-            times=CheckpointTimes.at(own.last_timestamp_ms, last_contained_ms=own.last_timestamp_ms),
+            times=CheckpointTimes.at(own.prefix.last_timestamp_ms, last_contained_ms=own.prefix.last_timestamp_ms),
             kraft_version=own.kraft_version,
             voters=None,
         )
@@ -53,9 +54,12 @@ def facts(files: SimulatedFiles, until: int | None) -> tuple[object, ...]:
         copy = read_copy(files, find_place(files, "/n1"), until=until)
     except RefusedError as error:
         return (str(error),)
-    plain = {name: getattr(copy, name) for name in Copy.__struct_fields__ if name not in ("sums", "state")}
+    plain = {name: getattr(copy, name) for name in Copy.__struct_fields__ if name != "prefix"}
+    plain |= {
+        name: getattr(copy.prefix, name) for name in ValidPrefix.__struct_fields__ if name not in ("sums", "state")
+    }
     state = None if copy.state is None else (copy.state.end, copy.image)
-    return (plain, state, list(copy.sums.digests()), batch_ends(files, copy))
+    return (plain, state, list(copy.prefix.sums.digests()), batch_ends(files, copy))
 
 
 @pytest.mark.parametrize("checkpoint", [None, 150])

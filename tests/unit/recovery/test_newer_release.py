@@ -90,7 +90,7 @@ def test_who_votes_and_how_far_is_known(case: NewerLog, clusters: Path, tmp_path
 
     assert found.survey.in_force.ids == (1, 2, 3)
     assert {int(copy.end.offset) for copy in found.survey.copies} == {end_of(cluster)}
-    assert all(copy.stop is None and copy.problem is None for copy in found.survey.copies)
+    assert all(copy.stop is None and copy.prefix.problem is None for copy in found.survey.copies)
     assert part_of(case) in found.survey.newer.text()
     assert found.survey.newer.hides_metadata == case.hides_metadata
     assert [repair.refused for repair in found.plan.repairs] == [None, None, None]
@@ -255,7 +255,7 @@ def test_a_repair_that_appends_goes_on_from_such_a_log(
     assert own.end.offset == source.end.offset + 2  # LeaderChange, and voters
     assert own.end.epoch > 1000
     assert own.voters is not None
-    assert own.problem is None
+    assert own.prefix.problem is None
     assert own.quorum_state is not None
     assert own.quorum_state.leader_epoch == own.end.epoch
 

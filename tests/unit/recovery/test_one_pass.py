@@ -34,7 +34,7 @@ def test_a_log_is_read_once(passes: list[int]) -> None:
     copy = of(files, "/n1")
 
     assert copy.stop is None
-    assert passes == [part.size for part in copy.segments]
+    assert passes == [part.size for part in copy.prefix.segments]
 
 
 def test_a_log_with_an_epoch_that_only_its_successor_denies_is_read_twice(passes: list[int]) -> None:
@@ -43,4 +43,4 @@ def test_a_log_with_an_epoch_that_only_its_successor_denies_is_read_twice(passes
     copy = of(files, "/n1")
 
     assert copy.end.offset == ELECTION
-    assert passes == [part.size for part in copy.segments] * 2
+    assert passes == [part.size for part in copy.prefix.segments] * 2

@@ -135,7 +135,7 @@ def test_a_batch_that_cannot_be_replayed_proves_no_commit(last: MetadataRecord, 
     files = load_nodes("basic", 1)
     go_on(files, "/n1", of(files, "/n1").end.offset + 1)
     led = of(files, "/n1")
-    log = files.open(f"/n1/{METADATA}/{led.segments[-1].name}")
+    log = files.open(f"/n1/{METADATA}/{led.prefix.segments[-1].name}")
     values = [encode_record(last, 0)]
     data = build_batch(base_offset=led.end.offset, epoch=led.end.epoch, timestamp_ms=1_000, values=values)
     log.pwrite(data, log.size())
@@ -143,5 +143,5 @@ def test_a_batch_that_cannot_be_replayed_proves_no_commit(last: MetadataRecord, 
 
     assert copy.end.offset == led.end.offset + 1
     assert (copy.state is not None) == is_proof
-    assert copy.committed_before == (led.end.offset if is_proof else led.committed_before)
-    assert led.committed_before < led.end.offset
+    assert copy.prefix.committed_before == (led.end.offset if is_proof else led.prefix.committed_before)
+    assert led.prefix.committed_before < led.end.offset

@@ -75,7 +75,7 @@ def test_done_so_nothing_is_lost() -> None:
 
 def test_a_checkpoint_before_the_log_begins_is_none_that_it_goes_on_from() -> None:
     files = torn_survivor(313)
-    for checkpoint in read_copy(files, find_place(files, "/n12")).checkpoints:
+    for checkpoint in read_copy(files, find_place(files, "/n12")).prefix.checkpoints:
         if checkpoint.end.offset > 207:
             files.unlink(f"/n12/{METADATA}/{checkpoint.name}")
     files.fsync_dir(f"/n12/{METADATA}")

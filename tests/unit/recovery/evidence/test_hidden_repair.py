@@ -45,6 +45,12 @@ def of(files: SimulatedFiles, path: str) -> Copy:
     return read_copy(files, find_place(files, path))
 
 
+def with_checkpoints(copy: Copy, origin: CheckpointFile, *older: CheckpointFile) -> Copy:
+    return msgspec.structs.replace(
+        copy, prefix=msgspec.structs.replace(copy.prefix, origin=origin, checkpoints=(origin, *older))
+    )
+
+
 def write(files: SimulatedFiles, path: str, data: bytes) -> None:
     handle = files.open(path, create=True)
     handle.pwrite(data, 0)
@@ -56,7 +62,7 @@ def noops(own: Copy, epoch: int, start: int, end: int) -> bytes:
         build_batch(
             base_offset=Offset(offset),
             epoch=Epoch(epoch),
-            timestamp_ms=own.last_timestamp_ms,
+            timestamp_ms=own.prefix.last_timestamp_ms,
             values=[encode_record(NoOpRecord(), 0)],
         )
         for offset in range(start, end)
@@ -70,7 +76,10 @@ def led(own: Copy, end: int) -> bytes:
         return b""
     record = LeaderChangeMessage(leader_id=NodeId(1), voters=(voter,), granting_voters=(voter,))
     first = build_control_batch(
-        base_offset=start, epoch=Epoch(epoch), timestamp_ms=own.last_timestamp_ms, records=[encode_control(record)]
+        base_offset=start,
+        epoch=Epoch(epoch),
+        timestamp_ms=own.prefix.last_timestamp_ms,
+        records=[encode_control(record)],
     )
     return first + noops(own, epoch, start + 1, end)
 
@@ -78,7 +87,7 @@ def led(own: Copy, end: int) -> bytes:
 def go_on(files: SimulatedFiles, path: str, end: int) -> None:
     """Up to `end`, with a leader elected in the next epoch."""
     own = of(files, path)
-    log = files.open(f"{path}/{METADATA}/{own.segments[-1].name}")
+    log = files.open(f"{path}/{METADATA}/{own.prefix.segments[-1].name}")
     log.pwrite(led(own, end), log.size())
     know_epoch(files, path, own.end.epoch + 1)
 
@@ -88,7 +97,7 @@ def trim(files: SimulatedFiles, path: str, end: int) -> None:
     own, directory = of(files, path), f"{path}/{METADATA}"
     assert own.image is not None
     assert own.state is not None
-    times = CheckpointTimes.at(own.last_timestamp_ms, last_contained_ms=own.last_timestamp_ms)
+    times = CheckpointTimes.at(own.prefix.last_timestamp_ms, last_contained_ms=own.prefix.last_timestamp_ms)
     checkpoint = build_checkpoint(
         [encode_record(record, version) for record, version in records_of(own.image)],
         epoch=own.end.epoch,
@@ -166,7 +175,7 @@ def test_what_the_old_majority_held_is_not_cut_unasked(case: Case, others: tuple
 def test_a_torn_write_of_before_is_not_fetched_from_the_voters_of_now() -> None:
     files = repaired_long_ago(*BEYOND)
     own = of(files, "/n2")
-    handle = files.open(f"/n2/{METADATA}/{own.segments[-1].name}")
+    handle = files.open(f"/n2/{METADATA}/{own.prefix.segments[-1].name}")
     handle.pwrite(noops(own, own.end.epoch, own.end.offset, own.end.offset + 1)[:-7], handle.size())
     said = propose_truncate(files, "/n2", ["/n1"], own.end.offset, request()).says
     assert any("unless its file lost its end" in one for one in said)
@@ -213,7 +222,7 @@ def test_a_repair_that_can_be_seen_hides_nothing() -> None:
         for offset, epoch in ((250, 1001), (40, 1))
     )
     late = grown(of(files, "/n1"), 40, (1, 56), (1001, 300))
-    late = msgspec.structs.replace(late, origin=newest, checkpoints=(newest, first))
+    late = with_checkpoints(late, newest, first)
     old = grown(of(files, "/n2"), 0, (1, 38))
     assert joined_end([late, old], late, old) == 38
 
@@ -223,6 +232,6 @@ def test_logs_that_were_trimmed_at_one_offset_part_before_it() -> None:
     mine, theirs = of(files, "/n1"), of(files, "/n2")
     late, old = grown(mine, 60, (1002, 100)), grown(theirs, 60, (1, 96))
     begin = CheckpointFile(end=OffsetAndEpoch(offset=Offset(60), epoch=Epoch(1)))
-    old = msgspec.structs.replace(old, origin=begin, checkpoints=(begin,))
+    old = with_checkpoints(old, begin)
     assert joined_end([late, old], late, old) is None
     assert joined_end([late, old], old, late) is None

@@ -49,7 +49,7 @@ def test_it_proves_no_commit_and_the_others_are_counted(name: str) -> None:
     assert not known.silent
     assert not known.conflicts
     own = next(copy for copy in known.copies if copy.node_id == 2)
-    assert (own.end.offset, own.origin, list(own.misnamed)) == (326, None, [name])
+    assert (own.end.offset, own.origin, list(own.prefix.misnamed)) == (326, None, [name])
     plan = inspect_copies(files, ["/n1", "/n2", "/n3"]).plan
     assert plan.steps[0].text.startswith("Start nothing from node 2 (/n2) as it is")
     assert plan.steps[1].text.startswith("Start controllers 1, 3 as they are")
@@ -79,11 +79,11 @@ def test_it_is_dropped_where_an_older_one_says_the_same(name: str) -> None:
     assert own.end == whole.end
     assert own.image == whole.image
     assert own.greatest_epoch == whole.greatest_epoch
-    assert (own.origin is not None and own.origin.name, list(own.misnamed)) == (OLDER, [name])
+    assert (own.origin is not None and own.origin.name, list(own.prefix.misnamed)) == (OLDER, [name])
     repair(files, lambda files: propose_drop_snapshot(files, "/n11", [], request()), "/n11")
     assert not files.exists(f"/n11/{METADATA}/{name}")
     after = read_copy(files, find_place(files, "/n11"))
-    assert (after.end, after.image, after.misnamed) == (whole.end, whole.image, {})
+    assert (after.end, after.image, after.prefix.misnamed) == (whole.end, whole.image, {})
 
 
 def test_a_repair_in_place_takes_it_away() -> None:
@@ -96,4 +96,4 @@ def test_a_repair_in_place_takes_it_away() -> None:
     assert after.repair is not None
     assert after.repair.offset == whole.end.offset
     assert not files.exists(f"/n1/{METADATA}/{name}")
-    assert after.misnamed == {}
+    assert after.prefix.misnamed == {}

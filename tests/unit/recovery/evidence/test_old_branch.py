@@ -94,7 +94,8 @@ def grown(copy: Copy, start: int, *epochs: tuple[int, int]) -> Copy:
         for begin, (epoch, end) in zip(begins, epochs, strict=False)
     )
     last = OffsetAndEpoch(offset=Offset(epochs[-1][1]), epoch=Epoch(epochs[-1][0]))
-    return msgspec.structs.replace(copy, start_offset=start, spans=spans, end=last)
+    prefix = msgspec.structs.replace(copy.prefix, start=Offset(start), spans=spans, end=last)
+    return msgspec.structs.replace(copy, prefix=prefix)
 
 
 def test_logs_that_do_not_overlap_join_where_a_third_shows_it() -> None:

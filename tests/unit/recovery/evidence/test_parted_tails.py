@@ -32,9 +32,12 @@ def seen() -> tuple[SimulatedFiles, Survey, dict[int, Copy]]:
     cut_at(files, "/n11", 300)
     copy = read_copy(files, find_place(files, "/n2"))
     batch = build_batch(
-        base_offset=copy.end.offset, epoch=Epoch(8), timestamp_ms=copy.last_timestamp_ms, values=[b"\1\x14\0\0"] * 4
+        base_offset=copy.end.offset,
+        epoch=Epoch(8),
+        timestamp_ms=copy.prefix.last_timestamp_ms,
+        values=[b"\1\x14\0\0"] * 4,
     )
-    handle = files.open(f"/n2/__cluster_metadata-0/{copy.segments[-1].name}")
+    handle = files.open(f"/n2/__cluster_metadata-0/{copy.prefix.segments[-1].name}")
     handle.pwrite(batch, handle.size())
     handle.fdatasync()
     known = survey(read_copies(files, ["/n1", "/n2", "/n3", "/n11"]))

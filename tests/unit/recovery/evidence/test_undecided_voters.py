@@ -28,10 +28,10 @@ def remove_voter(files: SimulatedFiles, log_dir: str, node_id: int) -> int:
     batch = build_control_batch(
         base_offset=copy.end.offset,
         epoch=copy.end.epoch,
-        timestamp_ms=copy.last_timestamp_ms,
+        timestamp_ms=copy.prefix.last_timestamp_ms,
         records=[encode_control(copy.voters.without(NodeId(node_id)).to_record())],
     )
-    handle = files.open(f"{log_dir}/__cluster_metadata-0/{copy.segments[-1].name}")
+    handle = files.open(f"{log_dir}/__cluster_metadata-0/{copy.prefix.segments[-1].name}")
     handle.pwrite(batch, handle.size())
     handle.fdatasync()
     return int(copy.end.offset)

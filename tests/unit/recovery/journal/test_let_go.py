@@ -122,7 +122,9 @@ def lead(files: SimulatedFiles, path: str, electors: tuple[int, ...]) -> None:
     batch = build_control_batch(
         base_offset=Offset(CUT), epoch=Epoch(2), timestamp_ms=NOW_MS, records=[encode_control(message)]
     )
-    log = files.open(f"{path}/__cluster_metadata-0/{read_copy(files, find_place(files, path)).segments[-1].name}")
+    log = files.open(
+        f"{path}/__cluster_metadata-0/{read_copy(files, find_place(files, path)).prefix.segments[-1].name}"
+    )
     log.pwrite(batch, log.size())
     log.fdatasync()
 

@@ -307,7 +307,7 @@ def test_without_any_whole_checkpoint_the_log_from_offset_0_says_it_all() -> Non
     damage_checkpoints(files, "/n1", all_of_them=True)
     repair(files, lambda files: propose_standalone(files, "/n1", [], request()), "/n1")
     after = copy_at(files, "/n1")
-    assert (after.origin, after.checkpoints) == (None, ())
+    assert (after.origin, after.prefix.checkpoints) == (None, ())
     assert after.image is not None
     assert whole.image is not None
     assert after.image.says_the_same_as(whole.image)

@@ -132,7 +132,7 @@ def test_one_that_never_began_is_no_hindrance() -> None:
 def test_what_a_node_has_run_with_is_not_to_be_taken_back() -> None:
     files = repaired_first()
     own = read_copy(files, find_place(files, "/d/stale"))
-    log = files.open(f"/d/stale/__cluster_metadata-0/{own.segments[-1].name}")
+    log = files.open(f"/d/stale/__cluster_metadata-0/{own.prefix.segments[-1].name}")
     log.pwrite(b"more", log.size())
     with pytest.raises(RefusedError, match=SAYS) as refused:
         propose_standalone(files, "/d/data", [], request())

@@ -139,10 +139,10 @@ def test_a_change_of_voters_that_another_copy_holds_is_not_passed_over() -> None
     batch = build_control_batch(
         base_offset=own.end.offset,
         epoch=own.end.epoch,
-        timestamp_ms=own.last_timestamp_ms,
+        timestamp_ms=own.prefix.last_timestamp_ms,
         records=[encode_control(own.voters.to_record())],
     )
-    log = files.open(f"/n12/__cluster_metadata-0/{own.segments[-1].name}")
+    log = files.open(f"/n12/__cluster_metadata-0/{own.prefix.segments[-1].name}")
     log.pwrite(batch, log.size())
     with pytest.raises(RefusedError, match=r"would lose offsets .* on node 12 .*1 Voters"):
         propose_standalone(files, "/n1", ["/n12"], request())

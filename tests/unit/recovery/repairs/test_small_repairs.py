@@ -108,7 +108,7 @@ def test_epochs_of_a_log_without_batches_are_made_anew(content: bytes) -> None:
     """Behind a checkpoint, Kafka has emptied the log; it does not start beside epochs that it cannot read."""
     files = load("every-record/node-1/data")
     metadata = "/data/__cluster_metadata-0"
-    end = read_copy(files, find_place(files, "/data")).checkpoints[0].end
+    end = read_copy(files, find_place(files, "/data")).prefix.checkpoints[0].end
     for name in files.listdir(metadata):
         if name.startswith("0") and not name.startswith(f"{end.offset:020}-"):
             files.unlink(f"{metadata}/{name}")
