@@ -88,7 +88,7 @@ def checkpoints(node: KafkaNode) -> list[str]:
 
 
 def safe_end(node: KafkaNode) -> OffsetAndEpoch:
-    """Where the safe part of its log ends."""
+    """Where the valid prefix of its log ends."""
     files = OsFiles()
     return read_copy(files, find_place(files, str(node.log_dir))).end
 

@@ -166,7 +166,7 @@ def check_only_strays_tell_of_it(nodes: Sequence[KafkaNode], topic: str) -> None
 
 
 def damage_before(node: KafkaNode, topic: str) -> int:
-    """Break the batch that creates a topic, and the checkpoints that hold it; where the safe part ends then."""
+    """Break the batch that creates a topic, and the checkpoints that hold it; where the valid prefix ends then."""
     for path in node.metadata_dir.glob("*.checkpoint"):
         if topic.encode() in path.read_bytes():
             path.unlink()

@@ -1,9 +1,9 @@
-"""The safe part of one metadata log, built from the events of a pass over its segments.
+"""The valid prefix of one metadata log, built from the events of a pass over its segments.
 
 Decides: where a log stops being usable, and from which checkpoint its metadata is replayed. Must not know: other logs,
 and who makes the pass.
 
-Safe is the part that goes on from its beginning, or from a whole checkpoint, without a gap or damage. Its epochs do not
+The prefix goes on from the log's beginning, or from a whole checkpoint, without a gap or damage. Its epochs do not
 fall, and begin with their leaders' records. Damage in what a whole checkpoint holds is passed over where the log
 goes on soundly from that checkpoint's end.
 """
@@ -64,7 +64,7 @@ class PrefixBuilder:
         self._checkpoints: list[CheckpointFile] = []
         self._origin: CheckpointFile | None = None
         self._replay = PrefixReplay()
-        self._path, self._base, self._safe_size, self._skipped = "", 0, 0, 0
+        self._path, self._base, self._valid_size, self._skipped = "", 0, 0, 0
         """Of the segment that is being read."""
         self._parts: list[SegmentPart] = []
         self._spans: list[EpochSpan] = []
@@ -170,12 +170,12 @@ class PrefixBuilder:
         elif isinstance(event, SegmentUnreadable):
             raise event.error
         else:
-            part = SegmentPart(base=self._base, size=event.size, safe_size=self._safe_size, skipped=self._skipped)
+            part = SegmentPart(base=self._base, size=event.size, valid_size=self._valid_size, skipped=self._skipped)
             self._parts.append(part)
 
     def _begin_segment(self, size: int) -> None:
         base, path = self._base, self._path
-        self._safe_size = self._skipped = 0
+        self._valid_size = self._skipped = 0
         self._sums.begin_segment(path)
         if self._start is None:
             self._begin_at(base, path)
@@ -188,20 +188,20 @@ class PrefixBuilder:
         end, path = found.position + found.header.size_in_bytes, self._path
         resumed = self._resumes_at(found, path)
         if resumed is not None:
-            self._skipped = self._safe_size = resumed
+            self._skipped = self._valid_size = resumed
         if resumed != end and self._takes(found, path):
-            self._safe_size = end
+            self._valid_size = end
 
     @property
     def stops(self) -> frozenset[int]:
-        """Offsets across which no run of NoOps may go on: the safe part may begin or end there."""
+        """Offsets across which no run of NoOps may go on: the valid prefix may begin or end there."""
         begin = None if self._origin is None else int(self._origin.end.offset)
         return frozenset(offset for offset in (begin, self._until) if offset is not None)
 
     def _on_run(self, run: NoOpRun) -> None:
-        """Take a run of NoOps. It goes on from the batch before it, and so belongs to the safe part if that does."""
+        """Take a run of NoOps. It goes on from the batch before it, and so belongs to the valid prefix if that does."""
         if self._resumes_behind(run.end_offset, run.epoch):
-            self._skipped = self._safe_size = run.end_position
+            self._skipped = self._valid_size = run.end_position
             return
         self._greatest_epoch = max(self._greatest_epoch, run.epoch)
         if self._stop is not None:
@@ -213,7 +213,7 @@ class PrefixBuilder:
             self._sums.on_run(run)
             self._proofs += 1
             self._replay.on_run(run)
-            self._safe_size = run.end_position
+            self._valid_size = run.end_position
 
     def _begin_at(self, base: int, path: str) -> None:
         """The first segment: at the checkpoint's end or before it, unless segments between are gone."""
@@ -257,11 +257,11 @@ class PrefixBuilder:
         self._epoch = int(origin.end.epoch)
 
     def _drop_parts(self) -> None:
-        """All segments so far lie before the safe part."""
+        """All segments so far lie before the valid prefix."""
         self._settle()
         self._spans, self._sums, self._began = [], BatchSums(self._files), 0
         self._sums.begin_segment(self._path)
-        self._parts = [msgspec.structs.replace(part, safe_size=0, skipped=0) for part in self._parts]
+        self._parts = [msgspec.structs.replace(part, valid_size=0, skipped=0) for part in self._parts]
 
     @property
     def _is_open(self) -> bool:
@@ -272,7 +272,7 @@ class PrefixBuilder:
             self._stop_at(self._path, found.position, found.what, is_torn=found.fault is Fault.TORN)
 
     def _takes(self, found: LocatedBatch, path: str) -> bool:
-        """Return True if it belongs to the safe part."""
+        """Return True if it belongs to the valid prefix."""
         header = found.header
         stop = stop_before(found, path, self._end, self._epoch, self._epochs) if self._is_open else None
         if stop is None or stop.false_epoch is None:
@@ -339,7 +339,7 @@ class PrefixBuilder:
         return int(header.next_offset) if header.is_control else self._committed_before
 
     def finish(self) -> None:
-        """Find the end of the safe part: a checkpoint may reach beyond the log."""
+        """Find the end of the valid prefix: a checkpoint may reach beyond the log."""
         self._settle()
         self._sums.finish()
         origin = self._origin

@@ -48,17 +48,17 @@ def opens_repair(batch: LocatedBatch) -> bool:
 
 
 class SegmentPart(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A segment of `size` bytes: of the first `safe_size` all but the first `skipped` belong to the safe part."""
+    """A segment of `size` bytes: of the first `valid_size` all but the first `skipped` belong to the valid prefix."""
 
     base: int
     size: int
-    safe_size: int
+    valid_size: int
     skipped: int = 0
 
     @property
     def kept_size(self) -> int:
-        """How many of its bytes belong to the safe part."""
-        return self.safe_size - self.skipped
+        """How many of its bytes belong to the valid prefix."""
+        return self.valid_size - self.skipped
 
     @property
     def name(self) -> str:
@@ -67,7 +67,7 @@ class SegmentPart(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Stop(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The place where the safe part ends before the files do.
+    """The place where the valid prefix ends before the files do.
 
     `is_torn`: an unfinished write, nothing sound follows it.
     `false_epoch`: what the batch there gives as its epoch, where that cannot be: it proves nothing.
@@ -85,7 +85,7 @@ class Stop(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class PassedOver(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Damage in what a whole checkpoint holds, of that name: the safe part begins at the checkpoint's end."""
+    """Damage in what a whole checkpoint holds, of that name: the valid prefix begins at the checkpoint's end."""
 
     stop: Stop
     held_by: str
@@ -135,7 +135,7 @@ class Epochs(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def stop_before(batch: LocatedBatch, file: str, end: int, epoch: int, epochs: Epochs) -> Stop | None:
-    """Return why a batch does not go on from a safe part with this end and last epoch (-1: none yet), or None."""
+    """Return why a batch does not go on from a valid prefix with this end and last epoch (-1: none yet), or None."""
     header = batch.header
     false_epoch = None
     if header.base_offset != end:

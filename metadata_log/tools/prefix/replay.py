@@ -1,6 +1,6 @@
-"""The metadata that the safe part of a log amounts to.
+"""The metadata that the valid prefix of a log amounts to.
 
-Decides: what replay makes of batches that follow one another. Must not know: which batches are safe.
+Decides: what replay makes of batches that follow one another. Must not know: which batches belong to it.
 """
 
 from __future__ import annotations

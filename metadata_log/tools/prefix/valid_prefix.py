@@ -20,7 +20,7 @@ from metadata_log.tools.read.history import State
 
 
 class ValidPrefix(msgspec.Struct, frozen=True, kw_only=True):
-    """The safe part: no gap, no damage, every epoch led.
+    """The valid prefix: no gap, no damage, every epoch led.
 
     Attributes:
         end: offset, and the epoch of the record before it, -1 without one.
@@ -29,12 +29,12 @@ class ValidPrefix(msgspec.Struct, frozen=True, kw_only=True):
         state: the metadata and the quorum at `end`; None: `problem` says why it cannot be known.
         passed_over: damage before `start`, in what `origin` holds; None: none.
         misnamed: by name, why a checkpoint does not end where its name says: it is not `origin`, and proves nothing.
-        spans: the epochs of the safe part of the segments.
+        spans: the epochs of the valid prefix of the segments.
         elections: those of the whole log that no file denies, repairs among them.
         greatest_epoch: of any batch, checkpoint or leader; no `Stop.false_epoch`.
         committed_before: see `ReplicaExtent`.
-        last_timestamp_ms: of the last safe batch; -1 without one.
-        sums: of each safe batch.
+        last_timestamp_ms: of its last batch; -1 without one.
+        sums: of each batch in it.
         repair: where a repair's batch is, the last one; None without one.
         behind: who is named behind the damage, in what can be read there.
     """

@@ -167,7 +167,7 @@ def lacking(known: Survey, voters: Sequence[Copy]) -> str | None:
 
 
 def usable(copy: Copy) -> str | None:
-    """Why its safe part cannot be made a controller's log; None where it can."""
+    """Return why its valid prefix cannot be made a controller's log; None if it can."""
     if copy.state is None:
         return f"its metadata cannot be told: {copy.prefix.problem}"
     if copy.place.manifest is not None and copy.is_damaged:

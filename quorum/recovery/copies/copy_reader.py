@@ -92,7 +92,7 @@ def _copy_of(place: Place, prefix: ValidPrefix, reach: Reach, beside: Beside, co
 
 
 def _obstacles(place: Place, prefix: ValidPrefix, reach: Reach) -> tuple[Unread, ...]:
-    """Files at which a start fails. One that the safe part ends in, or begins behind, is damaged already."""
+    """Files at which a start fails. One that the valid prefix ends in, or begins behind, is damaged already."""
     passed = None if prefix.passed_over is None else prefix.passed_over.stop
     known = {f"{place.metadata}/{stop.file}" for stop in (prefix.stop, passed) if stop is not None}
     in_the_way = tuple(one for one in reach.obstacles if one.path not in known)

@@ -1,4 +1,4 @@
-"""One copy of the metadata log: how far it is safe, and what it says there.
+"""One copy of the metadata log: its valid prefix, and what it says there.
 
 Decides: what is known of a copy. Must not know: other copies, and how one is read (`copy_reader`).
 """
@@ -121,12 +121,12 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_damaged(self) -> bool:
-        """Whether its log is damaged: the safe part ends before more than an unfinished write."""
+        """Return True if its log is damaged: the valid prefix ends before more than an unfinished write."""
         return self.stop is not None and not self.stop.is_torn
 
     @property
     def held_more(self) -> bool:
-        """Whether its log shows, or what stands beside it, that it held more than the safe part."""
+        """Return True if its log, or a file beside it, shows that it held more than the valid prefix."""
         return self.is_damaged or self.short is not None
 
     @property
@@ -200,5 +200,5 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
         return max(live or 0, 0 if self.used_by is not None else self.kept_committed)
 
     def epoch_at(self, offset: int) -> int:
-        """The epoch of the safe record at `offset`; -1 where its segments do not have it."""
+        """Return the epoch of the record of the valid prefix at `offset`; -1 where its segments do not have it."""
         return next((span.epoch for span in self.spans if span.start_offset <= offset < span.end_offset), -1)

@@ -67,9 +67,9 @@ def _new_place(files: Files, path: str, known: dict[str, Place]) -> Place:
 
 
 def batches_from(files: Files, copy: Copy, start: int) -> Iterator[LocatedBatch]:
-    """Yield the safe batches that end after `start`, in order."""
+    """Yield the batches of the valid prefix that end after `start`, in order."""
     for part in copy.prefix.segments:
         path = f"{copy.place.metadata}/{part.name}"
-        for batch in LogReader(files, [path], start=part.skipped, end=part.safe_size).batches():
+        for batch in LogReader(files, [path], start=part.skipped, end=part.valid_size).batches():
             if batch.header.next_offset > start:
                 yield batch

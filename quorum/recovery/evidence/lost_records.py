@@ -109,7 +109,7 @@ def shortfalls(known: Survey) -> list[LostRecords]:
         follows = [other for other in known.copies if joined_end(known.copies, copy, other) == copy.end.offset]
         start = max(int(other.end.offset) for other in (copy, *follows))
         if copy.proved_end > start and copy.held_more:
-            has_bytes = any(part.size > part.safe_size for part in copy.prefix.segments)
+            has_bytes = any(part.size > part.valid_size for part in copy.prefix.segments)
             follows_it = "sound batches follow" if has_bytes else "an empty segment follows"
             found.append(
                 LostRecords(

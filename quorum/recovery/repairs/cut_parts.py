@@ -22,7 +22,7 @@ from quorum.recovery.journal.repair_facts import LostRecords, Step
 
 
 def cut_parts(files: Files, known: Survey, own: Copy, to: int) -> tuple[LostRecords, ...]:
-    """What `own` holds from offset `to` on; none where its safe part ends there."""
+    """Return the records of `own` from offset `to` on; none if its valid prefix ends there."""
     end = int(own.end.offset)
     forks = [(start, superseded(files, known, copy, own, start)) for copy, start in _forks(known, own)]
     bounds = bounds_of(known.copies, known.bounds, own)

@@ -1,7 +1,7 @@
 """Every controller is lost: a new controller's directory out of a broker's copy of the metadata log.
 
 Decides: which of several copies is taken, where the new directory may be, and what it holds. Must not know: how it is
-written. The broker may be running: only what is safe in its copy is read, and its log only grows.
+written. The broker may be running: only the valid prefix of its copy is read, and its log only grows.
 """
 
 from __future__ import annotations

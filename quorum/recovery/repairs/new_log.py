@@ -1,10 +1,10 @@
-"""The files of a metadata log that goes on from a copy's safe part, in a new epoch and with other voters.
+"""The files of a metadata log that goes on from a copy's valid prefix, in a new epoch and with other voters.
 
 Decides: which files that takes and what they say. Must not know: why, and how they are written.
 
 No existing segment is written to: what is new begins a segment of its own. One that ends in a torn write, zeros or
-damage is cut (a copy of its safe part replaces it), since Kafka would drop every later segment. So is one that begins
-with damage in what a checkpoint holds: what follows the checkpoint's end becomes the first segment.
+damage is cut (a copy of its valid prefix replaces it), since Kafka would drop every later segment. So is one that
+begins with damage in what a checkpoint holds: what follows the checkpoint's end becomes the first segment.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def is_just_opened(copy: Copy) -> bool:
 
 
 def kept_log(copy: Copy, present: frozenset[str], *, in_place: bool) -> Iterator[FileChange]:
-    """Segments and checkpoints of the copy's safe part, as changes to a directory that holds the files `present`.
+    """Segments and checkpoints of the copy's valid prefix, as changes to a directory that holds the files `present`.
 
     `in_place`: that directory is the copy's own, and what is as it should be is no change.
     """
@@ -93,7 +93,7 @@ def kept_log(copy: Copy, present: frozenset[str], *, in_place: bool) -> Iterator
 
 
 def cut_log(copy: Copy, present: frozenset[str]) -> tuple[FileChange, ...]:
-    """What makes the copy's own directory hold its safe part and no more, with the epoch history that fits."""
+    """Return what reduces the directory of the copy to its valid prefix, with the epoch history that fits."""
 
     def changes() -> Iterator[FileChange]:
         yield from kept_log(copy, present, in_place=True)
@@ -169,7 +169,7 @@ def _fitting_files(history: EpochHistory, present: frozenset[str], *, state: Quo
 
 
 def epochs_of(copy: Copy) -> EpochHistory:
-    """The epoch history of the copy's safe part, as `leader-epoch-checkpoint` has it."""
+    """Return the epoch history of the copy's valid prefix, as `leader-epoch-checkpoint` has it."""
     history = EpochHistory()
     for span in copy.spans:
         history = history.assign(Epoch(span.epoch), Offset(span.start_offset))

@@ -111,7 +111,7 @@ def _changes(files: Files, own: Copy) -> Iterator[FileChange]:
 def _indexes(files: Files, own: Copy, part: SegmentPart) -> list[tuple[str, bytes]]:
     index = SegmentIndex(Offset(part.base), _INTERVAL_BYTES)
     path = f"{own.place.metadata}/{part.name}"
-    for batch in LogReader(files, [path], end=part.safe_size).batches():
+    for batch in LogReader(files, [path], end=part.valid_size).batches():
         index.on_batch(batch.header, batch.position)
     return [(_INDEX, index.index_bytes()), (_TIME_INDEX, index.time_index_bytes())]
 

@@ -84,7 +84,7 @@ def _refuse_cutting_nothing(known: Survey, own: Copy, to: int) -> None:
             f"{own.label} is damaged at its beginning, in what its checkpoint holds, and its end is sound: "
             f"{trim_line(own)}"
         )
-    beyond = "its safe part ends" if own.stop is not None else "it ends"
+    beyond = "its valid prefix ends" if own.stop is not None else "it ends"
     give = f"give at most {end}" if is_cut_there else "give an offset before that"
     fault = fault_among(known, own)
     other = "leave the log as it is and start the node"

@@ -1,4 +1,4 @@
-"""A copy's segments are read once: the checks and the safe part take the same events."""
+"""A copy's segments are read once: the checks and the valid prefix take the same events."""
 
 from __future__ import annotations
 

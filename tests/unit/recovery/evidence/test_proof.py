@@ -119,7 +119,7 @@ def test_a_log_cut_between_batches_keeps_its_proof() -> None:
     files = load_nodes("basic", 1)
     whole = read_copy(files, find_place(files, "/n1"))
     cut = read_copy(files, find_place(files, "/n1"), until=83)
-    shorten(files, f"/n1/{FIRST}", cut.prefix.segments[0].safe_size)
+    shorten(files, f"/n1/{FIRST}", cut.prefix.segments[0].valid_size)
     with pytest.raises(RefusedError, match=rf"ends at offset 83, but .* reached {whole.end.offset}.*prove nothing"):
         propose_rebuild_indexes(files, "/n1")
     with pytest.raises(RefusedError, match=rf"offsets 83 to {whole.end.offset} on node 1.*--accept-data-loss"):
