@@ -41,6 +41,7 @@ from metadata_log.tools.read.gaps import Gap
 from metadata_log.tools.read.scan import Damage, Fault
 from metadata_log.tools.verify.batch_framing import foreign_fields, record_fault
 from metadata_log.tools.verify.voter_steps import (
+    election_of,
     electorate_fault,
     voter_addresses_fault,
     voter_ids_fault,
@@ -374,18 +375,8 @@ class ChainCheck:
             self.quorum_changes.append(QuorumChange(offset=offset, begins_log=begins_log, voters=record))
 
     def _election(self, record: LeaderChangeMessage, batch: LocatedBatch, offset: int) -> Election:
-        epoch = batch.header.partition_leader_epoch
-        election = Election(
-            epoch=epoch,
-            leader_id=record.leader_id,
-            voters=tuple(voter.voter_id for voter in record.voters),
-            granting=tuple(voter.voter_id for voter in record.granting_voters),
-            offset=offset,
-            file=self._file,
-            position=batch.position,
-            is_repairs=batch.header.base_offset > 0 and (batch.header.count > 1 or not record.granting_voters),
-            is_late=self._is_led_late(batch),
-        )
+        epoch = int(batch.header.partition_leader_epoch)
+        election = election_of(record, batch, self._file, offset=offset, is_late=self._is_led_late(batch))
         rival = next((known for known in self.elections if known.epoch == epoch), None)
         if rival is not None and rival.leader_id != election.leader_id:
             here = f"epoch {epoch} has node {election.leader_id} as its leader here"

@@ -1,6 +1,6 @@
 """The rules for sets of voters: which a log may name, and which may follow another.
 
-Decides: what a set must have, and how many voters may change at a time. Must not know: files, batches, who wrote a set.
+Decides: what a set must have, how many voters may change at a time, and what a LeaderChange says. Must not know: files.
 
 Source: KIP-853. A leader adds or removes one voter, waits until that is committed, and only then takes the next: with
 two at once a majority of the old set and one of the new need not share a voter, so that both could elect. A disk that
@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from metadata_log.ids import ReplicaKey, id_text
-from metadata_log.records import VotersRecord
+from metadata_log.records import LeaderChangeMessage, VotersRecord
+from metadata_log.storage.segment import LocatedBatch
 from metadata_log.tools.read.control_facts import Election, Voting
 from metadata_log.tools.words import join_names
 from metadata_log.voters import majority_of
@@ -84,3 +85,19 @@ def votes_faults(election: Election, *, was_removed: bool) -> Iterator[tuple[str
     if len(granting & voters) < needed and not (election.is_repairs and not granting):
         meaning = f"{who} with {len(granting & voters)} of {len(voters)} votes, where {needed} are a majority"
         yield "leader_without_majority", meaning
+
+
+def election_of(record: LeaderChangeMessage, batch: LocatedBatch, file: str, *, offset: int, is_late: bool) -> Election:
+    """Return what a LeaderChange says, and where it stands."""
+    header = batch.header
+    return Election(
+        epoch=header.partition_leader_epoch,
+        leader_id=record.leader_id,
+        voters=tuple(voter.voter_id for voter in record.voters),
+        granting=tuple(voter.voter_id for voter in record.granting_voters),
+        offset=offset,
+        file=file,
+        position=batch.position,
+        is_repairs=header.base_offset > 0 and (header.count > 1 or not record.granting_voters),
+        is_late=is_late,
+    )
