@@ -20,15 +20,21 @@ _BOUND_A_KIND: Final = 1000
 _OFFSETS_SHOWN: Final = 5
 
 
-class _Group:
-    """The first of its kind, how many more there were, and the offsets of the first of those."""
+class Taken:
+    """A finding that was taken, how many more of its kind there were, and the offsets of the first of those."""
 
     def __init__(self, first: Finding) -> None:
         self.first = first
         self.more = 0
         self.offsets: list[int] = []
 
+    def reword(self, meaning: str) -> None:
+        """Put another sentence, as more is known by now; not if it is also that of others."""
+        if not self.more:
+            self.first = msgspec.structs.replace(self.first, meaning=meaning)
+
     def finding(self) -> Finding:
+        """Return the finding, with the number of others that have its sentence."""
         if not self.more:
             return self.first
         places = ", ".join(map(str, self.offsets))
@@ -42,7 +48,7 @@ class FindingSink:
 
     def __init__(self, node_id: int | None = None) -> None:
         self.node_id = node_id
-        self._groups: dict[Hashable, _Group] = {}
+        self._groups: dict[Hashable, Taken] = {}
         self._kinds: dict[str, int] = {}
         self.errors = 0
         """How many errors were added, each of a group."""
@@ -89,8 +95,8 @@ class FindingSink:
         epoch: int | None = None,
         topic_id: str | None = None,
         advice: Advice | str | None = None,
-    ) -> None:
-        """Take facts, or a kind and its sentence.
+    ) -> Taken:
+        """Take facts, or a kind and its sentence; return the one that it became part of.
 
         Of findings of one kind and `group` the first speaks for all; without a group each is its own.
         """
@@ -104,7 +110,7 @@ class FindingSink:
             known.more += 1
             if offset is not None and len(known.offsets) < _OFFSETS_SHOWN and offset not in known.offsets:
                 known.offsets.append(offset)
-            return
+            return known
         self._kinds[kind] = number + 1
         first = finding(
             what,
@@ -118,11 +124,12 @@ class FindingSink:
             topic_id=topic_id,
             advice=advice,
         )
-        self._groups[key] = _Group(first)
+        self._groups[key] = taken = Taken(first)
+        return taken
 
     def take(self, found: Finding) -> None:
         """Take one that is made already."""
-        self._groups[("made", len(self._groups))] = _Group(found)
+        self._groups[("made", len(self._groups))] = Taken(found)
 
     @property
     def findings(self) -> list[Finding]:

@@ -33,13 +33,14 @@ from metadata_log.tools.findings.facts import (
     TornTail,
     UnreadableControlRecord,
 )
-from metadata_log.tools.findings.sink import FindingSink
+from metadata_log.tools.findings.sink import FindingSink, Taken
 from metadata_log.tools.read.contents import EpochSpan, voter_keys
 from metadata_log.tools.read.control_facts import Election, QuorumChange, Voting
 from metadata_log.tools.read.fast_scan import NoOpRun, Seen
 from metadata_log.tools.read.gaps import Gap
 from metadata_log.tools.read.scan import Damage, Fault
 from metadata_log.tools.verify.batch_framing import foreign_fields, record_fault
+from metadata_log.tools.verify.displaced import Displaced, gap_or_offset
 from metadata_log.tools.verify.voter_steps import (
     election_of,
     electorate_fault,
@@ -87,6 +88,7 @@ class ChainCheck:
         self._is_led_unknown = False
         """The batch begins with a LeaderChange of a later release, whose leader is not known."""
         self._after_damage = self._is_displaced = self._opened_gap = False
+        self._displaced: Displaced | None = None
         self.false_starts: list[int] = []
         """Offsets of the one batch of an epoch, a LeaderChange, that a batch of an epoch between it and the one before
         follows."""
@@ -165,6 +167,7 @@ class ChainCheck:
         return self._on_batch(seen)
 
     def _on_run(self, run: NoOpRun) -> bool:
+        self._heed_displaced(run.base_offset)
         self._is_displaced = self._opened_gap = False
         in_order = run.base_offset == self.expected
         self._extend(run.epoch, run.base_offset, run.end_offset)
@@ -187,7 +190,7 @@ class ChainCheck:
         elif damage.fault is Fault.UNSUPPORTED:
             what = CompressedBatch(size=damage.size)
         self._sink.add(what, file=self._file, position=damage.position, offset=self.expected, epoch=self.epoch)
-        self._after_damage = True
+        self._after_damage, self._displaced = True, None
         return is_torn
 
     def _on_batch(self, batch: LocatedBatch) -> bool:
@@ -208,6 +211,7 @@ class ChainCheck:
     def _check_offset(self, batch: LocatedBatch) -> bool:
         base, following = int(batch.header.base_offset), int(batch.header.next_offset)
         expected = self.expected
+        self._heed_displaced(base)
         if base == expected or base in self._accepted or (self._after_damage and base > expected):
             in_order = base == expected and not self._after_damage
             if not self._after_damage and (base > expected or (base < expected and self._opened_gap)):
@@ -218,8 +222,7 @@ class ChainCheck:
             return in_order
         self._is_displaced = True
         if base > expected:
-            meaning = f"offset {expected} is due, and {base} stands there: {missing_records(base - expected)}"
-            self._found("offset_gap", meaning, batch, expected)
+            said = self._found("offset_gap", gap_or_offset(expected, batch.header), batch, expected)
             self.gaps.append(Gap(start=expected, end=base, file=self._file))
             self._after_damage = self._opened_gap = True
             # Perhaps only this batch's own offset is wrong: then the next goes on from what was due.
@@ -227,13 +230,19 @@ class ChainCheck:
             self.expected = following
         else:
             meaning = f"offset {expected} is due, and {base} stands there again"
-            self._found("offset_repeated", meaning, batch, base)
+            said = self._found("offset_repeated", meaning, batch, base)
             self._accepted, self._opened_gap = (following, expected + batch.header.count), False
+        self._displaced = Displaced(header=batch.header, due=expected, said=said)
         return False
 
-    def _found(self, kind: str, meaning: str, batch: LocatedBatch, offset: int) -> None:
+    def _heed_displaced(self, base: int) -> None:
+        if self._displaced is not None:
+            self._displaced.on_next(base)
+            self._displaced = None
+
+    def _found(self, kind: str, meaning: str, batch: LocatedBatch, offset: int) -> Taken:
         epoch = batch.header.partition_leader_epoch
-        self._sink.add(kind, meaning, file=self._file, position=batch.position, offset=offset, epoch=epoch)
+        return self._sink.add(kind, meaning, file=self._file, position=batch.position, offset=offset, epoch=epoch)
 
     def _check_epoch(self, batch: LocatedBatch, leader: Election | None) -> bool:
         """Epochs never fall, and each begins with its LeaderChange."""
