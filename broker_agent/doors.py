@@ -47,7 +47,7 @@ class AgentDoor(agent_pb2_grpc.AgentServicer):
             phase=agent.lifecycle.phase.value,
             is_fenced=agent.lifecycle.is_fenced,
             image=common_pb2.OffsetAndEpoch(offset=end.offset, epoch=end.epoch),
-            metadata_topic_id=executor.gate.fetch_topic_id(leader_id),
+            metadata_topic_id=executor.topic_id_fence.fetch_topic_id(leader_id),
             leader_id=leader_id,
             leader_epoch=executor.machine.epoch,
             high_watermark=executor.high_watermark,

@@ -11,7 +11,7 @@ from typing import Final
 
 from broker_agent.lifecycle import Lifecycle, Phase
 from quorum.api.error_codes import Error
-from quorum.node.core.ports import NodeEvent, Refused
+from quorum.node.core.ports import NodeEvent, RequestRejected
 from quorum.node.core.view import NodeView
 from quorum.node.process.health import Check, check_ready
 
@@ -99,7 +99,7 @@ class ClusterIdCheck:
 
     def on_event(self, event: NodeEvent) -> None:
         """See `quorum.node.core.ports.Watcher`."""
-        if isinstance(event, Refused) and event.error is Error.INCONSISTENT_CLUSTER_ID and not event.by_us:
+        if isinstance(event, RequestRejected) and event.error is Error.INCONSISTENT_CLUSTER_ID and not event.by_us:
             self._refusal = (self._now_ms(), event.peer)
 
     def __call__(self, view: NodeView) -> tuple[Check, ...]:

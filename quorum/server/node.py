@@ -12,14 +12,14 @@ from quorum.api.context import ANONYMOUS, RequestContext
 from quorum.api.quorum_description import QuorumDescription
 from quorum.api.request import AnyRequest
 from quorum.controller.authorizer import Authorizer
-from quorum.node.core.ports import Doors
+from quorum.node.core.ports import IncomingRequests
 from quorum.node.core.view import NodeView
 
 MAX_TIMEOUT_MS: Final = 3_600_000
 """The longest timeout of a request, one hour. Longer ones are cut to it."""
 
 
-class Node(Doors, Protocol):
+class Node(IncomingRequests, Protocol):
     """The running node; `quorum.node.process.driver.Driver` is one."""
 
     @property

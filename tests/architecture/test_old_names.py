@@ -15,6 +15,7 @@ OLD_NAMES = {
         *("_turn_away", "turn_back", "_send_back", "tell_high_watermark", "awaited", "Shut"),
     },
     "quorum/controller": {"Refused"},
+    "quorum/node": {"Refused", "Doors", "Gate", "gate", "gate_type", "Unproven", "UnprovenAnswers"},
 }
 """Package → old names of functions, classes and attributes."""
 

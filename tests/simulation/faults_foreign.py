@@ -45,7 +45,7 @@ class Impostor:
         """Its answer; None: it has nothing to say to that, or this agent could not know better."""
         sent = request.request
         machine = self._agent.executor.machine
-        if not self._agent.executor.gate.own_ids:
+        if not self._agent.executor.topic_id_fence.own_ids:
             return None
         leader_id = NodeId(request.destination.node_id) if machine.leader_id is None else machine.leader_id
         if isinstance(sent, FetchSnapshotRequest):
@@ -84,7 +84,7 @@ class Impostor:
         return FetchResponse(
             leader_id=leader_id,
             leader_epoch=sent.current_leader_epoch,
-            own_ids=self._agent.executor.gate.own_ids,
+            own_ids=self._agent.executor.topic_id_fence.own_ids,
             diverging=OffsetAndEpoch(offset=Offset(0), epoch=Epoch(0)) if cuts else None,
             high_watermark=Offset(1 if cuts else sent.fetch_offset + 1),
             records=b"" if cuts else _one_topic(sent, "of-another-history"),

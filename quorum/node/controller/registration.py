@@ -19,7 +19,7 @@ from quorum.api.controllers import RegisterController, RegisterControllerRespons
 from quorum.api.error_codes import Error
 from quorum.controller.features import SUPPORTED_FEATURES
 from quorum.controller.metadata_levels import level_of
-from quorum.node.core.ports import ControllerAnswered, ControllerCall, Refused
+from quorum.node.core.ports import ControllerAnswered, ControllerCall, RequestRejected
 from quorum.node.core.replica_context import ReplicaContext
 from quorum.raft.ready import Destination
 
@@ -90,7 +90,7 @@ class Registration:
             )
             peer = f"controller {other.controller_id}"
             error = Error.DUPLICATE_BROKER_REGISTRATION
-            executor.tell(Refused(request="RegisterController", error=error, why=why, by_us=True, peer=peer))
+            executor.tell(RequestRejected(request="RegisterController", error=error, why=why, by_us=True, peer=peer))
 
     def next_deadline_ms(self) -> int | None:
         """When the next attempt is due."""

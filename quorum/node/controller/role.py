@@ -37,7 +37,7 @@ from quorum.node.controller.role_config import RoleConfig
 from quorum.node.controller.tail import Tail, TooLargeError
 from quorum.node.controller.waiting import WaitingAnswer, WaitingRead
 from quorum.node.core.executor import Executor
-from quorum.node.core.ports import ControllerActivated, ControllerAnswered, ControllerDeactivated, Refused
+from quorum.node.core.ports import ControllerActivated, ControllerAnswered, ControllerDeactivated, RequestRejected
 from quorum.raft.deadlines import earliest
 
 R = TypeVar("R", bound=Response)
@@ -276,7 +276,9 @@ class ControllerRole:
         request, response = call.request, result.response
         if isinstance(request, RegisterBroker) and isinstance(response, RegisterBrokerResponse) and response.error:
             why, who = response.error_message or "", f"broker {request.broker_id}"
-            self._executor.tell(Refused(request="RegisterBroker", error=response.error, why=why, by_us=True, peer=who))
+            self._executor.tell(
+                RequestRejected(request="RegisterBroker", error=response.error, why=why, by_us=True, peer=who)
+            )
 
     def _answer_after(self, call: ClientCall[R], result: ControllerResult[R], offset: Offset) -> None:
         """Answer once everything up to `offset` is committed, and that commit, or a barrier, has proven who leads."""

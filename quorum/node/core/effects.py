@@ -25,7 +25,7 @@ from quorum.api.error_codes import Error
 from quorum.api.raft_messages import CommittedBatch, FetchRequest, FetchResponse
 from quorum.node.core.named_batch import LastBatch, NamedBatch, first_is, last_before
 from quorum.node.core.ports import CommittedWrite, DiskJob, LogRead, LogWrite, OutgoingRequest, Ports, StateWrite
-from quorum.node.core.topic_id_fencing import Gate
+from quorum.node.core.topic_id_fencing import TopicIdFence
 from quorum.raft.inputs import Flushed, Persisted
 from quorum.raft.ready import (
     AppendBatches,
@@ -62,10 +62,12 @@ class _Parked(msgspec.Struct, frozen=True, kw_only=True):
 class Effects:
     """The executor's hands."""
 
-    def __init__(self, log: FileLog, ports: Ports, gate: Gate, tell: Callable[[Effect], None]) -> None:
+    def __init__(
+        self, log: FileLog, ports: Ports, topic_id_fence: TopicIdFence, tell: Callable[[Effect], None]
+    ) -> None:
         self._log = log
         self._ports = ports
-        self._gate = gate
+        self._topic_id_fence = topic_id_fence
         self._tell = tell
         self._jobs: list[DiskJob] = []
         self._outstanding: deque[_Outstanding] = deque()
@@ -253,8 +255,8 @@ class Effects:
         outgoing = OutgoingRequest(
             destination=effect.destination,
             correlation=effect.correlation,
-            cluster_id=self._gate.cluster_id,
-            topic_id=self._gate.topic_id_for(request, destination_id),
+            cluster_id=self._topic_id_fence.cluster_id,
+            topic_id=self._topic_id_fence.topic_id_for(request, destination_id),
             request=request,
             timeout_ms=effect.timeout_ms,
         )
@@ -309,13 +311,13 @@ class Effects:
     def _respond(self, request_id: int, response: PeerResponse) -> None:
         respond = self._responders.pop(request_id, None)
         if respond is not None:
-            respond(with_own_ids(response, self._gate))
+            respond(with_own_ids(response, self._topic_id_fence))
 
 
-def with_own_ids(response: PeerResponse, gate: Gate) -> PeerResponse:
+def with_own_ids(response: PeerResponse, topic_id_fence: TopicIdFence) -> PeerResponse:
     """An answer to Fetch with the ids of the metadata topic here: by them the fetching replica sees a foreign log."""
-    if type(response) is FetchResponse and gate.own_ids:
-        return msgspec.structs.replace(response, own_ids=gate.own_ids)
+    if type(response) is FetchResponse and topic_id_fence.own_ids:
+        return msgspec.structs.replace(response, own_ids=topic_id_fence.own_ids)
     return response
 
 

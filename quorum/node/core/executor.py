@@ -41,7 +41,7 @@ from quorum.node.core.ports import (
     PeerRequested,
     Ports,
     ReadDone,
-    Refused,
+    RequestRejected,
     RoleChanged,
     StopAsked,
     VotersKnown,
@@ -49,7 +49,7 @@ from quorum.node.core.ports import (
 )
 from quorum.node.core.published import Published
 from quorum.node.core.snapshots import Snapshots
-from quorum.node.core.topic_id_fencing import Gate
+from quorum.node.core.topic_id_fencing import TopicIdFence
 from quorum.raft.deadlines import earliest
 from quorum.raft.dispatch import may_append
 from quorum.raft.inputs import AskReadBarrier, Elapsed, Input, Propose, Shutdown, Start
@@ -81,7 +81,7 @@ class Executor:
     """One replica. Everything is called from one task; `machine`, `image` and the rest may be read between turns."""
 
     effects_type: ClassVar[type[Effects]] = Effects
-    gate_type: ClassVar[type[Gate]] = Gate
+    topic_id_fence_type: ClassVar[type[TopicIdFence]] = TopicIdFence
     """A test plants a wrong order here, or another release's rules, to prove that it would be caught."""
 
     def __init__(
@@ -104,14 +104,14 @@ class Executor:
             can_vote=config.can_vote,
             auto_join=config.auto_join,
         )
-        self.gate = self.gate_type(config.cluster_id, opened.committed)
+        self.topic_id_fence = self.topic_id_fence_type(config.cluster_id, opened.committed)
         self.clock = ports.clock.now()
         self.is_shut = False
         self.failure: Exception | None = None
         self.epoch_start_offset: Offset | None = None
         """While leader: where the LeaderChange of its epoch stands."""
         self._watcher = watcher
-        self._effects = self.effects_type(opened.log, ports, self.gate, self._on_effect)
+        self._effects = self.effects_type(opened.log, ports, self.topic_id_fence, self._on_effect)
         self.fence = Fence(self, opened, self._effects, keeps=config.keeps_committed)
         self.changes = Changes(self.tell)
         self.peers = Peers(self, self._effects, self._feed)
@@ -221,7 +221,7 @@ class Executor:
         self._is_started = True
         self.clock = self.ports.clock.now()
         self._use_quorum_state_version()
-        self.gate.on_committed(self.image)
+        self.topic_id_fence.on_committed(self.image)
         self._published.advance(self.machine.high_watermark)
         self._feed(Start(draw=self.ports.entropy.draw()))
         self._finish()
@@ -272,7 +272,7 @@ class Executor:
     def remember(self, replayer: Replayer) -> None:
         """For the application: the outcome of the batch just appended, published once it is committed."""
         self._published.remember(replayer)
-        self.gate.on_appended(replayer.image)
+        self.topic_id_fence.on_appended(replayer.image)
 
     def ask_read_barrier(self, token: int) -> None:
         """For the application: have it proven that this replica still leads; `on_read_barrier` is told of it."""
@@ -331,7 +331,7 @@ class Executor:
     def _on_lost_leadership(self, effect: LostLeadership) -> None:
         self.epoch_start_offset = None
         self._published.forget()
-        self.gate.on_lost_leadership()
+        self.topic_id_fence.on_lost_leadership()
         if self.application is not None:
             self.application.on_lost_leadership()
         self.changes.on_lost_leadership()
@@ -351,7 +351,7 @@ class Executor:
 
     def _on_peer_refused(self, effect: PeerRefused) -> None:
         request, peer = effect.request, name_of(effect.node_id)
-        self.tell(Refused(request=request, error=Error.INVALID_REQUEST, why=effect.what, by_us=True, peer=peer))
+        self.tell(RequestRejected(request=request, error=Error.INVALID_REQUEST, why=effect.what, by_us=True, peer=peer))
 
     def _on_read_barrier(self, effect: ReadBarrierPassed) -> None:
         if self.application is not None:
@@ -368,7 +368,7 @@ class Executor:
         self._effects.use_quorum_state_version(self.machine.kraft_version, self.machine.voters.node_ids)
 
     def _on_published(self, event: ImagePublished) -> None:
-        self.gate.on_committed(event.after)
+        self.topic_id_fence.on_committed(event.after)
         self.fence.on_published(event.after, self.snapshots.on_published(event.after))
         self.tell(event)
         if self.application is not None:
@@ -379,7 +379,7 @@ class Executor:
 
     def _on_role(self, state: tuple[Epoch, str, int | None], cause: str) -> None:
         if state[0] != self._state[0]:
-            self.gate.on_epoch()
+            self.topic_id_fence.on_epoch()
         self._state = state
         machine = self.machine
         self.tell(

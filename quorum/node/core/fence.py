@@ -150,7 +150,7 @@ class Fence:
         later = tuple(name for end, names in self._later if end > image_end for name in names)
         machine = executor.machine
         return OwnLog(
-            ids=executor.gate.own_ids,
+            ids=executor.topic_id_fence.own_ids,
             committed_end=machine.high_watermark,
             leader=_leader_of(machine.leader_id, machine.epoch),
             epoch=machine.epoch,
@@ -171,7 +171,7 @@ class Fence:
             has_other = is_inside or (is_denied and batch is not None and batch == sent)
         elif response.snapshot_id is not None:
             end_wanted = response.snapshot_id.offset
-        own_id = next(iter(self._executor.gate.own_ids), None)
+        own_id = next(iter(self._executor.topic_id_fence.own_ids), None)
         return Offered(
             ids=response.own_ids,
             end_wanted=end_wanted,
@@ -245,7 +245,7 @@ class Fence:
         self._kept = msgspec.structs.replace(
             self._kept,
             high_watermark=max(self._kept.high_watermark, self._executor.machine.high_watermark),
-            topic_id=next(iter(self._executor.gate.own_ids), self._kept.topic_id),
+            topic_id=next(iter(self._executor.topic_id_fence.own_ids), self._kept.topic_id),
             **changes,
         )
         self._is_idle = True

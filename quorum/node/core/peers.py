@@ -1,6 +1,6 @@
-"""The executor's side towards other replicas: their requests through the gate to the core, their answers likewise.
+"""The executor's side towards other replicas: their requests through the fences to the core, their answers likewise.
 
-Decides: what a refusal by either gate means for the core, which knows nothing of cluster and topic ids. Must not know:
+Decides: what a refusal by either fence means for the core, which knows nothing of cluster and topic ids. Must not know:
 how messages travel.
 """
 
@@ -33,7 +33,7 @@ from quorum.node.core.peer_failures import (
     UnreachedPeer,
     VotersUnreached,
 )
-from quorum.node.core.ports import OutgoingRequest, PeerAnswered, PeerFailed, PeerGone, PeerRequested, Refused
+from quorum.node.core.ports import OutgoingRequest, PeerAnswered, PeerFailed, PeerGone, PeerRequested, RequestRejected
 from quorum.node.core.replica_context import ReplicaContext
 from quorum.node.core.topic_id_fencing import ID_ERRORS, Refusal
 from quorum.raft.inputs import Input, RequestDropped, RequestFailed, RequestReceived, ResponseReceived
@@ -63,7 +63,7 @@ class Peers:
     def on_requested(self, event: PeerRequested) -> None:
         """A peer asks: it must have the right to, and name our cluster and the metadata topic."""
         executor = self._executor
-        refusal = validate_right(event.call, executor.image) or executor.gate.validate(event.call)
+        refusal = validate_right(event.call, executor.image) or executor.topic_id_fence.validate(event.call)
         if refusal is not None:
             self._refuse(event, refusal)
             return
@@ -78,7 +78,7 @@ class Peers:
             self._feed(RequestDropped(request_id=event.request_id))
 
     def on_answered(self, event: PeerAnswered) -> None:
-        """A peer answered; errors of its gate are ours to deal with, and another quorum's log is kept from the core."""
+        """A peer answered; errors of its topic id fence end here, and another quorum's log is kept from the core."""
         executor, response = self._executor, event.response
         self.failures.note_response(event.destination_id, response)
         hold = executor.fence.judge(event)
@@ -96,7 +96,7 @@ class Peers:
             self.last_fetched_ms = executor.clock.monotonic_ms
             self._forget_alone()
             if isinstance(response, FetchResponse):
-                executor.gate.on_fetch_answered(event.destination_id)
+                executor.topic_id_fence.on_fetch_answered(event.destination_id)
         log_end = executor.machine.log_end_offset
         self._feed(
             ResponseReceived(
@@ -111,7 +111,7 @@ class Peers:
     def _on_foreign(self, event: PeerAnswered, hold: Hold) -> None:
         """Hold beside this peer."""
         if hold.reason is HoldReason.OTHER_TOPIC and event.response.own_ids:  # type: ignore[union-attr]
-            self._executor.gate.on_stranger(event.destination_id)
+            self._executor.topic_id_fence.on_stranger(event.destination_id)
         self._executor.fence.hold(hold, name_of(event.destination_id))
         self._ask_again(event)
 
@@ -177,7 +177,7 @@ class Peers:
     def _refuse(self, event: PeerRequested, refusal: Refusal) -> None:
         executor, call = self._executor, event.call
         executor.tell(
-            Refused(
+            RequestRejected(
                 request=type(call.request).__name__,
                 error=refusal.error,
                 why=refusal.why,
@@ -187,18 +187,18 @@ class Peers:
         )
         machine = executor.machine
         answer = refusal.response_to(call.request, machine.leader_id, machine.epoch, machine.leader_endpoints)
-        event.respond(with_own_ids(answer, executor.gate) if refusal.error in ID_ERRORS else answer)
+        event.respond(with_own_ids(answer, executor.topic_id_fence) if refusal.error in ID_ERRORS else answer)
 
     def _on_refused(self, event: PeerAnswered, by_own_id: OutgoingRequest | None) -> None:
         """For the core it is a failure that says nothing of the peer's life: it asks again after its backoff. But what
         named our own id is sent again at once, so that no round of an election is lost by it."""
-        error, gate = event.response.error, self._executor.gate
-        is_by_own_id = by_own_id is not None or gate.fetch_topic_id(event.destination_id) != METADATA_TOPIC_ID
+        error, topic_id_fence = event.response.error, self._executor.topic_id_fence
+        is_by_own_id = by_own_id is not None or topic_id_fence.fetch_topic_id(event.destination_id) != METADATA_TOPIC_ID
         passes = error in ID_ERRORS and is_by_own_id
         if error in ID_ERRORS:
-            gate.on_id_error(event.destination_id)
+            topic_id_fence.on_id_error(event.destination_id)
         self._executor.tell(
-            Refused(
+            RequestRejected(
                 request=type(event.response).__name__.replace("Response", "Request"),
                 error=error,
                 why=self._why_refused(error),
@@ -214,8 +214,9 @@ class Peers:
 
     def _why_refused(self, error: Error) -> str:
         if error is Error.INCONSISTENT_CLUSTER_ID:
+            own = self._executor.topic_id_fence.cluster_id
             return (
-                f"it is not of cluster {self._executor.gate.cluster_id}, which this node's directory belongs to: "
+                f"it is not of cluster {own}, which this node's directory belongs to: "
                 "look at log.dirs and controller.quorum.bootstrap.servers"
             )
         return "it does not take the topic id that we named: it is asked again under the sentinel"

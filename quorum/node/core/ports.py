@@ -95,7 +95,7 @@ class Replies(Protocol):
         """The answer to a `ControllerCall`; None when there is none."""
 
 
-class Doors(Protocol):
+class IncomingRequests(Protocol):
     """What the incoming sides call. The driver implements it."""
 
     def peer_request(self, call: PeerCall, respond: Callable[[PeerResponse], None]) -> int:
@@ -323,7 +323,7 @@ class VotersKnown(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     kraft_version: int
 
 
-class Refused(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class RequestRejected(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A request was refused, of a peer or of a broker that registers (by us), or of ours (by a peer).
 
     `passes`: it mends itself in the ordinary course.
@@ -356,7 +356,7 @@ NodeEvent = (
     | ControllerActivated
     | ControllerDeactivated
     | VotersKnown
-    | Refused
+    | RequestRejected
     | PeersReached
     | VotersUnreached
     | SnapshotDamaged

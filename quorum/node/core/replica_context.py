@@ -11,7 +11,7 @@ from metadata_log.storage.file_log import FileLog
 from quorum.node.core.changes import Changes
 from quorum.node.core.log_fence import Hold
 from quorum.node.core.ports import NodeEvent, PeerAnswered, Ports
-from quorum.node.core.topic_id_fencing import Gate
+from quorum.node.core.topic_id_fencing import TopicIdFence
 from quorum.raft.inputs import Clock
 from quorum.raft.machine import RaftMachine
 
@@ -51,7 +51,7 @@ class ReplicaContext(Protocol):
     def machine(self) -> RaftMachine: ...
 
     @property
-    def gate(self) -> Gate: ...
+    def topic_id_fence(self) -> TopicIdFence: ...
 
     @property
     def changes(self) -> Changes: ...

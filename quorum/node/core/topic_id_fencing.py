@@ -77,7 +77,7 @@ class Refusal(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         )
 
 
-class Gate:
+class TopicIdFence:
     """One node's rules, and what it knows of the metadata topic's own id."""
 
     def __init__(self, cluster_id: str, kept: CommittedState | None = None) -> None:

@@ -4,7 +4,8 @@ Decides: when a turn is taken, how much may be queued for one, and that what is 
 disk is told of the turn's writes. Must not know: what the events mean.
 
 A turn takes all that has come since the last one, so that under load requests share batches and syncs without a timer.
-The disk works in two threads of its own; a network calls `Replies`, doors call `Doors`, all in the loop's thread.
+The disk works in two threads of its own; a network calls `Replies`, listeners call `IncomingRequests`, both in the
+loop's thread.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ class DriverConfig(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Driver:
-    """One running replica: `Doors` and `Replies` to the outside, and the owner of the executor."""
+    """One running replica: `IncomingRequests` and `Replies` to the outside, and the owner of the executor."""
 
     def __init__(
         self,
@@ -133,17 +134,17 @@ class Driver:
     # --- doors
 
     def peer_request(self, call: PeerCall, respond: Callable[[PeerResponse], None]) -> int:
-        """See `ports.Doors`."""
+        """See `ports.IncomingRequests`."""
         self._request_id += 1
         self._post(PeerRequested(request_id=self._request_id, call=call, respond=respond))
         return self._request_id
 
     def peer_gone(self, request_id: int) -> None:
-        """See `ports.Doors`."""
+        """See `ports.IncomingRequests`."""
         self._post(PeerGone(request_id=request_id))
 
     def client_request(self, call: AnyCall) -> None:
-        """See `ports.Doors`."""
+        """See `ports.IncomingRequests`."""
         if self._is_over:
             self._refuse(call, Error.NOT_CONTROLLER, _STOPPING)
         elif self._queued >= self._bounds.max_queued:

@@ -21,7 +21,7 @@ from google.protobuf.message import DecodeError, Message
 from quorum.node.config.door_limits import LARGEST_INT32
 from quorum.node.process.large_requests import AT_ONCE_BYTES, Done, LargeRequests
 from quorum.node.process.raw_messages import TooManyElementsError, parsed_in_turn
-from quorum.node.process.receiving import Receiving, Refused
+from quorum.node.process.receiving import CallRejectedError, Receiving
 from quorum.node.process.refusals import Refusals
 from quorum.node.process.rounds import SMALL_BYTES as ROUND_SMALL_BYTES
 from quorum.node.process.turns import TooManyWaitError
@@ -109,7 +109,7 @@ class Guard(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
                     self._leave(host, is_stream)
                     if requests.done is not None:
                         requests.done()
-            except (Refused, DecodeError, TooManyWaitError, TooManyElementsError) as refused:
+            except (CallRejectedError, DecodeError, TooManyWaitError, TooManyElementsError) as refused:
                 code, reason, why = _status_of(refused)  # and not the exception: its frames hold the request
             self._refusals.closed(self._listener, reason, host, why)
             return await context.abort(code, why)
@@ -123,10 +123,10 @@ class Guard(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
         if self._open >= most or (
             is_stream and not is_voter and self._open_streams >= self._most_open - KEPT_FOR_SINGLE_CALLS
         ):
-            raise Refused(grpc.StatusCode.RESOURCE_EXHAUSTED, "limit", "too many calls are open here")
+            raise CallRejectedError(grpc.StatusCode.RESOURCE_EXHAUSTED, "limit", "too many calls are open here")
         if not is_voter and self._by_host[host] >= self._most_per_host:
             why = f"max.connections.per.ip={self._most_per_host}: so many calls are open"
-            raise Refused(grpc.StatusCode.RESOURCE_EXHAUSTED, "limit", why)
+            raise CallRejectedError(grpc.StatusCode.RESOURCE_EXHAUSTED, "limit", why)
         self._open += 1
         self._open_streams += is_stream
         self._by_host[host] += 1
@@ -166,7 +166,7 @@ def _rules_of(method: str, handler: Any, large: LargeRequests) -> _Rules:
 
 def _status_of(refused: Exception) -> tuple[grpc.StatusCode, str, str]:
     """Return the status of a call that is refused, the reason in a word, and why."""
-    if isinstance(refused, Refused):
+    if isinstance(refused, CallRejectedError):
         return refused.code, refused.reason, refused.why
     if isinstance(refused, DecodeError):
         return grpc.StatusCode.INVALID_ARGUMENT, "malformed", "the message cannot be parsed"
@@ -220,7 +220,7 @@ class _Requests:
         else:
             raw = await self._receiving.read(self._context, self._host)
         if not isinstance(raw, bytes):
-            raise Refused(grpc.StatusCode.INVALID_ARGUMENT, "malformed", "the call has no request")
+            raise CallRejectedError(grpc.StatusCode.INVALID_ARGUMENT, "malformed", "the call has no request")
         request = self._parsed(raw)
         if request is raw and self._rules.in_turn is not None:
             request, self.done = await self._rules.in_turn(self._host, raw)
@@ -233,7 +233,7 @@ class _Requests:
             return self._rules.parse(raw)
         if size > self._rules.most_bytes:
             why = f"a request of {size} bytes: it may have {self._rules.most_bytes}"
-            raise Refused(grpc.StatusCode.RESOURCE_EXHAUSTED, "limit", why)
+            raise CallRejectedError(grpc.StatusCode.RESOURCE_EXHAUSTED, "limit", why)
         return raw
 
     async def __aiter__(self) -> AsyncIterator[Any]:

@@ -32,7 +32,7 @@ from quorum.node.core.ports import (
     ControllerDeactivated,
     HoldChanged,
     NodeEvent,
-    Refused,
+    RequestRejected,
     RoleChanged,
     VotersKnown,
     Watcher,
@@ -212,7 +212,7 @@ class LogWatcher:
             self._changes.write(event.changes)
         elif isinstance(event, RoleChanged):
             self._on_role(event)
-        elif isinstance(event, Refused):
+        elif isinstance(event, RequestRejected):
             self._on_refused(event)
         elif isinstance(event, HoldChanged):
             self._on_hold(event)
@@ -260,7 +260,7 @@ class LogWatcher:
                 "until then no write can be acknowledged",
             )
 
-    def _on_refused(self, event: Refused) -> None:
+    def _on_refused(self, event: RequestRejected) -> None:
         key = (event.request, event.error.name, event.by_us, event.peer, event.passes)
         if key not in self._refusals and len(self._refusals) >= _MOST_REFUSALS:
             self._refusals.clear()

@@ -18,7 +18,7 @@ from metadata_log.image import NO_LEADER, MetadataImage
 from quorum import __version__
 from quorum.node.core.checkpoint_jobs import SnapshotDamaged, SnapshotGenerated, SnapshotLoaded
 from quorum.node.core.log_fence import HoldReason
-from quorum.node.core.ports import ControllerActivated, ImagePublished, NodeEvent, Refused, RoleChanged
+from quorum.node.core.ports import ControllerActivated, ImagePublished, NodeEvent, RequestRejected, RoleChanged
 from quorum.node.core.view import NodeView
 from quorum.node.process.refusals import Refusals
 from quorum.node.storage.disk_threads import BUCKETS_S, SyncStats
@@ -49,7 +49,7 @@ class NodeMetrics:
         elif isinstance(event, RoleChanged):
             self._transitions[event.role] += 1
             self._elections += event.role == "candidate"
-        elif isinstance(event, Refused):
+        elif isinstance(event, RequestRejected):
             self._refusals[event.error.name, "us" if event.by_us else "peer"] += 1
         elif isinstance(event, ControllerActivated):
             self._activations += 1

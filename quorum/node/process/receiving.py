@@ -21,7 +21,7 @@ SLOW_S: Final = 1.0
 """After so long, a request that is not whole makes room for one that waits."""
 
 
-class Refused(Exception):
+class CallRejectedError(Exception):
     """A call that is not served, with its status."""
 
     def __init__(self, code: grpc.StatusCode, reason: str, why: str) -> None:
@@ -62,7 +62,7 @@ class Receiving:
         """Return the raw request of a call.
 
         Raises:
-            Refused: too many wait, or this one was too slow.
+            CallRejectedError: too many wait, or this one was too slow.
         """
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
         if task is None:
@@ -78,7 +78,9 @@ class Receiving:
             if task in self._reading:  # the call is gone
                 raise
             task.uncancel()
-            raise Refused(grpc.StatusCode.RESOURCE_EXHAUSTED, "slow", "its request was not whole in time") from None
+            raise CallRejectedError(
+                grpc.StatusCode.RESOURCE_EXHAUSTED, "slow", "its request was not whole in time"
+            ) from None
         finally:
             self._reading.pop(task, None)
             self._give_place()
@@ -99,7 +101,9 @@ class Receiving:
                 self._give_place()
             raise
         if not has_place:
-            raise Refused(grpc.StatusCode.RESOURCE_EXHAUSTED, "limit", "too many requests wait to be received")
+            raise CallRejectedError(
+                grpc.StatusCode.RESOURCE_EXHAUSTED, "limit", "too many requests wait to be received"
+            )
 
     def _give_place(self) -> None:
         """Let the next one have a place that is not in use any more."""

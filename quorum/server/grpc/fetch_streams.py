@@ -15,7 +15,7 @@ from metadata_log.ids import TopicId
 from quorum.api.calls import NO_CALLER, PeerResponse
 from quorum.api.context import RequestContext
 from quorum.api.raft_messages import FetchResponse
-from quorum.node.core.ports import Doors
+from quorum.node.core.ports import IncomingRequests
 from quorum.server.grpc.callers import end_tasks
 from quorum.transport.grpc.convert.common import BadMessage
 from quorum.transport.grpc.convert.fetch import fetch_request_from, fetch_response_to
@@ -40,7 +40,7 @@ class _Parked(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class FetchDoor:
     """Serves one stream until the replica ends it. If the connection breaks, gRPC cancels `serve`."""
 
-    def __init__(self, context: FetchContext, node: Doors, caller: RequestContext = NO_CALLER) -> None:
+    def __init__(self, context: FetchContext, node: IncomingRequests, caller: RequestContext = NO_CALLER) -> None:
         self._context = context
         self._node = node
         self._caller = caller

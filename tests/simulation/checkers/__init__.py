@@ -22,7 +22,7 @@ from quorum.node.core.ports import (
     ImagePublished,
     NodeEvent,
     OutgoingRequest,
-    Refused,
+    RequestRejected,
     RoleChanged,
     VotersKnown,
 )
@@ -84,7 +84,7 @@ class Checkers:
             node.world.note("an epoch has a leader")
         elif kind is VotersKnown:
             self.voters.on_voters(node, event)  # type: ignore[arg-type]
-        elif kind is Refused:
+        elif kind is RequestRejected:
             check_refusal(node.node_id, event)  # type: ignore[arg-type]
         elif kind is SnapshotGenerated:
             check_snapshot(node.node_id, node.files, self.data, event.end, self.reference)  # type: ignore[union-attr]

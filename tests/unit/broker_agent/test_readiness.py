@@ -12,7 +12,7 @@ from broker_agent.readiness import ClusterIdCheck, Readiness, RegistrationCheck
 from metadata_log.ids import parse_topic_id
 from quorum.api.error_codes import Error
 from quorum.node.core.log_fence import Hold, HoldReason
-from quorum.node.core.ports import Refused
+from quorum.node.core.ports import RequestRejected
 from quorum.node.core.view import NodeView
 from quorum.node.process.health import Check, are_ok, check_ready
 from tests.support.node_view import FOLLOWER
@@ -99,7 +99,7 @@ def test_another_clusters_controllers_are_named_until_one_of_its_own_answers() -
     check = ClusterIdCheck("ours", lambda: now[0])
     assert _one(check) == Check(name="cluster-id", is_ok=True, what="ours")
     silent = msgspec.structs.replace(VIEW, heard_age_ms=None)
-    refusal = Refused(
+    refusal = RequestRejected(
         request="FetchRequest", error=Error.INCONSISTENT_CLUSTER_ID, why="", by_us=False, peer="bootstrap server 0"
     )
     check.on_event(msgspec.structs.replace(refusal, by_us=True))

@@ -8,7 +8,7 @@ from metadata_log.voters import Endpoint
 from quorum.api.calls import ClientAnswer
 from quorum.api.controllers import UnregisterController, UnregisterControllerResponse
 from quorum.node.controller.registration import registration_of
-from quorum.node.core.ports import Refused
+from quorum.node.core.ports import RequestRejected
 from tests.support.node_cluster import Cluster
 from tests.support.simulated_node import Node
 
@@ -21,8 +21,8 @@ def _registered(leader: Node) -> Uuid | None:
     return None if known is None else known.incarnation_id
 
 
-def _warnings(cluster: Cluster) -> list[Refused]:
-    told = (event for event in cluster.node(1).events if isinstance(event, Refused))
+def _warnings(cluster: Cluster) -> list[RequestRejected]:
+    told = (event for event in cluster.node(1).events if isinstance(event, RequestRejected))
     return [event for event in told if event.request == "RegisterController"]
 
 
@@ -73,4 +73,4 @@ def test_a_running_controller_that_was_unregistered_registers_once_more_and_no_m
     assert again.controllers[other] == before[other]
     cluster.run_for(MINUTES * 60_000)
     assert leader.executor.image.cluster is again, "nobody registered since"
-    assert not [event for event in cluster.node(other).events if isinstance(event, Refused)]
+    assert not [event for event in cluster.node(other).events if isinstance(event, RequestRejected)]

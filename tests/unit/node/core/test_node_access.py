@@ -16,7 +16,7 @@ from quorum.api.transfer_messages import TransferLeadershipRequest
 from quorum.api.voter_messages import ApiVersionsRequest
 from quorum.controller.authorizer import Authorizer
 from quorum.node.core.access import OPERATION_OF, validate_right
-from quorum.node.core.ports import PeerRequested, Refused
+from quorum.node.core.ports import PeerRequested, RequestRejected
 from quorum.server.grpc.describe import describe
 from tests.support.controller import EVE
 from tests.support.node_cluster import Cluster
@@ -64,7 +64,7 @@ def test_who_has_no_right_does_not_reach_the_core_and_learns_of_no_leader(name: 
     assert type(answer) is answer_type
     assert (answer.error, answer.leader_id) == (Error.CLUSTER_AUTHORIZATION_FAILED, -1)
     assert leader.executor.machine.describe() == before
-    (told,) = (event for event in leader.events if isinstance(event, Refused))
+    (told,) = (event for event in leader.events if isinstance(event, RequestRejected))
     assert told.why.startswith("User:eve has no right to ")
     assert told.peer.endswith("@10.0.0.9")
 

@@ -11,7 +11,7 @@ from metadata_log.offsets import Epoch, Offset
 from metadata_log.storage.file_log import FileLog, LogConfig, LogWriter, open_log
 from quorum.node.core.effects import Effects
 from quorum.node.core.ports import Ports
-from quorum.node.core.topic_id_fencing import Gate
+from quorum.node.core.topic_id_fencing import TopicIdFence
 from tests.support.node_cluster import Cluster
 
 LOG = "/data/log"
@@ -46,7 +46,7 @@ def _effects(log: FileLog) -> Effects:
     cluster = Cluster(1)
     cluster.start()
     ports: Ports = cluster.node(1).executor.ports
-    return Effects(log, ports, Gate("cluster"), lambda effect: None)
+    return Effects(log, ports, TopicIdFence("cluster"), lambda effect: None)
 
 
 def test_a_failed_read_says_nothing_once_the_log_was_cut() -> None:

@@ -15,15 +15,15 @@ from quorum.api.calls import PeerCall, PeerRequest
 from quorum.api.error_codes import Error
 from quorum.api.raft_messages import FetchRequest
 from quorum.node.core.executor import Executor
-from quorum.node.core.ports import Refused, RoleChanged
-from quorum.node.core.topic_id_fencing import Gate, Refusal
+from quorum.node.core.ports import RequestRejected, RoleChanged
+from quorum.node.core.topic_id_fencing import Refusal, TopicIdFence
 from tests.support.node_cluster import Cluster
 from tests.support.simulated_node import Node
 
 SEEDS: Final = range(12)
 
 
-class SentinelGate(Gate):
+class SentinelGate(TopicIdFence):
     """The release before as a sender: the own id is in Fetches alone."""
 
     def topic_id_for(self, request: PeerRequest, destination_id: int) -> TopicId:
@@ -41,11 +41,11 @@ class StrictGate(SentinelGate):
 
 
 class SentinelExecutor(Executor):
-    gate_type = SentinelGate
+    topic_id_fence_type = SentinelGate
 
 
 class StrictExecutor(Executor):
-    gate_type = StrictGate
+    topic_id_fence_type = StrictGate
 
 
 class NamelessGate(SentinelGate):
@@ -56,7 +56,7 @@ class NamelessGate(SentinelGate):
 
 
 class NamelessExecutor(Executor):
-    gate_type = NamelessGate
+    topic_id_fence_type = NamelessGate
 
 
 def _fresh(cluster: Cluster, node: Node) -> None:
@@ -123,6 +123,6 @@ def test_a_request_that_is_refused_by_its_id_is_sent_again_at_once() -> None:
     assert _refusals(_fresh) == _refusals(_loading) == []
 
 
-def _refusals(become: Callable[[Cluster, Node], None]) -> list[Refused]:
+def _refusals(become: Callable[[Cluster, Node], None]) -> list[RequestRejected]:
     cluster, _ = _played(Executor, 1, become)
-    return [event for node in cluster.nodes for event in node.events if isinstance(event, Refused)]
+    return [event for node in cluster.nodes for event in node.events if isinstance(event, RequestRejected)]

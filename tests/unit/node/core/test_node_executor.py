@@ -15,7 +15,7 @@ from quorum.api.error_codes import Error
 from quorum.api.raft_messages import FetchRequest
 from quorum.api.topics import DescribeTopics
 from quorum.node.core.peer_failures import PeersReached, VotersUnreached
-from quorum.node.core.ports import ControllerDeactivated, PeerRequested, Refused
+from quorum.node.core.ports import ControllerDeactivated, PeerRequested, RequestRejected
 from tests.support.durable_files import read_directory
 from tests.support.node_cluster import Cluster
 from tests.support.node_requests import BROKER, CLUSTER_ID, WALL_START_MS, create_request
@@ -66,7 +66,7 @@ def _named_in_fetches(cluster: Cluster) -> set[TopicId]:
         if node.is_up and node.executor.machine.role == "follower":
             leader_id = node.executor.machine.leader_id
             assert leader_id is not None
-            named.add(node.executor.gate.fetch_topic_id(leader_id))
+            named.add(node.executor.topic_id_fence.fetch_topic_id(leader_id))
     return named
 
 
@@ -330,7 +330,7 @@ def test_a_wrong_cluster_or_topic_id_is_refused_and_told() -> None:
         leader.turn([PeerRequested(request_id=10_000 + number, call=call, respond=answers.append)])
         assert answers[0].error is error
         assert leader.executor.machine.describe() == before
-    refusals = [event for event in leader.events if isinstance(event, Refused)]
+    refusals = [event for event in leader.events if isinstance(event, RequestRejected)]
     assert [refusal.error for refusal in refusals] == [error for _, error in wrong]
     assert not any(refusal.passes for refusal in refusals)
 
@@ -352,8 +352,8 @@ def test_a_restarted_node_takes_any_topic_id_until_it_has_replayed_its_own() -> 
     assert [peer.peer for peer in losses[0].missing] == [node.executor.replica for node in gone]
     assert {peer.failure for peer in losses[0].missing} == {RESET}
     assert sum(type(event) is PeersReached for event in told) == 1
-    assert not any(isinstance(event, Refused) for event in told)
-    own_ids = {node.executor.gate.own_ids for node in cluster.nodes}
+    assert not any(isinstance(event, RequestRejected) for event in told)
+    own_ids = {node.executor.topic_id_fence.own_ids for node in cluster.nodes}
     assert len(own_ids) == 1
     assert own_ids != {()}
 

@@ -42,7 +42,7 @@ from metadata_log.storage.checkpoint import CheckpointTimes, build_checkpoint, c
 from quorum.api.brokers import FeatureRange
 from quorum.api.error_codes import Error
 from quorum.node.config.node_config import config_of
-from quorum.node.core.ports import ControllerActivated, Refused, StopAsked
+from quorum.node.core.ports import ControllerActivated, RequestRejected, StopAsked
 from quorum.node.storage.open_replica import open_replica
 from tests.support.node_cluster import Cluster
 from tests.support.node_requests import CLUSTER_ID, DATA, REGISTER_BROKER
@@ -99,7 +99,9 @@ def test_why_a_broker_is_not_let_in_is_told_to_the_log() -> None:
     )
     cluster.run_until(lambda: bool(answers))
     assert answers[0].response.error is Error.UNSUPPORTED_VERSION
-    (told,) = (event for event in leader.events if isinstance(event, Refused) and event.request == "RegisterBroker")
+    (told,) = (
+        event for event in leader.events if isinstance(event, RequestRejected) and event.request == "RegisterBroker"
+    )
     assert (told.error, told.by_us, told.peer) == (Error.UNSUPPORTED_VERSION, True, "broker 7")
     assert "finalized version 4.3-IV0 (30) of metadata.version. It supports 3.0-IV1 (1) to 3.9-IV0 (21)." in told.why
 

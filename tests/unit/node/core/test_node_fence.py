@@ -112,7 +112,7 @@ def test_another_quorum_never_counts_the_log_of_one_that_holds_as_a_copy_of_its_
     leader = cluster.elect()
     cluster.run_until(lambda: _holds(observer))
     cluster.run_for(5_000)
-    named = observer.executor.gate.fetch_topic_id(int(leader.node_id))
+    named = observer.executor.topic_id_fence.fetch_topic_id(int(leader.node_id))
     assert named == observer.executor.image.topics.by_name[METADATA_TOPIC_NAME]
     observers = leader.executor.machine.describe_quorum().observers
     assert [each.log_end_offset for each in observers if each.replica.node_id == observer.node_id] in ([], [-1])
@@ -133,11 +133,11 @@ def test_a_controller_that_was_cut_off_holds_beside_two_that_were_formatted_anew
     cluster.run_until(lambda: any(node.executor.active_epoch is not None for node in others))
     cluster.run_for(3_000)
     committed = {node.node_id: node.executor.high_watermark for node in cluster.nodes}
-    own_ids = {node.node_id: node.executor.gate.own_ids for node in cluster.nodes}
+    own_ids = {node.node_id: node.executor.topic_id_fence.own_ids for node in cluster.nodes}
     assert own_ids[away.node_id] != own_ids[others[0].node_id] == own_ids[others[1].node_id]
     cluster.cut = set()
     cluster.run_for(20_000)
-    assert {node.node_id: node.executor.gate.own_ids for node in cluster.nodes} == own_ids
+    assert {node.node_id: node.executor.topic_id_fence.own_ids for node in cluster.nodes} == own_ids
     assert all(node.executor.machine.log_end_offset >= committed[node.node_id] for node in cluster.nodes)
     assert _has(away, "n1")
     leader = cluster.leader
@@ -213,7 +213,7 @@ def test_a_hold_beside_an_earlier_time_outlives_a_restart() -> None:
     assert _log_end(observer) == end
     assert _has(observer, "lost")
     observer.crash()
-    own_id, token = observer.executor.gate.own_ids[0], observer.node_id.to_bytes(16, "big")
+    own_id, token = observer.executor.topic_id_fence.own_ids[0], observer.node_id.to_bytes(16, "big")
     release(observer.files, [DATA], DATA, own_id=own_id, accepted_id=own_id, new_token=lambda: token)
     observer.start()
     cluster.run_until(lambda: _has(observer, "m29"))

@@ -9,7 +9,7 @@ from metadata_log.voters import Endpoint
 from quorum.api.calls import PeerCall
 from quorum.api.error_codes import Error
 from quorum.api.raft_messages import FetchRequest, FetchResponse, VoteRequest, VoteResponse
-from quorum.node.core.topic_id_fencing import Gate
+from quorum.node.core.topic_id_fencing import TopicIdFence
 from tests.support.peer_requests import REQUESTS
 
 OWN = TopicId(b"\x11" * 16)
@@ -35,14 +35,14 @@ def _image(topic_id: TopicId, end: int = 1) -> MetadataImage:
     return builder.build(end, 1, 0)
 
 
-def _error(gate: Gate, *, topic_id: TopicId = METADATA_TOPIC_ID, cluster_id: str | None = "c") -> Error:
+def _error(gate: TopicIdFence, *, topic_id: TopicId = METADATA_TOPIC_ID, cluster_id: str | None = "c") -> Error:
     refusal = gate.validate(PeerCall(request=FETCH, cluster_id=cluster_id, topic_id=topic_id))
     return Error.NONE if refusal is None else refusal.error
 
 
 def test_any_id_is_accepted_until_an_own_one_is_committed_but_the_null_id() -> None:
     """A fresh disk, or an image that is still loading, must not cost an election."""
-    gate = Gate("c")
+    gate = TopicIdFence("c")
     assert _error(gate) is Error.NONE
     assert _error(gate, topic_id=OWN) is Error.NONE
     assert _error(gate, topic_id=ZERO_TOPIC_ID) is Error.UNKNOWN_TOPIC_ID
@@ -51,7 +51,7 @@ def test_any_id_is_accepted_until_an_own_one_is_committed_but_the_null_id() -> N
 
 
 def test_the_sentinel_is_accepted_always_and_the_own_id_from_replay_on() -> None:
-    gate = Gate("c")
+    gate = TopicIdFence("c")
     gate.on_committed(_image(OWN))
     assert _error(gate, topic_id=OWN) is Error.NONE
     assert _error(gate) is Error.NONE
@@ -60,7 +60,7 @@ def test_the_sentinel_is_accepted_always_and_the_own_id_from_replay_on() -> None
 
 
 def test_an_id_that_was_only_appended_is_forgotten_with_the_leadership() -> None:
-    gate = Gate("c")
+    gate = TopicIdFence("c")
     gate.on_committed(_image(OWN))
     gate.on_appended(_image(OTHER))
     assert _error(gate, topic_id=OTHER) is Error.NONE
@@ -69,7 +69,7 @@ def test_an_id_that_was_only_appended_is_forgotten_with_the_leadership() -> None
 
 
 def test_an_own_id_that_is_deleted_is_refused_and_not_sent_and_the_next_one_is() -> None:
-    gate = Gate("c")
+    gate = TopicIdFence("c")
     gate.on_committed(_image(OWN))
     gate.on_fetch_answered(2)
     gate.on_id_error(2)
@@ -88,13 +88,13 @@ def test_an_own_id_that_is_deleted_is_refused_and_not_sent_and_the_next_one_is()
 
 
 def test_another_cluster_is_refused_and_a_missing_name_is_not() -> None:
-    gate = Gate("c")
+    gate = TopicIdFence("c")
     assert _error(gate, cluster_id="d") is Error.INCONSISTENT_CLUSTER_ID
     assert _error(gate, cluster_id=None) is Error.NONE
 
 
 def test_only_a_fetch_that_was_answered_before_names_the_own_id() -> None:
-    gate = Gate("c")
+    gate = TopicIdFence("c")
     gate.on_fetch_answered(2)
     assert gate.topic_id_for(FETCH, 2) == METADATA_TOPIC_ID
     gate.on_committed(_image(OWN))
@@ -105,7 +105,7 @@ def test_only_a_fetch_that_was_answered_before_names_the_own_id() -> None:
 
 
 def test_votes_and_the_like_name_the_own_id_once_it_is_committed_and_the_sentinel_after_an_id_error() -> None:
-    gate = Gate("c")
+    gate = TopicIdFence("c")
     assert gate.topic_id_for(VOTE, 2) == METADATA_TOPIC_ID
     gate.on_appended(_image(OWN))
     assert gate.topic_id_for(VOTE, 2) == METADATA_TOPIC_ID
@@ -120,7 +120,7 @@ def test_votes_and_the_like_name_the_own_id_once_it_is_committed_and_the_sentine
 
 def test_a_stranger_is_asked_by_the_own_id_alone_until_it_answers_as_one_of_us() -> None:
     """The sentinel would let it take our position for a copy of its log."""
-    gate = Gate("c")
+    gate = TopicIdFence("c")
     gate.on_committed(_image(OWN))
     gate.on_stranger(2)
     assert gate.topic_id_for(FETCH, 2) == OWN
@@ -129,7 +129,7 @@ def test_a_stranger_is_asked_by_the_own_id_alone_until_it_answers_as_one_of_us()
 
 
 def test_what_an_earlier_run_knew_counts_until_the_image_has_come_as_far() -> None:
-    gate = Gate("c", CommittedState(high_watermark=Offset(5), topic_id=OWN))
+    gate = TopicIdFence("c", CommittedState(high_watermark=Offset(5), topic_id=OWN))
     assert gate.own_ids == (OWN,)
     gate.on_committed(_image(OTHER))
     assert list(gate.own_ids) == [OWN], "it ends at 1"
@@ -138,7 +138,7 @@ def test_what_an_earlier_run_knew_counts_until_the_image_has_come_as_far() -> No
 
 
 def test_an_id_that_was_only_accepted_counts_until_the_image_has_one() -> None:
-    gate = Gate("c", CommittedState(high_watermark=Offset(0), topic_id=OWN))
+    gate = TopicIdFence("c", CommittedState(high_watermark=Offset(0), topic_id=OWN))
     gate.on_committed(MetadataImage.empty())
     assert gate.own_ids == (OWN,)
     gate.on_committed(_image(OTHER))
@@ -146,7 +146,7 @@ def test_an_id_that_was_only_accepted_counts_until_the_image_has_one() -> None:
 
 
 def test_after_an_id_error_the_sentinel_is_sent_until_the_next_epoch() -> None:
-    gate = Gate("c")
+    gate = TopicIdFence("c")
     gate.on_committed(_image(OWN))
     gate.on_fetch_answered(2)
     gate.on_id_error(2)
@@ -159,14 +159,14 @@ def test_after_an_id_error_the_sentinel_is_sent_until_the_next_epoch() -> None:
 
 def test_a_refusal_has_the_form_of_the_answer_that_was_asked_for_and_names_the_leader_to_our_own() -> None:
     at = (Endpoint(name="GRPC", host="h", port=9094),)
-    foreign = Gate("c").validate(PeerCall(request=VOTE, cluster_id="d"))
+    foreign = TopicIdFence("c").validate(PeerCall(request=VOTE, cluster_id="d"))
     assert foreign is not None
     vote = foreign.response_to(VOTE, NodeId(2), Epoch(4), at)
     assert isinstance(vote, VoteResponse)
     assert (vote.error, vote.leader_id, vote.leader_epoch, vote.vote_granted, vote.leader_endpoints) == (
         Error.INCONSISTENT_CLUSTER_ID, -1, 4, False, (),
     )  # fmt: skip
-    gate = Gate("c")
+    gate = TopicIdFence("c")
     gate.on_committed(_image(OWN))
     wrong_id = gate.validate(PeerCall(request=FETCH, cluster_id="c", topic_id=OTHER))
     assert wrong_id is not None

@@ -19,7 +19,7 @@ from metadata_log.storage.loaded_checkpoint import load_snapshot
 from quorum.api.calls import ClientAnswer, PeerCall
 from quorum.api.voter_messages import RemoveRaftVoterRequest
 from quorum.node.core.checkpoint_jobs import SnapshotDamaged, SnapshotGenerated, SnapshotLoaded
-from quorum.node.core.ports import DiskJob, PeerRequested, Refused, StateWrite
+from quorum.node.core.ports import DiskJob, PeerRequested, RequestRejected, StateWrite
 from quorum.node.core.published import MOST_LAG
 from quorum.node.core.retention import SnapshotConfig
 from tests.support.fresh_seed import fresh_seed
@@ -265,7 +265,7 @@ def test_a_rotten_snapshot_is_served_to_nobody_and_another_is_taken(share: float
     assert str(told.end) == end
     assert checkpoint_name(told.end) in told.why
     assert len(_taken(leader)) > taken, "what is published in memory takes its place"
-    refusals = [event.why for event in behind.events if isinstance(event, Refused)]
+    refusals = [event.why for event in behind.events if isinstance(event, RequestRejected)]
     assert not any("is not sound" in why for why in refusals), "the follower was given nothing of it"
     _settle(cluster)
     assert behind.executor.image == leader.executor.image

@@ -79,7 +79,7 @@ class _Observer:
             judge=lambda event: None, ask_for_proof=lambda event: False, on_taken=lambda event, end: None
         )
         self.machine.log_end_offset = Offset(0)
-        self.gate = SimpleNamespace(on_fetch_answered=lambda node_id: None)
+        self.topic_id_fence = SimpleNamespace(on_fetch_answered=lambda node_id: None)
         self.tell = self.events.append
         effects: Any = SimpleNamespace(take_by_own_id=lambda correlation: None)
         self.peers = Peers(self, effects, lambda received: NOTHING)  # type: ignore[arg-type]

@@ -13,7 +13,7 @@ from metadata_log.offsets import Epoch, Offset
 from quorum.api.error_codes import Error
 from quorum.node.config.node_config import config_of
 from quorum.node.core.peer_failures import FailureKind, PeerFailure, PeersReached, UnreachedPeer, VotersUnreached
-from quorum.node.core.ports import ControllerActivated, ControllerDeactivated, Refused, RoleChanged
+from quorum.node.core.ports import ControllerActivated, ControllerDeactivated, RequestRejected, RoleChanged
 from quorum.node.process.log_lines import (
     REFUSAL_EVERY_S,
     SETTLED_S,
@@ -47,7 +47,9 @@ def test_one_line_a_transition_and_one_a_refusal_with_the_same_fields_in_the_sam
                 cause="RequestReceived",
             )
         )
-    watcher.on_event(Refused(request="FetchRequest", error=Error.UNKNOWN_TOPIC_ID, why="no", by_us=True, peer="2"))
+    watcher.on_event(
+        RequestRejected(request="FetchRequest", error=Error.UNKNOWN_TOPIC_ID, why="no", by_us=True, peer="2")
+    )
     watcher.on_event(ControllerActivated(epoch=Epoch(5)))
     watcher.on_event(ControllerDeactivated(epoch=Epoch(5), unknown_outcomes=2))
     lines = [json.loads(line) for line in stream.getvalue().splitlines()]
@@ -70,7 +72,9 @@ def test_the_level_bounds_what_is_written() -> None:
     configure_logging(level="WARNING", stream=stream)
     LogWatcher(1).on_event(ControllerActivated(epoch=Epoch(1)))
     LogWatcher(1).on_event(
-        Refused(request="FetchRequest", error=Error.UNKNOWN_TOPIC_ID, why="no", by_us=True, peer="2", passes=True)
+        RequestRejected(
+            request="FetchRequest", error=Error.UNKNOWN_TOPIC_ID, why="no", by_us=True, peer="2", passes=True
+        )
     )
     assert stream.getvalue() == ""
 
@@ -181,7 +185,9 @@ def test_a_refusal_that_goes_on_is_written_once_a_minute_and_counted() -> None:
     configure_logging(as_json=True, stream=stream)
     watcher = LogWatcher(1, lambda: now_s[0])
     for peer in ("9@10.0.0.9", "8@10.0.0.8"):
-        event = Refused(request="FetchRequest", error=Error.INCONSISTENT_CLUSTER_ID, why="no", by_us=True, peer=peer)
+        event = RequestRejected(
+            request="FetchRequest", error=Error.INCONSISTENT_CLUSTER_ID, why="no", by_us=True, peer=peer
+        )
         for _ in range(50):
             watcher.on_event(event)
         now_s[0] += REFUSAL_EVERY_S
@@ -202,7 +208,9 @@ def test_what_refusals_are_remembered_is_bounded() -> None:
     watcher = LogWatcher(1, later=lambda _delay_s, _call: None)
     for number in range(2500):
         peer = f"{number}@10.0.0.9"
-        watcher.on_event(Refused(request="VoteRequest", error=Error.UNKNOWN_TOPIC_ID, why="no", by_us=True, peer=peer))
+        watcher.on_event(
+            RequestRejected(request="VoteRequest", error=Error.UNKNOWN_TOPIC_ID, why="no", by_us=True, peer=peer)
+        )
     assert len(watcher._refusals) <= 1000
 
 

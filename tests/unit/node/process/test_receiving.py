@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from quorum.node.process.receiving import Receiving, Refused
+from quorum.node.process.receiving import CallRejectedError, Receiving
 from tests.support.loop import run, until
 
 
@@ -56,8 +56,8 @@ def test_the_newest_of_the_address_that_has_most_is_refused() -> None:
         for call in calls:
             call.whole.set()
         found = await asyncio.gather(*(call.task for call in calls), return_exceptions=True)
-        assert all(outcome == b"whole" or isinstance(outcome, Refused) for outcome in found)
-        return [at for at, outcome in enumerate(found) if isinstance(outcome, Refused)]
+        assert all(outcome == b"whole" or isinstance(outcome, CallRejectedError) for outcome in found)
+        return [at for at, outcome in enumerate(found) if isinstance(outcome, CallRejectedError)]
 
     assert run(main()) == [3]
 
@@ -66,7 +66,7 @@ def test_slow_ones_of_the_address_that_has_most_make_room() -> None:
     async def main() -> None:
         receiving = Receiving(most=3, slow_s=0.01)
         calls = await _calls(receiving, "baac")
-        with pytest.raises(Refused, match="not whole in time"):
+        with pytest.raises(CallRejectedError, match="not whole in time"):
             await calls[1].task
         await until(lambda: calls[3].is_read, what="the last to be received")
         assert not calls[0].task.done()

@@ -6,7 +6,7 @@ import io
 import json
 
 from quorum.api.error_codes import Error
-from quorum.node.core.ports import Refused
+from quorum.node.core.ports import RequestRejected
 from quorum.node.process.log_lines import LogWatcher
 from quorum.node.process.metrics import NodeMetrics
 from quorum.node.process.refusals import LINES_AT_ONCE, Refusals
@@ -14,8 +14,10 @@ from tests.support.scripted_node import ScriptedNode
 from tests.support.timers import Timers
 
 
-def _vote_of(peer: str) -> Refused:
-    return Refused(request="VoteRequest", error=Error.INVALID_REQUEST, why="no voter here", by_us=True, peer=peer)
+def _vote_of(peer: str) -> RequestRejected:
+    return RequestRejected(
+        request="VoteRequest", error=Error.INVALID_REQUEST, why="no voter here", by_us=True, peer=peer
+    )
 
 
 def test_three_thousand_refusals_of_invented_names_write_less_than_20_kb(stream: io.StringIO) -> None:
