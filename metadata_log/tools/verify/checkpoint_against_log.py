@@ -136,9 +136,12 @@ class PassedCheckpoints:
 
     def _meet(self, name: str, end: int, until: int) -> None:
         report = self.read(name)
-        if end not in self.times and end != until and report.end is not None and report.end.epoch > self._chain.epoch:
-            self._unmet.append(name)
-            return
+        if end not in self.times and end != until:
+            if end > self._last_end:  # the batch that ended there is missing, or damaged
+                return
+            if report.end is not None and report.end.epoch > self._chain.epoch:
+                self._unmet.append(name)
+                return
         misnamed = self._misnamed(report)
         is_within = (self._chain.start or 0) < end < self._chain.last_seen
         if misnamed is not None:

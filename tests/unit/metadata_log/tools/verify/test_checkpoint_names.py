@@ -100,3 +100,11 @@ def test_it_proves_no_commit(clusters: Path, tmp_path: Path) -> None:
     write_committed_state(OsFiles(), str(directory), state)
     cut = [found.facts for found in facts_of(directory).findings if isinstance(found.facts, LogCut)]
     assert [(one.ends_at, one.reached, one.proof) for one in cut] == [(326, 340, "committed-state")]
+
+
+def test_a_batch_that_is_missing_denies_no_name(clusters: Path, tmp_path: Path) -> None:
+    directory = metadata_of(clusters / "failovers/node-11", tmp_path / "log")
+    (directory / f"{207:020}.log").unlink()
+    report = facts_of(directory)
+    assert "missing_segment" in {found.kind for found in report.findings}
+    assert not report.misnamed
