@@ -52,6 +52,8 @@ def image_at(log: str | PathLike[str] | LogHistory, at: int | datetime | None = 
         ValueError: the time has no time zone, or the offset is negative.
     """
     history = log if isinstance(log, LogHistory) else open_log(log)
+    for sentence in history.left_out():
+        warnings.warn(sentence, IncompleteWarning, stacklevel=2)
     if at is None:
         for sentence in lost_ends_of(history):
             warnings.warn(sentence, IncompleteWarning, stacklevel=2)

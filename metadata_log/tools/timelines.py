@@ -17,14 +17,13 @@ from metadata_log.tools.read.history import (
     LogHistory,
     RemovedMeanwhileError,
     State,
-    file_history,
-    open_history,
     past_removals,
 )
 from metadata_log.tools.read.readable import readable_sources, why_unread
 from metadata_log.tools.read.sources import SourceError, require_one_cluster
 from metadata_log.tools.timeline import Event, Timeline, merged, timeline_of, why_not_one, with_first_state
 from metadata_log.tools.verify.lost_end import LostEnd, lost_end, of_one_log
+from metadata_log.tools.verify.sound_history import open_sound_history, sound_file_history
 
 
 class TimelineReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,8 +63,8 @@ def timeline_of_paths(
     sources = readable_sources(paths)
     require_one_cluster(sources.nodes, "what was named")
     places: list[tuple[Callable[[Path], LogHistory], Path]]
-    places = [(open_history, node.metadata) for node in sources.nodes if node.metadata is not None]
-    places += [(file_history, file) for file in sources.files]
+    places = [(open_sound_history, node.metadata) for node in sources.nodes if node.metadata is not None]
+    places += [(sound_file_history, file) for file in sources.files]
     logs: list[Timeline] = []
     problems = [f"{one.path} is left out: {why_unread(one.error)}" for one in sources.unread]
     lost: list[str] = []
@@ -112,7 +111,8 @@ def _timeline(
 ) -> tuple[Timeline, list[str]]:
     """Return the events of one log, past its damage, and the damage."""
     history = opened(place)
-    problems = [f"{history.path}: {gap}, with their events unless another replica holds them" for gap in gaps]
+    problems = list(history.left_out())
+    problems += [f"{history.path}: {gap}, with their events unless another replica holds them" for gap in gaps]
 
     def sound() -> Iterator[LocatedBatch]:
         for found in history.readable():

@@ -177,7 +177,7 @@ def _unreadable(paths: list[Path], level: int) -> tuple[list[_Found], list[str]]
                 raise
             missed.append(f"{label} is not read to its end: {why_unread(error)}")
             continue
-        missed += _not_seen(history)
+        missed += [*history.left_out(), *_not_seen(history)]
         lost = what_is_lost(history)
         missed += [f"{history.path}: {gap}, and no record there is judged" for gap in lost.gaps]
         missed += [f"{history.path}: {one.meaning}" for one in lost.findings]

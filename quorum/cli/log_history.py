@@ -38,6 +38,12 @@ def what_is_lost(history: LogHistory) -> LostEnd:
     return lost_end(history.path)
 
 
+def say_what_is_left_out(history: LogHistory) -> None:
+    """Say on standard error which checkpoints are misnamed, so that no state begins with one."""
+    for sentence in history.left_out():
+        say(f"kraft: {sentence}")
+
+
 def say_what_is_lost(history: LogHistory, lost: LostEnd | None = None) -> bool:
     """Tell on standard error of a log that ends before what it once reached: later states are not known from it.
 
@@ -46,6 +52,7 @@ def say_what_is_lost(history: LogHistory, lost: LostEnd | None = None) -> bool:
     """
     from metadata_log.tools.verify.lost_end import of_one_log  # noqa: PLC0415  (not needed for help)
 
+    say_what_is_left_out(history)
     findings = (what_is_lost(history) if lost is None else lost).findings
     for found in findings:
         say(f"kraft: {history.path}: {of_one_log(found)}")

@@ -10,7 +10,13 @@ import msgspec
 import typer
 
 from quorum.cli.errors import CliError, say, wrong_use
-from quorum.cli.log_history import a_gap_is_named, an_earlier_offset_may_help, only_history, what_is_lost
+from quorum.cli.log_history import (
+    a_gap_is_named,
+    an_earlier_offset_may_help,
+    only_history,
+    say_what_is_left_out,
+    what_is_lost,
+)
 from quorum.cli.option_values import GroupReadable, Redact, check_cluster_id
 from quorum.cli.output import Output, OutputFormat, show_object, shown, with_times
 from quorum.cli.tables import text_of
@@ -52,6 +58,7 @@ def save(
     from metadata_log.tools.read.history import past_removals  # noqa: PLC0415
 
     history = _history(source, redact)
+    say_what_is_left_out(history)
     if at is None:
         _require_whole_end(history)
     with an_earlier_offset_may_help(), a_gap_is_named(history, at):

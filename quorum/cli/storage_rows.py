@@ -26,7 +26,7 @@ from metadata_log.files.os_files import OsFiles
 from metadata_log.ids import id_text
 from metadata_log.offsets import LARGEST_EPOCH, epochs_left, is_near_last_epoch
 from metadata_log.records.newer import LATEST_RELEASE
-from metadata_log.storage.checkpoint import newest_checkpoint, parse_checkpoint_name
+from metadata_log.storage.checkpoint import checkpoint_name, newest_checkpoint, parse_checkpoint_name
 from metadata_log.storage.log_writer import producer_state_end
 from metadata_log.storage.other_logs import check_log_in_place, check_vote_kept
 from metadata_log.tools.findings.advice import EPOCHS_ENDED, OBSERVER_ENDED
@@ -196,12 +196,18 @@ def _lost_end(files: OsFiles, metadata: str) -> dict[str, object]:
     """Return what a start says of a log that ends before a file beside it does: a note where it starts all the same."""
     names = files.listdir(metadata)
     last = max((int(name[:20]) for name in names if _SEGMENT.fullmatch(name)), default=0)
-    if producer_state_end(names) <= last and COMMITTED_STATE_FILE not in names:
+    newest = newest_checkpoint(files, metadata)
+    is_read = newest is not None and newest.offset > 0
+    if producer_state_end(names) <= last and COMMITTED_STATE_FILE not in names and not is_read:
         return {}
     from metadata_log.tools.findings.finding import Severity  # noqa: PLC0415  (only when it is asked for)
     from metadata_log.tools.verify.lost_end import lost_end, proof_of_more  # noqa: PLC0415  (only when it is asked for)
 
-    cut = (one for one in lost_end(Path(metadata)).findings if one.kind == "log_cut")
+    end = lost_end(Path(metadata))
+    name = "" if newest is None else checkpoint_name(newest)
+    if name in end.misnamed:
+        return {"problem": f"{name} is misnamed: {end.misnamed[name]}: kraft check says what to do"}
+    cut = (one for one in end.findings if one.kind == "log_cut")
     found = next((one for one in cut if one.severity is not Severity.WARNING), None)
     if found is None:
         return {}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -120,13 +120,19 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
 class LogHistory(msgspec.Struct, frozen=True, kw_only=True):
     """One copy of a log: `segments` by their first offset, `checkpoints` by their end (those of offset 0 left out).
 
-    `files` opens them.
+    `files` opens them. `misnamed`: by name, why a further checkpoint does not end there, so that no state is its.
     """
 
     path: Path
     segments: tuple[tuple[int, Path], ...]
     checkpoints: tuple[tuple[OffsetAndEpoch, Path], ...]
     files: OsFiles = _FILES
+    misnamed: Mapping[str, str] = msgspec.field(default_factory=dict)
+
+    def left_out(self) -> Iterator[str]:
+        """Yield a sentence for each misnamed checkpoint."""
+        for name, why in self.misnamed.items():
+            yield f"{self.path / name} is left out, since it is misnamed: {why}. kraft check says what to do with it"
 
     def batches(self, start: int = 0) -> Iterator[LocatedBatch]:
         """Whole batches from the one at offset `start` on; a torn tail is left out, as a node would.
@@ -183,9 +189,10 @@ class LogHistory(msgspec.Struct, frozen=True, kw_only=True):
 
     def _unknown_before(self) -> HistoryError:
         first = self.segments[0][0] if self.segments else None
-        return HistoryError(
-            f"{self.path} begins at offset {first} and has no checkpoint from there on: what was before is not known"
-        )
+        said = f"{self.path} begins at offset {first} and has no checkpoint from there on: what was before is not known"
+        if first is None:
+            said = f"{self.path} has no segment, and no checkpoint that is well named"
+        return HistoryError("; ".join([said, *(f"{name} is misnamed" for name in self.misnamed)]))
 
     def start(self, end: int | None = None) -> State:
         """The state from which the one at `end` is replayed."""

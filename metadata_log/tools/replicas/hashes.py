@@ -22,14 +22,13 @@ from metadata_log.tools.read.history import (
     NoStateError,
     RemovedMeanwhileError,
     State,
-    file_history,
-    open_history,
     past_removals,
 )
 from metadata_log.tools.read.readable import readable_sources, why_unread
 from metadata_log.tools.read.sources import SourceError, Sources, find_sources
 from metadata_log.tools.rules.orphaned_configs import loose_configs, without
 from metadata_log.tools.verify.lost_end import hidden_end
+from metadata_log.tools.verify.sound_history import open_sound_history, sound_file_history
 
 _T = TypeVar("_T")
 
@@ -92,11 +91,11 @@ def histories_and_problems(paths: Sequence[Path]) -> tuple[list[tuple[str, LogHi
 def _places(paths: Sequence[Path], sources: Sources) -> list[tuple[str, Path, Callable[[], LogHistory]]]:
     """What each log and file is called, where it is, and how it is opened."""
     found: list[tuple[str, Path, Callable[[], LogHistory]]] = [
-        (node.label, node.metadata, partial(open_history, node.metadata))
+        (node.label, node.metadata, partial(open_sound_history, node.metadata))
         for node in sources.nodes
         if node.metadata is not None
     ]
-    found += [(path.name, path, partial(file_history, path)) for path in sources.files]
+    found += [(path.name, path, partial(sound_file_history, path)) for path in sources.files]
     if not found:
         raise SourceError(f"{', '.join(map(str, paths))}: no metadata log is there, only other disks of a node")
     return found

@@ -5,6 +5,7 @@ Decides: which findings of a verification say that. Must not know: what the tool
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -30,12 +31,13 @@ SHORT_LOG: Final = ("log_cut", "log_missing")
 class LostEnd(msgspec.Struct, frozen=True, kw_only=True):
     """`findings` say what proves it; none: nothing beside the log says more. `proved_end`: up to where, exclusive.
 
-    `gaps`: what is missing before its end.
+    `gaps`: what is missing before its end. `misnamed`: why checkpoints beside it do not end there, by their names.
     """
 
     findings: tuple[Finding, ...]
     proved_end: int
     gaps: tuple[Gap, ...] = ()
+    misnamed: Mapping[str, str] = msgspec.field(default_factory=dict)
 
     @property
     def is_certain(self) -> bool:
@@ -58,7 +60,7 @@ def lost_end(path: Path, files: Files | None = None) -> LostEnd:
     found = tuple(found for found in report.findings if _says_so(found))
     if report.proved_end <= _named_end(path):  # a checkpoint alone is what it is, and no more is proven
         found = tuple(one for one in found if one.kind != "log_missing")
-    return LostEnd(findings=found, proved_end=report.proved_end, gaps=report.gaps)
+    return LostEnd(findings=found, proved_end=report.proved_end, gaps=report.gaps, misnamed=report.misnamed)
 
 
 def hidden_end(history: LogHistory, end: int, limit: int | None = None, lost: LostEnd | None = None) -> str | None:

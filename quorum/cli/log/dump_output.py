@@ -189,18 +189,32 @@ def show_files(files: Sequence[str], renderer: Renderer) -> int:
 
 
 def say_gaps(files: Sequence[str], known: Mapping[Path, LostEnd] | None = None) -> int:
-    """Say which offsets are missing before, or within, these segments; the exit status."""
+    """Say which offsets are missing before, or within, these segments, and which checkpoints are misnamed.
+
+    Returns the exit status.
+    """
     from metadata_log.tools.verify.lost_end import lost_end  # noqa: PLC0415  (not needed for help)
 
     ends, status, named = dict(known or {}), 0, {Path(file): file for file in files}
-    for directory in dict.fromkeys(path.parent for path in named if segment_bases([path.name])):
+    for directory in dict.fromkeys(path.parent for path in named if _is_of_log(path)):
         found = ends.get(directory) or lost_end(directory)
         for gap in found.gaps:
             path = named.get(directory / gap.before)
             if path is not None:
                 say(f"kraft: {path}: {gap} (kraft log verify says more)")
                 status = FAILED
+        for name, why in found.misnamed.items():
+            if directory / name in named:
+                say(f"kraft: {named[directory / name]} is misnamed: {why} (kraft check says more)")
+                status = FAILED
     return status
+
+
+def _is_of_log(path: Path) -> bool:
+    from metadata_log.storage.checkpoint import parse_checkpoint_name  # noqa: PLC0415  (not of each file that is shown)
+
+    end = parse_checkpoint_name(path.name)
+    return bool(segment_bases([path.name])) or (end is not None and end.offset > 0)
 
 
 def dump_file(path: str, renderer: Renderer, writer: Writer) -> int:

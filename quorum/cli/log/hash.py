@@ -12,7 +12,7 @@ import typer
 
 from quorum.cli.errors import FAILED, CliError, say
 from quorum.cli.findings_output import check_one_cluster, sources_of
-from quorum.cli.log_history import an_earlier_offset_may_help, say_what_is_lost, what_is_lost
+from quorum.cli.log_history import an_earlier_offset_may_help, say_what_is_left_out, say_what_is_lost, what_is_lost
 from quorum.cli.output import RowFormat, RowOutput, show_rows
 
 if TYPE_CHECKING:
@@ -47,8 +47,10 @@ def run(
 
     check_one_cluster(sources_of(paths).nodes)
     with _told_as_data(paths, output):
-        found = histories_and_problems(paths)[0] if at is None else []
-        ends = [(history, what_is_lost(history)) for _, history in found]
+        found = [history for _, history in histories_and_problems(paths)[0]]
+        ends = [(history, what_is_lost(history)) for history in found if at is None]
+        for history in found if at is not None else ():
+            say_what_is_left_out(history)
         lost = [say_what_is_lost(history, end) for history, end in ends]
         with an_earlier_offset_may_help():
             lines = hash_logs(paths, at)

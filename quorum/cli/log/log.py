@@ -121,11 +121,14 @@ def _tell(output: ExportFormat, directory: Path, target: Path, manifest: Manifes
             f"kraft: {directory}: {name}, position {damage.position}: {counted(damage.size, 'damaged byte')}, copied "
             f"unchanged{in_no_table}: {damage.what} (kraft log verify says more)"
         )
-    gaps = lost_end(target).gaps
+    found = lost_end(target)
+    gaps = found.gaps
     _say_gaps(directory, gaps)
+    for name, why in found.misnamed.items():
+        say(f"kraft: {directory}: {name} is misnamed, and copied unchanged: {why} (kraft check says more)")
     _say_lost(directory, manifest.lost)
     is_short = 0 if manifest.lost else say_missing_segments([directory])
-    if damaged or gaps or manifest.lost or is_short:
+    if damaged or gaps or manifest.lost or is_short or found.misnamed:
         raise typer.Exit(FAILED)
 
 

@@ -1,0 +1,48 @@
+"""The history of a log without the checkpoints whose names are wrong: no state is replayed from one.
+
+Decides: where that is looked for. Must not know: how a name is judged, and what is done with a state.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from metadata_log.storage.segment import segment_bases
+from metadata_log.tools.read.history import HistoryError, LogHistory, file_history, open_history
+from metadata_log.tools.verify.depth import Depth
+from metadata_log.tools.verify.lost_end import lost_end
+from metadata_log.tools.verify.verify_log import verify_file
+
+
+def open_sound_history(metadata: Path) -> LogHistory:
+    """Return the history in a metadata directory, without its misnamed checkpoints.
+
+    Raises:
+        HistoryError: the directory holds neither segments nor checkpoints of an image.
+        OSError: it cannot be listed.
+    """
+    history = open_history(metadata)
+    misnamed = lost_end(metadata).misnamed if history.checkpoints else {}
+    if not misnamed:
+        return history
+    kept = tuple(found for found in history.checkpoints if found[1].name not in misnamed)
+    return msgspec.structs.replace(history, checkpoints=kept, misnamed=misnamed)
+
+
+def sound_file_history(path: Path) -> LogHistory:
+    """Return the history that one segment or checkpoint holds.
+
+    Raises:
+        HistoryError: its name says neither, or it is a checkpoint whose name is wrong.
+        OSError: it cannot be read.
+    """
+    history = file_history(path)
+    if not history.checkpoints:
+        return history
+    is_in_log = bool(segment_bases([child.name for child in path.parent.iterdir()]))
+    known = lost_end(path.parent).misnamed if is_in_log else verify_file(path, depth=Depth.BYTES).misnamed
+    if path.name in known:
+        raise HistoryError(f"{path} is misnamed: {known[path.name]}. kraft check says what to do with it")
+    return history
