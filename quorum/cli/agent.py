@@ -1,4 +1,4 @@
-"""`kraft agent`: run a broker agent, or ask one what it holds."""
+"""`kraft agent`: run a broker agent, or show its state."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ def _show_log_dir(log_dir: AgentLogDir) -> None:
 
 
 def _as_json(found: AgentStatus) -> dict[str, object]:
-    """Ids as Kafka writes them; everything else as it is."""
+    """Return the state for JSON, with ids in Kafka's base64 form."""
 
     def text(value: bytes | None) -> str | None:
         return None if value is None else id_text(value)

@@ -1,4 +1,4 @@
-"""`kraft analyze`: check metadata logs against themselves and each other with Spark, and say what was found."""
+"""`kraft analyze`: check metadata logs against themselves and each other with Spark, and show the findings."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ EPILOG: Final = (
 )
 _REMIND_S: Final = 10.0
 _PLACES: Final = 5
-"""Places that an advice is said to be meant for, by name."""
+"""The most places that one advice names."""
 _TIMES: Final = ("first_ms", "last_ms", "at_ms", "made_ms")
-"""Keys of times in a verdict."""
+"""The keys of times in a verdict."""
 
 
 def run(
@@ -91,7 +91,7 @@ def _mark(text: str) -> tuple[int, str]:
     """Return the time in ms and the text of a `--mark`.
 
     Raises:
-        CliError: it is not of the form TIME=TEXT.
+        CliError: the mark is not of the form TIME=TEXT.
     """
     from metadata_log.tools.times import PAST_THE_CALENDAR_MS, parse_time_ms  # noqa: PLC0415  (not needed for help)
 
@@ -119,7 +119,7 @@ def _show(verdict: Verdict) -> None:
 
 
 def advice_lines(verdict: Verdict) -> list[str]:
-    """Return what to do about what was found; the advice of a kind once, or each with where it is meant for."""
+    """Return the advice on the findings, once for each kind. Several advices on a kind name their places."""
     kinds: dict[str, dict[str, list[str]]] = {}
     for found in verdict.findings:
         if found.counts:
@@ -137,7 +137,7 @@ def _place_of(found: Finding) -> str:
 
 
 def _of_places(places: Sequence[str]) -> str:
-    """Return ` (node 1, FILE; node 2, FILE)`, with the number of those that are too many to be named."""
+    """Return ` (node 1, FILE; node 2, FILE)`; beyond `_PLACES`, the number of the others."""
     named = list(dict.fromkeys(filter(None, places)))
     left = [f"and {len(named) - _PLACES} more"] if len(named) > _PLACES else []
     return f" ({'; '.join([*named[:_PLACES], *left])})" if named else ""
@@ -145,8 +145,11 @@ def _of_places(places: Sequence[str]) -> str:
 
 @contextlib.contextmanager
 def _ended_with_us() -> Iterator[None]:
-    """Whatever ends this process but SIGKILL ends Spark's, which ignore an interrupt of their own, and takes its files
-    along. An interrupt, too, comes as SystemExit: Spark's client prints each KeyboardInterrupt that it sees."""
+    """End Spark's processes and remove its files if a signal ends this process.
+
+    Spark's processes ignore an interrupt of their own. Only SIGKILL leaves them running. SIGINT is raised as SystemExit
+    here: Spark's client prints a traceback for each KeyboardInterrupt.
+    """
     before = {number: signal.signal(number, _end) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     try:
         yield
@@ -168,7 +171,7 @@ def _end(number: int, frame: object) -> None:
 
 @contextlib.contextmanager
 def _progress() -> Iterator[Callable[[str], None]]:
-    """Say each step on standard error, and that it goes on, so that nobody takes a long one for a hang."""
+    """Print each step on standard error, and every 10 s that it still runs. A long step is then no hang to the user."""
     ended, began, steps = threading.Event(), time.monotonic(), [""]
 
     def tell(step: str) -> None:

@@ -1,4 +1,4 @@
-"""The command line as typer has it, with one command loaded. Needed for all but the plainest use.
+"""The command line in typer, with one command loaded. The quick path of `main` does without it.
 
 Help is plain text: drawing it with rich took half of its time.
 """
@@ -34,9 +34,9 @@ _TELLS_APART: Final = "tells_apart"
 
 
 def _called(arguments: Sequence[str], is_completing: bool) -> str | None:
-    """The command among the words that the shell gave: to run, or to complete."""
+    """Return the command among the words from the shell, to run or to complete, or None."""
     words = list(arguments)
-    if is_completing:  # bash tells the words by the first of these, zsh and fish by the second
+    if is_completing:  # bash passes the words in the first variable, zsh and fish in the second
         words = (os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS") or "").split()[1:]
     return next((word for word in words if not word.startswith("-")), None)
 
@@ -48,10 +48,10 @@ def _show_version(wanted: bool) -> None:
 
 
 def call(arguments: Sequence[str], commands: Mapping[str, tuple[str, str]], name: str) -> None:
-    """Carry out one command of the program that was called by this name.
+    """Run one command of the program that was called by this name.
 
     Raises:
-        SystemExit: it is done, with this status.
+        SystemExit: the command has ended, with this status.
     """
     gc.disable()  # what imports and the building of commands make stays: no need to look through it again and again
     command: Any = get_command(build_app(arguments, commands, name))
@@ -65,7 +65,7 @@ def call(arguments: Sequence[str], commands: Mapping[str, tuple[str, str]], name
 
 
 _NO_NUMBER: Final = re.compile(r"is not a valid (int|integer|float)( range)?\.$")
-"""How click says it, with the names that the types have in programs."""
+"""Click's message, which names the types as Python does."""
 
 
 def _as_number(match: re.Match[str]) -> str:
@@ -73,7 +73,7 @@ def _as_number(match: re.Match[str]) -> str:
 
 
 def _in_plain_text(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the same function, whose errors of wrong use quote no word that a terminal would obey."""
+    """Return the same function with its usage errors escaped: they quote arguments, control characters included."""
 
     @functools.wraps(function)
     def carry_out(*arguments: Any, **options: Any) -> Any:
@@ -88,7 +88,7 @@ def _in_plain_text(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _refuse_repeated(command: Any) -> None:
-    """Have an option that takes one value refused where it is given twice: the first one would be forgotten."""
+    """Have an option that takes one value rejected if it is given twice: click would ignore the first value."""
     for one in getattr(command, "commands", {}).values():
         _refuse_repeated(one)
     make_parser = command.make_parser
@@ -115,7 +115,7 @@ def _takes_one_value(parameter: Any) -> bool:
 
 
 def build_app(arguments: Sequence[str], commands: Mapping[str, tuple[str, str]], program: str = "kraft") -> typer.Typer:
-    """The command line, with the one command that `arguments` name loaded and the others known by name."""
+    """Return the command line, with the command that `arguments` name loaded and the others known by name."""
     app = typer.Typer(
         name="kraft",
         help=_HELP.format(name=program),
@@ -158,7 +158,7 @@ def build_app(arguments: Sequence[str], commands: Mapping[str, tuple[str, str]],
 
 
 def _told_apart(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The command, with a reader of its output who has left told apart from what else click takes for a failure."""
+    """Return the command, with a BrokenPipeError raised as ReaderGone: click would report a failure."""
     if getattr(command, _TELLS_APART, False):  # done in an earlier call of this process
         return command
 

@@ -1,4 +1,4 @@
-"""`kraft storage audit`: what the directories on a broker's disks are, and moving what does not belong there."""
+"""`kraft storage audit`: classify a broker's partition directories, and move away those that do not belong there."""
 
 from __future__ import annotations
 
@@ -154,12 +154,12 @@ def _show(found: Audit, moves: Sequence[Move], output: FindingFormat, *, problem
 
 
 def _rank(audited: Audited) -> tuple[bool, bool, bool]:
-    """What does not belong, and what cannot be judged; what is put aside by its name; what is kept."""
+    """Return a sort key: wrong directories first, then unjudged ones, those set aside by name, and kept ones."""
     return not audited.is_wrong, audited.is_judged, audited.is_kept
 
 
 def _others(found: Audit) -> Iterator[str]:
-    """What is neither kept nor counted as wrong: what a broker put aside by its name, and what nothing can judge."""
+    """Yield a line each for unjudged, stray and deleted directories: they are neither kept nor counted as wrong."""
     unjudged = sum(not audited.is_judged for audited in found.directories)
     stray = sum(audited.facts.is_stray for audited in found.directories)
     deleted = sum(audited.facts.is_deleted for audited in found.directories)

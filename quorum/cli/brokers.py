@@ -1,4 +1,4 @@
-"""`kraft brokers`: the registered brokers, as the controllers' image has them."""
+"""`kraft brokers`: the registered brokers in the controllers' image."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def _registered(bootstrap_controller: str, timeout_s: float, offset: Offset | No
 
 
 def as_json(broker: DescribedBroker) -> dict[str, object]:
-    """Return a broker as JSON has it; `addresses` are its listeners in the form of Kafka's configuration."""
+    """Return a broker as JSON has it. `addresses` are its listeners in the form of Kafka's configuration."""
     cordoned = broker.cordoned_log_dirs
     return {
         "broker_id": broker.broker_id,

@@ -32,9 +32,9 @@ def run(
             metavar="[NODE_DIR...]",
             readable=False,  # one that is not is a finding
             help="Directories of any controllers and brokers of one cluster, any subset: log directories, or what "
-            "holds them; also exports, metadata directories, single segments and checkpoints. Below a directory that "
-            "is none of these, nodes are looked for up to 5 levels down, on the first level that has any; hidden ones "
-            "are left out.",
+            "holds them; also exports, metadata directories, single segments and checkpoints. Below any other "
+            "directory, nodes are looked for up to 5 levels down, on the first level that has any; hidden ones are "
+            "left out.",
         ),
     ] = None,
     config: NodeFiles = None,
@@ -42,10 +42,10 @@ def run(
 ) -> None:
     """Say what is wrong with a cluster's directories: the command to run first.
 
-    Checks every log by itself (as kraft log verify --replay), replicas against each other (as kraft log diff), votes,
-    whose directories they are, and brokers' partition directories. Reads only and takes no lock: the nodes may be
-    running.
-    Exit status 0: nothing is wrong, or notes only. 1: something was found. 2: there is nothing to check.
+    Checks every log by itself (as kraft log verify --replay) and replicas against each other (as kraft log diff). Also
+    checks votes, whose directories they are, and brokers' partition directories. Reads only and takes no lock: the
+    nodes may be running. Exit status 0: nothing is wrong, or notes only. 1: something was found. 2: there is nothing to
+    check.
     """
     from metadata_log.tools.check.check import check_paths  # noqa: PLC0415  (not needed for help)
     from metadata_log.tools.check.scope import not_judged_lines  # noqa: PLC0415

@@ -1,7 +1,7 @@
-"""`kraft configs`: see and change the configs of topics, brokers, groups and client metrics, with the option names of
-kafka-configs.
+"""`kraft configs`: show and change the configs of topics, brokers, groups and client metrics.
 
-Decides: which resources the options name, and what of their configs is shown. Must not know: which configs there are.
+Its options are those of kafka-configs. Decides: which resources the options name, and which of their configs are shown.
+Must not know: which configs exist.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _SECRET: Final = "(secret)"
 
 
 class EntityType(StrEnum):
-    """As kafka-configs names them."""
+    """The entity types, with the names of kafka-configs."""
 
     TOPICS = "topics"
     BROKERS = "brokers"
@@ -56,10 +56,10 @@ _OF_TYPE: Final = {
     EntityType.GROUPS: ("GROUP", "GROUP_CONFIG"),
     EntityType.CLIENT_METRICS: ("CLIENT_METRICS", "CLIENT_METRICS_CONFIG"),
 }
-"""By type: the name of its `ResourceType`, and those of the `ConfigSource`s of what is set at run time."""
+"""By type: the name of its `ResourceType`, and the `ConfigSource`s of its dynamic configs."""
 
 TopicsConfigs = dict[str, "tuple[DescribedConfig, ...] | None"]
-"""By the topics' names; None where they are unknown."""
+"""The configs of topics by name; None if they are unknown."""
 
 Type = Annotated[EntityType, typer.Option("--entity-type", help="The kind of entity that has the configs.")]
 EntityName = Annotated[
@@ -172,13 +172,13 @@ def _entity(entity_type: EntityType, name: str) -> str:
 
 
 def set_configs(described: Iterable[DescribedConfig], entity_type: EntityType) -> list[DescribedConfig]:
-    """Those that somebody has set at run time for what is described; of a broker, those set for all brokers, too."""
+    """Return the dynamic configs of a resource. Those of a broker include the ones set for all brokers."""
     sources = _OF_TYPE[entity_type][1:]
     return [config for config in described if config.source.name in sources]
 
 
 async def topics_configs(client: Client, names: Iterable[str], at_least_offset: Offset | None) -> TopicsConfigs:
-    """Return all configs of each topic; None for one that is gone meanwhile, or that the caller may not see."""
+    """Return all configs of each topic, or None for a topic that is gone or that the principal may not describe."""
     from metadata_log.image import ConfigResource  # noqa: PLC0415  (not needed for help)
     from quorum.client import Admin  # noqa: PLC0415
 
@@ -199,7 +199,7 @@ def set_for_topic(entries: Iterable[DescribedConfig] | None) -> dict[str, str | 
 
 
 def _name(entity_type: EntityType, name: str | None, is_default: bool, *, needs_one: bool) -> str | None:
-    """The resource's; empty: all brokers; None: all there are."""
+    """Return the resource's name. The empty name means all brokers; None means all resources of the type."""
     if is_default and (entity_type is not EntityType.BROKERS or name is not None):
         raise wrong_use("--entity-default means all brokers: give it with --entity-type brokers, and no --entity-name")
     if name == "" or (name is None and needs_one and not is_default):
@@ -258,10 +258,10 @@ _PAIR: Final = re.compile(r"\s*([^=,\s]+)\s*=\s*(?:\[([^\]]*)\]|([^,]*))\s*(?:,|
 
 
 def parse_added(texts: Iterable[str]) -> dict[str, str]:
-    """`name=value,name=[a,b]`, as kafka-configs writes it.
+    """Parse `name=value,name=[a,b]`, the form of kafka-configs.
 
     Raises:
-        CliError: it is not written so, or a name is given twice.
+        CliError: the text has another form, or a name is given twice.
     """
     found: dict[str, str] = {}
     for text in texts:
@@ -279,7 +279,7 @@ def parse_added(texts: Iterable[str]) -> dict[str, str]:
 
 
 def parse_deleted(texts: Iterable[str]) -> tuple[str, ...]:
-    """`name,name`.
+    """Parse `name,name`.
 
     Raises:
         CliError: a name is empty.

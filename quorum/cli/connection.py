@@ -1,6 +1,6 @@
-"""How a command reaches the controllers: the option that names them, and one client for the time of one command.
+"""The connection of a command to the controllers: its options, and one client for the time of the command.
 
-Decides: which option or variable says where they are. Must not know: what is asked of them.
+Decides: which option or variable names the controllers. Must not know: the requests.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ BootstrapController = Annotated[
 
 
 def timeout_option(what: str) -> Any:
-    """Return the option `--timeout` of a command that waits `what`."""
+    """Return the option `--timeout`; `what` completes the sentence "How long to wait"."""
     return typer.Option("--timeout", help=f"How long to wait {what}.", min=0.1, callback=a_time)
 
 
@@ -42,10 +42,10 @@ DEFAULT_TIMEOUT_S: Final = 10.0
 
 
 def with_client(bootstrap: str, timeout_s: float, work: Callable[[Client], Awaitable[T]]) -> T:
-    """What `work` returns, done with a client of these controllers.
+    """Run `work` with a client of these controllers, and return its result.
 
     Raises:
-        CliError: no controller is named, or one of the addresses is none.
+        CliError: no controller is named, or an address is not `host:port`.
         ClientError: as the client's methods raise it.
     """
     import asyncio  # noqa: PLC0415  (not needed for help, no more than gRPC)
@@ -70,7 +70,7 @@ if TYPE_CHECKING:
 
 
 class Consistency(enum.StrEnum):
-    """What `--consistency` takes (DESIGN 15)."""
+    """The values of `--consistency` (DESIGN 15)."""
 
     LINEARIZABLE = "linearizable"
     AT_LEAST = "at-least"
@@ -92,10 +92,10 @@ AtLeastOption = Annotated[
 
 
 def at_least_offset(consistency: Consistency, offset: int | None) -> Offset | None:
-    """What the client is to be told: None for a linearizable read.
+    """Return the client's `at_least_offset`, or None for a linearizable read.
 
     Raises:
-        CliError: an offset for a linearizable read.
+        CliError: an offset is given for a linearizable read.
     """
     if consistency is Consistency.AT_LEAST:
         from metadata_log.offsets import Offset  # noqa: PLC0415  (not needed for help)

@@ -92,7 +92,7 @@ def _lines() -> Iterator[str]:
 
 
 def _find(wanted: str) -> str:
-    """Return the file, without its suffix, of the page that is called `wanted`.
+    """Return the file, without its suffix, of the page named `wanted`.
 
     Raises:
         CliError: no page has this name; the message suggests the nearest ones.
@@ -105,7 +105,7 @@ def _find(wanted: str) -> str:
 
 
 def _suggestion(name: str, pages: Mapping[str, str]) -> str:
-    """Return what to write instead of a name that no page has: names like it, or else where the names are listed."""
+    """Return the end of the error about an unknown page: similar names, or the command that lists all pages."""
     last_parts = {page.rpartition("/")[2]: page for page in pages}
     known = {**last_parts, **{page: page for page in pages}}
     near = [known[one] for one in difflib.get_close_matches(name, known, n=3, cutoff=0.8)]

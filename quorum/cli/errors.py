@@ -1,7 +1,7 @@
-"""What a person is told when something goes wrong, and with which exit status.
+"""The message and the exit status of each kind of error.
 
-0 is success; 1: it failed, or something was found; 2: the command was used wrongly. A mistake of a user's ends in one
-sentence on standard error. A bug of ours ends in one line as well; `kraft --debug` shows its traceback.
+Exit status 0: success. 1: the command failed, or found something. 2: it was used wrongly. A user's mistake ends in one
+sentence on standard error. A bug in this software ends in one line, too; `kraft --debug` shows its traceback.
 """
 
 from __future__ import annotations
@@ -30,28 +30,28 @@ class CliError(Exception):
 
 
 def wrong_use(message: str) -> CliError:
-    """The command cannot be carried out as it was written."""
+    """Return the error of a command that cannot be carried out as it is written, with exit status 2."""
     return CliError(message, exit_code=WRONG_USE)
 
 
 def say(message: str) -> None:
-    """A line for the person at the terminal, on standard error, so that standard output stays data.
+    """Print a line for the user on standard error. Standard output stays data.
 
-    It may quote names of others: a terminal obeys nothing in them.
+    The message may quote names from a log or a peer: control characters in them are escaped.
     """
     with contextlib.suppress(OSError):  # a full or closed standard error: the exit status has to say it alone
         print(plain(message), file=sys.stderr)
 
 
 class Told(NamedTuple):
-    """What the user is told of an error."""
+    """The message and the exit status of an error."""
 
     sentence: str
     exit_code: int
 
 
 def told_of(error: Exception) -> Told | None:
-    """Return the message and exit status of a known kind of error, or None for a bug of ours."""
+    """Return the message and exit status of a known kind of error, or None for a bug in this software."""
     if isinstance(error, CliError):
         return Told(str(error), error.exit_code)
     if isinstance(error, InvalidIdError | WrongUseError):
@@ -66,7 +66,7 @@ def told_of(error: Exception) -> Told | None:
 
 
 def _of_the_system(error: OSError) -> Told:
-    """Of a file that cannot be read or written. Writes to standard output are the only ones that name none."""
+    """Return the message of an OSError. One without a file name comes from standard output."""
     if error.errno in _NO_ROOM:
         where = error.filename or "standard output, which is not whole"
         return Told(f"{where}: {error.strerror}: make room there or name another place, and run this again", WRONG_USE)
@@ -88,7 +88,7 @@ def unexpected(error: Exception) -> Told:
 
 
 def exit_code_of(error: Exception) -> int | None:
-    """Print the message of `error` and return its exit status, or None for a bug of ours, which is not printed."""
+    """Print the message of `error` and return its exit status. A bug is not printed: return None."""
     told = told_of(error)
     if told is None:
         return None
@@ -97,7 +97,10 @@ def exit_code_of(error: Exception) -> int | None:
 
 
 def _is_client_error(error: Exception) -> bool:
-    """Whether the Python client or the configuration refused; asked by module, so that neither is imported for it."""
+    """Return True for a ClientError or ConfigError.
+
+    The modules are not imported: if they are absent, so are the errors.
+    """
     client, config = sys.modules.get("quorum.client.errors"), sys.modules.get("quorum.node.config.node_config")
     kinds = (getattr(client, "ClientError", None), getattr(config, "ConfigError", None))
     return any(kind is not None and isinstance(error, kind) for kind in kinds)

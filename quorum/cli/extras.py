@@ -1,6 +1,6 @@
-"""The extras: which packages each brings, and the message for a user who lacks one.
+"""The extras: the packages of each, and the message for a user without them.
 
-No index has this project: the message names the checkout or wheel that this installation came from, if pip noted it.
+This project is in no package index. The message names the checkout or wheel that pip installed from, if it is known.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ EXTRAS: Final[Mapping[str, Mapping[str, str]]] = {
         "resvg_py": "resvg-py",
     }
 }
-"""For each extra: the modules that it brings, and the package of each."""
+"""For each extra, the package of each module that it brings."""
 
 _DISTRIBUTION: Final = "kraft-quorum"
 _WHEEL: Final = f"/path/to/kraft_quorum-{__version__}-py3-none-any.whl"
@@ -64,7 +64,7 @@ def require(extra: str, *modules: str) -> None:
 def _is_installed(module: str) -> bool:
     try:
         return importlib.util.find_spec(module) is not None
-    except ValueError:  # the entry in sys.modules is None: Python's way to block an import
+    except ValueError:  # sys.modules maps it to None: Python's way to block an import
         return False
 
 

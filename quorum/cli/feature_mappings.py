@@ -1,6 +1,6 @@
 """`kraft storage version-mapping` and `feature-dependencies`: the levels of features in Kafka's releases.
 
-Decides: how the levels are printed, which is how kafka-storage prints them. Must not know: which levels there are.
+Decides: how the levels are printed, which is how kafka-storage prints them. Must not know: which levels exist.
 """
 
 from __future__ import annotations

@@ -228,10 +228,10 @@ def _update(
 def _levels(
     features: Sequence[str] | None, release: str | None, metadata: str | None, *, is_upgrade: bool
 ) -> dict[str, int]:
-    """Return the levels that the options name, by feature; an upgrade to a release leaves out features of level 0.
+    """Return the levels that the options name, by feature. An upgrade to a release leaves out features of level 0.
 
     Raises:
-        CliError: the options name none, or a level of another form.
+        CliError: the options name no level, or a level in another form.
     """
     if release is not None:
         if features or metadata is not None:

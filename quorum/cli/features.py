@@ -55,9 +55,9 @@ def check(
 ) -> None:
     """List the records that software at the target metadata.version could not read, in segments and checkpoints.
 
-    Standard error names each registration that does not support the target, and the command that removes it.
-    Offsets in a checkpoint count from 0. Reads only and takes no lock.
-    Exit status 0: it could read all of them. 1: it could not, or a file could not be read. 2: there is no such level.
+    Standard error names each registration that does not support the target, and the command that removes it. Offsets in
+    a checkpoint count from 0. Reads only and takes no lock. Exit status 0: it could read all of them. 1: it could not,
+    or a file could not be read. 2: the level is unknown.
     """
     from metadata_log.records import LATEST_PRODUCTION, UnknownLevelError, parse_metadata_version  # noqa: PLC0415  (not needed for help)
     from metadata_log.tools.read.history import past_removals  # noqa: PLC0415
@@ -87,7 +87,7 @@ def check(
 
 
 def _registrations(paths: list[Path], target: MetadataVersion) -> list[str]:
-    """Name the registered nodes that do not support the target, as the newest copy of each cluster's log has them."""
+    """Return a line for each registered node without the target, by the newest copy of each cluster's log."""
     from metadata_log.errors import MetadataLogError  # noqa: PLC0415  (not needed for help)
     from metadata_log.tools.features import registrations_without  # noqa: PLC0415
     from metadata_log.tools.replicas.hashes import histories_and_problems  # noqa: PLC0415
@@ -108,7 +108,7 @@ def _registrations(paths: list[Path], target: MetadataVersion) -> list[str]:
 
 
 def _barring(one: Registered, target: MetadataVersion) -> str:
-    """Say what the registration bars, and what to do about it."""
+    """Return the line for a registration that does not support the target: the reason, and what to do."""
     from metadata_log.records.levels import level_name  # noqa: PLC0415  (not needed for help)
 
     if one.levels is None:
@@ -140,7 +140,7 @@ def _gone(one: Registered) -> str:
 
 
 class _Found(msgspec.Struct, frozen=True, kw_only=True):
-    """A record that could not be read, as it is shown. `place`: what is the same of it in every copy of the log."""
+    """An unreadable record, as a row. `place` is the same in every copy of the log."""
 
     row: dict[str, object]
     place: tuple[object, ...]
@@ -162,7 +162,7 @@ def _or_first_checkpoint(path: Path) -> Path:
 
 
 def _unreadable(paths: list[Path], level: int) -> tuple[list[_Found], list[str]]:
-    """The records that software at this level could not read, and what cannot be looked at."""
+    """Return the records that software at this level could not read, and a line for each part that was not examined."""
     from metadata_log.tools.read.readable import why_unread  # noqa: PLC0415
     from metadata_log.tools.replicas.hashes import histories_and_problems  # noqa: PLC0415  (not needed for help)
 
@@ -185,7 +185,7 @@ def _unreadable(paths: list[Path], level: int) -> tuple[list[_Found], list[str]]
 
 
 def _of_history(label: str, history: LogHistory, level: int, missed: list[str]) -> Iterator[_Found]:
-    """Those of one log and its checkpoints; what is damaged is told."""
+    """Yield the unreadable records of one log and its checkpoints. Append a line on each corruption to `missed`."""
     from metadata_log.storage.checkpoint import BEGINNING, checkpoint_name  # noqa: PLC0415  (not needed for help)
     from metadata_log.tools.features import unreadable_records  # noqa: PLC0415
 
@@ -203,19 +203,19 @@ def _of_history(label: str, history: LogHistory, level: int, missed: list[str]) 
 
 
 def _cluster_of(history: LogHistory) -> str | None:
-    """Whose log it is, so that only copies of one log are taken together; None where nothing says."""
+    """Return the log's cluster id, so that copies of different clusters are kept apart, or None if it is unknown."""
     from metadata_log.errors import CorruptFileError  # noqa: PLC0415  (not needed for help)
     from metadata_log.tools.read.contents import read_identity  # noqa: PLC0415
 
     try:
         identity = read_identity(history.path if history.path.is_dir() else history.path.parent)
     except CorruptFileError:
-        return str(history.path)  # it may be any cluster's, so that it is taken with none
+        return str(history.path)  # it may be any cluster's log, so it is grouped with no other
     return None if identity is None else identity.cluster_id
 
 
 def _sound(path: Path, missed: list[str]) -> Iterator[LocatedBatch]:
-    """The sound batches of a file; what is damaged is told."""
+    """Yield the valid batches of a file. Append a line on each corruption to `missed`."""
     from metadata_log.files.os_files import OsFiles  # noqa: PLC0415  (not needed for help)
     from metadata_log.storage.segment import LocatedBatch  # noqa: PLC0415
     from metadata_log.tools.read.history import readable_batches  # noqa: PLC0415
@@ -231,7 +231,7 @@ def _sound(path: Path, missed: list[str]) -> Iterator[LocatedBatch]:
 
 
 def _not_seen(history: LogHistory) -> Iterator[str]:
-    """What was before a log that begins late, and has no checkpoint to tell it."""
+    """Yield a line if the log begins above 0 without a checkpoint: earlier records cannot be examined."""
     from metadata_log.tools.read.history import HistoryError  # noqa: PLC0415
 
     try:
@@ -245,8 +245,10 @@ def _not_seen(history: LogHistory) -> Iterator[str]:
 
 
 def _by_type(found: list[_Found]) -> list[dict[str, object]]:
-    """How many records of each type and version there are, in how many words each, in logs and in checkpoints; what is
-    in several copies of a log counts once."""
+    """Return a row for each type, version and reason of unreadable records, with their numbers.
+
+    Records in the log and in checkpoints are counted apart. A record in several copies of a log counts once.
+    """
     first: dict[tuple[object, ...], dict[str, object]] = {}
     counts: Counter[tuple[object, ...]] = Counter()
     in_checkpoints: Counter[tuple[object, ...]] = Counter()
@@ -270,7 +272,7 @@ def _total(found: list[_Found]) -> str:
 
 
 def _distinct(found: list[_Found]) -> list[_Found]:
-    """The first of each in the order of the log, what only checkpoints have behind that."""
+    """Return each record once, in the order of the log; those that only checkpoints have come last."""
     first: dict[tuple[object, ...], _Found] = {}
     for one in sorted(found, key=lambda one: one.in_checkpoint):
         first.setdefault(one.place, one)

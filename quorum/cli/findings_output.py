@@ -1,4 +1,4 @@
-"""How findings are shown: grouped by cause for people, a list or a line each for programs."""
+"""The output of findings: grouped by cause for people; a list, or a line for each, for programs."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 _INDENT: Final = " " * 10
 _SEVERITY: Final = re.compile(r"  (ERROR|WARNING|NOTE)(?= )")
 _COLOURS: Final = {"ERROR": "1;31", "WARNING": "1;33", "NOTE": "36"}
-"""Parameters of ECMA-48's SGR: bold red, bold yellow, cyan."""
+"""The parameters of ECMA-48's SGR: bold red, bold yellow, cyan."""
 _IF_NOTED: Final = {"BYTES": "how the log ends"}
-"""Headings of causes, by their names, where only notes stand below: nothing is damaged then."""
+"""The headings of causes, by name, for groups that hold only notes: then nothing is damaged."""
 
 
 FindingFormat = RowFormat
-"""What `-o` takes."""
+"""The values of `-o`."""
 
 FindingOutput = Annotated[
     FindingFormat,
@@ -48,11 +48,11 @@ FindingOutput = Annotated[
 
 
 def sources_of(paths: Sequence[Path]) -> Sources:
-    """The nodes and files that are meant and can be read, and those that cannot.
+    """Return the nodes and files at the paths, readable or not.
 
     Raises:
-        SourceError: a path leads to none.
-        OSError, CorruptFileError: none can be read.
+        SourceError: a path leads to no node or file.
+        OSError, CorruptFileError: none of them can be read.
     """
     from metadata_log.tools.read.readable import readable_sources  # noqa: PLC0415  (not needed for help)
 
@@ -60,10 +60,10 @@ def sources_of(paths: Sequence[Path]) -> Sources:
 
 
 def check_one_cluster(nodes: Sequence[NodeSource]) -> None:
-    """Let logs pass that may be one cluster's, however they were named.
+    """Accept logs that may be of one cluster, however they were named.
 
     Raises:
-        SourceError: they are of several.
+        SourceError: they are of several clusters.
     """
     from metadata_log.tools.read.sources import require_one_cluster  # noqa: PLC0415  (not needed for help)
 
@@ -73,7 +73,7 @@ def check_one_cluster(nodes: Sequence[NodeSource]) -> None:
 def show_findings(
     output: FindingFormat, findings: Sequence[Finding], looked_at: str, more: Mapping[str, object] | None = None
 ) -> None:
-    """Print them. `looked_at` says in the table what was checked; `more` is in the JSON's object beside them."""
+    """Print findings. `looked_at` is the end of the summary sentence; `more` are further keys of the JSON object."""
     if output is FindingFormat.JSON:
         show_json({"findings": finding_rows(findings), **(more or {})})
     elif output is FindingFormat.JSONL:
@@ -85,7 +85,7 @@ def show_findings(
 
 
 def finding_rows(findings: Iterable[Finding]) -> list[dict[str, object]]:
-    """Return what JSON has of findings."""
+    """Return the findings as rows for JSON."""
     from metadata_log.tools.findings.finding import printed  # noqa: PLC0415  (not needed for help)
 
     return [msgspec.to_builtins(printed(found)) for found in findings]
@@ -105,7 +105,7 @@ def print_findings(lines: Iterable[str]) -> None:
 
 
 def finding_lines(findings: Sequence[Finding]) -> Iterator[str]:
-    """Findings under their causes, the gravest first; the advice of a kind once."""
+    """Yield the findings under their causes, the gravest first. Equal advice in a row is printed once."""
     from metadata_log.tools.findings.finding import by_cause  # noqa: PLC0415  (not needed for help)
 
     for cause, group in by_cause(findings).items():
@@ -133,7 +133,7 @@ def _where(found: Finding) -> str:
 
 
 def summary(findings: Sequence[Finding]) -> str:
-    """`2 errors and 1 note in`, `Nothing is wrong with`."""
+    """Return the beginning of the summary: `2 errors and 1 note in`, or `Nothing is wrong with`."""
     counts = Counter(found.severity.value for found in findings)
     if not counts["error"] and not counts["warning"]:
         notes = f" ({counted(counts['note'], 'note')})" if counts["note"] else ""
@@ -143,10 +143,10 @@ def summary(findings: Sequence[Finding]) -> str:
 
 
 def exit_with(findings: Sequence[Finding]) -> None:
-    """End with status 1 where something was found that is more than a note.
+    """Exit with status 1 if a finding is graver than a note.
 
     Raises:
-        Exit: something was.
+        Exit: there is such a finding.
     """
     if any(found.counts for found in findings):
         raise typer.Exit(FAILED)

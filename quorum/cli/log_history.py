@@ -1,4 +1,4 @@
-"""The one log that a command of states is about, and what is said where it is damaged."""
+"""The one log that a command about states reads, and the messages if it is damaged."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 def only_history(path: Path) -> LogHistory:
-    """The one log at a path.
+    """Return the one log at a path.
 
     Raises:
-        CliError: there are several.
-        SourceError, HistoryError: there is none.
+        CliError: the path holds several logs.
+        SourceError, HistoryError: it holds no log.
     """
     from metadata_log.tools.replicas.hashes import histories  # noqa: PLC0415  (not needed for help)
 
@@ -30,7 +30,7 @@ def only_history(path: Path) -> LogHistory:
 
 
 def what_is_lost(history: LogHistory) -> LostEnd:
-    """What is proven lost of the end of a history's log; of a single checkpoint, nothing."""
+    """Return the proven loss of a log's end. A single checkpoint has none."""
     from metadata_log.tools.verify.lost_end import LostEnd, lost_end  # noqa: PLC0415  (not needed for help)
 
     if not history.path.is_dir() and not history.segments:
@@ -45,10 +45,12 @@ def say_what_is_left_out(history: LogHistory) -> None:
 
 
 def say_what_is_lost(history: LogHistory, lost: LostEnd | None = None) -> bool:
-    """Tell on standard error of a log that ends before what it once reached: later states are not known from it.
+    """Report on standard error a log that ends before its historical extent: later states are unknown.
 
-    `lost`: what is known of it already.
-    Returns whether it does: what is shown of it up to its end is not all, and the exit status has to say so too.
+    `lost`: the result of `what_is_lost`, if the caller has it already.
+
+    Returns:
+        True if the end is lost. Then the output is incomplete, and the exit status must show that.
     """
     from metadata_log.tools.verify.lost_end import of_one_log  # noqa: PLC0415  (not needed for help)
 
@@ -61,10 +63,10 @@ def say_what_is_lost(history: LogHistory, lost: LostEnd | None = None) -> bool:
 
 @contextlib.contextmanager
 def an_earlier_offset_may_help() -> Iterator[None]:
-    """Around what reads states, in commands that take `--at`.
+    """Surround code that reads states, in commands with `--at`.
 
     Raises:
-        CliError: the log is damaged before the state that was asked for, and where it ends before that.
+        CliError: the log is corrupt before the requested state; the message names the last readable offset.
     """
     from metadata_log.tools.read.history import DamagedLogError  # noqa: PLC0415  (not needed for help)
 
@@ -78,10 +80,10 @@ def an_earlier_offset_may_help() -> Iterator[None]:
 
 @contextlib.contextmanager
 def a_gap_is_named(history: LogHistory, at: int | None) -> Iterator[None]:
-    """Around what reads the state at an offset.
+    """Surround code that reads the state at an offset.
 
     Raises:
-        CliError: the log does not have it, since records before it are missing.
+        CliError: the log does not have that state, since records before it are missing.
     """
     from metadata_log.tools.read.history import NoStateError  # noqa: PLC0415  (not needed for help)
     from metadata_log.tools.verify.lost_end import hidden_end  # noqa: PLC0415

@@ -1,7 +1,7 @@
-"""The entry point of `kraft`: which commands there are, and what becomes of an error.
+"""The entry point of `kraft`: the list of commands, and the handling of errors.
 
-A command's module is imported when that command is the one called, and not before, so that help and completion stay
-quick: a controller's server or Spark is not loaded to list topics.
+A command's module is imported only when that command is called. Help and completion stay quick: listing topics loads
+neither a controller's server nor Spark.
 """
 
 from __future__ import annotations
@@ -48,16 +48,16 @@ _NODES: Final = (("controller", "start"), ("agent", "start"))
 
 
 def run(arguments: Sequence[str], name: str = "kraft") -> int:
-    """Carry out one command. Exit status: 0; 1 (it failed, or found something); 2 (wrong use); 130 (Ctrl-C).
+    """Run one command. Exit status: 0; 1 (it failed, or found something); 2 (wrong use); 130 (Ctrl-C).
 
-    `name`: of the program, in usage lines, examples and completion.
+    `name`: the program's, in usage lines, examples and completion.
 
     Raises:
-        Exception: a bug of ours, if `--debug` asks for its traceback or the command runs a node.
+        Exception: a bug in this software, if `--debug` asks for its traceback or the command runs a node.
     """
     try:
         status = _carry_out(arguments, name)
-        sys.stdout.flush()  # not at the end of the process, where a full disk would be told by a traceback
+        sys.stdout.flush()  # at the end of the process, Python would report a full disk with a traceback
         return status
     except KeyboardInterrupt:
         return 130
@@ -97,10 +97,10 @@ def _carry_out(arguments: Sequence[str], name: str) -> int:
 
 
 def _refuse_empty(arguments: Sequence[str]) -> None:
-    """As a path it would be the working directory, which nobody has named.
+    """Reject an empty argument. As a path it would mean the working directory.
 
     Raises:
-        CliError: a word, or the value of an option, is empty.
+        CliError: an argument, or the value of an option, is empty.
     """
     for number, word in enumerate(arguments, 1):
         if not word or (word.startswith("--") and word.endswith("=") and word.count("=") == 1):
@@ -112,14 +112,14 @@ def _refuse_empty(arguments: Sequence[str]) -> None:
 
 
 def _shows_tracebacks(arguments: Sequence[str]) -> bool:
-    """Return True after `--debug`, and for a node: its log must hold what nobody can run a second time."""
+    """Return True after `--debug`, and for a node: its failure may not be reproducible, so its log must show it."""
     options = list(itertools.takewhile(lambda word: word.startswith("-"), arguments))
     is_asked = "--debug" in options or os.environ.get(DEBUG_VARIABLE, "") not in ("", "0")
     return is_asked or tuple(arguments[len(options) :][:2]) in _NODES
 
 
 def _forget_output() -> None:
-    """Let what standard output still holds go nowhere: nobody will read it, or it cannot be written."""
+    """Discard the rest of standard output: its reader is gone, or it cannot be written."""
     try:
         sink = os.open(os.devnull, os.O_WRONLY)
     except FileNotFoundError:  # an empty root directory has no devices
@@ -128,7 +128,7 @@ def _forget_output() -> None:
 
 
 def _plain_dump(arguments: Sequence[str], name: str) -> list[str] | None:
-    """The paths of `kraft log dump PATH...` without an option: called in loops over files, it has to be quick."""
+    """Return the paths of `kraft log dump PATH...` without an option, or None. Such a call has a quick path."""
     words, paths = list(arguments[:2]), list(arguments[2:])
     is_plain = words == ["log", "dump"] and paths and completion_variable(name) not in os.environ
     return paths if is_plain and not any(path.startswith("-") for path in paths) else None
@@ -155,10 +155,10 @@ def _dump(paths: Sequence[str]) -> int:
 
 
 def _import_msgspec() -> None:
-    """Import it without typing_extensions, which it would ask for two names that Python's own typing has as well.
+    """Import msgspec without typing_extensions: Python's own typing has the two names that msgspec needs.
 
-    They cost as much as all the rest of it. Whoever needs typing_extensions later imports it as always: None is
-    Python's own way to say that a module is not there, and stands only as long as the import takes.
+    That module costs as much as the rest of msgspec. None in `sys.modules` is Python's own sign of an absent module. It
+    is removed after the import, so that later imports of typing_extensions work.
     """
     if "msgspec" not in sys.modules and "typing_extensions" not in sys.modules:
         sys.modules["typing_extensions"] = None  # type: ignore[assignment]

@@ -1,7 +1,7 @@
-"""The `.properties` file of a node, ours or Kafka's own, as a way to name its directories.
+"""The `.properties` file of a node, of this software or of Kafka, as a way to name its directories.
 
-Decides: which keys are looked at: only those that say whose directories there are, and where. So every role is read, a
-broker's and the combined one, too.
+Decides: which keys are read: only those of the node's id, roles and directories. Other keys may be invalid, and every
+role is accepted, also a broker's and the combined one.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ NodeFiles = Annotated[
 
 
 class NodeFile(NamedTuple):
-    """The id, role and directories of a node, as its file names them."""
+    """The id, role and directories of a node, from its file."""
 
     node_id: int
     is_controller: bool
     log_dirs: tuple[str, ...]
-    """All of them, and the directory of the metadata log; each once."""
+    """The log directories and that of the metadata log, each once."""
     metadata_dir: str
 
 
 def read_node_file(path: Path) -> NodeFile:
-    """Read a file of a node.
+    """Read a node's file.
 
     Raises:
-        CliError: it names no node or no directory, or a value that this needs cannot be resolved.
+        CliError: the file names no node or no directory, or a needed value cannot be resolved.
     """
     try:
         found = read_properties(path)
@@ -67,15 +67,15 @@ def read_node_file(path: Path) -> NodeFile:
 
 
 def _wrong(path: Path, problem: str, found: Properties) -> CliError:
-    """Return the error of a file, with all that may be wrong with it besides."""
+    """Return the error of a file, with everything else in it that may be wrong."""
     return wrong_use("\n  ".join([f"--config {path}: {problem}", *map(as_warning, found.warnings)]))
 
 
 def directories_of(paths: list[Path] | None, configs: list[Path] | None, metavar: str) -> list[Path]:
-    """Return the directories that a command was given, by their names or by files of nodes.
+    """Return the directories of a command's arguments and of its nodes' files.
 
     Raises:
-        CliError: none of either was given, or a file names none.
+        CliError: neither is given, or a file names no directory.
     """
     named = [Path(at) for config in configs or [] for at in read_node_file(config).log_dirs]
     if not paths and not named:

@@ -1,6 +1,6 @@
-"""Values of options that several commands share: how large a number may be, and who may read what is written.
+"""Options and checks of their values that several commands share.
 
-Decides nothing. Source: int16 and int32 of Kafka's protocol, and of ours.
+Source: int16 and int32 of Kafka's protocol and of kraft.v1.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ Redact = Annotated[
 ]
 
 _MOST_S: Final = 1e9
-"""Thirty years. What is more, infinite, or no number at all is a slip."""
+"""About thirty years. A longer time, infinity or NaN is a mistake."""
 
 
 def reading_files(*, redact: bool) -> OsFiles:
-    """Return the files of logs, read with or without their secrets."""
+    """Return the file access for logs, with or without their secrets."""
     if not redact:
         return OsFiles()
     from metadata_log.tools.read.redacted_files import RedactedFiles  # noqa: PLC0415  (not needed for help)
@@ -46,10 +46,10 @@ def reading_files(*, redact: bool) -> OsFiles:
 
 
 def a_time(seconds: float) -> float:
-    """The seconds, as an option's callback.
+    """Return the seconds: the callback of an option.
 
     Raises:
-        CliError: they are no time that passes.
+        CliError: the number is too large, or NaN.
     """
     if not seconds <= _MOST_S:
         raise wrong_use(f"{seconds} seconds: give a number up to {_MOST_S:.0f}")
@@ -57,10 +57,10 @@ def a_time(seconds: float) -> float:
 
 
 def check_cluster_id(text: str, option: str = "--cluster-id") -> None:
-    """Refuse what is no cluster's id, and warn of one that is no UUID.
+    """Reject an invalid cluster id, and warn of one that is not a UUID.
 
     Raises:
-        CliError: naming the option.
+        CliError: the id is invalid; the message names the option.
     """
     why = why_no_cluster_id(text, option)
     if why is not None:
@@ -71,10 +71,10 @@ def check_cluster_id(text: str, option: str = "--cluster-id") -> None:
 
 
 def directory_id_of(text: str | None, option: str) -> DirectoryId | None:
-    """The directory id, or None where none is given.
+    """Return the directory id, or None without one.
 
     Raises:
-        CliError: it is none; the option is named.
+        CliError: the text is not an id; the message names the option.
     """
     try:
         return None if text is None else parse_directory_id(text)

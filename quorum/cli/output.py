@@ -1,4 +1,4 @@
-"""How answers are shown: a table for people, JSON for programs.
+"""The output of commands: a table for people, JSON for programs.
 
 Decides: the form of every command's JSON (an object that begins with its `schema_version`), and headings of tables.
 docs/output.md is the reference for both.
@@ -26,20 +26,20 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
 _PIPE_WIDTH: Final = 140
-"""In a pipe there is no width to ask for, and a folded table is hard to search in."""
+"""A pipe has no width, and a folded table is hard to search."""
 
 
 SCHEMA_VERSION: Final = 1
 """The version of the JSON of all commands; docs/output.md says when it rises."""
 OF_A_LOG: Final = {"start_offset": "LogStartOffset", "end_offset": "LogEndOffset"}
-"""Kafka's headings of a log's offsets; elsewhere these keys are of other things, such as a snapshot's end."""
+"""Kafka's headings of a log's offsets. Elsewhere these keys mean other things, such as a snapshot's end."""
 OF_TOPICS: Final = {"partitions": "PartitionCount"}
 """Kafka's heading of the number of a topic's partitions."""
 _AS_KEYS: Final[Mapping[str, str]] = {}
 
 
 class _Answer:
-    """Of the command that runs in this process: whether one JSON value was asked for, and whether one was printed."""
+    """The state of the running command's output: whether `-o json` was given, and whether JSON was printed."""
 
     is_json = False
     is_begun = False
@@ -52,13 +52,13 @@ _Format = TypeVar("_Format", bound=enum.StrEnum)
 
 
 def as_asked(form: _Format) -> _Format:
-    """What `-o` asks for; remembered, so that a command that cannot answer says so in that form."""
+    """Return the value of `-o`, and remember it: a command that fails reports its error in that form."""
     _answer.is_json = form.value == OutputFormat.JSON.value
     return form
 
 
 class OutputFormat(enum.StrEnum):
-    """What `-o` takes."""
+    """The values of `-o`."""
 
     TABLE = "table"
     JSON = "json"
@@ -73,7 +73,7 @@ Output = Annotated[
 
 
 class RowFormat(enum.StrEnum):
-    """What `-o` takes where the answer is rows, or a stream of things."""
+    """The values of `-o` for output that is rows or a stream."""
 
     TABLE = "table"
     JSON = "json"
@@ -101,7 +101,7 @@ def show_rows(
     empty: str = "nothing",
     headings: Mapping[str, str] = _AS_KEYS,
 ) -> None:
-    """Print one row a line. `columns` are keys of the rows, in order; JSON holds the whole rows, under `name`."""
+    """Print one row a line. `columns` are keys of the rows, in order. JSON holds the whole rows, under `name`."""
     if output == RowFormat.JSON:
         show_json({name: list(rows)})
         return
@@ -116,7 +116,7 @@ def show_rows(
 
 
 def show_object(output: OutputFormat, fields: Mapping[str, object], headings: Mapping[str, str] = _AS_KEYS) -> None:
-    """Print one thing: `Heading: value` lines, or a JSON object."""
+    """Print one object: `Heading: value` lines, or JSON."""
     if output is OutputFormat.JSON:
         show_json(fields)
         return
@@ -125,7 +125,7 @@ def show_object(output: OutputFormat, fields: Mapping[str, object], headings: Ma
 
 
 def object_lines(fields: Mapping[str, object], headings: Mapping[str, str] = _AS_KEYS) -> list[str]:
-    """The `Heading: value` lines of one thing, values under each other, also where one has several lines."""
+    """Return the `Heading: value` lines of one object. Values are aligned; one of several lines stays in its column."""
     titles = {key: headings.get(key) or heading_of(key) for key in fields}
     width = max(map(len, titles.values())) + 2
     return [
@@ -141,9 +141,9 @@ def document(fields: Mapping[str, object]) -> dict[str, object]:
 
 
 def with_times(fields: Mapping[str, object], *keys: str) -> dict[str, object]:
-    """Return the fields; behind each of these, which end in `_ms`, its time in ISO 8601 under the key without that.
+    """Return the fields with an ISO 8601 time behind each of `keys`, in objects below, too.
 
-    The same goes for objects below them.
+    A key that ends in `_ms` is in ms since 1970; the key of its ISO 8601 time is without that suffix.
     """
     shown: dict[str, object] = {}
     for key, value in fields.items():
@@ -166,33 +166,33 @@ def show_json(fields: Mapping[str, object]) -> None:
 
 
 def begin_answer() -> None:
-    """A command begins: nothing was asked for or printed yet."""
+    """Forget the output of an earlier command of this process."""
     _answer.is_json = _answer.is_begun = False
 
 
 def show_failure(sentence: str) -> None:
-    """Print `{"error": sentence}` in place of the JSON value that was asked for; nothing, if one was printed."""
+    """Print `{"error": sentence}` if `-o json` was given and no JSON was printed yet."""
     if _answer.is_json and not _answer.is_begun:
         show_json({"error": sentence})
 
 
 def show_json_line(fields: Mapping[str, object]) -> None:
-    """Print one object of a stream of them, on one line."""
+    """Print one object of a stream, on one line."""
     print(_json(document(fields)))
 
 
 def _json(value: Mapping[str, object], indent: int | None = None) -> str:
-    """Its JSON. Bytes of a name that is no UTF-8 are escaped as Python reads them again: `\\udcff` is the byte 0xff."""
+    """Return the JSON text. Undecodable bytes of a name keep Python's escape: `\\udcff` is the byte 0xff."""
     return json.dumps(value, indent=indent, ensure_ascii=False).encode("utf-8", "backslashreplace").decode()
 
 
 def shown(text: str) -> str:
-    """On one line, and without what a terminal would obey: a control character is escaped, as in `\\x1b`."""
+    """Return the text on one line, with control characters escaped, as in `\\x1b`."""
     return on_one_line(text)
 
 
 def terminal_console(**options: Any) -> Console:
-    """Return a console of rich's for standard output, on which text of others is escaped as everywhere else."""
+    """Return a console of rich's for standard output, which escapes control characters in foreign text."""
     from rich.console import Console, ConsoleOptions  # noqa: PLC0415  (only some commands show such)
     from rich.segment import Segment  # noqa: PLC0415
 
@@ -206,7 +206,7 @@ def terminal_console(**options: Any) -> Console:
 
 
 def plain_lines(what: RenderableType) -> list[str]:
-    """What rich would show of it, as lines without colours for a pipe."""
+    """Return the output that rich would print, as lines without colours for a pipe."""
     from rich.console import Console  # noqa: PLC0415  (only some commands show such)
 
     console = Console(file=io.StringIO(), width=_PIPE_WIDTH, highlight=False, no_color=True)

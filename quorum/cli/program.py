@@ -1,4 +1,4 @@
-"""The name that the program was called by: another tool's command is called kraft, too, so that ours has an alias."""
+"""The name by which the program was called. Another tool's command is called kraft, too, so this one has an alias."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 
 
 def program_name(path: str) -> str:
-    """Return the name by which the program was called: of its file, or kraft if that is no name for a command."""
+    """Return the file name of the called program, or kraft if that is not a valid command name."""
     name = os.path.basename(path)
     is_name = name.isascii() and name[:1].isalpha() and name.replace("-", "").replace("_", "").isalnum()
     return name if is_name else "kraft"

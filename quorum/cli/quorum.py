@@ -1,4 +1,4 @@
-"""`kraft quorum`: who leads, who votes, how far each replica has come; with the words of kafka-metadata-quorum."""
+"""`kraft quorum`: leader, voters and lags, in the terms of kafka-metadata-quorum; changes of voters and leader."""
 
 from __future__ import annotations
 
@@ -79,7 +79,10 @@ def describe(
 
 
 def _described(bootstrap_controller: str, timeout_s: float) -> QuorumStatus:
-    """Return what the leader says; where it does not for as long as an election takes, what another controller says."""
+    """Return the leader's description.
+
+    If the leader is silent for as long as an election takes, another controller's.
+    """
 
     def is_enough(found: QuorumStatus) -> bool:
         return found.is_led and (found.is_from_leader or found.leader_address is None)

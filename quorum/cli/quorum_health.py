@@ -1,7 +1,6 @@
 """`kraft quorum health`: one line and an exit status, for cron and probes.
 
-Decides: when a quorum is healthy: a leader answers, and a majority of the voters follow it. Must not know: how the
-leader was found.
+Decides: when a quorum is healthy: a leader answers, and a majority of the voters follow it.
 """
 
 from __future__ import annotations
@@ -15,15 +14,14 @@ if TYPE_CHECKING:
     from quorum.client.quorum_status import QuorumStatus, ReplicaStatus
 
 HEARD_MS: Final = 10_000
-"""A voter whose last Fetch is older does not follow; an idle one fetches every half second."""
+"""A voter whose last Fetch is older does not follow. An idle one fetches every half second."""
 
 
 def health_of(found: QuorumStatus, *, every_voter: bool) -> dict[str, object]:
-    """Return the verdict as fields: `healthy`, `problem` (None: healthy), and what it rests on; None: not known.
+    """Return the verdict as fields: `healthy`, `problem` (None: healthy), and the facts behind it. None: unknown.
 
-    `healthy` is not known of every voter where the leader does not answer here, as a Java controller.
-
-    `every_voter`: a voter that does not follow is a problem, also beside a majority.
+    With `every_voter`, a single voter that does not follow is a problem. If the leader does not answer here, for
+    example a Java controller, `healthy` is then None.
     """
     following = _following(found) if found.is_from_leader else None
     problem = _problem(found, following, every_voter=every_voter)
@@ -53,7 +51,7 @@ def line_of(found: QuorumStatus, verdict: dict[str, object]) -> str:
 
 
 def _without(found: QuorumStatus) -> str:
-    """Return which voters do not follow, and that no other may fail, if so; empty where all follow."""
+    """Return the voters that do not follow, and a warning if no other may fail; empty if all follow."""
     following = _following(found)
     silent = _silent(found, following)
     if not silent:
@@ -95,13 +93,13 @@ def _problem(found: QuorumStatus, following: list[ReplicaStatus] | None, *, ever
 
 
 def _following(found: QuorumStatus) -> list[ReplicaStatus]:
-    """Return the voters that fetched lately, and the leader, by the leader's own clock."""
+    """Return the leader and the voters that fetched lately, by the leader's own clock."""
     newest_ms = max((each.last_fetch_timestamp_ms for each in found.voters), default=-1)
     return [each for each in found.voters if each.last_fetch_timestamp_ms >= max(newest_ms - HEARD_MS, 0)]
 
 
 def _farthest(found: QuorumStatus, following: list[ReplicaStatus]) -> int | None:
-    """Return how many records the last of the voters that follow lacks."""
+    """Return the largest number of records that a following voter lacks."""
     if found.leader is None:
         return None
     ends = [each.log_end_offset for each in following if each.log_end_offset >= 0]

@@ -29,7 +29,7 @@ _TIMES: Final = ("last_fetch_timestamp_ms", "last_caught_up_timestamp_ms")
 
 
 class Parts(NamedTuple):
-    """What is to be shown."""
+    """The parts of the output that are shown."""
 
     status: bool
     replication: bool
@@ -58,7 +58,7 @@ def unreached_of(found: QuorumStatus) -> list[dict[str, object]]:
 
 
 def lines_of(found: QuorumStatus, parts: Parts) -> list[str]:
-    """Return all of it for people. The first line says if no leader answers; what is not known is `unknown`."""
+    """Return all of it for people. The first line says if no leader answers. An unknown value is `unknown`."""
     problem = problem_of(found)
     lines = [] if problem is None else [problem[:1].upper() + problem[1:], ""]
     if parts.status:
@@ -83,7 +83,7 @@ def _known_or_not(fields: dict[str, object]) -> dict[str, object]:
 
 
 def problem_of(found: QuorumStatus) -> str | None:
-    """Return what is wrong where no leader answers or none has a majority, and what to do; None: nothing is."""
+    """Return the problem if no leader answers or none has a majority, and what to do, or None."""
     if found.is_led:
         return None
     ended = f" {_ended(found)}" if is_near_last_epoch(found.leader_epoch) else ""
@@ -104,7 +104,7 @@ def problem_of(found: QuorumStatus) -> str | None:
 
 
 def _look_at(found: QuorumStatus) -> str:
-    """Return the peers that the answering node does not reach, or the question to ask where none is known."""
+    """Return the peers that the answering node does not reach, or the question to ask if it knows none."""
     if not found.unreached:
         return _LOOK
     return f"Node {found.answered_by} does not reach {'; '.join(each.what for each in found.unreached)}."
@@ -119,7 +119,7 @@ def _ended(found: QuorumStatus) -> str:
 
 
 def status_of(found: QuorumStatus) -> dict[str, object]:
-    """Return the summary, by the names that kafka-metadata-quorum prints; None: not known.
+    """Return the summary, with the names of kafka-metadata-quorum; None: unknown.
 
     A voter that has not fetched from this leader may lack any number of records.
     """
@@ -130,7 +130,7 @@ def status_of(found: QuorumStatus) -> dict[str, object]:
         "metadata_topic_id": id_text(found.topic_id),
         "leader_id": _known(found.leader_id),
         "leader_epoch": found.leader_epoch,
-        # A node that has heard of no leader since its start knows none.
+        # A node that has heard of no leader since its start knows no high watermark.
         "high_watermark": found.high_watermark if found.is_led else found.high_watermark or None,
         "max_follower_lag": _most(lags),
         "max_follower_lag_time_ms": _most(behind),
@@ -142,9 +142,9 @@ def status_of(found: QuorumStatus) -> dict[str, object]:
 
 
 def replication_of(found: QuorumStatus) -> list[dict[str, object]]:
-    """One row a replica, in the words of kafka-metadata-quorum; the leader first.
+    """Return one row a replica, in the terms of kafka-metadata-quorum, the leader first.
 
-    `status` is None where nobody who could know has said: only a leader knows that the others follow it.
+    An unknown `status` is null: only the leader knows whether the other voters follow it.
     """
     voters = sorted(found.voters, key=lambda each: (each.replica.node_id != found.leader_id, each.replica))
     rows = [_row(found, each, _status_of_voter(found, each.replica.node_id)) for each in voters]
@@ -189,8 +189,10 @@ def _by_id(members: Iterable[ReplicaStatus]) -> list[ReplicaStatus]:
 
 
 def _written(found: QuorumStatus, members: Iterable[ReplicaStatus]) -> str | None:
-    """A member a line, as the options that take one write it: `id@host:port[/grpc-port]:directory-id`, less what is not
-    known; None of none."""
+    """Return one line a member, in the form of the options that take one, or None without members.
+
+    The form is `id@host:port[/grpc-port]:directory-id`; unknown parts are left out.
+    """
     lines = []
     for member in _by_id(members):
         listeners, key = _listeners(found, member), member.replica
@@ -204,7 +206,7 @@ def _written(found: QuorumStatus, members: Iterable[ReplicaStatus]) -> str | Non
 
 
 def _listeners(found: QuorumStatus, member: ReplicaStatus) -> tuple[Endpoint, ...]:
-    """Return the listeners of a member; none for an observer that has a voter's id, and is another process."""
+    """Return the listeners of a member. An observer with a voter's id is another process: none are known."""
     node_id = member.replica.node_id
     if member not in found.voters and any(voter.replica.node_id == node_id for voter in found.voters):
         return ()

@@ -1,7 +1,7 @@
-"""`kraft quorum describe --watch`: the same again and again, until Ctrl-C.
+"""`kraft quorum describe --watch`: the description again and again, until Ctrl-C.
 
-Decides: how it is shown: in place on a terminal, one block after the other in a pipe, one JSON object a line for
-programs. Must not know: what is shown. While nobody answers it says so, and goes on: that is when people watch.
+Decides: the form: in place on a terminal, one block after the other in a pipe, one JSON object a line for programs. If
+no controller answers, it says so and goes on: people watch a quorum when it has a problem.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ Show = Callable[["QuorumStatus | UnavailableError"], None]
 
 
 def watch_quorum(bootstrap: str, timeout_s: float, interval_s: float, output: OutputFormat, parts: Parts) -> None:
-    """Show the quorum every `interval_s` seconds; ends with KeyboardInterrupt (exit status 130).
+    """Show the quorum every `interval_s` seconds, until KeyboardInterrupt (exit status 130).
 
     Raises:
-        CliError: no controller is named, or one of the addresses is none.
-        ClientError: as `Client.describe_quorum`; but UnavailableError is shown, and asked again.
+        CliError: no controller is named, or an address is not `host:port`.
+        ClientError: as `Client.describe_quorum`, except UnavailableError, which is shown before the next attempt.
     """
     if output is OutputFormat.JSON:
         _run(bootstrap, timeout_s, interval_s, lambda answer: _show_json(answer, parts))
@@ -77,7 +77,7 @@ def _show_block(answer: QuorumStatus | UnavailableError, parts: Parts) -> None:
 
 
 def _block(answer: QuorumStatus | UnavailableError, parts: Parts) -> list[str]:
-    """The time, and what was answered then."""
+    """Return the time, and the description or the error as lines."""
     lines = [str(answer)] if isinstance(answer, UnavailableError) else lines_of(answer, parts)
     return [_now(), *chain.from_iterable(map(wrapped, lines))]
 

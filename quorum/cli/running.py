@@ -1,4 +1,4 @@
-"""What the commands that run nodes have in common: the options, where a log goes, what is settled before gRPC loads."""
+"""The options and preparations that the commands which run a node share."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Strict = Annotated[bool, typer.Option("--strict", help="Refuse unknown keys in t
 
 
 class LogLevel(enum.StrEnum):
-    """What `--log-level` takes."""
+    """The values of `--log-level`."""
 
     DEBUG = "debug"
     INFO = "info"
@@ -28,7 +28,7 @@ class LogLevel(enum.StrEnum):
 
 
 class LogFormat(enum.StrEnum):
-    """What `--log-format` takes."""
+    """The values of `--log-format`."""
 
     TEXT = "text"
     JSON = "json"
@@ -53,20 +53,20 @@ _GRPC_EXPERIMENTS: Final = "-event_engine_client,-event_engine_listener"
 
 
 def use_one_poller() -> None:
-    """Have gRPC wait for its connections in the thread that also completes calls; before gRPC is imported, or in vain.
+    """Have gRPC poll its connections in the thread that also completes calls. Call this before gRPC is imported.
 
-    Since 1.79 its Python package waits in threads of an "event engine", so that each message passes through one thread
-    more: 7 context switches a round trip instead of 4, a fifth of a leader's processor time a commit with one client.
-    Who sets GRPC_EXPERIMENTS decides alone.
+    Since 1.79 its Python package polls in threads of an "event engine", so each message passes through one more thread.
+    That makes 7 context switches a round trip instead of 4: with one client, a fifth of a leader's CPU time per commit.
+    A GRPC_EXPERIMENTS that is set already stays as it is.
     """
     os.environ.setdefault("GRPC_EXPERIMENTS", _GRPC_EXPERIMENTS)
 
 
 def fork_without_grpc() -> None:
-    """Keep gRPC out of the forks of a process that starts other programs; before gRPC is imported, or in vain.
+    """Keep gRPC out of the forks of a process that starts other programs. Call this before gRPC is imported.
 
-    Its handlers run between the fork and the start of the other program, which has no use for gRPC, and now and then
-    hang or abort there (grpc/grpc#37259). Python mostly starts programs without a real fork, but neither on macOS nor
-    with a function to run in the child, as PySpark does. Who sets GRPC_ENABLE_FORK_SUPPORT decides alone.
+    Its fork handlers run before the other program starts, and now and then hang or abort there (grpc/grpc#37259).
+    Python mostly starts programs without a real fork. It does fork on macOS, and if a function must run in the child,
+    as PySpark requires. A GRPC_ENABLE_FORK_SUPPORT that is set already stays as it is.
     """
     os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")

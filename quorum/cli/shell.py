@@ -45,10 +45,9 @@ def run(
     """Walk through all that a metadata log says, at any moment that it still holds: help lists the commands.
 
     The paths are those of Kafka's metadata shell (/image/topics/byName/...), and shorter ones (/topics/by-name/...).
-    Reads only and takes no lock: it may be used on the directory of a running node. Exit status, of a single command: 1
-    where nothing is at a path, the log is damaged or lacks the state of --at, or (without --at) has lost its end; 2
-    where there is no such command, or no log. -o json answers one command: at, cat, diff, find, hash, history, ls or
-    tree.
+    Reads only and takes no lock: it may be used on the directory of a running node. -o json answers one command: at,
+    cat, diff, find, hash, history, ls or tree. Exit status of a single command: 1 if nothing is at a path, or if the
+    log is damaged, lacks the state of --at, or (without --at) has lost its end. 2: there is no such command, or no log.
     """
     if output is OutputFormat.JSON and bool(words) + len(commands or ()) != 1:
         raise wrong_use("-o json answers one command: kraft shell DIR ls /image -o json")
@@ -83,7 +82,7 @@ def run(
 
 
 def _go(shell: Shell, at: str | None) -> None:
-    """Go to the state of --at, where it is given, and say where it is another."""
+    """Go to the state of --at, if it is given. Report on standard error if the state differs from the requested one."""
     if at is None:
         return
     *notes, where = shell.call(["at", at])
@@ -92,13 +91,13 @@ def _go(shell: Shell, at: str | None) -> None:
 
 
 def _print(lines: Iterable[str]) -> None:
-    if sys.stdout.isatty():  # of a pipe's reader, a name with a line's end in it is Kafka's business, too
+    if sys.stdout.isatty():  # a pipe gets names unchanged, line ends included, as from Kafka's shell
         lines = map(on_one_line, lines)
     sys.stdout.writelines(f"{line}\n" for line in lines)
 
 
 def _answer(shell: Shell, lines: Iterable[str]) -> None:
-    """Print an answer; say on standard error what a later release has written, where an answer first lacks it."""
+    """Print an answer, then report on standard error if it lacks records of a later release."""
     before = shell.not_shown
     try:
         _print(lines)
@@ -115,7 +114,7 @@ def _say_newer(shell: Shell, before: str | None) -> None:
 def _talk(shell: Shell) -> None:
     """Read commands until the end: with a prompt, completion and history at a terminal, in silence from a pipe.
 
-    A mistake at a terminal is told and forgotten; from a pipe it ends the session with its exit status.
+    At a terminal an error is printed and the session goes on; from a pipe it ends the session with its exit status.
     """
     from metadata_log.errors import MetadataLogError  # noqa: PLC0415  (not needed for help)
     from metadata_log.tools.shell.shell import Exit  # noqa: PLC0415

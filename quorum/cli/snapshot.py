@@ -1,4 +1,4 @@
-"""`kraft snapshot`: a backup of the metadata in one file, a look at it, and a node's directory made from it."""
+"""`kraft snapshot`: write, check and restore a backup of all metadata in one file."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def save(
 
 
 def _history(source: Path, redact: bool) -> LogHistory:
-    """Return the log whose states are copied; of a directory, only files that are its own."""
+    """Return the log whose states are backed up. In a directory only the log's own files are read."""
     from metadata_log.files.own_files import OwnFiles, require_own_directory  # noqa: PLC0415  (not needed for help)
     from metadata_log.tools.read.redacted_files import RedactedFiles  # noqa: PLC0415
 
@@ -95,10 +95,10 @@ def _state(source: Path, at: int | None, redact: bool) -> State:
 
 
 def _require_whole_end(history: LogHistory) -> None:
-    """Let a log pass of which nothing proves that it lost its end.
+    """Accept a log unless its lost end is proven.
 
     Raises:
-        CliError: something does: its last state is older than what it once said.
+        CliError: the end is lost, so that the last state is older than one that the log once had.
     """
     from metadata_log.tools.verify.lost_end import of_one_log  # noqa: PLC0415  (not needed for help)
 
@@ -198,7 +198,7 @@ def _show_restored(output: OutputFormat, done: Restored, backup_hash: str) -> No
 
 
 def _say_who_holds(done: Restored) -> None:
-    """Agents and controllers that follow no log but their own: what they know is not taken from them silently."""
+    """Report which agents and controllers will hold: their metadata is never replaced silently."""
     if done.is_new_log:
         say(
             "The metadata topic has a new own id: agents and controllers of the original hold beside this quorum "

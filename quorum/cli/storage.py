@@ -104,9 +104,9 @@ def format_storage(
 ) -> None:
     """Format the log directories of a node, once, before its first start.
 
-    Every controller of the first quorum is formatted with the same --cluster-id and the same --initial-controllers; one
-    that joins later with --no-initial-controllers; a broker agent, and a controller whose file has
-    controller.quorum.voters, with the same --cluster-id alone.
+    All controllers of the first quorum get the same --initial-controllers and the same --cluster-id. A controller that
+    joins later gets --no-initial-controllers. A broker agent, and a controller whose file has controller.quorum.voters,
+    get the --cluster-id alone.
     """
     settings = _load(config, strict=strict)
     check_cluster_id(cluster_id)
@@ -155,7 +155,7 @@ def _all_directories(settings: NodeConfig) -> list[str]:
 
 
 def _levels(release: str | None, features: list[str]) -> tuple[int, dict[str, int]]:
-    """Return the metadata.version, and the levels of other features; as in Kafka's tool the last of a name counts.
+    """Return the metadata.version, and the levels of other features. If a name is repeated, the last one counts.
 
     Raises:
         CliError: `kafka.tools.StorageTool` of Kafka 4.4.0 refuses one of them, too.
@@ -170,7 +170,7 @@ def _levels(release: str | None, features: list[str]) -> tuple[int, dict[str, in
 
 
 def _name_and_level(text: str) -> tuple[str, int]:
-    """Return both sides of NAME=LEVEL, read as `StorageTool.parseNameAndLevel` reads them: trimmed, LEVEL an int16."""
+    """Return both sides of NAME=LEVEL, parsed like `StorageTool.parseNameAndLevel`: trimmed, LEVEL an int16."""
     name, _, level = text.partition("=")
     number = int(level) if _NUMBER.fullmatch(level.strip(_JAVA_SPACES)) else None
     if number is None or not -MAX_INT16 <= number <= MAX_INT16:
@@ -221,9 +221,11 @@ def _voters(
 
 
 def _check_own_addresses(mine: Voter, settings: NodeConfig, config: Path) -> None:
-    """Kafka's tool takes any address, and the others then ask for this node's vote where it is not.
+    """Raise CliError if --initial-controllers gives this node another address than its file.
 
-    An entry may leave our GRPC listener out (Kafka's tool, in a mixed quorum, has no room for it): the node tells it.
+    Kafka's tool accepts any address; the other voters would then send Vote requests to the wrong place. An entry may
+    leave the GRPC listener out, since Kafka's tool has no room for it in a mixed quorum. The node adds it later by
+    UpdateRaftVoter.
     """
     for named in mine.endpoints:
         own = next((at for at in settings.advertised_listeners if at.name == named.name), None)
@@ -237,7 +239,7 @@ def _check_own_addresses(mine: Voter, settings: NodeConfig, config: Path) -> Non
 
 
 def _kraft_version(settings: NodeConfig) -> int | None:
-    """Return the kraft.version with which a controller begins, or None for a broker agent."""
+    """Return the initial kraft.version of a controller, or None for a broker agent."""
     if not settings.is_controller:
         return None
     return 0 if len(settings.static_voters) else 1

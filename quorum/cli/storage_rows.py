@@ -1,6 +1,6 @@
-"""What `kraft storage info` shows: a row for each log directory, and what is wrong with it.
+"""The rows of `kraft storage info`: one for each log directory, with its problem.
 
-Decides: what of a directory is told. Must not know: how rows are shown.
+Decides: the facts about a directory. Must not know: how rows are printed.
 """
 
 from __future__ import annotations
@@ -42,10 +42,12 @@ _SEGMENT: Final = re.compile(r"\d{20}\.log")
 
 
 def rows_of_config(config: Path) -> list[dict[str, object]]:
-    """What a node's file names, ours or Kafka's own: only the keys are looked at that say where its directories are.
+    """Return the rows of the directories in a node's file, which may be Kafka's.
+
+    Only the keys that name the node and its directories are read.
 
     Raises:
-        CliError: it names no node, or no directory.
+        CliError: the file names no node, or no directory.
     """
     node = read_node_file(config)
     rows = [_describe(path, node.node_id, is_controller=node.is_controller) for path in node.log_dirs]
@@ -53,7 +55,7 @@ def rows_of_config(config: Path) -> list[dict[str, object]]:
 
 
 def _at_start(row: dict[str, object], node: NodeFile) -> dict[str, object]:
-    """Return the row with what a start of the node would say first: its metadata log is in another directory."""
+    """Return the row, with the error of a start if the node's metadata log is in another directory."""
     if row["directory"] == node.metadata_dir:
         try:
             check_log_in_place(OsFiles(), node.log_dirs, node.metadata_dir, is_controller=node.is_controller)
@@ -65,10 +67,10 @@ def _at_start(row: dict[str, object], node: NodeFile) -> dict[str, object]:
 
 
 def rows_of(directories: list[Path]) -> list[dict[str, object]]:
-    """What is at these paths: log directories, nodes, or what holds them; and what is none of these.
+    """Return the rows of the log directories at or below these paths, and of metadata logs outside of any.
 
     Raises:
-        CliError: there is no such directory.
+        CliError: a directory does not exist.
         OSError, CorruptFileError: the only one cannot be read.
     """
     from metadata_log.tools.read.sources import SourceError, Sources, Unread, find_sources  # noqa: PLC0415  (only when it is asked for)
@@ -98,7 +100,7 @@ def rows_of(directories: list[Path]) -> list[dict[str, object]]:
 
 
 def _is_bare_log(node: NodeSource, named: Path) -> bool:
-    """Whether it is an export, or a metadata directory that was named without what says whose it is."""
+    """Return True for an export, and for a metadata directory that is named by itself, without a `meta.properties`."""
     from metadata_log.tools.read.manifest import is_export  # noqa: PLC0415  (only when it is asked for)
 
     if node.metadata is None:
@@ -110,7 +112,7 @@ def _is_bare_log(node: NodeSource, named: Path) -> bool:
 
 
 def _of_bare_log(node: NodeSource) -> dict[str, object]:
-    """The row of a metadata log by itself, which is no log directory and is not to be made one."""
+    """Return the row of a metadata log by itself, which is not a log directory and must not be made one."""
     path, identity = str(node.metadata), node.identity
     row, look = _row(path), "kraft log dump shows its records, kraft log verify checks it"
     if identity is None:
@@ -135,7 +137,7 @@ def _identity(found: MetaProperties) -> dict[str, object]:
 
 
 def _closed(one: Unread) -> dict[str, object]:
-    """The row of what cannot be looked into."""
+    """Return the row of a directory that cannot be read."""
     return _row(str(one.path)) | {"node_id": one.node_id, "problem": _why(one.error)}
 
 
@@ -146,7 +148,7 @@ def _why(error: MetadataLogError | OSError) -> str:
 
 
 def _by_number(row: dict[str, object]) -> tuple[bool, int]:
-    """By the node, 2 before 10; what says none comes last."""
+    """Return a key that sorts by node id, 2 before 10; rows without one come last."""
     node_id = row["node_id"]
     return not isinstance(node_id, int), node_id if isinstance(node_id, int) else 0
 
@@ -159,7 +161,7 @@ def _row(path: str) -> dict[str, object]:
 
 
 def _describe(path: str, node_id: int | None = None, *, is_controller: bool | None = None) -> dict[str, object]:
-    """Return the row of a log directory. `is_controller` None: its node's roles are not known."""
+    """Return the row of a log directory. `is_controller` None: its node's roles are unknown."""
     files = OsFiles()
     row, metadata = _row(path), f"{path}/{METADATA_DIRECTORY}"
     try:
@@ -193,7 +195,10 @@ def _lost_vote(files: OsFiles, metadata: str, *, is_certain: bool) -> str | None
 
 
 def _lost_end(files: OsFiles, metadata: str) -> dict[str, object]:
-    """Return what a start says of a log that ends before a file beside it does: a note where it starts all the same."""
+    """Return a problem or a note if a sidecar file shows that the log once reached further.
+
+    It is a note if the node starts all the same.
+    """
     names = files.listdir(metadata)
     last = max((int(name[:20]) for name in names if _SEGMENT.fullmatch(name)), default=0)
     newest = newest_checkpoint(files, metadata)
@@ -215,7 +220,7 @@ def _lost_end(files: OsFiles, metadata: str) -> dict[str, object]:
 
 
 def _near_last_epoch(epoch: object, *, is_controller: bool | None) -> str | None:
-    """Say how many elections are possible, where there are few; of a node whose roles are not known, both."""
+    """Return how many elections are left, if they are few. Without known roles, return both advices."""
     if not isinstance(epoch, int) or not is_near_last_epoch(epoch):
         return None
     said = f"its quorum-state is of epoch {epoch}, and epochs end at {LARGEST_EPOCH}"
@@ -229,7 +234,7 @@ def _near_last_epoch(epoch: object, *, is_controller: bool | None) -> str | None
 
 
 def _unfinished(files: OsFiles, path: str) -> str | None:
-    """Return that a repair of the directory was interrupted, and what to do; None where none was."""
+    """Return that a repair of the directory was interrupted, and what to do, or None."""
     if unfinished_repair(files, path) is None:
         return None
     command = shlex.join(["kraft", "recover", "inspect", path])
@@ -240,7 +245,7 @@ def _unfinished(files: OsFiles, path: str) -> str | None:
 
 
 def _unformatted(files: OsFiles, path: str) -> str:
-    """Why a directory has no meta.properties, and what to do."""
+    """Return the reason why a directory has no meta.properties, and what to do."""
     from metadata_log.tools.read.disks import is_brokers_disk  # noqa: PLC0415  (only when it is asked for)
 
     if not files.exists(path):
@@ -257,7 +262,7 @@ def _unformatted(files: OsFiles, path: str) -> str:
 
 
 def _was_written(names: list[str]) -> bool:
-    """Whether a node ran on a metadata directory: formatting alone leaves it with a checkpoint of offset 0."""
+    """Return True if a node ran on a metadata directory: formatting leaves only a checkpoint of offset 0."""
     received = [end for name in names if (end := parse_checkpoint_name(name)) is not None and end.offset > 0]
     return QUORUM_STATE_FILE in names or bool(received) or any(_SEGMENT.fullmatch(name) for name in names)
 
@@ -277,7 +282,7 @@ def _describe_log(files: OsFiles, metadata: str) -> dict[str, object]:
 
 
 def _quorum_state(files: OsFiles, metadata: str) -> tuple[QuorumState | None, dict[str, object]]:
-    """Return the quorum-state, and the key of a row that says why a later release's is not shown."""
+    """Return the quorum-state, or the row's key that says why one of a later release is not shown."""
     try:
         return read_quorum_state(files, metadata), {}
     except NewerFileError as error:

@@ -1,8 +1,8 @@
-"""Standard output and error, fit for what commands print.
+"""Standard output and error, made fit for everything that commands print.
 
-Decides: what becomes of a character that the encoding has not, of a name that is no UTF-8 (its bytes, as it has them),
-and of output that is closed or has no buffer; and that a terminal obeys nothing that a log or a peer says. Imports next
-to nothing: every start pays.
+Decides: the bytes for a character that the encoding lacks and for a name that is not UTF-8. Decides also: output that
+is closed or unbuffered, and that no text from a log or a peer controls the terminal. Every start imports this module,
+so it imports almost nothing.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _ARROW: Final = "→"
 
 
 def prepare() -> None:
-    """Make this process's standard output and error take whatever is printed; a full or closed one is an OSError."""
+    """Make this process's standard output and error accept any text. A full or closed one raises OSError."""
     codecs.register_error(_HANDLER, _as_far_as_it_goes)
     if sys.stdout is None:
         sys.stdout = _closed()
@@ -36,19 +36,19 @@ def prepare() -> None:
 
 
 class Terminal(io.TextIOWrapper):
-    """Standard output that is a terminal: what it would obey, or not show, is escaped, whatever is printed."""
+    """Standard output that is a terminal: control characters and invisible ones are escaped in everything it prints."""
 
     def __init__(self, stream: TextIO) -> None:
         super().__init__(_buffer_of(stream), stream.encoding, stream.errors, line_buffering=True)
 
     def write(self, text: str) -> int:
-        """Write the text without what a terminal would obey."""
+        """Write the text with control characters escaped."""
         super().write(for_terminal(text))
         return len(text)
 
     @property
     def trusted(self) -> TrustedTerminal:
-        """The same terminal, for a program that colours text and escapes what others said itself."""
+        """The same terminal for a program that adds colours, and escapes foreign text itself."""
         return TrustedTerminal(self)
 
 
@@ -57,7 +57,7 @@ def _buffer_of(stream: TextIO) -> BinaryIO:
 
 
 class TrustedTerminal:
-    """A terminal that is given everything, see `Terminal.trusted`."""
+    """A terminal that receives all text unescaped; see `Terminal.trusted`."""
 
     def __init__(self, terminal: Terminal) -> None:
         self._terminal = terminal
@@ -71,7 +71,10 @@ class TrustedTerminal:
 
 
 def _as_far_as_it_goes(error: UnicodeError) -> tuple[bytes, int]:
-    """In place of what the encoding has not: the byte that a name's character stands for, `->`, or a question mark."""
+    """Return the substitute for characters that the encoding lacks.
+
+    An undecodable byte of a name is written as that byte, an arrow as `->`, any other character as a question mark.
+    """
     if not isinstance(error, UnicodeEncodeError):
         raise error
     return b"".join(map(_bytes_of, error.object[error.start : error.end])), error.end
@@ -84,16 +87,17 @@ def _bytes_of(character: str) -> bytes:
 
 
 def _closed() -> io.TextIOWrapper:
-    """Stands for output that the caller has closed: nothing can be written to it, which is told as of a full disk.
+    """Return a substitute for a closed standard output: a write to it fails, and is reported like a full disk.
 
-    It takes the descriptor's place, so that no file that is opened later gets what is printed.
+    It occupies descriptor 1. Otherwise the next opened file would get it, and with it the output.
     """
     return io.TextIOWrapper(io.BufferedWriter(io.FileIO(os.open(os.devnull, os.O_RDONLY), "w")), "utf-8")
 
 
 def _buffer_output() -> None:
-    """Where PYTHONUNBUFFERED is set, as in many containers, put a buffer before standard output all the same: without
-    one Python drops what the operating system did not take of a write, and a nearly full disk cuts the output silently.
+    """Put a buffer before standard output if PYTHONUNBUFFERED, which many containers set, has removed it.
+
+    Without one Python drops the rest of a partial write, and a nearly full disk would cut the output silently.
     """
     raw = sys.stdout.buffer
     if isinstance(raw, io.RawIOBase):
@@ -102,4 +106,4 @@ def _buffer_output() -> None:
 
 
 class ReaderGone(Exception):
-    """The reader of our output has left. Not an OSError: of those click makes another exit status."""
+    """The reader of the output is gone. Not an OSError: click turns those into another exit status."""

@@ -1,6 +1,6 @@
-"""Tables and sentences as lines, made for the width of the terminal that they go to.
+"""Tables and sentences as lines for the width of the terminal.
 
-Decides: the layout. No text is cut, and no word: a path can be copied from it. Must not know: who prints the lines.
+Decides: the layout. No text and no word is cut: a path can be copied from it.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from quorum.plain_text import on_one_line
 
 _GAP: Final = "  "
 _READABLE: Final = 30
-"""No column is made narrower for the others than this, in characters."""
+"""The least width, in characters, to which a column is narrowed."""
 _AS_KEYS: Final[Mapping[str, str]] = {}
 _INDENT: Final = "      "
 _MARKER: Final = re.compile(r" *(?:→ |\d+\. |(?:ERROR|WARNING|NOTE) +)")
-"""The start of a line below whose text the line's other parts go."""
+"""The start of a line that sets the indent of its continuation lines."""
 
 
 def terminal_width() -> int | None:
-    """Return the columns of the terminal at standard output, or None where the output goes elsewhere.
+    """Return the columns of the terminal at standard output, or None if the output goes elsewhere.
 
-    `COLUMNS` goes first there. In a pipe a line stays whole: folded ones are hard to search in.
+    `COLUMNS` takes precedence. In a pipe a line stays whole: folded ones are hard to search.
     """
     if not sys.stdout.isatty():
         return None
@@ -44,7 +44,7 @@ def terminal_width() -> int | None:
 def wrapped(line: str, width: int | None = None) -> list[str]:
     """Return a line of prose as lines of at most `width` columns, by default the terminal's.
 
-    A longer word stays whole. The lines after the first are indented, below the text where a marker goes first.
+    A longer word stays whole. Continuation lines are indented; after a marker, to the text behind it.
     """
     width = terminal_width() if width is None else width
     if width is None or len(line) <= width:
@@ -67,7 +67,7 @@ def print_wrapped(line: str) -> None:
 
 
 def text_of(value: object) -> str:
-    """Return a cell's text: nothing is a dash, a list is its items."""
+    """Return a cell's text: None is a dash, a list its items with commas."""
     if value is None:
         return "-"
     if isinstance(value, bool):
@@ -83,11 +83,11 @@ def table_lines(
     headings: Mapping[str, str] = _AS_KEYS,
     width: int | None = None,
 ) -> list[str]:
-    """Return the lines of a table: the columns' headings, then the rows, numbers to the right.
+    """Return the lines of a table: the columns' headings, then the rows, numbers aligned to the right.
 
-    A heading is the key in CamelCase, unless `headings` has another. A table that is wider than `width`, by default
-    the terminal, has the cells of its longest texts wrapped. Where that is not enough, the last columns go below each
-    row, as `Heading: value`, without those that have no value.
+    A heading is the key in CamelCase, unless `headings` has another. If a table is wider than `width`, by default the
+    terminal, its longest texts are wrapped. If that is not enough, the last columns go below each row as `Heading:
+    value`; those without a value are left out.
     """
     width = terminal_width() if width is None else width
     cells = [[on_one_line(text_of(row.get(column))) for column in columns] for row in rows]

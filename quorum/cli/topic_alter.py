@@ -43,7 +43,7 @@ def alter(
     """Give topics more partitions, each topic by itself. The number of partitions never falls.
 
     Records with a key may go to another partition from then on: the order of a key's records is lost.
-    Exit status 1: a topic was refused, or there is none.
+    Exit status 1: a topic was refused, or no topic matches.
     """
     pattern = topic_pattern(topic)
     given = [assigned.broker_ids for assigned in parse_assignments(replica_assignment)]
@@ -69,7 +69,10 @@ async def _grow(
     *,
     validate_only: bool,
 ) -> dict[str, Exception | None]:
-    """Return by topic why it was refused, or None; of `given`, the brokers of every partition, only new ones count."""
+    """Return the reason of the rejection by topic, or None.
+
+    Of `given`, a broker list a partition, only new ones count.
+    """
     from quorum.client import Admin, NewPartitions  # noqa: PLC0415  (not needed for help)
 
     asked = {

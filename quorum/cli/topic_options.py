@@ -1,6 +1,6 @@
-"""What the options of `kraft topics` stand for.
+"""The values of options of `kraft topics`.
 
-Decides: how assignments, configs and patterns are written, as kafka-topics has them.
+Decides: the syntax of assignments, configs and patterns, which is that of kafka-topics.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 def parse_assignments(text: str | None) -> tuple[CreatableReplicaAssignment, ...]:
-    """`11:12,12:11`: the brokers of partition 0, then those of partition 1.
+    """Parse `11:12,12:11`: the brokers of partition 0, then those of partition 1.
 
     Raises:
-        CliError: it is not written so.
+        CliError: the text has another form.
     """
     from quorum.api.topics import CreatableReplicaAssignment  # noqa: PLC0415  (not needed for help)
 
@@ -38,10 +38,10 @@ def parse_assignments(text: str | None) -> tuple[CreatableReplicaAssignment, ...
 
 
 def parse_configs(texts: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """Each `name=value`.
+    """Parse each `name=value`.
 
     Raises:
-        CliError: one is not written so, or a name is given twice.
+        CliError: a text has another form, or a name is given twice.
     """
     found: dict[str, str] = {}
     for text in texts:
@@ -56,10 +56,10 @@ def parse_configs(texts: Sequence[str]) -> tuple[tuple[str, str], ...]:
 
 
 def topic_pattern(text: str) -> re.Pattern[str]:
-    """What `--topic` means where several topics may be meant: a regular expression, commas between several.
+    """Return the pattern of a `--topic` that may name several topics: regular expressions with commas between them.
 
     Raises:
-        CliError: it is no regular expression.
+        CliError: a part is not a regular expression.
     """
     parts = [part.strip() for part in text.split(",")]
     for part in parts:  # alone, for the position that its error names to be one in it
@@ -75,7 +75,10 @@ def _compiled(pattern: str, text: str) -> re.Pattern[str]:
 
 
 def existing_text(found: CreatableTopicResult, asked: Mapping[str, int | None]) -> str:
-    """What is said of a topic that `--if-not-exists` found; `asked`: how many partitions and replicas of each."""
+    """Return the sentence about a topic that `--if-not-exists` found.
+
+    `asked`: the requested partitions and replicas.
+    """
     has = {"partition": found.num_partitions, "replica": found.replication_factor}
     others = [
         f"{has[what]} {what}{'' if has[what] == 1 else 's'} where {number} {'was' if number == 1 else 'were'} asked for"

@@ -1,7 +1,7 @@
 """The reports of `kraft topics describe`, and its lines in Kafka's own format.
 
-Decides: which partitions each report of kafka-topics means, and how kafka-topics prints them. Must not know: clients.
-Source: TopicCommand of Kafka 4.4.
+Decides: which partitions each report of kafka-topics includes, and how kafka-topics prints them. Source: TopicCommand
+of Kafka 4.4.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _DEFAULT: Final = "DEFAULT_CONFIG"
 _TAB: Final = "\t"
 
 Entries = Mapping[str, "tuple[DescribedConfig, ...] | None"]
-"""All configs of each topic, by the topic's name; None where they are unknown."""
+"""All configs of each topic, by the topic's name; None if they are unknown."""
 
 
 class DescribeFormat(enum.StrEnum):
@@ -93,10 +93,10 @@ WithOverrides = Annotated[
 
 
 def report_of(*asked: bool) -> Report | None:
-    """Return the report that is asked for, or None; one flag for each `Report`, in order.
+    """Return the requested report, or None. There is one flag for each `Report`, in order.
 
     Raises:
-        CliError: more than one is asked for.
+        CliError: more than one is requested.
     """
     reports = [report for report, is_asked in zip(Report, asked, strict=True) if is_asked]
     if len(reports) > 1:
@@ -105,10 +105,10 @@ def report_of(*asked: bool) -> Report | None:
 
 
 def reported(topics: Iterable[DescribedTopic], report: Report | None, entries: Entries) -> list[DescribedTopic]:
-    """Return the topics that a report means, each with the partitions that it means.
+    """Return the topics that a report includes, each with the partitions that it includes.
 
     Raises:
-        CliError: the report needs configs of a topic that are unknown.
+        CliError: the report needs a topic's configs, which are unknown.
     """
     if report is None:
         return list(topics)
@@ -140,7 +140,7 @@ def replication_factor(partition: DescribedPartition) -> int:
 
 
 def overrides(entries: Iterable[DescribedConfig]) -> dict[str, str | None]:
-    """Return the configs that are no defaults, by name, whoever has set them."""
+    """Return the configs that are not defaults, by name, from every source."""
     return {config.name: config.value for config in entries if config.source.name != _DEFAULT}
 
 

@@ -297,17 +297,17 @@ def _show_topic(topic: DescribedTopic, configs: Mapping[str, str | None] | None,
 def _shown_configs(
     entries: tuple[DescribedConfig, ...] | None, report: Report | None
 ) -> Mapping[str, str | None] | None:
-    """Return the configs that are set for the topic; in the report of overrides all that are no defaults."""
+    """Return the configs that are set for the topic; in the report of overrides, all that are not defaults."""
     return overrides(entries) if entries is not None and report is Report.OVERRIDES else set_for_topic(entries)
 
 
 async def _find_by_id(
     client: Client, ids: Sequence[TopicId], offset: Offset | None
 ) -> tuple[list[DescribedTopic], list[str]]:
-    """The topics of these ids, and of those that are no topic's, why.
+    """Return the topics of these ids, and a line for each id that no topic has.
 
     Raises:
-        RefusedError: one that is there may not be described.
+        RefusedError: the principal may not describe a topic.
     """
     from quorum.client import Admin, InvalidTopicError, TopicCollection, UnknownTopicError  # noqa: PLC0415
 
@@ -329,7 +329,7 @@ def _left_out(topic: DescribedTopic) -> str:
 
 
 async def _find(client: Client, topic: str | None, offset: Offset | None) -> list[DescribedTopic]:
-    """The topics that are there; the metadata topic, which is in no list, by its exact name."""
+    """Return the existing topics that match. The metadata topic, which is in no list, is found by its exact name."""
     from quorum.api.error_codes import Error  # noqa: PLC0415  (not needed for help)
 
     if topic is not None:

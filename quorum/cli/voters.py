@@ -1,7 +1,7 @@
-"""`kraft quorum add-controller | remove-controller`: who votes, with the option names of kafka-metadata-quorum.
+"""`kraft quorum add-controller | remove-controller`, with the option names of kafka-metadata-quorum.
 
-Decides: what is said before a change, and that one which would leave no majority of live voters is not asked for unless
-it is insisted on. Must not know: how a change is made (`quorum.client.voter_changes`).
+Decides: the output before a change. A change that would leave no majority of live voters needs `--unsafe`. Must not
+know: how a change is made (`quorum.client.voter_changes`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from quorum.client.voter_plan import VoterPlan
 
 CHANGE_TIMEOUT_S: Final = 30.0
-"""A change waits for the one before it, and a new voter until it is caught up."""
+"""A change waits for the one before it, and for a new voter to catch up."""
 
 _DIRECTORY_HELP = "The directory id of its metadata log; `kraft quorum describe --replication` shows it."
 ChangeTimeout = Annotated[float, timeout_option("for the change to commit")]
@@ -36,7 +36,7 @@ DryRun = Annotated[
 
 
 class _Joining(msgspec.Struct, frozen=True, kw_only=True):
-    """Who is to be added, where it listens, and of which cluster it is, where that is known."""
+    """The controller to add, its endpoints, and the id of its cluster if that is known."""
 
     key: ReplicaKey
     endpoints: tuple[Endpoint, ...]
@@ -139,7 +139,10 @@ def remove_controller(
 
 
 def _directory_named(config: Path | None, controller_id: int | None, directory_id: str | None) -> DirectoryId | None:
-    """The directory of the controller to be added, where options name it; both ways of naming one are not mixed."""
+    """Return the directory id that the options give, or None.
+
+    A controller is named in one of two ways, never in both.
+    """
     if config is None and controller_id is None:
         raise wrong_use("name the controller: --command-config with its .properties file, or --controller-id")
     if config is not None and controller_id is not None:
@@ -154,7 +157,7 @@ def _directory_named(config: Path | None, controller_id: int | None, directory_i
 
 
 async def _remove(client: Client, request: RemoveRaftVoterRequest) -> None:
-    """The leader looks again, for what was planned may be old by the time that it is done."""
+    """Have the leader remove the voter. The leader checks the majority again: the plan may be outdated."""
     from quorum.api.error_codes import Error  # noqa: PLC0415
     from quorum.client.errors import RefusedError  # noqa: PLC0415
 
@@ -167,7 +170,7 @@ async def _remove(client: Client, request: RemoveRaftVoterRequest) -> None:
 
 
 async def _leaders_view(client: Client) -> QuorumStatus:
-    """What the leader tells: nobody else knows who is live, or may change anything. An election is waited for."""
+    """Return the leader's description, after an election if need be. Only the leader knows the live voters."""
     status = await client.describe_quorum(until=lambda status: status.is_from_leader)
     if not status.is_from_leader:
         leader = f"the leader, node {status.leader_id}, does not answer" if status.leader_id >= 0 else "no node leads"
@@ -179,7 +182,7 @@ async def _leaders_view(client: Client) -> QuorumStatus:
 
 
 def _of_config(path: Path) -> _Joining:
-    """By the joining node's own file and directory, as kafka-metadata-quorum does it."""
+    """Return the controller of a node's own file and directory, as kafka-metadata-quorum does."""
     from metadata_log.directory import read_meta_properties  # noqa: PLC0415
     from metadata_log.files.os_files import OsFiles  # noqa: PLC0415
     from quorum.node.config.node_config import load_config  # noqa: PLC0415
@@ -195,7 +198,7 @@ def _of_config(path: Path) -> _Joining:
 
 
 def _check_votes_not(status: QuorumStatus, key: ReplicaKey) -> None:
-    """Where its node id votes it cannot be added: it is a voter, or its former directory is."""
+    """Raise CliError if the controller's node id is a voter's: this replica, or its former directory."""
     voting = next((each.replica for each in status.voters if each.replica.node_id == key.node_id), None)
     if voting == key:
         raise CliError(f"controller {key.node_id} is a voter already")
@@ -208,7 +211,7 @@ def _check_votes_not(status: QuorumStatus, key: ReplicaKey) -> None:
 
 
 def _of_observer(status: QuorumStatus, controller_id: int | None, directory: DirectoryId | None) -> _Joining:
-    """By what the leader knows of an observer that is a registered controller."""
+    """Return the controller from what the leader knows: an observer that is a registered controller."""
     found = [each.replica for each in status.observers if each.replica.node_id == controller_id]
     if directory is not None:
         found = [key for key in found if key.directory_id == directory]
