@@ -207,7 +207,13 @@ def _two_leaders(view: ReplicaSet, judge: Judge) -> Iterator[Finding]:
         for index, replica in enumerate(view.replicas)
     }
     for epoch, leaders in leaders_of(elections):
-        reference = judge.reference_among([(at, held) for (_, at), held in leaders.items()])
+        places = {
+            index: (change.file, change.position)
+            for index, replica in enumerate(view.replicas)
+            for change in replica.facts.elections
+            if change.epoch == epoch
+        }
+        reference = judge.reference_among([(at, held) for (_, at), held in leaders.items()], places)
         said = {key: f"node {key[0]} at offset {key[1]} on {judge.names(holders)}" for key, holders in leaders.items()}
         if reference is None:
             meaning = f"epoch {epoch} has as its leader {' and '.join(said.values())}: one epoch has one"

@@ -88,12 +88,14 @@ class Judge:
         if len(by_epoch) > 1:
             yield from self._forks(conflict, [_merged(epoch, sides) for epoch, sides in by_epoch.items()])
 
-    def reference_among(self, sides: Sequence[tuple[int, frozenset[int]]]) -> frozenset[int] | None:
+    def reference_among(
+        self, sides: Sequence[tuple[int, frozenset[int]]], places: Mapping[int, tuple[str, int]]
+    ) -> frozenset[int] | None:
         """Return the side, each given after its offset, that most hold; in a tie the one that its logs do not deny.
 
-        None where that decides nothing.
+        None where that decides nothing. `places`: file and position of the batch of each replica.
         """
-        return self._most_or_undenied(sides, _NO_PLACES)
+        return self._most_or_undenied(sides, places)
 
     def is_tie(self, conflict: Conflict) -> bool:
         """Whether batches of one epoch differ and nothing says which is right: neither a majority, nor most copies."""
