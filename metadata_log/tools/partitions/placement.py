@@ -195,9 +195,10 @@ def newest_image(view: ReplicaSet, odd: frozenset[int] = frozenset()) -> Metadat
 def lacked_records(view: ReplicaSet, image: MetadataImage | None) -> str | None:
     """Return the sentence that names records of a later release which an image lacks; None: it has all that are here.
 
-    A log with such records has no image, and an image of a log that ends before them is too old.
+    A log with such records has no image, and an image of a log that ends before them is too old. Where that log ends,
+    the replica says: an image that is replayed keeps the offset at which its replay began.
     """
-    reach = 0 if image is None else int(image.offset_and_epoch.offset)
+    reach = max((replica.reach for replica in view.replicas if replica.facts.image is image), default=0)
     for replica in view.replicas:
         report = replica.facts
         if report.newer.hides_metadata and report.image is None and (image is None or replica.reach > reach):

@@ -6,13 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from metadata_log.format.batch import parse_header
 from metadata_log.tools.check.check import check_paths
 from metadata_log.tools.findings.finding import Severity
 from metadata_log.tools.read.sources import find_sources
 from metadata_log.tools.verify.depth import Depth
 from metadata_log.tools.verify.verify_log import verify_log
-from tests.support.damage import split, with_values, write
+from tests.support.damage import copy_cluster, split, with_values, write
 from tests.support.newer_logs import NEWER_LOGS, NewerLog, metadata_directories, plant_newer
+from tests.support.one_fault import segments_of
 
 CASES = pytest.mark.parametrize("case", NEWER_LOGS, ids=lambda case: case.name)
 
@@ -68,3 +70,23 @@ def test_replicas_that_part_are_found_all_the_same(clusters: Path, tmp_path: Pat
     kinds = {found.kind for found in check_paths(sorted(cluster.root.glob("node-*"))).findings}
 
     assert kinds >= {"newer_release", "log_mismatch"}
+
+
+def test_an_image_of_a_log_that_reaches_as_far_lacks_no_records(clusters: Path, tmp_path: Path) -> None:
+    """The brokers' logs have a record of a later release before the offset at which the voters' checkpoint ends."""
+    cluster = copy_cluster(clusters / "failovers", tmp_path / "failovers")
+    for node in (11, 12):
+        for path in cluster.metadata(node).glob("*.checkpoint"):
+            if int(path.name[:20]) > 198:
+                path.unlink()
+        for segment in segments_of(cluster.metadata(node)):
+            batches = split(segment)
+            headers = [parse_header(batch) for batch in batches]
+            for number, header in enumerate(headers):
+                if header.base_offset == 198:
+                    batches[number] = with_values(batches[number], [b"\x01\x1e\x00\x05other\x00"])
+            write(segment, batches)
+
+    report = check_paths([cluster.root])
+
+    assert [found.kind for found in report.findings] == ["newer_release"]
