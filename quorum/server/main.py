@@ -44,7 +44,7 @@ from quorum.node.process.systemd import READY, STOPPING, notify
 from quorum.node.storage.open_replica import open_replica
 from quorum.server.grpc.listen import listen
 from quorum.server.kafka.bounds import Limits, limits_of
-from quorum.server.kafka.listen import KafkaDoor, LeaderWatcher, listen_kafka
+from quorum.server.kafka.listen import KafkaListener, LeaderWatcher, listen_kafka
 from quorum.transport.grpc.event_loop import ServerLoop
 from quorum.transport.network import PeerNetwork
 
@@ -78,7 +78,7 @@ async def serve(config: NodeConfig, *, config_path: str = "", watcher: Watcher |
     monitoring = Monitoring(config.node_id, leaders, *([] if watcher is None else [watcher]))
     driver = make_driver(opened, config, network, monitoring)
     large = LargeRequests()
-    doors: list[KafkaDoor] = []
+    doors: list[KafkaListener] = []
     server: grpc.aio.Server | None = None
     try:
         shares = shares_of_this_process(config.doors.max_connections)
@@ -173,7 +173,7 @@ def _authorizer(config: NodeConfig) -> Authorizer | None:
 async def _listen_kafka(
     config: NodeConfig,
     driver: Driver,
-    doors: list[KafkaDoor],
+    doors: list[KafkaListener],
     limits: Limits,
     refusals: Refusals,
     large: LargeRequests,

@@ -47,7 +47,7 @@ class Node(IncomingRequests, Protocol):
         """Return the node's current state, for its health checks."""
 
 
-class Caller(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class ClientIdentity(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The identity of the client of a stream, call or connection, and the listener that it uses."""
 
     host: str

@@ -16,6 +16,7 @@ OLD_NAMES = {
     },
     "quorum/controller": {"Refused"},
     "quorum/node": {"Refused", "Doors", "Gate", "gate", "gate_type", "Unproven", "UnprovenAnswers"},
+    "quorum/server": {"Refused", "Caller", "KafkaDoor", "ControllerDoor", "QuorumDoor", "_SPELT", "TellsLeader"},
 }
 """Package → old names of functions, classes and attributes."""
 

@@ -13,14 +13,14 @@ from quorum.api.error_codes import Error
 from quorum.api.topics import DescribedTopic, DescribeTopicsResponse
 from quorum.node.process.large_requests import LargeRequests
 from quorum.node.process.long_answers import LongAnswers
-from quorum.server.grpc.controller_service import ControllerDoor
+from quorum.server.grpc.controller_service import ControllerService
 from quorum.server.grpc.session import MOST_HELD, Session
-from quorum.server.node import Caller
+from quorum.server.node import ClientIdentity
 from quorum.transport.grpc.convert.calls import KIND_BY_NAME
 from tests.support.loop import run, until
 from tests.support.scripted_node import ScriptedNode
 
-_CALLER = Caller(host="127.0.0.2", listener="GRPC", authorizer=None)
+_CALLER = ClientIdentity(host="127.0.0.2", listener="GRPC", authorizer=None)
 _WEIGHT = 1_000
 
 
@@ -85,7 +85,7 @@ def test_few_long_answers_are_made_at_a_time(kind: str) -> None:
             contexts = [_Context(_describes(2)) for _ in range(20)]
             asked = [asyncio.ensure_future(Session(each, node, _CALLER, large).serve()) for each in contexts]
         else:
-            door, request = ControllerDoor(node, large), pb.DescribeTopicsRequest(all_topics=True)
+            door, request = ControllerService(node, large), pb.DescribeTopicsRequest(all_topics=True)
             asked = [
                 asyncio.ensure_future(door.serve(KIND_BY_NAME["describe_topics"], request, _Single()))
                 for _ in range(40)

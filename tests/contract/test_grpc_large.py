@@ -18,7 +18,7 @@ from quorum.api.error_codes import Error
 from quorum.node.process.large_requests import AT_ONCE_BYTES, LargeRequests
 from quorum.node.process.turns import TooManyWaitError
 from quorum.server.grpc.session import MAX_CALLS_A_MESSAGE, Session
-from quorum.server.node import Caller
+from quorum.server.node import ClientIdentity
 from quorum.transport.kafka.reader import MAX_ELEMENTS
 from tests.support.grpc_listener import scripted_listener
 from tests.support.loop import run, until
@@ -273,7 +273,7 @@ def test_a_session_without_room_drops_its_message_at_once_and_reads_no_more_for_
         calls = [pb.Call(request_id=number, create_topics=_large("t")) for number in range(3)]
         context = _Context(_Raw(pb.SessionRequest(calls=calls).SerializeToString()))
         node, large, gone = ScriptedNode(), LargeRequests(most_waiting_bytes=1), _Raw.gone
-        caller = Caller(host="127.0.0.2", listener="GRPC", authorizer=None)
+        caller = ClientIdentity(host="127.0.0.2", listener="GRPC", authorizer=None)
         serving = asyncio.ensure_future(Session(context, node, caller, large, throttled_s=3600.0).serve())
         await until(lambda: len(context.answers) == 3, what="all refused")
         assert [each.create_topics.outcome.error_code for each in context.answers] == [

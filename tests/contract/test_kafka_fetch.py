@@ -15,7 +15,7 @@ from quorum.api.quorum_description import QuorumDescription, ReplicaDescription
 from quorum.api.raft_messages import FetchRequest, FetchResponse, FetchSnapshotRequest, FetchSnapshotResponse
 from quorum.node.core.ports import RoleChanged
 from quorum.server.kafka.bounds import Limits
-from quorum.server.kafka.listen import KafkaDoor, LeaderWatcher
+from quorum.server.kafka.listen import KafkaListener, LeaderWatcher
 from tests.support.kafka_requests import CLUSTER_ID, ID, SENTINEL, describe_quorum, fetch, fetch_snapshot
 from tests.support.kafka_wire import connected, kafka_door
 from tests.support.loop import run, until
@@ -271,7 +271,7 @@ def _led_by(leader_id: int) -> RoleChanged:
     )
 
 
-async def _after(door: KafkaDoor, watcher: LeaderWatcher) -> None:
+async def _after(door: KafkaListener, watcher: LeaderWatcher) -> None:
     """Somebody leads, and what follows from that has been done: a request that came later is answered."""
     watcher.on_event(_led_by(2))
     async with connected(door.port) as client:

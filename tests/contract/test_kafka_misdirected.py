@@ -18,7 +18,7 @@ from quorum.client.errors import WrongListenerError
 from quorum.client.voter_changes import ask_at
 from quorum.node.process.listeners import ListenError
 from quorum.server.grpc.listen import listen
-from quorum.server.kafka.listen import KafkaDoor, listen_kafka
+from quorum.server.kafka.listen import KafkaListener, listen_kafka
 from quorum.server.kafka.offered_versions import OFFERED
 from quorum.transport.channel import open_channel
 from quorum.transport.misdirected import refusal, right_address
@@ -29,7 +29,7 @@ GRPC = Endpoint(name="GRPC", host="::1", port=9094)
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
 
-async def _held() -> KafkaDoor:
+async def _held() -> KafkaListener:
     return await listen_kafka(Endpoint(name="CONTROLLER", host="127.0.0.1", port=0), ScriptedNode(), 3, GRPC)
 
 

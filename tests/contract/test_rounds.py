@@ -15,7 +15,7 @@ from quorum.api.error_codes import Error
 from quorum.node.process.large_requests import LargeRequests
 from quorum.node.process.rounds import SMALL_BYTES, Rounds
 from quorum.server.grpc.listen import listen
-from quorum.server.kafka.listen import KafkaDoor, listen_kafka
+from quorum.server.kafka.listen import KafkaListener, listen_kafka
 from quorum.transport.channel import open_channel
 from tests.support.kafka_requests import create_topics, fetch
 from tests.support.kafka_wire import GRPC, connected, request_bytes, written
@@ -77,7 +77,7 @@ def test_what_was_served_is_given_up_where_it_waits() -> None:
 
 
 @asynccontextmanager
-async def _kafka_door(node: ScriptedNode, rounds: Rounds) -> AsyncIterator[KafkaDoor]:
+async def _kafka_door(node: ScriptedNode, rounds: Rounds) -> AsyncIterator[KafkaListener]:
     at = Endpoint(name="CONTROLLER", host="127.0.0.1", port=0)
     door = await listen_kafka(at, node, 3, GRPC, large=LargeRequests(rounds=rounds))
     try:

@@ -16,7 +16,7 @@ from kio.static.constants import EntityType
 
 from metadata_log.voters import Endpoint
 from quorum.server.kafka.bounds import Limits
-from quorum.server.kafka.listen import KafkaDoor, listen_kafka
+from quorum.server.kafka.listen import KafkaListener, listen_kafka
 from quorum.server.kafka.offered_versions import OFFERED
 from quorum.server.node import Node
 from quorum.transport.kafka import beside_kio
@@ -121,7 +121,7 @@ class KafkaClient:
 
 
 @asynccontextmanager
-async def kafka_door(node: Node, limits: Limits | None = None, *, port: int = 0) -> AsyncIterator[KafkaDoor]:
+async def kafka_door(node: Node, limits: Limits | None = None, *, port: int = 0) -> AsyncIterator[KafkaListener]:
     """Serve a node's Kafka listener on loopback."""
     at = Endpoint(name="CONTROLLER", host="127.0.0.1", port=port)
     door = await listen_kafka(at, node, 3, GRPC, limits or Limits())

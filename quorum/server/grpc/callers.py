@@ -9,15 +9,15 @@ import grpc
 
 from metadata_log.voters import GRPC_LISTENER
 from quorum.node.process.grpc_guard import host_of
-from quorum.server.node import Caller, Node
+from quorum.server.node import ClientIdentity, Node
 
 STREAM_GONE: Final = (grpc.aio.AioRpcError, grpc.aio.InternalError, asyncio.InvalidStateError)
 """The errors that a read from or a write to a stream raises when the client is gone."""
 
 
-def caller_of(context: Any, node: Node) -> Caller:
+def caller_of(context: Any, node: Node) -> ClientIdentity:
     """Return the caller of a gRPC method."""
-    return Caller(host=host_of(context.peer()), listener=GRPC_LISTENER, authorizer=node.authorizer)
+    return ClientIdentity(host=host_of(context.peer()), listener=GRPC_LISTENER, authorizer=node.authorizer)
 
 
 async def end_tasks(*tasks: asyncio.Task[None]) -> None:

@@ -39,7 +39,7 @@ _MESSAGES: Final[Mapping[str, type[Message]]] = {kind.name: type(getattr(pb.Call
 R = TypeVar("R", bound=Response)
 
 
-class ControllerDoor:
+class ControllerService:
     """Serves Controller for one node. At the end of this module, each row of KINDS adds the method of one request."""
 
     def __init__(self, node: Node, large: LargeRequests) -> None:
@@ -100,15 +100,15 @@ class ControllerDoor:
         return await answered
 
 
-def _method(kind: Kind[R]) -> Callable[[ControllerDoor, Any, Any], Awaitable[Any]]:
-    async def serve(door: ControllerDoor, request: Any, context: Any) -> Any:
+def _method(kind: Kind[R]) -> Callable[[ControllerService, Any, Any], Awaitable[Any]]:
+    async def serve(door: ControllerService, request: Any, context: Any) -> Any:
         return await door.serve(kind, request, context)
 
     return serve
 
 
 for _kind in KINDS:
-    setattr(ControllerDoor, method_name(_kind), _method(_kind))
+    setattr(ControllerService, method_name(_kind), _method(_kind))
 
 
 def _fitting(kind: Kind[R], answer: ClientAnswer[R]) -> ClientAnswer[R]:

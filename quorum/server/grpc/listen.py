@@ -17,9 +17,9 @@ from quorum.node.process.grpc_guard import Guard
 from quorum.node.process.large_requests import LargeRequests
 from quorum.node.process.refusals import Refusals
 from quorum.node.process.voter_hosts import VoterHosts
-from quorum.server.grpc.controller_service import ControllerDoor
+from quorum.server.grpc.controller_service import ControllerService
 from quorum.server.grpc.health_service import HealthDoor
-from quorum.server.grpc.quorum_service import QuorumDoor
+from quorum.server.grpc.quorum_service import QuorumService
 from quorum.server.node import Node
 from quorum.transport.grpc.serve import start_server
 
@@ -50,8 +50,8 @@ async def listen(
     )
 
     def add_services(server: grpc.aio.Server) -> tuple[str, ...]:
-        quorum_pb2_grpc.add_QuorumServicer_to_server(QuorumDoor(node), server)
-        controller_pb2_grpc.add_ControllerServicer_to_server(cast("Any", ControllerDoor(node, served)), server)
+        quorum_pb2_grpc.add_QuorumServicer_to_server(QuorumService(node), server)
+        controller_pb2_grpc.add_ControllerServicer_to_server(cast("Any", ControllerService(node, served)), server)
         health_pb2_grpc.add_HealthServicer_to_server(HealthDoor(node), server)
         return (
             quorum_pb2.DESCRIPTOR.services_by_name["Quorum"].full_name,

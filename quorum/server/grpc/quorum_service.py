@@ -40,7 +40,7 @@ from quorum.transport.grpc.convert.transfer import transfer_request_from, transf
 T = TypeVar("T")
 
 
-class QuorumDoor(quorum_pb2_grpc.QuorumServicer):
+class QuorumService(quorum_pb2_grpc.QuorumServicer):
     """Serves Quorum for one node."""
 
     def __init__(self, node: Node) -> None:

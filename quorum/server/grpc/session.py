@@ -33,7 +33,7 @@ from quorum.node.process.raw_messages import (
 from quorum.node.process.rounds import LEAST_COST, ROUND_BYTES
 from quorum.node.process.turns import TooManyWaitError
 from quorum.server.grpc.callers import end_tasks
-from quorum.server.node import Caller, Node, timeout_of
+from quorum.server.node import ClientIdentity, Node, timeout_of
 from quorum.transport.grpc.convert.calls import KINDS, answer_to, kind_in, unknown_answer_to
 from quorum.transport.grpc.convert.common import BadMessage
 from quorum.transport.grpc.convert.consistency import at_least_offset_in
@@ -107,7 +107,7 @@ class Session:
         self,
         context: SessionContext,
         node: Node,
-        caller: Caller,
+        caller: ClientIdentity,
         large: LargeRequests,
         *,
         max_in_flight: int = MAX_IN_FLIGHT,

@@ -40,7 +40,7 @@ from quorum.server.kafka.topic_apis import (
     on_delete_topics,
 )
 from quorum.server.kafka.voter_apis import VOTER_HANDLERS
-from quorum.server.node import Caller, Node
+from quorum.server.node import ClientIdentity, Node
 from quorum.transport.kafka.plain_requests import plain_request
 from quorum.transport.kafka.reader import BadFrame
 from quorum.transport.kafka.wire import API_VERSIONS, Header, answers_of, read_header, read_request, request_class
@@ -84,7 +84,7 @@ class Apis:
             59: self._fetches.on_fetch_snapshot,
         }
 
-    def serve(self, connection: Connection, caller: Caller, frame: bytes) -> GiveUp | None:
+    def serve(self, connection: Connection, caller: ClientIdentity, frame: bytes) -> GiveUp | None:
         """Serve a request, or close its connection. Return the function to call if the connection closes first."""
         sink = _ToConnection(connection)
         try:
@@ -113,7 +113,7 @@ class Apis:
     def _handle(self, exchange: Exchange, node: Node) -> GiveUp | None:
         return self._handlers[exchange.header.key](exchange, node)
 
-    def _exchange(self, header: Header, frame: bytes, caller: Caller, sink: Sink) -> Exchange:
+    def _exchange(self, header: Header, frame: bytes, caller: ClientIdentity, sink: Sink) -> Exchange:
         offered = OFFERED.get(header.key)
         if offered is None:
             raise BadFrame(f"API {header.key} is not answered here")

@@ -16,7 +16,7 @@ from quorum.server.kafka.bounds import Bounds
 from quorum.server.kafka.exchange import GiveUp
 from quorum.server.kafka.frames import BadLengthError, Frames
 from quorum.server.kafka.misdirected import GrpcVisitor, may_be_http2
-from quorum.server.node import Caller
+from quorum.server.node import ClientIdentity
 
 
 class Listener(Protocol):
@@ -25,10 +25,10 @@ class Listener(Protocol):
     @property
     def refusal(self) -> str: ...
 
-    def caller(self, host: str) -> Caller:
+    def caller(self, host: str) -> ClientIdentity:
         """Return the identity of a client at that address, before its first request."""
 
-    def serve(self, connection: Connection, caller: Caller, frame: bytes) -> GiveUp | None:
+    def serve(self, connection: Connection, caller: ClientIdentity, frame: bytes) -> GiveUp | None:
         """Serve a request, or close its connection. Return the function to call if the connection closes first."""
 
     def on_refused(self, host: str, why: str, reason: str) -> None:
@@ -61,7 +61,7 @@ class Connection(asyncio.Protocol):
         self._over: Callable[[], None] | None = None
         self._muted: asyncio.TimerHandle | None = None
         self._transport: asyncio.Transport
-        self._caller: Caller
+        self._caller: ClientIdentity
 
     # --- asyncio's side
 

@@ -19,17 +19,17 @@ from quorum.api.context import CLUSTER, Operation, authorize
 from quorum.api.error_codes import Error
 from quorum.server.kafka.exchange import Exchange, GiveUp, Sink
 from quorum.server.kafka.offered_versions import OFFERED
-from quorum.server.node import Caller, Node
+from quorum.server.node import ClientIdentity, Node
 from quorum.transport.kafka.reader import BadFrame, Cursor, reader_of
 from quorum.transport.kafka.wire import Header, read_header
 
-Open = Callable[[Header, bytes, Caller, Sink], Exchange]
+Open = Callable[[Header, bytes, ClientIdentity, Sink], Exchange]
 """Makes an exchange from a frame, or raises BadFrame."""
 _PRINCIPAL_VERSION: Final = 0
 _ADDRESS_BYTES: Final = (4, 16)
 
 
-class Refused(Exception):
+class EnvelopeRejected(Exception):
     """The envelope is rejected; the error is the envelope's own."""
 
     def __init__(self, error: Error) -> None:
@@ -43,9 +43,9 @@ def on_envelope(
     """Serve the enclosed request as if the client had sent it here itself."""
     try:
         if authorize(exchange.caller.context(), Operation.CLUSTER_ACTION, CLUSTER, node.image) is not Error.NONE:
-            raise Refused(Error.CLUSTER_AUTHORIZATION_FAILED)
+            raise EnvelopeRejected(Error.CLUSTER_AUTHORIZATION_FAILED)
         inner = open_frame(*_opened(exchange), _InEnvelope(exchange))
-    except Refused as refused:
+    except EnvelopeRejected as refused:
         error = refused.error
         exchange.send(lambda: exchange.answers.response(error_code=error, response_data=None))
         return None
@@ -55,16 +55,16 @@ def on_envelope(
     return serve(inner, node)
 
 
-def _opened(exchange: Exchange) -> tuple[Header, bytes, Caller]:
+def _opened(exchange: Exchange) -> tuple[Header, bytes, ClientIdentity]:
     body = exchange.body
     header = read_header(body.request_data)
     offered = OFFERED.get(header.key)
     if offered is None or header.version not in offered.versions:
-        raise Refused(Error.UNSUPPORTED_VERSION)
+        raise EnvelopeRejected(Error.UNSUPPORTED_VERSION)
     if not offered.is_forwardable:
-        raise Refused(Error.INVALID_REQUEST)
+        raise EnvelopeRejected(Error.INVALID_REQUEST)
     principal = _principal(body.request_principal)
-    caller = Caller(
+    caller = ClientIdentity(
         host=_address(body.client_host_address),
         listener=exchange.caller.listener,
         authorizer=exchange.caller.authorizer,
@@ -83,7 +83,7 @@ def _node_id(client_id: str) -> int | None:
 
 def _address(value: bytes) -> str:
     if len(value) not in _ADDRESS_BYTES:
-        raise Refused(Error.INVALID_REQUEST)
+        raise EnvelopeRejected(Error.INVALID_REQUEST)
     return str(ipaddress.ip_address(value))
 
 
@@ -93,10 +93,10 @@ def _principal(value: bytes | None) -> DefaultPrincipalData:
     try:
         (version,) = struct.unpack(">h", cursor.take(2))
         if version != _PRINCIPAL_VERSION:
-            raise Refused(Error.PRINCIPAL_DESERIALIZATION_FAILURE)
+            raise EnvelopeRejected(Error.PRINCIPAL_DESERIALIZATION_FAILURE)
         principal: DefaultPrincipalData = reader_of(DefaultPrincipalData)(cursor)
     except BadFrame as bad:
-        raise Refused(Error.PRINCIPAL_DESERIALIZATION_FAILURE) from bad
+        raise EnvelopeRejected(Error.PRINCIPAL_DESERIALIZATION_FAILURE) from bad
     return principal
 
 

@@ -19,14 +19,14 @@ from quorum.api.calls import NO_OFFSET, ClientAnswer, ClientCall
 from quorum.api.error_codes import Error
 from quorum.api.request import Request, Response
 from quorum.server.kafka.offered_versions import OFFERED
-from quorum.server.node import Caller, Node, timeout_of
+from quorum.server.node import ClientIdentity, Node, timeout_of
 
 if TYPE_CHECKING:  # `wire` imports kio, which is slow: a process without a CONTROLLER listener does without
     from quorum.transport.kafka.wire import Answers, Header
 
 R = TypeVar("R", bound=Response)
 
-_SPELT = {Error.OFFSET_NOT_AVAILABLE: Error.REQUEST_TIMED_OUT}
+_ERROR_TRANSLATION = {Error.OFFSET_NOT_AVAILABLE: Error.REQUEST_TIMED_OUT}
 """Errors that only this software's clients handle, and the error that a Kafka client gets."""
 
 
@@ -56,7 +56,7 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     header: Header
     body: Any
     """kio's entity; for a plain request (`transport.kafka.plain_requests`), the request to the node itself."""
-    caller: Caller
+    caller: ClientIdentity
     answers: Answers
     sink: Sink
 
@@ -120,7 +120,7 @@ def ask_for_frame(
     def respond(answer: ClientAnswer[R]) -> None:
         response = answer.response
         if response is None:
-            response = request.rejected(_SPELT.get(answer.error, answer.error), answer.message)
+            response = request.rejected(_ERROR_TRANSLATION.get(answer.error, answer.error), answer.message)
         exchange.send_frame(partial(to_frame, response), response.error, getattr(response, "throttle_time_ms", 0))
 
     header = exchange.header

@@ -34,12 +34,12 @@ from quorum.transport.kafka.fetch import (
 from quorum.transport.kafka.fetch_frame import PLACED_FROM, fetch_frame, unplaced_fetch_frame
 
 _MAY_CHANGE: Final = (Error.NOT_LEADER_OR_FOLLOWER, Error.FENCED_LEADER_EPOCH, Error.UNKNOWN_LEADER_EPOCH)
-_SPELT: Final = {
+_ERROR_TRANSLATION: Final = {
     Error.UNKNOWN_TOPIC_ID: Error.INVALID_REQUEST,
     Error.UNKNOWN_TOPIC_OR_PARTITION: Error.INVALID_REQUEST,
 }
 """Kafka's error for a Fetch of another log (quorum/DESIGN.md 1.6)."""
-_OF_THE_WHOLE: Final = (Error.INCONSISTENT_CLUSTER_ID, Error.CLUSTER_AUTHORIZATION_FAILED, *_SPELT)
+_OF_THE_WHOLE: Final = (Error.INCONSISTENT_CLUSTER_ID, Error.CLUSTER_AUTHORIZATION_FAILED, *_ERROR_TRANSLATION)
 
 
 _VOTERS_SHARE: Final = 0.1
@@ -159,7 +159,7 @@ class _Fetch:
         answer, answers = cast("FetchResponse", response), self._exchange.answers
         self._request_id = None
         if answer.error in _OF_THE_WHOLE:
-            error = _SPELT.get(answer.error, answer.error)
+            error = _ERROR_TRANSLATION.get(answer.error, answer.error)
             self._exchange.send(lambda: fetch_refused(answers, error))
             return
         leader, version = self._fetches.place_of_leader(answer), self._exchange.header.version

@@ -21,7 +21,7 @@ from quorum.node.process.refusals import Refusals
 from quorum.server.kafka.bounds import Bounds, Limits, limits_of
 from quorum.server.kafka.connection import Connection
 from quorum.server.kafka.exchange import GiveUp
-from quorum.server.node import Caller, Node
+from quorum.server.node import ClientIdentity, Node
 from quorum.transport.misdirected import refusal
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class LeaderWatcher:
     """Notifies the listeners once a leader is known. A `ports.Watcher`."""
 
     def __init__(self) -> None:
-        self.doors: list[KafkaDoor] = []
+        self.doors: list[KafkaListener] = []
 
     def on_event(self, event: NodeEvent) -> None:
         """See `ports.Watcher`."""
@@ -45,7 +45,7 @@ class LeaderWatcher:
                 door.on_leader()
 
 
-class KafkaDoor:
+class KafkaListener:
     """One bound listener."""
 
     def __init__(
@@ -84,9 +84,9 @@ class KafkaDoor:
             raise cannot_listen(endpoint, error) from error
         self._sweep()
 
-    def caller(self, host: str) -> Caller:
+    def caller(self, host: str) -> ClientIdentity:
         """Return the identity of a client at that address, before its first request."""
-        return Caller(host=host, listener=self.listener, authorizer=self._node.authorizer)
+        return ClientIdentity(host=host, listener=self.listener, authorizer=self._node.authorizer)
 
     @property
     def port(self) -> int:
@@ -118,7 +118,7 @@ class KafkaDoor:
                 holder.close()
         await self._server.wait_closed()
 
-    def serve(self, connection: Connection, caller: Caller, frame: bytes) -> GiveUp | None:
+    def serve(self, connection: Connection, caller: ClientIdentity, frame: bytes) -> GiveUp | None:
         """Serve a request, or close its connection. Return the function to call if the connection closes first."""
         size = len(frame)
         if size <= AT_ONCE_BYTES:
@@ -137,11 +137,11 @@ class KafkaDoor:
         """Count and log that this side closed a connection."""
         self.refusals.closed(self.listener, reason, host, why)
 
-    def _serve_large(self, connection: Connection, caller: Caller, frame: bytes, done: Done) -> GiveUp | None:
+    def _serve_large(self, connection: Connection, caller: ClientIdentity, frame: bytes, done: Done) -> GiveUp | None:
         connection.when_over(done)
         return self._serve_later(connection, caller, frame)
 
-    def _serve_later(self, connection: Connection, caller: Caller, frame: bytes) -> GiveUp | None:
+    def _serve_later(self, connection: Connection, caller: ClientIdentity, frame: bytes) -> GiveUp | None:
         is_served = False
         try:
             give_up = self._apis.serve(connection, caller, frame)
@@ -167,7 +167,7 @@ async def listen_kafka(
     limits: Limits | None = None,
     refusals: Refusals | None = None,
     large: LargeRequests | None = None,
-) -> KafkaDoor:
+) -> KafkaListener:
     """Bind a listener of Kafka's protocol and serve. A gRPC client that connects is referred to `grpc_endpoint`.
 
     Raises:
@@ -180,6 +180,6 @@ async def listen_kafka(
     refusals = refusals or Refusals(node_id)
     apis = Apis(node, endpoint.name, limits.held_s, refusals)
     said = refusal(endpoint.name, node_id, grpc_endpoint)
-    door = KafkaDoor(endpoint, node, said, Bounds(limits), apis, refusals, large or LargeRequests())
+    door = KafkaListener(endpoint, node, said, Bounds(limits), apis, refusals, large or LargeRequests())
     await door.start(endpoint)
     return door

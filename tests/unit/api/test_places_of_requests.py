@@ -39,7 +39,7 @@ from quorum.cli.main import run
 from quorum.client import Admin, Client
 from quorum.controller.request_table import HANDLERS
 from quorum.node.process import change_words
-from quorum.server.grpc.controller_service import ControllerDoor
+from quorum.server.grpc.controller_service import ControllerService
 from quorum.server.kafka import apis
 from quorum.server.kafka.offered_versions import OFFERED
 from quorum.transport.grpc.convert.calls import KINDS
@@ -146,7 +146,7 @@ def test_every_row_of_conversions_has_its_messages_and_its_rpc() -> None:
 
 def test_every_rpc_is_served() -> None:
     for name in controller_pb2.DESCRIPTOR.services_by_name["Controller"].methods_by_name:
-        assert callable(getattr(ControllerDoor, name))
+        assert callable(getattr(ControllerService, name))
 
 
 def test_a_message_says_how_current_its_response_has_to_be_if_and_only_if_it_is_a_read() -> None:
