@@ -43,44 +43,46 @@ def say(message: str) -> None:
         print(plain(message), file=sys.stderr)
 
 
-class Told(NamedTuple):
+class UserError(NamedTuple):
     """The message and the exit status of an error."""
 
     sentence: str
     exit_code: int
 
 
-def told_of(error: Exception) -> Told | None:
+def user_error_of(error: Exception) -> UserError | None:
     """Return the message and exit status of a known kind of error, or None for a bug in this software."""
     if isinstance(error, CliError):
-        return Told(str(error), error.exit_code)
+        return UserError(str(error), error.exit_code)
     if isinstance(error, InvalidIdError | WrongUseError):
-        return Told(str(error), WRONG_USE)
+        return UserError(str(error), WRONG_USE)
     if isinstance(error, MetadataLogError) or _is_client_error(error):
-        return Told(str(error), FAILED)
+        return UserError(str(error), FAILED)
     if isinstance(error, PermissionError):
-        return Told(f"{error.filename}: {error.strerror}: run this as the user that the node runs as", WRONG_USE)
+        return UserError(f"{error.filename}: {error.strerror}: run this as the user that the node runs as", WRONG_USE)
     if isinstance(error, OSError):
         return _of_the_system(error)
     return None
 
 
-def _of_the_system(error: OSError) -> Told:
+def _of_the_system(error: OSError) -> UserError:
     """Return the message of an OSError. One without a file name comes from standard output."""
     if error.errno in _NO_ROOM:
         where = error.filename or "standard output, which is not whole"
-        return Told(f"{where}: {error.strerror}: make room there or name another place, and run this again", WRONG_USE)
+        return UserError(
+            f"{where}: {error.strerror}: make room there or name another place, and run this again", WRONG_USE
+        )
     where = f"{error.filename}: " if error.filename else "standard output: " if error.errno == errno.EBADF else ""
     if error.errno == errno.EROFS:
-        return Told(f"{where}{error.strerror}: name another place, or mount it for writing", WRONG_USE)
-    return Told(f"{where}{error.strerror or error}", WRONG_USE if error.errno in _NO_SUCH_PLACE else FAILED)
+        return UserError(f"{where}{error.strerror}: name another place, or mount it for writing", WRONG_USE)
+    return UserError(f"{where}{error.strerror or error}", WRONG_USE if error.errno in _NO_SUCH_PLACE else FAILED)
 
 
-def unexpected(error: Exception) -> Told:
+def unexpected(error: Exception) -> UserError:
     """Return the message of a bug: one line, and how to see the traceback."""
     text = " ".join(str(error).split())
     what = f"{type(error).__name__}: {text}" if text else type(error).__name__
-    return Told(
+    return UserError(
         f"unexpected error: {what}; this is a bug in kraft: to see where it is, put --debug before the command "
         "(kraft --debug ...), and report what that prints",
         FAILED,
@@ -89,11 +91,11 @@ def unexpected(error: Exception) -> Told:
 
 def exit_code_of(error: Exception) -> int | None:
     """Print the message of `error` and return its exit status. A bug is not printed: return None."""
-    told = told_of(error)
-    if told is None:
+    user_error = user_error_of(error)
+    if user_error is None:
         return None
-    say(f"kraft: {told.sentence}")
-    return told.exit_code
+    say(f"kraft: {user_error.sentence}")
+    return user_error.exit_code
 
 
 def _is_client_error(error: Exception) -> bool:

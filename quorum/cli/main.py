@@ -65,21 +65,21 @@ def run(arguments: Sequence[str], name: str = "kraft") -> int:
         _forget_output()
         return 141
     except Exception as error:
-        from quorum.cli.errors import say, told_of, unexpected  # noqa: PLC0415
+        from quorum.cli.errors import say, unexpected, user_error_of  # noqa: PLC0415
 
-        told = told_of(error)
-        if told is None and _shows_tracebacks(arguments):
+        user_error = user_error_of(error)
+        if user_error is None and _shows_tracebacks(arguments):
             raise
-        told = told or unexpected(error)
-        say(f"kraft: {told.sentence}")
+        user_error = user_error or unexpected(error)
+        say(f"kraft: {user_error.sentence}")
         cause = error.__cause__ or error
         if isinstance(cause, OSError) and cause.filename is None:
             _forget_output()
         else:
             from quorum.cli.output import show_failure  # noqa: PLC0415
 
-            show_failure(told.sentence)
-        return told.exit_code
+            show_failure(user_error.sentence)
+        return user_error.exit_code
 
 
 def _carry_out(arguments: Sequence[str], name: str) -> int:

@@ -53,7 +53,7 @@ def outcome_of(value: V, error: Error, message: str | None, what: str) -> Outcom
     return Outcome(value=value) if error is Error.NONE else Outcome(error=refused(error, message, what))
 
 
-class Told(Protocol):
+class ItemResult(Protocol):
     """An answer about one of what was asked about."""
 
     @property
@@ -65,7 +65,7 @@ class Told(Protocol):
         """The same in words."""
 
 
-A = TypeVar("A", bound=Told)
+A = TypeVar("A", bound=ItemResult)
 
 
 def outcomes_of(told: Iterable[tuple[K, A]], text: Callable[[K], str]) -> dict[K, Outcome[A]]:

@@ -41,7 +41,7 @@ class _TryAgain(Exception):
         self.at_once = at_once
 
 
-class Caller:
+class RetryingSender:
     """Sends requests to the known controllers, with retries.
 
     Attributes:

@@ -45,7 +45,7 @@ from quorum.api.voter_messages import VoterRequest
 from quorum.client.addresses import check_address
 from quorum.client.arguments import in_ms, several
 from quorum.client.ask_one import ask_one
-from quorum.client.calls import Caller
+from quorum.client.calls import RetryingSender
 from quorum.client.controllers import Controllers
 from quorum.client.errors import refused
 from quorum.client.quorum_status import QuorumStatus, describe_at, describe_best, describe_until
@@ -71,7 +71,7 @@ class Client:
     def __init__(self, bootstrap: str | Iterable[str], *, timeout_s: float = DEFAULT_TIMEOUT_S) -> None:
         named = bootstrap.split(",") if isinstance(bootstrap, str) else bootstrap
         self._controllers = Controllers(text.strip() for text in named)
-        self._caller = Caller(self._controllers)
+        self._sender = RetryingSender(self._controllers)
         self._timeout_s = timeout_s
 
     async def __aenter__(self) -> Self:
@@ -84,13 +84,13 @@ class Client:
 
     async def close(self) -> None:
         """Close every connection. Pending calls fail."""
-        self._caller.close()
+        self._sender.close()
         await self._controllers.close()
 
     @property
     def seen_offset(self) -> Offset:
         """The highest image offset in a response. A read of at least this offset sees every write of this client."""
-        return self._caller.seen_offset
+        return self._sender.seen_offset
 
     # --- topics
 
@@ -112,7 +112,7 @@ class Client:
         request = CreateTopics(
             topics=several(topics, "topics"), timeout_ms=in_ms(timeout_s), validate_only=validate_only
         )
-        response = await self._caller.ask(
+        response = await self._sender.ask(
             request, timeout_s=timeout_s, is_repeatable=if_not_exists or validate_only or None
         )
         results = _whole(response).topics
@@ -170,7 +170,7 @@ class Client:
         named = tuple(DeleteTopicState(name=name) for name in wanted)
         by_id = tuple(DeleteTopicState(topic_id=topic_id) for topic_id in ids)
         request = DeleteTopics(topics=named + by_id, timeout_ms=in_ms(timeout_s))
-        response = await self._caller.ask(request, timeout_s=timeout_s, is_repeatable=if_exists or None)
+        response = await self._sender.ask(request, timeout_s=timeout_s, is_repeatable=if_exists or None)
         results = _whole(response).topics
         if not if_exists:
             return results
@@ -335,7 +335,7 @@ class Client:
 
     async def _ask(self, request: Request[R], timeout_s: float | None, at_least_offset: Offset = NO_OFFSET) -> R:
         timeout_s = self._timeout_s if timeout_s is None else timeout_s
-        return await self._caller.ask(request, timeout_s=timeout_s, at_least_offset=at_least_offset)
+        return await self._sender.ask(request, timeout_s=timeout_s, at_least_offset=at_least_offset)
 
     async def _with_existing(
         self, results: tuple[CreatableTopicResult, ...], timeout_s: float

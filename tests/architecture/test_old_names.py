@@ -17,6 +17,9 @@ OLD_NAMES = {
     "quorum/controller": {"Refused"},
     "quorum/node": {"Refused", "Doors", "Gate", "gate", "gate_type", "Unproven", "UnprovenAnswers"},
     "quorum/server": {"Refused", "Caller", "KafkaDoor", "ControllerDoor", "QuorumDoor", "_SPELT", "TellsLeader"},
+    "quorum/client": {"Told", "Caller"},
+    "quorum/cli": {"Told", "told_of"},
+    "quorum/transport": {"Told"},
 }
 """Package → old names of functions, classes and attributes."""
 
