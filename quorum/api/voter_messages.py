@@ -46,14 +46,14 @@ class AddRaftVoterResponse(LeaderHint, frozen=True, kw_only=True, gc=False):
 class RemoveRaftVoterRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Ask the leader to remove `voter` from the voter set. `validate_only`: check everything, append nothing.
 
-    `keeps_majority`: only if a majority of the remaining voters fetches. `only_if_silent`: only if `voter` has stopped
-    fetching. Kafka's protocol has neither field.
+    `keeps_majority`: only if a majority of the remaining voters fetches. `only_if_unreachable`: only if `voter` has
+    stopped fetching. Kafka's protocol has neither field.
     """
 
     voter: ReplicaKey
     validate_only: bool = False
     keeps_majority: bool = False
-    only_if_silent: bool = False
+    only_if_unreachable: bool = False
 
 
 class RemoveRaftVoterResponse(LeaderHint, frozen=True, kw_only=True, gc=False):

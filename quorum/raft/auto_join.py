@@ -70,7 +70,7 @@ def _request(core: Core) -> UpdateRaftVoterRequest | RemoveRaftVoterRequest | Ad
         return UpdateRaftVoterRequest(current_leader_epoch=core.epoch, voter=members.own)
     former: Voter | None = members.latest.get(core.me.node_id)
     if former is not None:
-        return RemoveRaftVoterRequest(voter=former.key, only_if_silent=True)
+        return RemoveRaftVoterRequest(voter=former.key, only_if_unreachable=True)
     return AddRaftVoterRequest(voter=core.me, endpoints=core.endpoints, ack_when_committed=False)
 
 

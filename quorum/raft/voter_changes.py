@@ -315,13 +315,13 @@ def settle_changes(core: Core, leader: Leader) -> None:
 
 def validate_guards(core: Core, leader: Leader, request: RemoveRaftVoterRequest) -> Verdict | None:
     """Return why the guards that the request asks for forbid the removal, or None."""
-    refusal = _validate_silent(core, leader, request.voter) if request.only_if_silent else None
+    refusal = _validate_unreachable(core, leader, request.voter) if request.only_if_unreachable else None
     if refusal is None and request.keeps_majority:
         refusal = _validate_majority(core, leader, request.voter.node_id)
     return refusal
 
 
-def _validate_silent(core: Core, leader: Leader, key: ReplicaKey) -> Verdict | None:
+def _validate_unreachable(core: Core, leader: Leader, key: ReplicaKey) -> Verdict | None:
     if _lives(core, leader, key.node_id):
         return Error.INVALID_REQUEST, (
             f"node {key.node_id} votes with directory {id_text(key.directory_id)}, which lives: two processes have "

@@ -20,6 +20,7 @@ OLD_NAMES = {
     "quorum/client": {"Told", "Caller"},
     "quorum/cli": {"Told", "told_of"},
     "quorum/transport": {"Told"},
+    "quorum/api": {"only_if_silent"},
 }
 """Package → old names of functions, classes and attributes."""
 

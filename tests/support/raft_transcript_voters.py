@@ -56,7 +56,7 @@ class VoterCommands:
             voter=key_of(int(named["voter"]), named.get("dir")),
             validate_only="dry" in flags,
             keeps_majority="majority" in flags,
-            only_if_silent="silent" in flags,
+            only_if_unreachable="silent" in flags,
         )
         return self.request(named, request)
 

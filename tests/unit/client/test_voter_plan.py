@@ -109,7 +109,7 @@ def test_requests_and_answers_come_back_from_the_wire_as_they_went() -> None:
         AddRaftVoterRequest(voter=_key(4), endpoints=endpoints_of(4)),
         RemoveRaftVoterRequest(voter=_key(4), validate_only=True),
         RemoveRaftVoterRequest(voter=_key(4), keeps_majority=True),
-        RemoveRaftVoterRequest(voter=_key(4), only_if_silent=True),
+        RemoveRaftVoterRequest(voter=_key(4), only_if_unreachable=True),
         UpdateRaftVoterRequest(current_leader_epoch=Epoch(7), voter=voter),
         UpgradeKRaftVersionRequest(kraft_version=1),
         ApiVersionsRequest(),

@@ -74,7 +74,7 @@ def _remove_to(request: RemoveRaftVoterRequest, cluster_id: str | None) -> quoru
         voter=_key_to(request.voter),
         validate_only=request.validate_only,
         unsafe=not request.keeps_majority,
-        only_if_silent=request.only_if_silent,
+        only_if_silent=request.only_if_unreachable,
     )
 
 
@@ -83,7 +83,7 @@ def _remove_from(message: quorum_pb2.RemoveRaftVoterRequest) -> RemoveRaftVoterR
         voter=_key_in(message),
         validate_only=message.validate_only,
         keeps_majority=not message.unsafe,
-        only_if_silent=message.only_if_silent,
+        only_if_unreachable=message.only_if_silent,
     )
 
 
