@@ -10,7 +10,7 @@ goes on soundly from that checkpoint's end.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 
 import msgspec
@@ -19,7 +19,7 @@ from metadata_log.errors import MetadataLogError
 from metadata_log.files.port import Files
 from metadata_log.format.batch import BatchHeader
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
-from metadata_log.storage.checkpoint import checkpoint_name, parse_checkpoint_name
+from metadata_log.storage.checkpoint import Checkpoint, checkpoint_name, parse_checkpoint_name
 from metadata_log.storage.segment import LocatedBatch, segment_bases, segment_file
 from metadata_log.tools.prefix.checkpoints import damage_of, load_checkpoint
 from metadata_log.tools.prefix.named_nodes import NamedNodes
@@ -47,7 +47,7 @@ class PrefixBuilder:
     """The fold over one directory's files: over the events of a pass over its segments, see `LogListener`.
 
     `until`: only up to that offset, as if the log ended there. `misnamed`: by name, why a checkpoint does not end
-    where its name says. It is no origin, and proves no epoch.
+    where its name says. It is no origin, and proves no epoch. `on_checkpoint` takes what it reads of a whole one.
     """
 
     def __init__(
@@ -57,8 +57,10 @@ class PrefixBuilder:
         epochs: Epochs,
         until: int | None = None,
         misnamed: Mapping[str, str] = NONE_MISNAMED,
+        on_checkpoint: Callable[[str, Checkpoint], None] = lambda path, whole: None,
     ) -> None:
         self._files, self._directory, self._misnamed = files, directory, misnamed
+        self._on_checkpoint = on_checkpoint
         self._names = files.listdir(directory) if files.exists(directory) else []
         self._until, self._epochs = until, epochs
         self._checkpoints: list[CheckpointFile] = []
@@ -124,6 +126,7 @@ class PrefixBuilder:
         except (MetadataLogError, OSError) as error:
             return msgspec.structs.replace(found, problem=str(error), was_read=True)
         found = msgspec.structs.replace(found, was_read=True)
+        self._on_checkpoint(path, whole)
         self._replay.state = state
         if found.end.offset == 0:  # the first voters: the first leader writes them into the log
             return found

@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from metadata_log.files.port import Files
+from metadata_log.storage.checkpoint import Checkpoint
 from metadata_log.tools.prefix.own_epochs import OwnEpochs
 from metadata_log.tools.prefix.prefix_builder import PrefixBuilder
 from metadata_log.tools.prefix.prefix_parts import NO_HINDSIGHT, NONE_MISNAMED, Epochs, Hindsight
 from metadata_log.tools.prefix.valid_prefix import ValidPrefix
 from metadata_log.tools.read.sources import NodeSource
+from metadata_log.tools.verify.checkpoint import ReadCheckpoint, verify_read_checkpoint
 from metadata_log.tools.verify.depth import Depth
 from metadata_log.tools.verify.file_names import is_beyond_offsets
 from metadata_log.tools.verify.log_facts import LogFacts
@@ -44,9 +46,21 @@ def facts_and_prefix(files: Files, directory: str, source: NodeSource, own: OwnE
     Raises:
         OSError: the directory cannot be listed, or a file cannot be read.
     """
-    builder = PrefixBuilder(files, directory, Epochs(own=own))
-    probes = builder.stops
-    facts = Verification(files, directory, source, depth=Depth.PREFIX, probes=probes, listeners=(builder,)).run()
+    read: dict[str, ReadCheckpoint] = {}
+
+    def verify(path: str, whole: Checkpoint) -> None:
+        read[path] = verify_read_checkpoint(path, whole.batches, source.node_id, Depth.PREFIX)
+
+    builder = PrefixBuilder(files, directory, Epochs(own=own), on_checkpoint=verify)
+    facts = Verification(
+        files,
+        directory,
+        source,
+        depth=Depth.PREFIX,
+        probes=builder.stops,
+        listeners=(builder,),
+        read=read,
+    ).run()
     late = next((election.offset for election in facts.elections if election.is_late), None)
     hindsight = Hindsight(false_starts=facts.false_starts, late_leader=late)
     # Checks pass over segments whose names say offsets that none can have; the prefix ends before them.

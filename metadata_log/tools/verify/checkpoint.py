@@ -6,13 +6,15 @@ Must not know: the log beside it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Final
 
 import msgspec
 
 from metadata_log.counts import counted
 from metadata_log.errors import CorruptBatchError, RecordError, UnknownRecordError
-from metadata_log.files.port import FileHandle, Files
+from metadata_log.files.port import Files
 from metadata_log.format.batch import batch_records, batch_values
 from metadata_log.ids import ReplicaKey
 from metadata_log.image import MetadataImage
@@ -34,7 +36,7 @@ from metadata_log.tools.findings.facts import ConfigsOfNoTopic, CorruptBatch, Fo
 from metadata_log.tools.findings.finding import Severity
 from metadata_log.tools.findings.sink import FindingSink
 from metadata_log.tools.read.contents import voter_keys
-from metadata_log.tools.read.fast_scan import NoOpRun, walk
+from metadata_log.tools.read.fast_scan import NoOpRun, Seen, walk
 from metadata_log.tools.read.scan import Damage, Fault
 from metadata_log.tools.rules.forms import RecordForms
 from metadata_log.tools.rules.orphaned_configs import LeftConfigs, loose_configs, without
@@ -81,10 +83,30 @@ def verify_checkpoint(files: Files, path: str, sink: FindingSink, depth: Depth =
     check = _Check(path, sink, depth)
     handle = files.open(path, read_only=True)
     try:
-        check.read(handle)
+        check.take(walk(handle), handle.size())
     finally:
         handle.close()
     return check.report()
+
+
+class ReadCheckpoint(msgspec.Struct, frozen=True, kw_only=True):
+    """A whole checkpoint that was verified as it was read for another purpose; its findings are in `sink`."""
+
+    report: CheckpointReport
+    sink: FindingSink
+
+
+NONE_READ: Final[Mapping[str, ReadCheckpoint]] = MappingProxyType({})
+
+
+def verify_read_checkpoint(
+    path: str, batches: Iterable[LocatedBatch], node_id: int | None, depth: Depth
+) -> ReadCheckpoint:
+    """Verify a checkpoint of which all bytes belong to sound batches, without another look at its file."""
+    sink = FindingSink(node_id)
+    check = _Check(path, sink, depth)
+    check.take(batches)
+    return ReadCheckpoint(report=check.report(), sink=sink)
 
 
 def unread_checkpoint(path: str) -> CheckpointReport:
@@ -101,6 +123,21 @@ def unread_checkpoint(path: str) -> CheckpointReport:
         records=0,
         last_contained_ms=None,
     )
+
+
+def checkpoint_report(
+    files: Files, path: str, sink: FindingSink, depth: Depth, before: Mapping[str, ReadCheckpoint]
+) -> CheckpointReport:
+    """Return the report on a checkpoint, be it read `before`, now, or not readable; what is wrong goes to `sink`."""
+    read = before.get(path)
+    if read is not None:
+        sink.take_from(read.sink)
+        return read.report
+    try:
+        return verify_checkpoint(files, path, sink, depth)
+    except OSError as error:
+        sink.add_unreadable(path, error)
+        return unread_checkpoint(path)
 
 
 class _Check:
@@ -130,10 +167,10 @@ class _Check:
         self._epochs: dict[int, tuple[int, int]] = {}
         """Of its batches, with position and offset of the first."""
 
-    def read(self, handle: FileHandle) -> None:
-        """Take every batch."""
+    def take(self, every: Iterable[Seen], size: int | None = None) -> None:
+        """Take every batch. `size`: of the file; None if it ends with the last batch."""
         end = 0
-        for seen in walk(handle):
+        for seen in every:
             if isinstance(seen, NoOpRun):
                 self._expected = seen.end_offset
                 end = seen.end_position
@@ -151,7 +188,7 @@ class _Check:
                 self._on_batch(seen)
                 end = seen.position + seen.header.size_in_bytes
         self._check_epochs()
-        size = handle.size()
+        size = end if size is None else size
         self._check_behind_footer(end, size - end)
         if not self._has_footer:
             what = "it has no footer: it was never finished, or its end is lost"

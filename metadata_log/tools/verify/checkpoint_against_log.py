@@ -11,7 +11,7 @@ be that of a later batch: of the node that led then, a later time says nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -40,7 +40,7 @@ from metadata_log.tools.rules.orphaned_configs import LeftConfigs, left_text, ta
 from metadata_log.tools.rules.records import RecordRules
 from metadata_log.tools.times import time_text
 from metadata_log.tools.verify.chain import ChainCheck
-from metadata_log.tools.verify.checkpoint import CheckpointReport, unread_checkpoint, verify_checkpoint
+from metadata_log.tools.verify.checkpoint import NONE_READ, CheckpointReport, ReadCheckpoint, checkpoint_report
 from metadata_log.tools.verify.checkpoint_epochs import denied_epochs
 from metadata_log.tools.verify.depth import Depth
 from metadata_log.tools.verify.first_checkpoint import Doubt, SecondOpinion
@@ -58,6 +58,7 @@ class PassedCheckpoints:
 
     Args:
         names: of all files in the directory.
+        read: those that were read before, by their paths.
         probes: offsets at which `probed` is to have the metadata, and `times` the time of the batch before.
     """
 
@@ -72,6 +73,7 @@ class PassedCheckpoints:
         *,
         depth: Depth,
         probes: frozenset[int],
+        read: Mapping[str, ReadCheckpoint] = NONE_READ,
     ) -> None:
         self._files = files
         self._directory = directory
@@ -80,6 +82,7 @@ class PassedCheckpoints:
         self._sink = sink
         self._depth = depth
         self._probes = probes
+        self._read = read
         self._ends: dict[int, list[str]] = {}
         """Those that the pass is yet to come to, by their end offset."""
         for name in names:
@@ -246,12 +249,7 @@ class PassedCheckpoints:
     def read(self, name: str) -> CheckpointReport:
         """Check one by itself."""
         path = f"{self._directory}/{name}"
-        try:
-            report = verify_checkpoint(self._files, path, self._sink, self._depth)
-        except OSError as error:
-            self._sink.add_unreadable(path, error)
-            report = unread_checkpoint(path)
-        self.reports[name] = report
+        report = self.reports[name] = checkpoint_report(self._files, path, self._sink, self._depth, self._read)
         self._left[name] = list(report.left)
         return report
 

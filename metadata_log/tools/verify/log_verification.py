@@ -6,7 +6,7 @@ works, other replicas, and that a directory may change under the reader.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -41,7 +41,7 @@ from metadata_log.tools.rules.records import RecordRules
 from metadata_log.tools.verify.batch_framing import inner_fault
 from metadata_log.tools.verify.bootstrap_checkpoint import check_bootstrap
 from metadata_log.tools.verify.chain import ChainCheck
-from metadata_log.tools.verify.checkpoint import CheckpointReport
+from metadata_log.tools.verify.checkpoint import NONE_READ, CheckpointReport, ReadCheckpoint
 from metadata_log.tools.verify.checkpoint_against_log import PassedCheckpoints
 from metadata_log.tools.verify.clock import ClockCheck
 from metadata_log.tools.verify.depth import Depth
@@ -89,11 +89,10 @@ class Verification:
         depth: Depth,
         probes: frozenset[int],
         listeners: Sequence[LogListener] = (),
+        read: Mapping[str, ReadCheckpoint] = NONE_READ,
     ) -> None:
-        self._files = files
-        self._directory = directory
-        self._source = source
-        self._depth = depth
+        self._files, self._directory, self._source = files, directory, source
+        self._depth, self._read = depth, read
         self._sink = FindingSink(source.node_id)
         self._chain = ChainCheck(self._sink)
         self._rules = RecordRules(self._sink)
@@ -156,6 +155,7 @@ class Verification:
             self._sink,
             depth=self._depth,
             probes=self._probes,
+            read=self._read,
         )
 
     def read_checkpoint(self, name: str) -> None:

@@ -9,6 +9,7 @@ import pytest
 from metadata_log.files.port import FileHandle
 from metadata_log.tools.read import log_reader
 from metadata_log.tools.read.fast_scan import Seen, walk
+from metadata_log.tools.verify import checkpoint
 from tests.support.repairs import load_nodes
 from tests.unit.recovery.test_false_epochs import flip, of
 
@@ -44,3 +45,20 @@ def test_a_log_with_an_epoch_that_only_its_successor_denies_is_read_twice(passes
 
     assert copy.end.offset == ELECTION
     assert passes == [part.size for part in copy.prefix.segments] * 2
+
+
+def test_the_checkpoint_that_a_copy_begins_with_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The check of its bytes takes the batches that the replay has read; it reads older checkpoints itself."""
+    read: list[int] = []
+
+    def counted(handle: FileHandle) -> Iterator[Seen]:
+        read.append(handle.size())
+        return walk(handle)
+
+    monkeypatch.setattr(checkpoint, "walk", counted)
+    copy = of(load_nodes("failovers", 12), "/n12")
+
+    newest, *older = copy.prefix.checkpoints
+    assert newest == copy.origin
+    assert newest.size not in read
+    assert {found.size for found in older} <= set(read)
