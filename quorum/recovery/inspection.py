@@ -50,9 +50,9 @@ class Inspection(msgspec.Struct, frozen=True, kw_only=True):
     def is_whole(self) -> bool:
         """Whether a majority of the voters is here and sound, every directory was judged, and all agree.
 
-        A voter's only copy that does not speak for it is none to start from, whatever the others are.
+        Nothing starts from a voter's only copy that is not authoritative, whatever the others are.
         """
-        untrue = [one for one in self.survey.silent if one.newer is None]
+        untrue = [one for one in self.survey.stale if one.newer is None]
         return self.plan.is_whole and not (self.unjudged or self.survey.conflicts or self.survey.uncompared or untrue)
 
 

@@ -54,7 +54,7 @@ class Verification(msgspec.Struct, frozen=True, kw_only=True):
     `warnings`: what is lost of the metadata, though all of them may be started; and which of them are in use.
     `notes`: what a start mends by itself, in the directories `unfinished`; and what a later release wrote.
     `unreached`: directories that a repair, which others have, has not reached, or in which it was undone; and those
-    that do not speak for their voters.
+    that are not authoritative.
     """
 
     directories: tuple[Verified, ...]
@@ -107,7 +107,7 @@ def verify_directories(files: Files, paths: Sequence[str]) -> Verification:
         warnings=tuple(_warnings(known)),
         unreached=(
             *(() if half is None else (copy.place.log_dir for copy in half[1])),
-            *(one.copy.place.log_dir for one in known.silent),
+            *(one.copy.place.log_dir for one in known.stale),
         ),
         notes=(
             *(f"{copy.label} ends in an unfinished write: the next start cuts it off: {copy.stop}" for copy in torn),
@@ -181,12 +181,12 @@ def _together(files: Files, known: Survey) -> Iterator[str]:
         lines = "; ".join(undo_line(path) for path in dirs if path in known.undoable)
         back = f" before. This takes the loss back: {lines}" if lines else " of them, and see kraft recover inspect"
         yield f"{danger(known, risky)}; start none{back}"
-    yield from (f"{one}: start nothing from it as it is, and see kraft recover inspect" for one in known.silent)
+    yield from (f"{one}: start nothing from it as it is, and see kraft recover inspect" for one in known.stale)
     later = next(filter(None, (copy.newer_voters for copy in known.copies)), None)
     if later is not None:
         yield f"who votes is not known here: the log has {later}. Start the controllers with the release that wrote it"
         return
-    elected = [copy for copy in known.copies if known.speaks(copy)]
+    elected = [copy for copy in known.copies if known.is_authoritative(copy)]
     if known.undecided is not None and not known.has_majority(elected):
         yield f"too few voters are here to elect a leader: {known.undecided}"
     elif known.voters and not known.has_majority(elected):

@@ -25,8 +25,8 @@ class ReplicaExtent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     `high_watermark` is the live one, where known. `committed_before`: the end of the first batch of an epoch whose
     leader wrote metadata records: a controller becomes active only once that is committed. `proved_end`: up to where
     its log once reached, by what stands beside it, if it does not any more; 0 where nothing says more. `held_when_cut`:
-    all before it was committed, as was proven when a repair cut this log, see `repair_audits`. `votes` False:
-    it counts for no majority, since its node may have gone on from there. `speaks` False: it shows what its voter held,
+    all before it was committed, as was proven when a repair cut this log, see `repair_audits`. `votes` False: it counts
+    for no majority, since its node may have gone on from there. `is_authoritative` False: it shows what its voter held,
     but not what that voter held last, so that it bounds nothing from above.
     """
 
@@ -40,7 +40,7 @@ class ReplicaExtent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     proved_end: int = 0
     held_when_cut: int = 0
     votes: bool = True
-    speaks: bool = True
+    is_authoritative: bool = True
 
     @property
     def known_committed(self) -> int:
@@ -153,7 +153,7 @@ def _upper(by_voter: Sequence[Sequence[ReplicaExtent]], majority: int, lower: in
 
     None, too, where more is known to be committed: then one of these logs is not its voter's last.
     """
-    told = [[replica for replica in copies if replica.speaks] for copies in by_voter]
+    told = [[replica for replica in copies if replica.is_authoritative] for copies in by_voter]
     present = [copies for copies in told if copies]
     needed = majority - (len(by_voter) - len(present))
     if needed <= 0:

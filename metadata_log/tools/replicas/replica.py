@@ -62,7 +62,7 @@ class Replica(msgspec.Struct, frozen=True, kw_only=True):
             committed_before=self.facts.committed_before,
             proved_end=self.facts.proved_end,
             held_when_cut=self.facts.held_when_cut,
-            speaks=not self.facts.is_unread and self.facts.proved_end <= self.reach,
+            is_authoritative=not self.facts.is_unread and self.facts.proved_end <= self.reach,
         )
 
     @property

@@ -60,7 +60,7 @@ def show_inspection(found: Inspection) -> None:
         *(f"NOTE: {copy.label}: {note}." for copy in known.copies if (note := note_of(known, copy)) is not None),
         *(f"LET GO: {lost}." for lost in gone(known)),
         *(f"NOT KNOWN: {said}." for copy in known.copies for said in copy.audited.unread),
-        *(f"NOT COUNTED: {one}." for one in known.silent),
+        *(f"NOT COUNTED: {one}." for one in known.stale),
     ):
         print_wrapped(line)
     for copy in known.in_use:
@@ -201,7 +201,7 @@ def inspection_data(found: Inspection) -> dict[str, object]:
         **({"older_release": "; ".join(older)} if (older := _older(known)) else {}),
         "let_go": list(map(str, gone(known))),
         "not_listed": list(unlisted(known)),
-        "not_counted": list(map(str, known.silent)),
+        "not_counted": list(map(str, known.stale)),
         "other_disks": list(map(str, other_disks(known))),
         **({"of_other_nodes": others} if (others := list(map(str, of_other_nodes(known)))) else {}),
         "conflicts": list(map(str, known.conflicts)),

@@ -100,8 +100,8 @@ def _without(known: Survey, one: Gone, voters: Sequence[ReplicaKey]) -> int:
         for done, lost in let_go_by(copy)
         if is_last(copy, done, lost) and lost.start < one.lost.end and one.lost.start < lost.end
     }
-    speaking = [copy for copy in one.holders if known.speaks(copy) and is_voter(copy.place.key, voters)]
-    whole = [copy for copy in speaking if copy.stop is None and copy.short is None]
+    last = [copy for copy in one.holders if known.is_authoritative(copy) and is_voter(copy.place.key, voters)]
+    whole = [copy for copy in last if copy.stop is None and copy.short is None]
     held = {copy.node_id for copy in whole if copy.end.offset >= one.lost.end} - cut
     here = {copy.node_id for copy in known.copies}
     return len(voters) - len(held | {node for node in one.lost.held_by if node not in here})

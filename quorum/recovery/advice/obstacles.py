@@ -115,7 +115,7 @@ def unsettled(known: Survey) -> Obstacle | None:
     steps = unsettled_steps(known)
     if not steps:
         return None
-    names = ", ".join(one.copy.label for one in known.silent if one.rivals)
+    names = ", ".join(one.copy.label for one in known.stale if one.rivals)
     return Obstacle(
         situation=f"On which of {names} the node ran last is not known, and none of them is counted: no majority of "
         "the voters is here and sound without.",
@@ -136,7 +136,7 @@ def _grave(known: Survey) -> list[Conflict]:
     """Of two that would elect; or of others, where no majority of sound voters says which bytes are right."""
     electing = [copy for copy in known.copies if elects(known, copy)]
     among = [one for one in known.conflicts if all(copy in electing for copy in one.copies)]
-    same = [copy for copy in electing if known.speaks(copy) and copy.stop is None and copy.state is not None]
+    same = [copy for copy in electing if known.is_authoritative(copy) and copy.stop is None and copy.state is not None]
     if among or not known.has_majority(same):
         return list(known.conflicts)
     return []

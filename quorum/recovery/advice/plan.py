@@ -49,7 +49,7 @@ from quorum.recovery.advice.newer_release import leave_to_its_release, why_not_w
 from quorum.recovery.advice.obstacles import obstacle, old_voters, outvoted, unsettled
 from quorum.recovery.advice.repair_steps import before_repair, controllers_named, start_as_they_are, steps_for
 from quorum.recovery.advice.running_nodes import running_voters, situation_of, steps_of
-from quorum.recovery.advice.stale_replicas import kept_out, told_of_silent
+from quorum.recovery.advice.stale_replicas import kept_out, told_of_stale
 from quorum.recovery.advice.unable_to_follow import left_behind, set_aside
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.copies.sidecar_files import Unread
@@ -135,8 +135,8 @@ def _plan(files: Files, known: Survey) -> Plan:
 
 
 def sound_voters(known: Survey) -> list[Copy]:
-    """Those among the voters' copies that speak for their voters."""
-    return [copy for copy in whole_voters(known) if known.speaks(copy)]
+    """Return those of the voters' copies that are authoritative."""
+    return [copy for copy in whole_voters(known) if known.is_authoritative(copy)]
 
 
 def whole_voters(known: Survey) -> list[Copy]:
@@ -241,8 +241,8 @@ def _majority_here(known: Survey, sound: list[Copy], repairs: tuple[Repair, ...]
         situation += f". But metadata is lost, or may be: {'; '.join(lost)}."
     else:
         situation += f": {_ALL_THERE}" if best.end.offset > 0 else f". {_NOTHING_YET}"
-    situation += told_of_silent(known) + told_of_clone(known)
-    faulty = [copy for copy in known.copies if known.speaks(copy) and lasting_fault(copy) is not None]
+    situation += told_of_stale(known) + told_of_clone(known)
+    faulty = [copy for copy in known.copies if known.is_authoritative(copy) and lasting_fault(copy) is not None]
     as_they_are = [copy for copy in sound if fault_of(copy) is None]
     steps = [*old_voters(known), *set_aside(left_behind(known, best, adds_voters=False)), *mend_first(sound)]
     steps += _move_away(sound)
@@ -350,7 +350,7 @@ def _majority_lost(known: Survey, repairs: tuple[Repair, ...], lack: str | None 
     chosen, situation = _chosen(known, repairs), lack
     if situation is None or not known.voters:
         situation = no_majority(known)
-    situation += told_of_silent(known) + (f" And {known.undecided}." if known.undecided is not None else "")
+    situation += told_of_stale(known) + (f" And {known.undecided}." if known.undecided is not None else "")
     situation += told_of_clone(known)
     fit = [] if lack is not None or endangered(known) else [copy for copy in sound_voters(known) if not mends(copy)]
     first = before_repair(known, fit, asks_brokers=bool(known.absent_brokers) or chosen is None)
@@ -380,15 +380,15 @@ def _majority_lost(known: Survey, repairs: tuple[Repair, ...], lack: str | None 
 def _chosen(known: Survey, repairs: Sequence[Repair]) -> tuple[Copy, Repair] | None:
     """The best copy that is possible; but a surviving voter goes before it that lacks nothing but NoOps and elections:
     it keeps its directory and address, and a broker's copy may be ahead by a heartbeat of the last leader. Then any
-    that loses nothing which another one would keep. One that does not speak for its voter comes last: it may be ahead
-    by an election that should not have been."""
+    that loses nothing which another one would keep. A stale one comes last: it may be ahead by an election that should
+    not have been."""
     possible = [pair for pair in zip(known.copies, repairs, strict=True) if pair[1].refused is None]
     whole = [pair for pair in possible if not any(one.committed != "never" for one in pair[1].lost)]
-    mute, gone = [one.copy for one in known.silent], shortfalls(known)
-    voters = sorted((pair for pair in whole if known.is_voter(pair[0])), key=lambda pair: pair[0] in mute)
+    stale, gone = [one.copy for one in known.stale], shortfalls(known)
+    voters = sorted((pair for pair in whole if known.is_voter(pair[0])), key=lambda pair: pair[0] in stale)
     lossless = [pair for pair in possible if all(one.committed == "never" or one in gone for one in pair[1].lost)]
-    spoken = [pair for pair in [*lossless, *possible] if pair[0] not in mute]
-    return next(iter([*voters, *spoken, *lossless, *possible]), None)
+    last = [pair for pair in [*lossless, *possible] if pair[0] not in stale]
+    return next(iter([*voters, *last, *lossless, *possible]), None)
 
 
 _RESTORE = "kraft snapshot restore BACKUP DIR --node-id N --voters ID@HOST:PORT:DIRECTORY_ID"

@@ -1,4 +1,4 @@
-"""What is said, and done, about copies that do not speak for their voters.
+"""What is said, and done, about copies that are not authoritative.
 
 Decides: the words. Must not know: how it is found out.
 """
@@ -17,16 +17,16 @@ from quorum.recovery.journal.repair_facts import Step
 _NUMBERED: Final = re.compile(r"[a-z]+[-_]?([0-9]{1,9})")
 
 
-def told_of_silent(known: Survey) -> str:
+def told_of_stale(known: Survey) -> str:
     """Behind the situation: which copies are counted for no majority; empty where all are."""
-    names = ", ".join(one.copy.label for one in known.silent)
+    names = ", ".join(one.copy.label for one in known.stale)
     return f" Not counted: {names}." if names else ""
 
 
 def kept_out(known: Survey, chosen: Copy | None = None) -> list[Step]:
     """What becomes of them; `chosen`: the one that a repair goes on from."""
-    older = [one for one in known.silent if one.newer is not None and one.copy is not chosen]
-    others = [one for one in known.silent if one.newer is None and one.copy is not chosen and not one.rivals]
+    older = [one for one in known.stale if one.newer is not None and one.copy is not chosen]
+    others = [one for one in known.stale if one.newer is None and one.copy is not chosen and not one.rivals]
     steps = unsettled_steps(known)
     steps += [
         Step(
@@ -52,7 +52,7 @@ def kept_out(known: Survey, chosen: Copy | None = None) -> list[Step]:
 def unsettled_steps(known: Survey) -> list[Step]:
     """About directories of which nothing shows on which their node ran last: one step a node."""
     steps: dict[int | None, Step] = {}
-    for one in known.silent:
+    for one in known.stale:
         if one.rivals and one.copy.node_id not in steps:
             copies = (one.copy, *one.rivals)
             names = " and ".join(sorted(copy.place.log_dir for copy in copies))

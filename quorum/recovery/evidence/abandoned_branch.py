@@ -14,7 +14,7 @@ import msgspec
 
 from metadata_log.tools.replicas.committed_bounds import CommittedBounds, committed_bounds
 from quorum.recovery.copies.log_copy import Copy
-from quorum.recovery.evidence.authoritative import silent_ones
+from quorum.recovery.evidence.authoritative import stale_replicas
 from quorum.recovery.evidence.conflicts import epoch_before, is_passed_over, joined_end
 from quorum.recovery.evidence.historical_extents import bounds_once, extents
 from quorum.recovery.evidence.same_log import shows_one_log
@@ -51,8 +51,8 @@ def bounds_of(copies: Sequence[Copy], bounds: CommittedBounds, copy: Copy) -> Co
         return _as_proven(copies, bounds, copy)
     old = [one for one in copies if one.end.epoch < epoch and shows_one_log(one, copy)]
     voters = certain_voters(old, 0).keys
-    mute = [one.copy for one in silent_ones(old, voters)]
-    by_them = bounds_once(old, mute, voters, committed_bounds(extents(old, mute), voters))
+    stale = [one.copy for one in stale_replicas(old, voters)]
+    by_them = bounds_once(old, stale, voters, committed_bounds(extents(old, stale), voters))
     return msgspec.structs.replace(by_them, upper=None)
 
 

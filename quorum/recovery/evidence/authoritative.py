@@ -1,12 +1,12 @@
-"""Whose copy speaks for its voter: may be counted as what that voter held last.
+"""Which copies are authoritative: each may be counted as what its voter held last.
 
-Decides: which voters' copies do not, and why. Must not know: what is recommended then.
+Decides: which voters' copies are not, and why. Must not know: what is recommended then.
 
 What a copy holds was held, whatever became of it. But only of a voter's last state does it follow that what it lacks
-was not on that voter, and that the node may vote from there. A copy that does not speak counts for no majority, gives
-no upper bound of what was committed, and no proof that something never was, neither by itself nor by an election that
-it made possible. It does not speak where it holds nothing and others do (a disk that was formatted anew), where a newer
-copy of the voter is here, where its epoch is older than one in which, by another log, its node led or voted, where it
+was not on that voter, and that the node may vote from there. A stale copy counts for no majority, gives no upper bound
+of what was committed, and no proof that something never was, neither by itself nor by an election that it made
+possible. It is stale where it holds nothing and others do (a disk that was formatted anew), where a newer copy of the
+voter is here, where its epoch is older than one in which, by another log, its node led or voted, where it
 elected a leader who lacked what was committed or what an elector holds, or where a majority of the voters lack that.
 """
 
@@ -29,8 +29,8 @@ from quorum.recovery.evidence.historical_extents import forgetful
 from quorum.recovery.evidence.same_log import shows_one_log
 
 
-class Silent(msgspec.Struct, frozen=True, kw_only=True):
-    """A voter's copy that does not speak for it. `newer`: the copy of the same voter that is newer.
+class StaleReplica(msgspec.Struct, frozen=True, kw_only=True):
+    """A voter's copy that is not authoritative. `newer`: the copy of the same voter that is newer.
 
     `rivals`: other copies of its one directory, where nothing shows on which of them the node ran last.
     """
@@ -44,11 +44,11 @@ class Silent(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.copy.label} {self.why}"
 
 
-def silent_ones(copies: Sequence[Copy], *sets: Sequence[ReplicaKey]) -> tuple[Silent, ...]:
-    """The copies that do not speak for their voters, in the order of the voters: of one set, or of the latest and the
+def stale_replicas(copies: Sequence[Copy], *sets: Sequence[ReplicaKey]) -> tuple[StaleReplica, ...]:
+    """Return the copies that are not authoritative, in the order of the voters: of one set, or of the latest and the
     one before it, while it is not proven which was in force."""
     by_set = [[[copy for copy in copies if is_voter(copy.place.key, [voter])] for voter in voters] for voters in sets]
-    found: dict[int, Silent] = {}
+    found: dict[int, StaleReplica] = {}
     for by_voter in by_set:
         for one in (one for own in by_voter for one in _each(copies, own, by_voter)):
             found.setdefault(id(one.copy), one)
@@ -57,8 +57,8 @@ def silent_ones(copies: Sequence[Copy], *sets: Sequence[ReplicaKey]) -> tuple[Si
     return (*found.values(), *in_all)
 
 
-def _each(copies: Sequence[Copy], own: Sequence[Copy], by_voter: Sequence[Sequence[Copy]]) -> Iterator[Silent]:
-    """Those among one voter's copies that do not speak, by what each says itself."""
+def _each(copies: Sequence[Copy], own: Sequence[Copy], by_voter: Sequence[Sequence[Copy]]) -> Iterator[StaleReplica]:
+    """Yield those of one voter's copies that are stale, by what each says itself."""
     newest = max(own, key=_age, default=None)
     rivals = [] if newest is None else [newest, *(one for one in own if is_rival(one, newest))]
     for copy in own:
@@ -66,11 +66,11 @@ def _each(copies: Sequence[Copy], own: Sequence[Copy], by_voter: Sequence[Sequen
         if 0 < len(others) < len(rivals):
             names = " and ".join(one.place.log_dir for one in others)
             said = f"has the node.id and directory.id of {names}, and nothing says which of them the node ran on last"
-            yield Silent(copy=copy, why=said, rivals=others)
+            yield StaleReplica(copy=copy, why=said, rivals=others)
             continue
         if copy is not newest and newest is not None:
             than = "holds as much" if _age(copy) == _age(newest) else "is newer"
-            yield Silent(
+            yield StaleReplica(
                 copy=copy, why=f"counts only once: another copy of it {than} ({newest.place.log_dir})", newer=newest
             )
             continue
@@ -81,7 +81,7 @@ def _each(copies: Sequence[Copy], own: Sequence[Copy], by_voter: Sequence[Sequen
             or _outgrown(copies, copy, [one for each in by_voter for one in each])
         )
         if why is not None and copy.used_by is None:
-            yield Silent(copy=copy, why=why)
+            yield StaleReplica(copy=copy, why=why)
 
 
 def _age(copy: Copy) -> tuple[int, int, bool]:
@@ -193,11 +193,11 @@ def _is_passed_over(copies: Sequence[Copy], prover: Copy, election: Election) ->
     return 0 <= prover.epoch_at(election.offset) < election.epoch
 
 
-def _lacking(copies: Sequence[Copy], by_voter: Sequence[Sequence[Copy]]) -> dict[int, Silent]:
+def _lacking(copies: Sequence[Copy], by_voter: Sequence[Sequence[Copy]]) -> dict[int, StaleReplica]:
     """Voters of whom a majority lack what a log proves committed: so many cannot have lagged, and nothing says who.
     Who lags behind a removal that is not committed is one of too many by the set after it, not by the one before."""
     majority = majority_of(len(by_voter))
-    found: dict[int, Silent] = {}
+    found: dict[int, StaleReplica] = {}
     for prover in copies:
         end = proved_committed(prover)
         if end == 0 or _was_let_go(copies, prover):
@@ -211,7 +211,7 @@ def _lacking(copies: Sequence[Copy], by_voter: Sequence[Sequence[Copy]]) -> dict
             f"for that ({names} of {len(by_voter)} voters): one at least was set back to an older copy, "
             "or copied earlier"
         )
-        found |= {id(copy): Silent(copy=copy, why=why) for copy in lack if id(copy) not in found}
+        found |= {id(copy): StaleReplica(copy=copy, why=why) for copy in lack if id(copy) not in found}
     return found
 
 

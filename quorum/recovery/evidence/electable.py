@@ -25,7 +25,7 @@ def elects_once_cut(known: Survey, copy: Copy) -> bool:
     whole = [
         one
         for one in known.copies
-        if one is not copy and one.state is not None and not one.held_more and known.speaks(one)
+        if one is not copy and one.state is not None and not one.held_more and known.is_authoritative(one)
     ]
     return bool(whole) and known.is_voter(copy) and known.has_majority([copy, *whole])
 

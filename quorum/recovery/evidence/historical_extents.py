@@ -60,22 +60,24 @@ def forgetful(copies: Sequence[Copy], holder: Copy, start: int) -> frozenset[int
     )
 
 
-def extents(copies: Sequence[Copy], silent: Sequence[Copy]) -> list[ReplicaExtent]:
-    """Return what they hold now, for the bounds. `silent`: those that do not speak for their voters.
+def extents(copies: Sequence[Copy], stale: Sequence[Copy]) -> list[ReplicaExtent]:
+    """Return what they hold now, for the bounds. `stale`: those that are not authoritative.
 
     Neither does a log that lost its end: that it reached an offset is no proof that it reached no further.
     """
-    return [msgspec.structs.replace(copy.extent, speaks=not (copy.went_on or copy in silent)) for copy in copies]
+    return [
+        msgspec.structs.replace(copy.extent, is_authoritative=not (copy.went_on or copy in stale)) for copy in copies
+    ]
 
 
 def bounds_once(
-    copies: Sequence[Copy], silent: Sequence[Copy], voters: Sequence[ReplicaKey], left: CommittedBounds
+    copies: Sequence[Copy], stale: Sequence[Copy], voters: Sequence[ReplicaKey], left: CommittedBounds
 ) -> CommittedBounds:
     """The bounds by what the logs held at last; `left`: by what they hold now."""
     cut = [copy for copy in copies if any(is_last(copy, *one) for one in let_go_by(copy))]
     if not cut:
         return left
-    once = [_extent_once(copy, now) for copy, now in zip(copies, extents(copies, silent), strict=True)]
+    once = [_extent_once(copy, now) for copy, now in zip(copies, extents(copies, stale), strict=True)]
     bounds = committed_bounds(once, voters)
     if bounds.lower <= left.lower:
         return msgspec.structs.replace(bounds, lower=left.lower, because=left.because)

@@ -82,7 +82,7 @@ def superseded(files: Files, known: Survey, kept: Copy, copy: Copy, start: int) 
 
     Then nothing of that was committed: an elected leader has all that was committed in older epochs (Raft, 5.4.3), and
     this one began its own at `start`. An epoch that a repair began proves nothing: nobody was elected. Nor does one
-    whose electors had been made to forget it, or whose copies do not speak for them: `may`. None where no such leader
+    whose electors had been made to forget it, or whose copies are stale: `may`. None where no such leader
     is, or where what he lacked was committed: then he was elected by voters who had been set back.
     """
     is_fork = shows_one_log(kept, copy) and joined_end(known.copies, kept, copy) == start
@@ -99,7 +99,7 @@ def superseded(files: Files, known: Survey, kept: Copy, copy: Copy, start: int) 
     if not isinstance(elected, LeaderChangeMessage) or opens_repair(first):
         return None
     electors = {int(voter.voter_id) for voter in elected.granting_voters}
-    return "may" if electors & (forgetful(known.copies, copy, start) | known.mute_voters) else "never"
+    return "may" if electors & (forgetful(known.copies, copy, start) | known.stale_voters) else "never"
 
 
 def shortfalls(known: Survey) -> list[LostRecords]:

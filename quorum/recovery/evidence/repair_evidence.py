@@ -19,7 +19,7 @@ from metadata_log.tools.replicas.voters_in_force import VotersInForce, is_voter
 from metadata_log.voters import Endpoint, VoterSet, majority_of
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.copies.sidecar_files import NO_SUCH_FILE
-from quorum.recovery.evidence.authoritative import Silent, silent_ones
+from quorum.recovery.evidence.authoritative import StaleReplica, stale_replicas
 from quorum.recovery.evidence.conflicts import Conflict, Uncompared, conflicts_of, uncompared
 from quorum.recovery.evidence.historical_extents import bounds_once, extents
 from quorum.recovery.evidence.same_log import shows_one_log
@@ -45,7 +45,7 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
         bounds_left: the same by what the logs hold now.
         conflicts, uncompared: pairs that contradict each other, or of which nothing shows that they are of one log.
         told: repairs that audit files tell of, and no copy here has anything of.
-        silent: voters' copies that do not speak for them.
+        stale: voters' copies that are not authoritative.
         undoable: log directories of which the last repair would be taken back, see `undo.with_undoable`.
     """
 
@@ -59,7 +59,7 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
     conflicts: tuple[Conflict, ...]
     told: tuple[Told, ...] = ()
     uncompared: tuple[Uncompared, ...] = ()
-    silent: tuple[Silent, ...] = ()
+    stale: tuple[StaleReplica, ...] = ()
     undoable: frozenset[str] = frozenset()
 
     @property
@@ -108,9 +108,9 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
         """Return True if its replica votes, by any set that may be in force."""
         return any(is_voter(copy.place.key, voters) for voters in self.in_force.sets)
 
-    def speaks(self, copy: Copy) -> bool:
+    def is_authoritative(self, copy: Copy) -> bool:
         """Whether it may be counted as what a voter held last, and that voter as one who votes from there."""
-        return self.is_voter(copy) and not any(one.copy is copy for one in self.silent)
+        return self.is_voter(copy) and not any(one.copy is copy for one in self.stale)
 
     @property
     def undecided(self) -> str | None:
@@ -127,17 +127,17 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(sorted({node_id for voters in self.in_force.sets for node_id in self._unheard(voters)}))
 
     def _unheard(self, voters: Sequence[ReplicaKey]) -> list[int]:
-        told = [copy for copy in self.copies if not copy.held_more and self.speaks(copy)]
+        told = [copy for copy in self.copies if not copy.held_more and self.is_authoritative(copy)]
         return [int(one.node_id) for one in voters if not any(is_voter(copy.place.key, [one]) for copy in told)]
 
     @property
-    def mute_voters(self) -> frozenset[int]:
-        """Voters' nodes of which copies are here, and none that speaks for them."""
-        spoken = {copy.node_id for copy in self.copies if self.speaks(copy)}
+    def stale_voters(self) -> frozenset[int]:
+        """Return the voters' nodes of which copies are here, and no authoritative one."""
+        shown = {copy.node_id for copy in self.copies if self.is_authoritative(copy)}
         return frozenset(
             int(one.copy.node_id)
-            for one in self.silent
-            if one.copy.node_id is not None and one.copy.node_id not in spoken
+            for one in self.stale
+            if one.copy.node_id is not None and one.copy.node_id not in shown
         )
 
     @property
@@ -191,13 +191,13 @@ def survey(copies: Sequence[Copy]) -> Survey:
     brokers = brokers.union(*(copy.prefix.behind.brokers for copy in ranked))
     conflicts = tuple(conflicts_of(ranked))
     of_one_log = [copy for copy in ranked if shows_one_log(ranked[0], copy)]
-    silent = silent_ones(of_one_log, voters)
-    left, bounds = _bounds(of_one_log, silent, voters)
+    stale = stale_replicas(of_one_log, voters)
+    left, bounds = _bounds(of_one_log, stale, voters)
     in_force = certain_voters(ranked, bounds.lower)
     before = in_force.before
     if before:
-        silent = silent_ones(of_one_log, voters, before)
-        both = [_bounds(of_one_log, silent, one) for one in (voters, before)]
+        stale = stale_replicas(of_one_log, voters, before)
+        both = [_bounds(of_one_log, stale, one) for one in (voters, before)]
         left, bounds = (weaker(*each) for each in zip(*both, strict=True))
     voting = {int(voter.node_id) for voter in (*voters, *before)}.union(*(copy.prefix.behind.voters for copy in ranked))
     running = [copy for copy in ranked if copy.used_by is not None]
@@ -213,13 +213,13 @@ def survey(copies: Sequence[Copy]) -> Survey:
         absent_brokers=tuple(sorted(brokers - nodes - voting)),
         conflicts=conflicts,
         uncompared=tuple(uncompared(ranked, conflicts)),
-        silent=silent,
+        stale=stale,
     )
 
 
 def _bounds(
-    copies: Sequence[Copy], silent: Sequence[Silent], voters: Sequence[ReplicaKey]
+    copies: Sequence[Copy], stale: Sequence[StaleReplica], voters: Sequence[ReplicaKey]
 ) -> tuple[CommittedBounds, CommittedBounds]:
-    mute = [one.copy for one in silent]
-    left = committed_bounds(extents(copies, mute), voters)
-    return left, bounds_once(copies, mute, voters, left)
+    older = [one.copy for one in stale]
+    left = committed_bounds(extents(copies, older), voters)
+    return left, bounds_once(copies, older, voters, left)

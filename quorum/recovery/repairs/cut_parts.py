@@ -56,7 +56,7 @@ def why_not(known: Survey, own: Copy, parts: Sequence[LostRecords]) -> str:
     if was is not None:
         return f". {_proven(known, own, was)}. {_instead(own, parts)}"
     open_end = ", and nothing proves that it was never committed"
-    open_end += "".join(f". Not counted: {one}" for one in known.silent)
+    open_end += "".join(f". Not counted: {one}" for one in known.stale)
     if known.absent_voters:
         return f"{open_end}. Name more copies (--copy): a majority proves it; or say --accept-data-loss"
     return f"{open_end}; copies of all voters are named. Only where it is to be lost, say --accept-data-loss"

@@ -106,11 +106,11 @@ def _refuse_unsafe(known: Survey, own: Sequence[Copy], request: Request) -> tupl
 
 def _whys(known: Survey, absent: Sequence[int]) -> str:
     """Return why copies of these voters, which are here, do not count; empty where no copy of them is here."""
-    silent = [str(one) for one in known.silent if one.copy.node_id in absent]
+    stale = [str(one) for one in known.stale if one.copy.node_id in absent]
     cut = [
         f"{copy.label}: {copy.stop or copy.short}" for copy in known.copies if copy.held_more and copy.node_id in absent
     ]
-    said = "; ".join((*silent, *cut))
+    said = "; ".join((*stale, *cut))
     return f" ({said})" if said else ""
 
 

@@ -90,7 +90,7 @@ def _refuse_cutting_nothing(known: Survey, own: Copy, to: int) -> None:
     other = "leave the log as it is and start the node"
     if fault is not None:
         other = f"see what {inspect_line(known)} recommends. Do not start the node as it is: {fault}"
-    elif not known.speaks(own) and known.is_voter(own):
+    elif not known.is_authoritative(own) and known.is_voter(own):
         other = f"see what {inspect_line(known)} recommends, before the node starts"
     raise (AlreadyDoneError if to == end else RefusedError)(
         f"{own.label}: {beyond} at offset {end} already, so --to {to} cuts nothing: {give}, or {other}"
@@ -149,7 +149,7 @@ def _held_elsewhere(known: Survey, own: Copy, to: int) -> ProvenCut | None:
     holders = [
         copy
         for copy in known.copies
-        if copy.node_id is not None and copy.node_id != own.node_id and known.speaks(copy)
+        if copy.node_id is not None and copy.node_id != own.node_id and known.is_authoritative(copy)
         if copy.stop is None and copy.end.offset >= reach and _goes_on(known, own, copy)
     ]
     if not known.has_majority(holders):

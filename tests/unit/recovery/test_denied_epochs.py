@@ -71,7 +71,7 @@ def test_a_sound_majority_is_one_and_nobody_else_is_blamed(bit: int) -> None:
     found = inspect_copies(files, VOTERS)
     assert found.plan.is_whole
     assert "(2 of 3: controllers 2, 3): no metadata is lost." in found.plan.situation
-    assert not found.survey.silent
+    assert not found.survey.stale
     assert "Start controllers 2, 3 as they are" in lines(found)
     assert "Never start node 1 (/n1): it is damaged" in lines(found)
     fault = fault_of(copy_of(found, "/n1")) or ""
@@ -92,7 +92,7 @@ def test_among_four_controllers_it_is_the_one_whose_files_deny_it() -> None:
     files = load_nodes("dynamic-voters", 1, 2, 3, 4)
     end_with_leader(files, "/n4", 4)
     found = inspect_copies(files, ["/n1", *VOTERS[1:], "/n4"])
-    assert not found.survey.silent
+    assert not found.survey.stale
     assert "Never start node 4 (/n4): it is damaged" in lines(found)
     assert "Start controllers 2, 3 as they are" in lines(found)
     assert not verify_directories(files, ["/n1", *VOTERS[1:], "/n4"]).problems

@@ -21,7 +21,7 @@ from quorum.recovery.repairs.rebuild_indexes import propose_rebuild_indexes
 from quorum.recovery.repairs.truncate import propose_truncate
 from quorum.recovery.verification import verify_directories
 from tests.support.repairs import load, load_nodes, repair, request
-from tests.unit.recovery.evidence.test_who_speaks import lagging
+from tests.unit.recovery.evidence.test_who_is_authoritative import lagging
 
 LOG = "__cluster_metadata-0/00000000000000000000.log"
 EPOCH_AT = 12
@@ -70,7 +70,7 @@ def test_it_is_not_the_best_and_sound_voters_start_as_they_are(bit: int) -> None
     assert found.is_whole
     assert found.survey.best.label == "node 2 (/n2)"
     assert found.survey.copies[-1].label == "node 11 (/n11)"
-    assert not found.survey.silent
+    assert not found.survey.stale
     assert (found.survey.bounds.lower, found.survey.bounds.upper) == (96, 96)
     assert "Start controllers 2, 3, 1 as they are" in lines(found)
 
@@ -108,7 +108,7 @@ def test_what_follows_a_leaders_own_record_shows_that_its_epoch_is_false(bit: in
     assert copy.prefix.elections == before[:-1]
     assert f"epoch {2 ^ bit} begins here, and the next batch is of an earlier one" in (fault_of(copy) or "")
     assert found.survey.greatest_epoch == max(2 ^ bit, 3)
-    assert not found.survey.silent
+    assert not found.survey.stale
 
 
 @pytest.mark.parametrize("bit", EVERY_BIT)
@@ -118,7 +118,7 @@ def test_so_it_is_with_the_first_record_of_all(bit: int) -> None:
     found = inspect_copies(files, ["/n2", "/n3", "/n11"])
     assert found.is_whole
     assert found.survey.copies[-1].rank == (-1, 0)
-    assert not found.survey.silent
+    assert not found.survey.stale
 
 
 @pytest.mark.parametrize("bit", [2, 4, 0x1000])
@@ -137,7 +137,7 @@ def test_an_old_copy_is_not_newer_than_the_voters_own_for_such_a_bit() -> None:
     lagging(files, "basic/node-1/data", "/old", 62)
     flip(files, "/old", -1, 0x1000)
     found = inspect_copies(files, ["/n1", "/n2", "/n3", "/old"])
-    assert [one.copy.label for one in found.survey.silent] == ["node 1 (/old)"]
+    assert [one.copy.label for one in found.survey.stale] == ["node 1 (/old)"]
     assert found.plan.is_whole
 
 

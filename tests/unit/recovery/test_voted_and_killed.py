@@ -57,7 +57,7 @@ def test_it_starts_with_the_others(tmp_path: Path) -> None:
     files = emptied(VOTED)
     found = inspect_copies(files, PATHS)
     assert found.is_whole
-    assert not found.survey.silent
+    assert not found.survey.stale
     assert "Start controllers 2, 3, 1 as they are" in said(found)
     assert "Never start" not in said(found)
     assert severities(files, tmp_path) == []
@@ -78,7 +78,7 @@ def test_whoever_may_have_had_records_does_not(state: QuorumState, tmp_path: Pat
     files = emptied(state)
     found = inspect_copies(files, PATHS)
     assert not found.is_whole
-    assert [one.copy.node_id for one in found.survey.silent] == [VOTER]
+    assert [one.copy.node_id for one in found.survey.stale] == [VOTER]
     assert f"Never start node {VOTER}" in said(found)
     assert severities(files, tmp_path) == ["error"]
 

@@ -55,7 +55,7 @@ def test_a_misnamed_checkpoint_accuses_no_voter(clusters: Path, tmp_path: Path) 
     found = inspected("checkpoint_named_far_later", clusters, tmp_path, 1, 2, 3, 11, 12)
     repairs = {repair.on.split(" (")[0]: repair for repair in found.plan.repairs}
 
-    assert found.survey.silent == ()
+    assert found.survey.stale == ()
     assert (found.survey.bounds.lower, found.survey.bounds.upper) == (326, 326)
     assert "A majority of the voters is here and sound (3 of 3" in found.plan.situation
     assert [repairs[f"node {node}"].loses for node in (1, 2, 3, 11, 12)] == [()] * 5

@@ -185,7 +185,7 @@ def test_a_torn_write_of_before_is_not_fetched_from_the_voters_of_now() -> None:
 def test_the_repaired_voter_was_not_set_back() -> None:
     """What the old majority's leader proved committed it lacks because of the repair."""
     found = inspect_copies(repaired_long_ago(*LED), ALL)
-    assert not found.survey.silent
+    assert not found.survey.stale
     assert found.plan.is_whole
 
 

@@ -46,7 +46,7 @@ def test_it_proves_no_commit_and_the_others_are_counted(name: str) -> None:
     files = voters_with(name)
     known = survey([read_copy(files, find_place(files, f"/n{node}")) for node in (1, 2, 3)])
     assert (known.bounds.lower, known.bounds.upper) == (326, 326)
-    assert not known.silent
+    assert not known.stale
     assert not known.conflicts
     own = next(copy for copy in known.copies if copy.node_id == 2)
     assert (own.end.offset, own.origin, list(own.prefix.misnamed)) == (326, None, [name])

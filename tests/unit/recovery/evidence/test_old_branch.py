@@ -22,7 +22,7 @@ from quorum.recovery.repairs.static_voters import parse_static_voter, propose_st
 from quorum.recovery.repairs.truncate import propose_truncate
 from quorum.recovery.verification import verify_directories
 from tests.support.repairs import forget_audits, load_nodes, repair, request
-from tests.unit.recovery.evidence.test_who_speaks import lagging
+from tests.unit.recovery.evidence.test_who_is_authoritative import lagging
 
 
 def repaired(scenario: str, node: int, to: int) -> SimulatedFiles:

@@ -21,7 +21,7 @@ OLDER_NODE_3 = ("failovers-4.4", ("node-1", "node-2", "lagging-follower/node-3")
 def test_a_voter_that_was_set_back(scenario: str, nodes: tuple[str, ...], clusters: Path) -> None:
     paths = [clusters / scenario / node / "data" for node in nodes]
     checked = [found.meaning for found in check_paths(paths).findings if found.kind == "voter_set_back"]
-    inspected = inspect_copies(OsFiles(), [str(path) for path in paths]).survey.silent
+    inspected = inspect_copies(OsFiles(), [str(path) for path in paths]).survey.stale
 
     assert checked == [f"it {one.why}" for one in inspected]
     assert len(checked) == 1

@@ -139,7 +139,7 @@ def test_who_lags_behind_an_undecided_removal_is_sound() -> None:
     assert [int(voter.node_id) for voter in found.survey.voters] == [2, 3]
     assert [int(voter.node_id) for voter in found.survey.in_force.before] == [1, 2, 3]
     assert found.is_whole
-    assert not found.survey.silent
+    assert not found.survey.stale
     with pytest.raises(RefusedError):
         propose_standalone(files, "/n3", ["/n1", "/n2"], request(accept_data_loss=False))
 

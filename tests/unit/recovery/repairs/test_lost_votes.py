@@ -17,7 +17,7 @@ from quorum.recovery.repairs.standalone import propose_standalone
 from quorum.recovery.repairs.truncate import propose_truncate
 from quorum.recovery.verification import verify_directories
 from tests.support.repairs import load, load_nodes, repair, request
-from tests.unit.recovery.evidence.test_who_speaks import formatted
+from tests.unit.recovery.evidence.test_who_is_authoritative import formatted
 
 STATE = "__cluster_metadata-0/quorum-state"
 EPOCHS = "__cluster_metadata-0/leader-epoch-checkpoint"

@@ -51,7 +51,7 @@ def test_a_majority_is_started_as_it_is() -> None:
     files = damaged(1, 2, 3)
     found = inspect_copies(files, ["/n1", "/n2", "/n3"])
     assert found.is_whole
-    assert not found.survey.silent
+    assert not found.survey.stale
     assert all(fault_of(copy) is None for copy in found.survey.copies)
 
 

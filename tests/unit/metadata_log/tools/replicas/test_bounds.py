@@ -46,7 +46,7 @@ def test_a_majority_in_the_last_epoch_vouches() -> None:
 
 
 def test_a_log_that_could_not_be_read_to_its_end_may_have_any() -> None:
-    unread = msgspec.structs.replace(replica(1), speaks=False)
+    unread = msgspec.structs.replace(replica(1), is_authoritative=False)
     assert bounds(unread, replica(2, (1, 90), (2, 120)), replica(3, (1, 90))) == (90, 120)
     assert bounds(replica(1), replica(2, (1, 90), (2, 120)), replica(3, (1, 90))) == (90, 90)
 
@@ -103,7 +103,7 @@ def test_what_a_cut_log_once_held_may_have_been_committed() -> None:
 
 
 def test_a_log_that_is_not_its_voters_last_bounds_nothing_from_above() -> None:
-    old = msgspec.structs.replace(replica(2, (1, 40)), speaks=False)
+    old = msgspec.structs.replace(replica(2, (1, 40)), is_authoritative=False)
     assert bounds(replica(1, (1, 90)), old, replica(3, (1, 96))) == (90, 96)
     assert bounds(replica(1, (1, 90)), old) == (40, None)
 

@@ -78,8 +78,8 @@ def elected(
     put(files, path, {STATE: json.dumps(state).encode()})
 
 
-def silent(found: Inspection) -> dict[str, str]:
-    return {one.copy.place.log_dir: str(one) for one in found.survey.silent}
+def stale(found: Inspection) -> dict[str, str]:
+    return {one.copy.place.log_dir: str(one) for one in found.survey.stale}
 
 
 def said(found: Inspection) -> str:
@@ -97,7 +97,7 @@ def set_back() -> SimulatedFiles:
 def test_of_clusters_that_are_whole_every_voter_speaks(scenario: str) -> None:
     files = load_nodes(scenario, 1, 2, 3)
     found = inspect_copies(files, ["/n1", "/n2", "/n3"])
-    assert silent(found) == {}
+    assert stale(found) == {}
     assert found.plan.is_whole
     assert found.plan.situation.endswith("no metadata is lost.")
 
@@ -107,7 +107,7 @@ def test_a_follower_that_lags_speaks_for_itself() -> None:
     lagging(files, "failovers/node-1/data", "/n1", 300)
     for paths in (["/n1", "/n2", "/n3"], ["/n1", "/n3"]):
         found = inspect_copies(files, paths)
-        assert silent(found) == {}
+        assert stale(found) == {}
         assert found.is_whole
     assert found.survey.bounds.upper == 326
 
@@ -124,8 +124,8 @@ def test_formatted_voters_are_no_majority_and_the_log_that_is_left_is_gone_on_fr
     found = inspect_copies(files, ["/n1", "/n2", "/n3"])
     assert not found.is_whole
     assert found.survey.bounds.upper is None
-    assert sorted(silent(found)) == ["/n1", "/n2"]
-    assert "holds no record, and node 3 (/n3) holds" in silent(found)["/n1"]
+    assert sorted(stale(found)) == ["/n1", "/n2"]
+    assert "holds no record, and node 3 (/n3) holds" in stale(found)["/n1"]
     assert "no metadata is lost" not in found.plan.situation
     assert "Start controllers" not in said(found)
     assert "kraft recover standalone --dir /n3 --copy /n" in said(found)
@@ -139,7 +139,7 @@ def test_of_voters_that_hold_nothing_an_absent_one_may_hold_all() -> None:
         formatted(files, f"basic/node-{node}/data", f"/n{node}")
     found = inspect_copies(files, ["/n1", "/n2"])
     assert not found.is_whole
-    assert "not all voters are here" in silent(found)["/n2"]
+    assert "not all voters are here" in stale(found)["/n2"]
     assert "Start controller" not in said(found)
 
 
@@ -149,7 +149,7 @@ def test_a_cluster_that_was_only_formatted_is_started_and_not_called_whole_metad
         formatted(files, f"basic/node-{node}/data", f"/n{node}")
     found = inspect_copies(files, ["/n1", "/n2", "/n3"])
     assert found.is_whole
-    assert silent(found) == {}
+    assert stale(found) == {}
     assert "no metadata is lost" not in found.plan.situation
     assert "If this one ran before, its metadata is not here" in found.plan.situation
 
@@ -171,7 +171,7 @@ def test_a_voter_that_was_set_back_is_not_started() -> None:
     assert not found.is_whole
     assert (
         "knows of no epoch after 1, but led epoch 8, which began at offset 294 (by the log of node 3)"
-        in (silent(found)["/n2"])
+        in (stale(found)["/n2"])
     )
     assert "Start controllers 3, 1 as they are" in said(found)
     assert "Never start node 2 (/n2) as it is" in said(found)
@@ -192,7 +192,7 @@ def test_where_most_voters_lack_what_was_committed_none_of_them_speaks() -> None
     for node in (1, 2):
         lagging(files, f"failovers/node-{node}/data", f"/n{node}", 300)
     found = inspect_copies(files, ["/n1", "/n2", "/n3"])
-    assert sorted(silent(found)) == ["/n1", "/n2"]
+    assert sorted(stale(found)) == ["/n1", "/n2"]
     assert not found.plan.is_whole
     assert found.survey.bounds.upper is None
     assert "kraft recover standalone --dir /n3" in said(found)
@@ -204,7 +204,7 @@ def test_a_leader_that_such_voters_elected_proves_nothing_never_committed() -> N
     elected(files, "/n1", 10, 1, (1, 2))
     found = inspect_copies(files, ["/n1", "/n3"])
     assert not found.plan.is_whole
-    assert "took part in electing node 1, whose epoch 10 began at offset 300" in silent(found)["/n1"]
+    assert "took part in electing node 1, whose epoch 10 began at offset 300" in stale(found)["/n1"]
     assert "never committed" not in str(found.plan.repairs)
     assert "kraft recover standalone --dir /n3" in said(found)
     for to in (300, 310):
@@ -213,7 +213,7 @@ def test_a_leader_that_such_voters_elected_proves_nothing_never_committed() -> N
     load("failovers/lagging-follower/node-2/data", files, "/n2")  # which voted since, and fetched nothing yet
     state = json.loads(files.content(f"/n2/{STATE}")) | {"leaderEpoch": 10, "leaderId": 1}
     put(files, "/n2", {STATE: json.dumps(state).encode()})
-    assert sorted(silent(inspect_copies(files, ["/n1", "/n2", "/n3"]))) == ["/n1", "/n2"]
+    assert sorted(stale(inspect_copies(files, ["/n1", "/n2", "/n3"]))) == ["/n1", "/n2"]
 
 
 def test_a_copy_that_speaks_is_recommended_before_one_that_is_ahead_by_such_a_leader() -> None:
@@ -241,9 +241,9 @@ def test_whoever_was_elected_by_a_longer_log_than_its_own_is_not_sound() -> None
     files = elected_short(1, 3)
     found = inspect_copies(files, ["/n1", "/n2", "/n3"])
     assert not found.is_whole
-    assert sorted(silent(found)) == ["/n1", "/n3"]
-    assert "and its own log goes on past that in epoch 9: nobody votes for a shorter" in silent(found)["/n1"]
-    assert "and the log of node 1 (/n1), which did so, too, goes on past" in silent(found)["/n3"]
+    assert sorted(stale(found)) == ["/n1", "/n3"]
+    assert "and its own log goes on past that in epoch 9: nobody votes for a shorter" in stale(found)["/n1"]
+    assert "and the log of node 1 (/n1), which did so, too, goes on past" in stale(found)["/n3"]
     assert "no metadata is lost" not in found.plan.situation
     assert "kraft recover standalone --dir /n2" in said(found)
     assert "--accept-data-loss" not in said(found)
@@ -251,7 +251,7 @@ def test_whoever_was_elected_by_a_longer_log_than_its_own_is_not_sound() -> None
 
 def test_who_did_not_elect_may_hold_more() -> None:
     found = inspect_copies(elected_short(2, 3), ["/n1", "/n3"])
-    assert silent(found) == {}
+    assert stale(found) == {}
     assert "no metadata is lost." in found.plan.situation
 
 
@@ -271,7 +271,7 @@ def test_check_calls_what_such_a_leader_passes_over_no_uncommitted_tail(
 def test_an_election_after_a_tail_that_nobody_committed_is_believed() -> None:
     files = load("failovers/divergent-before/node-2/data", load("failovers/node-3/data", target="/n3"), "/n2")
     found = inspect_copies(files, ["/n2", "/n3"])
-    assert silent(found) == {}
+    assert stale(found) == {}
     assert "never committed" in str(found.plan.repairs)
 
 
@@ -279,7 +279,7 @@ def test_of_two_copies_of_a_voter_the_older_is_neither_counted_nor_named_nor_sta
     files = load("failovers/node-2/data", load("failovers/lagging-follower/node-2/data", target="/old"), "/n2")
     lagging(files, "failovers/node-1/data", "/n1", 300)
     found = inspect_copies(files, ["/n1", "/n2", "/old"])
-    assert list(silent(found)) == ["/old"]
+    assert list(stale(found)) == ["/old"]
     assert "(2 of 3: controllers 2, 1)" in found.plan.situation
     assert "Start controllers 2, 1 as they are" in said(found)
     assert "start nothing from it: of node 2, /n2 goes on" in said(found)
