@@ -43,7 +43,7 @@ SURVIVOR_MISUSES: Final = (
             *("voters", "--dir", with_topic(b, "version: 0\ntopic_id: IMUUwEYIS5iVUTC3I4546w")),
             *("--set", "1@a:1", "--missing", "rest"),
         ],
-        r"it names topic IMUUwEYIS5iVUTC3I4546w, and that of the metadata log is A{21}Q.*move that file",
+        r"it names topic id IMUUwEYIS5iVUTC3I4546w; the metadata log's is the sentinel A{21}Q.*move that file",
     ),
     Case(
         "one directory by two paths",

@@ -25,7 +25,7 @@ from metadata_log.errors import CorruptFileError, NewerFileError
 from metadata_log.files.port import Files, read_small_file
 from metadata_log.format.epoch_file import EPOCH_FILE, parse_epochs
 from metadata_log.format.epochs import EpochHistory, EpochStart
-from metadata_log.ids import METADATA_TOPIC_ID, id_text
+from metadata_log.ids import METADATA_TOPIC_ID, TopicId, id_text
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.records.newer import NewerPart
 from metadata_log.storage.checkpoint import checkpoint_ends, is_all_in_checkpoint
@@ -255,6 +255,13 @@ def check_metadata_topic_id(files: Files, directory: str, log: LogOutline, sink:
     except (CorruptFileError, OSError) as error:
         add_unusable(sink, path, error)
         return
-    if topic_id != METADATA_TOPIC_ID:
-        what = f"it names topic id {id_text(topic_id)}; the metadata log's is the sentinel {id_text(METADATA_TOPIC_ID)}"
-        sink.add("foreign_metadata_topic", what, file=path, topic_id=id_text(topic_id))
+    foreign = foreign_topic(topic_id)
+    if foreign is not None:
+        sink.add("foreign_metadata_topic", foreign, file=path, topic_id=id_text(topic_id))
+
+
+def foreign_topic(topic_id: TopicId) -> str | None:
+    """Return the sentence about a topic id that is not the metadata log's, or None."""
+    if topic_id == METADATA_TOPIC_ID:
+        return None
+    return f"it names topic id {id_text(topic_id)}; the metadata log's is the sentinel {id_text(METADATA_TOPIC_ID)}"

@@ -21,8 +21,8 @@ from metadata_log.errors import CorruptFileError, NewerFileError
 from metadata_log.files.port import Files, read_small_file
 from metadata_log.format.epoch_file import EPOCH_FILE, parse_epochs
 from metadata_log.format.epochs import EpochStart
-from metadata_log.ids import METADATA_TOPIC_ID, id_text
 from metadata_log.tools.prefix.own_epochs import OwnEpochs
+from metadata_log.tools.verify.sidecar_files import foreign_topic
 
 NO_SUCH_FILE: Final = "there is no such file"
 
@@ -143,10 +143,8 @@ def _strange_topic(files: Files, metadata: str) -> list[Unread]:
         raise
     except OSError as error:
         return [Unread(path=path, why=f"it cannot be read ({error.strerror or error})", is_newer=False)]
-    if topic_id == METADATA_TOPIC_ID:
-        return []
-    why = f"it names topic {id_text(topic_id)}, and that of the metadata log is {id_text(METADATA_TOPIC_ID)}"
-    return [Unread(path=path, why=why, is_newer=False, is_foreign=True)]
+    why = foreign_topic(topic_id)
+    return [] if why is None else [Unread(path=path, why=why, is_newer=False, is_foreign=True)]
 
 
 def _unread(error: CorruptFileError) -> Unread:
