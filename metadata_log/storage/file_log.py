@@ -369,6 +369,15 @@ class FileLog:
         if offset > self._end:
             raise OffsetOutOfRange(offset, self.start_offset, self._end)
 
+    def header_of(self, offset: Offset) -> BatchHeader:
+        """Return the header of the batch that holds `offset`.
+
+        Raises:
+            OffsetOutOfRange: as `read`.
+        """
+        data = self.read(self._place_of(offset).base_offset, 1)
+        return next(header for _, header in iter_batches(data))
+
     def _place_of(self, offset: Offset) -> Place:
         if offset >= self._cache.start_offset:
             return self._cache.place_of(offset)

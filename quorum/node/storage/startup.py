@@ -22,6 +22,7 @@ from metadata_log.storage.loaded_checkpoint import HeldCheckpoint, LoadedSnapsho
 from metadata_log.storage.log_recovery import RecoveryReport
 from metadata_log.storage.log_writer import LogWriter, producer_state_end
 from metadata_log.voters import InvalidVoterError
+from quorum.node.storage.checkpoint_names import check_name
 
 
 class StartingLog(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,7 +46,8 @@ def open_starting_log(
 
     Raises:
         LostEndError: `committed` is given, and records that the directories prove to be committed are missing.
-        CorruptBatchError, CorruptFileError: the log is damaged, or a checkpoint without which it says too little.
+        CorruptBatchError, CorruptFileError: the log is damaged, or a checkpoint without which it says too little. Or
+            the log proves that its newest checkpoint's name is wrong.
         DirectoryError: log and checkpoints do not meet.
         UnknownRecordError: newer software has written it.
         OSError, StorageFailedError: it cannot be read or written.
@@ -60,10 +62,14 @@ def open_starting_log(
         raise error.in_file(f"{directory}/{error.file}") from error
     for end, damage in damaged.items():
         _check_dispensable(f"{directory}/{checkpoint_name(end)}", log, snapshot, end, damage)
+    is_apart = snapshot is not None and _is_of_another_log(log, snapshot.end)
+    if snapshot is not None and snapshot.end.offset > 0:
+        path, others = f"{directory}/{checkpoint_name(snapshot.end)}", [end for end in ends if end != snapshot.end]
+        check_name(log, snapshot.held, others, path, is_of_another_log=is_apart)
     notes = [f"{checkpoint_name(end)} is damaged, the log was read instead: {error}" for end, error in damaged.items()]
     notes += _lost_end(directory, files.listdir(directory), log, snapshot, committed, kept)
     writer = LogWriter(files, directory)
-    if snapshot is not None and _is_of_another_log(log, snapshot.end):
+    if snapshot is not None and is_apart:
         notes.append(f"the log, which ended at {log.end()}, makes room for {checkpoint_name(snapshot.end)}")
         writer.execute([log.stage_replace(snapshot.end)])
     held = _held(files, directory, log, [end for end in ends if end not in damaged])
