@@ -100,13 +100,13 @@ def _findings(verdict: Verdict) -> str:
         else "The gravest first. Look at a replica's files before you restart or repair anything."
     )
     rest = f'<p class="lead">… and {more:,} more.</p>' if more > 0 else ""
-    found = "".join(_finding(verdict.label_of(finding), finding) for finding in shown)
+    found = "".join(_finding(verdict, finding) for finding in shown)
     return f'<section><h2>Findings</h2><p class="lead">{intro}</p>{found}{rest}</section>'
 
 
-def _finding(label: str, finding: Finding) -> str:
-    where = [escape(label)]
-    if finding.file is not None and finding.file != label:
+def _finding(verdict: Verdict, finding: Finding) -> str:
+    where = [escape(verdict.label_of(finding))]
+    if finding.file is not None and finding.file not in (verdict.label_of(finding), *verdict.paths):
         where.append(f"<code>{escape(Path(finding.file).name)}</code>")
     if finding.offset is not None:
         where.append(f"offset {finding.offset:,}")

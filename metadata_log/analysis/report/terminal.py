@@ -6,7 +6,7 @@ Decides: which columns are worth a terminal's width. Must not know: which termin
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -98,14 +98,17 @@ def _findings(verdict: Verdict, limit: int) -> Table:
             finding.kind,
             Text(verdict.label_of(finding)),
             "-" if finding.offset is None else str(finding.offset),
-            Text("\n".join(_lines(finding))),
+            Text("\n".join(_lines(finding, verdict.paths))),
         )
     return table
 
 
-def _lines(finding: Finding) -> Iterator[str]:
-    """Yield the sentence, with the file where no offset in the log says what is meant, and what follows from it."""
-    file = None if finding.file is None else Path(finding.file).name
+def _lines(finding: Finding, directories: Sequence[str]) -> Iterator[str]:
+    """Yield the sentence, with the file where no offset in the log says what is meant, and what follows from it.
+
+    The name of a whole log directory says nothing.
+    """
+    file = None if finding.file is None or finding.file in directories else Path(finding.file).name
     if finding.offset is not None and file is not None and file.endswith(".log"):
         file = None
     yield finding.meaning if file is None else f"{file}: {finding.meaning}"

@@ -52,3 +52,10 @@ def test_the_table_names_a_file_that_is_no_segment(file: str, offset: int | None
     found = finding("corrupt_batch", "m", node_id=1, file=f"/a/{file}", offset=offset)
     lines = plain_lines(render_verdict(msgspec.structs.replace(_verdict(), findings=(found,))))
     assert next(line for line in lines if "corrupt_batch" in line).endswith(said)
+
+
+def test_the_table_names_no_log_directory_before_the_sentence() -> None:
+    found = finding("not_formatted", "/n/data has no meta.properties", file="/n/data")
+    verdict = msgspec.structs.replace(_verdict(), findings=(found,), paths=("/n", "/n/data"))
+    [line] = [line for line in plain_lines(render_verdict(verdict)) if "not_formatted" in line]
+    assert line.endswith("  /n/data has no meta.properties")
