@@ -16,6 +16,8 @@ from typing import Final, NewType
 
 import msgspec
 
+from metadata_log.quoting import quoted
+
 TopicId = NewType("TopicId", bytes)
 DirectoryId = NewType("DirectoryId", bytes)
 Uuid = NewType("Uuid", bytes)
@@ -76,7 +78,7 @@ def parse_id(text: str) -> bytes:
         InvalidIdError: `text` is not the canonical URL-safe base64 of exactly 16 bytes.
     """
     if len(text) != _TEXT_CHARACTERS:
-        raise InvalidIdError(f"{text!r} is not an id: it has {len(text)} characters, not {_TEXT_CHARACTERS}")
+        raise InvalidIdError(f"{quoted(text)} is not an id: it has {len(text)} characters, not {_TEXT_CHARACTERS}")
     try:
         value = base64.b64decode(text + "==", altchars=b"-_", validate=True)
     except (binascii.Error, ValueError) as error:
@@ -109,7 +111,7 @@ def why_no_cluster_id(text: str, said: str) -> str | None:
     """
     make = "make one with `kraft storage random-uuid`"
     if not text or not text.isprintable():
-        return f"{said}: {text!r} is not an id: it is empty, or has characters that cannot be shown; {make}"
+        return f"{said}: {quoted(text)} is not an id: it is empty, or has characters that cannot be shown; {make}"
     is_reserved = text in map(id_text, RESERVED_TOPIC_IDS)
     return f"{said} {text}: this id is reserved, and no cluster's; {make}" if is_reserved else None
 
@@ -119,7 +121,7 @@ def doubt_of_cluster_id(text: str, said: str) -> str | None:
     try:
         parse_id(text)
     except InvalidIdError:
-        return f"{said}: {text!r} is no UUID. Kafka takes it; `kraft storage random-uuid` makes one"
+        return f"{said}: {quoted(text)} is no UUID. Kafka takes it; `kraft storage random-uuid` makes one"
     return None
 
 

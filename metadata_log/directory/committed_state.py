@@ -15,6 +15,7 @@ from metadata_log.errors import CorruptFileError, NewerFileError
 from metadata_log.files.port import Files, read_small_file, replace_file
 from metadata_log.ids import InvalidIdError, TopicId, id_text, parse_topic_id
 from metadata_log.offsets import LARGEST_OFFSET, Offset
+from metadata_log.quoting import quoted
 
 COMMITTED_STATE_FILE: Final = "committed-state"
 
@@ -64,7 +65,7 @@ def parse_committed_state(data: bytes, path: str) -> CommittedState:
         content = json.loads(data.decode())
         version, offset, topic_id = content["data_version"], content["highWatermark"], content["metadataTopicId"]
         if type(version) is int and version > 0:
-            raise NewerFileError(path, f"data_version {version} is not known: it was written by newer software")
+            raise NewerFileError(path, f"data_version {quoted(version)} is not known: it was written by newer software")
         received, held = content.get("receivedSnapshotEnd"), content.get("held")
         if version != 0 or not _is_offset(offset) or not (received is None or _is_offset(received)):
             raise ValueError(offset)

@@ -16,6 +16,7 @@ from metadata_log.errors import CorruptFileError, ForeignDirectoryError, NewerFi
 from metadata_log.files.port import Files, read_small_file, replace_file
 from metadata_log.ids import DirectoryId, InvalidIdError, NodeId, id_text, parse_directory_id
 from metadata_log.java_properties import PROPERTY_BLANKS, MalformedEscapeError, properties_in
+from metadata_log.quoting import quoted
 
 META_PROPERTIES_FILE: Final = "meta.properties"
 _VERSION: Final = 1
@@ -80,7 +81,7 @@ def parse_meta_properties(data: bytes, path: str) -> MetaProperties:
     version = _version(pairs, path)
     if version > _VERSION:
         raise NewerFileError(
-            path, f"it is of version {version}, of newer software, and we know {_VERSION}: use a newer kraft"
+            path, f"it is of version {quoted(version)}, of newer software, and we know {_VERSION}: use a newer kraft"
         )
     directory = pairs.get("directory.id")
     try:
@@ -134,7 +135,7 @@ def _present(pairs: Mapping[str, str], key: str, path: str) -> str:
 def _integer(pairs: Mapping[str, str], key: str, path: str) -> int:
     text = _present(pairs, key, path).rstrip(PROPERTY_BLANKS)
     if not re.fullmatch(r"\d{1,10}", text, re.ASCII):
-        raise CorruptFileError(path, f"{key} is {text!r}, not a number of 0 or more")
+        raise CorruptFileError(path, f"{key} is {quoted(text)}, not a number of 0 or more")
     return int(text)
 
 

@@ -16,6 +16,7 @@ from metadata_log.errors import CorruptFileError, NewerFileError
 from metadata_log.files.port import Files, read_small_file, replace_file
 from metadata_log.ids import ZERO_DIRECTORY_ID, InvalidIdError, NodeId, ReplicaKey, id_text, parse_directory_id
 from metadata_log.offsets import Epoch
+from metadata_log.quoting import quoted
 
 QUORUM_STATE_FILE: Final = "quorum-state"
 NO_LEADER: Final = -1
@@ -97,7 +98,7 @@ def parse_quorum_state(data: bytes, path: str) -> QuorumState:
         content = json.loads(data.decode())
         version = _int(content["data_version"])
         if version > 1:
-            raise NewerFileError(path, f"data_version {version!r} is not known: it was written by newer software")
+            raise NewerFileError(path, f"data_version {quoted(version)} is not known: it was written by newer software")
         if version not in (0, 1):
             raise ValueError(version)
         state = QuorumState(
@@ -146,7 +147,7 @@ def _int(value: object, bits: int = 32) -> int:
 def _at_least(least: int, content: dict[str, Any], name: str) -> int:
     value = _int(content[name])
     if value < least:
-        raise _ImpossibleError(f"its {name} is {value}, which is none")
+        raise _ImpossibleError(f"its {name} is {quoted(value)}, which is none")
     return value
 
 
