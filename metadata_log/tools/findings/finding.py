@@ -39,7 +39,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
         file: path of the file, or of the directory, that shows it; None where none does by itself.
         position: byte position in that file.
         offset: of the record or the batch, or what was due there; in a checkpoint, the offset inside it.
-        epoch: of it.
+        epoch: of it; None where the log has no record before it.
         topic_id: the topic concerned, in Kafka's text form.
         meaning: what was found, in a sentence.
         advice: what to do.
@@ -124,7 +124,7 @@ def finding(
         file=file,
         position=position,
         offset=offset,
-        epoch=epoch,
+        epoch=None if epoch is None or epoch < 0 else epoch,
         topic_id=topic_id,
         meaning=meaning,
         advice=str(remedy),

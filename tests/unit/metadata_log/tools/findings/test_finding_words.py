@@ -19,6 +19,7 @@ from metadata_log.records import (
     encode_record,
 )
 from metadata_log.tools.check.check import check_paths
+from metadata_log.tools.findings.finding import finding
 from tests.support.damage import append, copy_cluster, split, with_values, write
 
 GONE = parse_topic_id("0Voj9lgKQY-gQFbG4oNRbw")
@@ -99,3 +100,8 @@ def test_where_a_wrong_record_is_felt_it_is_named(
     assert f"{words} {offset}, which may be the wrong one of the two" in felt[0].meaning
     assert felt[0].offset is not None
     assert felt[0].offset > offset
+
+
+def test_a_finding_before_the_first_record_names_no_epoch() -> None:
+    assert finding("corrupt_batch", "m", offset=0, epoch=-1).epoch is None
+    assert finding("corrupt_batch", "m", offset=0, epoch=0).epoch == 0
