@@ -21,6 +21,11 @@ def count_of(count: int, word: str) -> str:
     return f"{count:,} {word}{'s' if count != 1 else ''}"
 
 
+def offsets(start: int, end: int) -> str:
+    """Return `offset 95` for one record, `offsets 95 to 97` for more; `end` is exclusive."""
+    return f"offset {start}" if end - start == 1 else f"offsets {start} to {end}"
+
+
 def missing_records(count: int) -> str:
     """Return `1 record is missing`, `2 records are missing`."""
     return f"{count} record is missing" if count == 1 else f"{count} records are missing"

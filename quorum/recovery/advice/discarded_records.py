@@ -11,6 +11,7 @@ import msgspec
 
 from metadata_log.ids import ReplicaKey
 from metadata_log.tools.replicas.voters_in_force import is_voter
+from metadata_log.tools.words import offsets
 from metadata_log.voters import majority_of
 from quorum.recovery.advice.commands import command
 from quorum.recovery.advice.obstacles import undo_lines
@@ -37,7 +38,7 @@ class Gone(msgspec.Struct, frozen=True, kw_only=True):
         names = ", ".join(copy.label for copy in self.holders)
         kept = f"{names} still {'hold' if len(self.holders) > 1 else 'holds'} it" if names else "no copy here holds it"
         whose = "" if self.lost.node_id == self.copy.node_id else f" of {self.lost.label}"
-        what = f"offsets {self.lost.start} to {self.lost.end}{whose}"
+        what = f"{offsets(self.lost.start, self.lost.end)}{whose}"
         name = name_of(self.copy, self.done)
         if self.lost.held_by:
             voters = ", ".join(map(str, self.lost.held_by))
@@ -149,10 +150,11 @@ def danger(known: Survey, found: Sequence[Gone]) -> str:
     voters = dict.fromkeys(str(one.copy.node_id) for one in found)
     holders = dict.fromkeys(copy.label for one in found for copy in one.holders)
     start, end = min(one.lost.start for one in found), max(one.lost.end for one in found)
+    them, are = ("it", "it is") if end - start == 1 else ("them", "they are")
     return (
-        f"Voter{'s' if len(voters) > 1 else ''} {', '.join(voters)} once held offsets {start} to {end}, which "
-        f"repairs let go, and {', '.join(holders)} still {'hold' if len(holders) > 1 else 'holds'} them: a majority "
-        f"of the {len(known.voters)} voters can lead without, and then they are cut there, too"
+        f"Voter{'s' if len(voters) > 1 else ''} {', '.join(voters)} once held {offsets(start, end)}, which "
+        f"repairs let go, and {', '.join(holders)} still {'hold' if len(holders) > 1 else 'holds'} {them}: a majority "
+        f"of the {len(known.voters)} voters can lead without, and then {are} cut there, too"
     )
 
 

@@ -57,7 +57,7 @@ from quorum.recovery.evidence.abandoned_branch import is_past_repair
 from quorum.recovery.evidence.lost_records import excess, shortfalls
 from quorum.recovery.evidence.repair_evidence import Survey
 from quorum.recovery.evidence.same_log import shows_one_log
-from quorum.recovery.journal.repair_facts import LostRecords, MayLose, Step
+from quorum.recovery.journal.repair_facts import LostRecords, MayLose, Step, kept_words
 
 
 class Repair(msgspec.Struct, frozen=True, kw_only=True):
@@ -211,7 +211,7 @@ def _repairs(files: Files, known: Survey) -> Iterator[Repair]:
         yield Repair(
             name=name,
             on=copy.label,
-            keeps=f"everything up to offset {copy.end.offset} of epoch {copy.end.epoch}",
+            keeps=kept_words(copy.end),
             loses=tuple(map(str, lost)),
             may_lose=may_lose(known, copy),
             cannot_follow=tuple(map(str, left_behind(known, copy))),
@@ -284,10 +284,7 @@ def _move(known: Survey, sound: list[Copy]) -> list[Step]:
         text = "If they do not find each other because addresses changed: write the new ones into all of them"
     away = [str(node_id) for node_id in voters.node_ids if node_id not in present]
     if away:
-        text += (
-            f". Name also directory and address of {', '.join(away)}, once they are here and sound; without them this "
-            "takes their vote, and they join again as new ones"
-        )
+        text += f". Name also directory and address of {', '.join(away)}, {_once_here(len(away) > 1)}"
     forgotten = [found.path for copy in known.copies for found in copy.unread if found.forgets]
     if forgotten:
         text += (
@@ -295,6 +292,12 @@ def _move(known: Survey, sound: list[Copy]) -> list[Step]:
             "add --accept-lost-vote"
         )
     return [Step(text=text, commands=lines)]
+
+
+def _once_here(are_many: bool) -> str:
+    if are_many:
+        return "once they are here and sound; without them this takes their vote, and they join again as new ones"
+    return "once it is here and sound; without it this takes its vote, and it joins again as a new one"
 
 
 def _move_away(copies: Iterable[Copy]) -> list[Step]:

@@ -9,7 +9,9 @@ from typing import Final, Literal
 
 import msgspec
 
+from metadata_log.offsets import OffsetAndEpoch
 from metadata_log.tools.times import time_text
+from metadata_log.tools.words import offsets
 
 OF_LATER_RELEASE: Final = "of a later release"
 """In place of the type of records that are not known."""
@@ -17,6 +19,13 @@ HELD_NOWHERE: Final = "that no copy here holds"
 """Said of records that a repair may lose, when it is proposed."""
 HELD_NOWHERE_THEN: Final = "that no copy held which was named then"
 """Said of them afterwards: other copies may be here by then."""
+
+
+def kept_words(end: OffsetAndEpoch) -> str:
+    """Return what a repair keeps of a log with that end."""
+    if end.offset == 0:
+        return "nothing: the log has no record"
+    return f"everything up to offset {end.offset} of epoch {end.epoch}"
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,11 +74,11 @@ class LostRecords(msgspec.Struct, frozen=True, kw_only=True):
         }  # fmt: skip
         if self.proof is not None:
             held = f"this log reached {self.end} ({self.proof}), and no copy here holds them"
-            return f"offsets {self.start} to {self.end} on {self.label}: {held}; {words[self.committed]}"
+            return f"{offsets(self.start, self.end)} on {self.label}: {held}; {words[self.committed]}"
         if self.is_uncompared:
             alone = "which nothing shows to be of the log that is kept: the two cannot be compared"
-            return f"offsets {self.start} to {self.end} on {self.label}: {said}{topics}, {alone}"
-        return f"offsets {self.start} to {self.end} on {self.label}: {said}{topics}; {words[self.committed]}"
+            return f"{offsets(self.start, self.end)} on {self.label}: {said}{topics}, {alone}"
+        return f"{offsets(self.start, self.end)} on {self.label}: {said}{topics}; {words[self.committed]}"
 
 
 class MayLose(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

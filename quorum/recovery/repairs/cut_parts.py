@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from metadata_log.files.port import Files
+from metadata_log.tools.words import offsets
 from quorum.recovery.advice.commands import command, inspect_line, undo_line
 from quorum.recovery.advice.standalone_command import alone_line
 from quorum.recovery.copies.log_copy import Copy
@@ -71,11 +72,13 @@ def _proven(known: Survey, own: Copy, was: LostRecords) -> str:
             if copy is own or (joined_end(known.copies, own, copy) or 0) >= was.end
         }
     )
-    held = f"voters {', '.join(map(str, holders))} hold them; " if len(holders) > 1 else ""
+    is_one = was.end - was.start == 1
+    are, them = ("is", "it") if is_one else ("are", "them")
+    held = f"voters {', '.join(map(str, holders))} hold {them}; " if len(holders) > 1 else ""
     bounds = bounds_of(known.copies, known.bounds, own)
     return (
-        f"Offsets {was.start} to {was.end} are committed ({held}all before {bounds.lower}: "
-        f"{bounds.because}), no copy can change that, and cutting them would lose them here"
+        f"{offsets(was.start, was.end).capitalize()} {are} committed ({held}all before {bounds.lower}: "
+        f"{bounds.because}), no copy can change that, and cutting {them} would lose {them} here"
     )
 
 
@@ -92,10 +95,11 @@ def _instead(own: Copy, parts: Sequence[LostRecords]) -> str:
 def forgets(own: Copy, parts: Sequence[LostRecords]) -> str:
     """A warning about a voter whose log is cut without proof."""
     lost = [part for part in parts if part.committed != "never"]
-    what = f"offsets {lost[0].start} to {lost[-1].end}" if lost else f"what it held past offset {own.end.offset}"
+    them = "it" if lost and lost[-1].end - lost[0].start == 1 else "them"
+    what = offsets(lost[0].start, lost[-1].end) if lost else f"what it held past offset {own.end.offset}"
     return (
-        f"{own.label} votes, and forgets {what}, which it may have acknowledged: with another voter that lacks them it "
-        "could elect a leader who cuts them on all others, too"
+        f"{own.label} votes, and forgets {what}, which it may have acknowledged: with another voter that lacks {them} "
+        f"it could elect a leader who cuts {them} on all others, too"
     )
 
 

@@ -37,7 +37,7 @@ from quorum.recovery.guards.request import (
 )
 from quorum.recovery.journal.audited_repairs import told_repairs
 from quorum.recovery.journal.changes import FileChange, Rewrite
-from quorum.recovery.journal.repair_facts import LostRecords, MayLose, RepairFacts, Step
+from quorum.recovery.journal.repair_facts import LostRecords, MayLose, RepairFacts, Step, kept_words
 from quorum.recovery.journal.repair_record import work_root_of
 from quorum.recovery.repairs.audit_facts import facts_of
 from quorum.recovery.repairs.conflicting_repairs import refuse_rivals, rivals_of
@@ -111,7 +111,7 @@ class Outlook(msgspec.Struct, frozen=True, kw_only=True):
             action=action,
             rewrites=rewrites,
             says=(*says, *self._begins_later(), self._epoch_line()),
-            keeps=f"everything up to offset {end.offset} of epoch {end.epoch}",
+            keeps=kept_words(end),
             loses=self.lost,
             may_lose=self.may_lose,
             warnings=(*warnings, *self._holders(), *map(warning_of, left), *silence(self.asked), *self.notes),

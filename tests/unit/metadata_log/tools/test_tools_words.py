@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from metadata_log.tools.words import count_of, short_paths
+from metadata_log.tools.words import count_of, offsets, short_paths
 
 
 @pytest.mark.parametrize(
@@ -26,3 +26,7 @@ def test_paths_keep_what_distinguishes_them(paths: list[str], short: list[str]) 
 
 def test_counts() -> None:
     assert [count_of(1, "log"), count_of(0, "log"), count_of(3000, "log")] == ["1 log", "0 logs", "3,000 logs"]
+
+
+def test_one_record_has_one_offset() -> None:
+    assert [offsets(95, 96), offsets(95, 97), offsets(95, 95)] == ["offset 95", "offsets 95 to 97", "offsets 95 to 95"]

@@ -104,7 +104,7 @@ def test_what_is_mended_offline_comes_before_any_start(bench: Bench, capsys: pyt
 def test_a_voter_that_is_not_here_is_not_set(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
     said = inspected(capsys, *two_of_three(bench))
     assert "--set 3@" not in said
-    assert "Name also directory and address of 3, once they are here and sound" in said
+    assert "Name also directory and address of 3, once it is here and sound" in said
 
 
 def test_a_copy_of_no_known_cluster_is_not_made_a_controller(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
