@@ -221,8 +221,14 @@ class OsFiles:
         return sorted(os.listdir(path))
 
     def exists(self, path: str) -> bool:
-        """See the port."""
-        return os.path.exists(path)
+        """See the port. A link that leads to itself is an error: something else was to be there."""
+        try:
+            os.stat(path)
+        except (OSError, ValueError) as error:
+            if isinstance(error, OSError) and error.errno == errno.ELOOP:
+                raise
+            return False
+        return True
 
     def is_dir(self, path: str) -> bool:
         """See the port."""

@@ -12,6 +12,7 @@ import sys
 from typing import Final, NamedTuple
 
 from metadata_log.errors import MetadataLogError, WrongUseError
+from metadata_log.files.links import remedy
 from metadata_log.ids import InvalidIdError
 from quorum.plain_text import plain
 
@@ -58,10 +59,13 @@ def user_error_of(error: Exception) -> UserError | None:
         return UserError(str(error), WRONG_USE)
     if isinstance(error, MetadataLogError) or _is_client_error(error):
         return UserError(str(error), FAILED)
-    if isinstance(error, PermissionError):
-        return UserError(f"{error.filename}: {error.strerror}: run this as the user that the node runs as", WRONG_USE)
     if isinstance(error, OSError):
-        return _of_the_system(error)
+        todo = remedy(error)
+        return (
+            _of_the_system(error)
+            if todo is None
+            else UserError(f"{error.filename}: {error.strerror}: {todo}", WRONG_USE)
+        )
     return None
 
 

@@ -5,6 +5,7 @@ Decides: the facts about a directory. Must not know: how rows are printed.
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from pathlib import Path
@@ -22,6 +23,7 @@ from metadata_log.directory import (
 )
 from metadata_log.directory.repair_files import unfinished_repair
 from metadata_log.errors import CorruptFileError, LostVoteError, MetadataLogError, MisplacedLogError, NewerFileError
+from metadata_log.files.links import exists
 from metadata_log.files.os_files import OsFiles
 from metadata_log.ids import id_text
 from metadata_log.offsets import LARGEST_EPOCH, epochs_left, is_near_last_epoch
@@ -79,7 +81,7 @@ def rows_of(directories: list[Path]) -> list[dict[str, object]]:
     closed: list[Unread] = []
     rows: list[dict[str, object]] = []
     for directory in directories:
-        if not directory.exists():
+        if not exists(directory):
             raise wrong_use(f"{directory} does not exist")
         if not directory.is_dir():
             raise wrong_use(f"{directory} is no directory: give log directories, or what holds them")
@@ -107,7 +109,7 @@ def _is_bare_log(node: NodeSource, named: Path) -> bool:
         return False
     if node.metadata == node.path and is_export(node.path):
         return True
-    is_named = node.metadata.resolve() == named.resolve()
+    is_named = os.path.realpath(node.metadata) == os.path.realpath(named)
     return not node.log_directories or (is_named and node.identity is None)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import msgspec
 
 from metadata_log.errors import MetadataLogError
+from metadata_log.files.links import remedy
 from metadata_log.files.port import Files
 from quorum.recovery.advice.obstacles import Interruption, interruption, of_interruptions
 from quorum.recovery.advice.plan import Plan, make_plan
@@ -136,10 +137,9 @@ def _finish_first(one: Interruption) -> str:
 
 def _unjudged(path: str, error: MetadataLogError | OSError) -> Unjudged:
     if isinstance(error, OSError):
-        remedy = "copy to another disk what can be read of it, and name that"
-        if isinstance(error, PermissionError):
-            remedy = "run this as the user that the node runs as, or as root"
-        problem = f"{error.filename or path} cannot be read ({error.strerror or error}): {remedy}"
+        todo = remedy(error) or "copy to another disk what can be read of it, and name that"
+        todo += ", or as root" if isinstance(error, PermissionError) else ""
+        problem = f"{error.filename or path} cannot be read ({error.strerror or error}): {todo}"
         return Unjudged(path=path, problem=problem, may_hold_more=True)
     return Unjudged(path=path, problem=str(error), may_hold_more=not isinstance(error, RefusedError))
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from metadata_log.errors import CorruptFileError, MetadataLogError
+from metadata_log.files.links import remedy
 from metadata_log.tools.findings.finding import Finding, finding, why_unreadable
 from metadata_log.tools.read.consistent_read import directory_signature
 from metadata_log.tools.read.sources import NodeSource, SharedLogError, Sources, Unread, find_sources
@@ -117,5 +118,5 @@ def why_unread(error: OSError | MetadataLogError) -> str:
     """Why it cannot be read, and what to do, in words that name the file."""
     if not isinstance(error, OSError) or error.filename is None:
         return str(error)
-    more = ": run this as the user that the node runs as" if isinstance(error, PermissionError) else ""
-    return f"{error.filename}: {error.strerror}{more}"
+    todo = remedy(error)
+    return f"{error.filename}: {error.strerror}{'' if todo is None else f': {todo}'}"

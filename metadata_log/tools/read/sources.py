@@ -9,6 +9,8 @@ A path may be a segment or a checkpoint, a metadata directory (`__cluster_metada
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -19,6 +21,7 @@ import msgspec
 from metadata_log.directory import META_PROPERTIES_FILE, METADATA_DIRECTORY, MetaProperties, read_meta_properties
 from metadata_log.directory.meta_properties import told_node_id
 from metadata_log.errors import CorruptFileError, WrongUseError
+from metadata_log.files.links import exists, is_loop
 from metadata_log.files.os_files import OsFiles
 from metadata_log.files.port import read_small_file
 from metadata_log.ids import ReplicaKey
@@ -162,7 +165,7 @@ class _Search:
         """
         count = len(self.unread)
         try:
-            if not path.exists():
+            if not exists(path):
                 raise SourceError(f"{path} does not exist")
             if not path.is_dir():
                 self.files.append(_data_file(path))
@@ -236,7 +239,9 @@ def _nodes_at(path: Path, depth: int, unread: list[Unread], bare: list[Path]) ->
     if own is not None:
         yield own
         return
-    children = sorted(child for child in path.iterdir() if child.is_dir() and not child.name.startswith("."))
+    shown = sorted(child for child in path.iterdir() if not child.name.startswith("."))
+    unread += [Unread(path=child, error=_loop(child)) for child in shown if is_loop(child)]
+    children = [child for child in shown if child.is_dir()]
     nodes: list[NodeSource] = []
     below: list[Path] = []
     for child in children:
@@ -286,6 +291,9 @@ def _node_of_disks(path: Path) -> NodeSource | None:
                 disks.append(child)
         except OSError as error:
             unread = error
+    loops = [] if disks else [child for child in path.iterdir() if is_loop(child)]
+    if loops and not any(child.is_dir() for child in path.iterdir()):
+        raise _loop(loops[0])
     if disks and not _is_one_node(disks):
         return None
     if unread is not None:
@@ -300,13 +308,14 @@ def _holds_segments(path: Path) -> bool:
 def _is_log_directory(path: Path) -> bool:
     with naming(path, hidden=path):  # nobody knows whether there are such files in what cannot be looked into
         is_told = (path / META_PROPERTIES_FILE).exists() or (path / METADATA_DIRECTORY).is_dir()
+        is_told = is_told or is_loop(path / META_PROPERTIES_FILE) or is_loop(path / METADATA_DIRECTORY)
     return is_told or is_brokers_disk(OsFiles(), str(path))
 
 
 def _log_directory(path: Path) -> LogDirectory:
-    if not (path / META_PROPERTIES_FILE).exists():
-        return LogDirectory(path=path, identity=None)
     try:
+        if not exists(path / META_PROPERTIES_FILE):
+            return LogDirectory(path=path, identity=None)
         return LogDirectory(path=path, identity=read_meta_properties(OsFiles(), str(path)))
     except CorruptFileError as error:
         return LogDirectory(path=path, identity=None, complaint=error.what, told_node_id=_told(error.path))
@@ -319,6 +328,10 @@ def _told(meta_properties: str) -> int | None:
         return told_node_id(read_small_file(OsFiles(), meta_properties), meta_properties)
     except CorruptFileError:
         return None
+
+
+def _loop(path: Path) -> OSError:
+    return OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
 
 
 def _is_one_node(disks: Sequence[Path]) -> bool:
@@ -335,9 +348,8 @@ def _is_of_two_logs(path: Path) -> bool:
 
 def _node(path: Path, disks: list[LogDirectory], metadata: Path | None = None) -> NodeSource:
     if metadata is None:
-        metadata = next(
-            (disk.path / METADATA_DIRECTORY for disk in disks if (disk.path / METADATA_DIRECTORY).is_dir()), None
-        )
+        places = [disk.path / METADATA_DIRECTORY for disk in disks]
+        metadata = next((place for place in places if place.is_dir() or is_loop(place)), None)
     source = NodeSource(path=path, node_id=None, metadata=metadata, log_directories=tuple(disks))
     identity = source.identity
     if identity is not None:
@@ -365,11 +377,11 @@ def _export(path: Path) -> NodeSource:
 
 def _joined(nodes: Sequence[NodeSource]) -> list[NodeSource]:
     """Named twice is once, and disks without a metadata log belong to the one node of their id that has one."""
-    unique: dict[tuple[Path | None, tuple[Path, ...]], NodeSource] = {}
+    unique: dict[tuple[str | None, tuple[str, ...]], NodeSource] = {}
     for node in nodes:
         key = (
-            None if node.metadata is None else node.metadata.resolve(),
-            tuple(disk.path.resolve() for disk in node.log_directories),
+            None if node.metadata is None else os.path.realpath(node.metadata),
+            tuple(os.path.realpath(disk.path) for disk in node.log_directories),
         )
         unique.setdefault(key, node)
     result = [node for node in unique.values() if node.metadata is not None]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from metadata_log.directory import METADATA_DIRECTORY
+from metadata_log.files.links import exists
 from quorum.cli.errors import FAILED, say, wrong_use
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def files_of(paths: Iterable[Path]) -> Iterator[Path]:
         if path.is_file():
             yield path
             continue
-        if not path.exists():
+        if not exists(path):
             raise wrong_use(f"{path} does not exist")
         if not path.is_dir():
             _regular(path)
@@ -68,7 +69,7 @@ def metadata_logs(path: Path) -> list[Path]:
     Raises:
         CliError: it does not exist, or holds logs of several clusters.
     """
-    if not path.exists():
+    if not exists(path):
         raise wrong_use(f"{path} does not exist")
     if not path.is_dir():
         return []
