@@ -1,1 +1,2 @@
-"""What runs a replica, observers and controllers alike: executor, asyncio driver, config, health and metrics."""
+"""The runtime of a replica, for observers and controllers alike: executor, asyncio driver, config, health and
+metrics."""

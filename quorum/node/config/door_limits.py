@@ -13,7 +13,7 @@ import msgspec
 LARGEST_INT32: Final = (1 << 31) - 1
 LARGEST_FRAME_BYTES: Final = 64 << 20
 DEFAULT_FRAME_BYTES: Final = 4 << 20
-"""Of one request. The largest useful one, 10,000 topics with the longest names, has 2.7 MB."""
+"""The limit of one request. The largest useful one, 10,000 topics with the longest names, has 2.7 MB."""
 HTTP_PLACES: Final = 64
 _FILES_KEPT: Final = 1_000
 """Descriptors that stay free for the log, the checkpoints and outgoing connections."""
@@ -24,7 +24,7 @@ DOOR_KEYS: Final = (
     ("connections.max.idle.ms", "max_idle_ms", 1_000, LARGEST_INT32, 600_000),
     ("socket.request.max.bytes", "max_frame_bytes", 64 << 10, LARGEST_FRAME_BYTES, DEFAULT_FRAME_BYTES),
 )
-"""Each key, its field in `DoorLimits`, the least and the most value, and the default."""
+"""Each key, its field in `DoorLimits`, its least and largest value, and its default."""
 DOOR_FIELDS: Final = tuple(field for _, field, *_ in DOOR_KEYS)
 
 
@@ -32,12 +32,12 @@ class DoorLimits(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The configured limits of a node's listeners."""
 
     max_connections: int = LARGEST_INT32
-    """Of all listeners together; fewer, if the process may have fewer descriptors."""
+    """The limit of all listeners together; lower if the process may have fewer descriptors."""
     max_connections_per_ip: int = LARGEST_INT32
-    """From one address at each listener."""
+    """The limit of connections from one address at each listener."""
     max_idle_ms: int = 600_000
     max_frame_bytes: int = DEFAULT_FRAME_BYTES
-    """Of one request at the listener of Kafka's protocol."""
+    """The limit of one request at the listener of Kafka's protocol."""
 
 
 class Shares(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -53,7 +53,7 @@ class Shares(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def shares_of(descriptors: int, max_connections: int = LARGEST_INT32) -> Shares:
-    """Divide what a process with so many descriptors may use for connections; the rest is the log's."""
+    """Divide the descriptors of a process among listeners; the rest is for the log and outgoing connections."""
     kept = min(_FILES_KEPT, descriptors // 2)
     places = max(min(descriptors - kept - HTTP_PLACES, max_connections), 2)
     grpc = max(min(places // 3, _MOST_OF_ONE_LISTENER), 1)

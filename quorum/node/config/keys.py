@@ -1,6 +1,6 @@
 """The keys of a node's configuration, with Kafka's names.
 
-Decides: which keys there are, how each value is read, and its default. Must not know: what must fit together
+Decides: which keys there are, how each value is parsed, and its default. Must not know: which values fit together
 (`node_config`).
 """
 
@@ -38,23 +38,26 @@ _LARGEST_INT32: Final = (1 << 31) - 1
 _LARGEST_MS: Final = (1 << 53) - 1
 _WEEK_MS: Final = 7 * 24 * 3600 * 1000
 _LARGEST_TOKEN_MS: Final = 10**14
-"""Three thousand years: what ends later has no date."""
+"""Three thousand years: a later expiry has no date."""
 _LARGEST_PIECE: Final = 8 << 20
 
 
 class Key(msgspec.Struct, frozen=True, kw_only=True):
-    """One configuration key: its field in `NodeConfig`, how its value is read, and its default as text (None: must be
-    given, or is derived)."""
+    """One configuration key.
+
+    `field` is its field in `NodeConfig`, `parse` reads its value, and `default` is its default as text. A key with the
+    default None must be set, or is derived.
+    """
 
     field: str
     parse: Callable[[str], object]
     default: str | None
     most: int | None = None
-    """The largest number that this node uses. Kafka takes larger ones: such a value counts as this one."""
+    """The largest number that this node uses. Kafka accepts larger ones; they count as this one."""
 
 
 def _milliseconds(field: str, default: int, *, least: int = 1) -> Key:
-    """A time that a process can wait: a smaller one than `least` would make it spin."""
+    """Return the key of a time in ms. A value below `least` would make the process spin."""
     return Key(field=field, parse=integer(least, _LARGEST_INT32), default=str(default))
 
 
@@ -138,7 +141,7 @@ KEYS: Final[Mapping[str, Key]] = {
         for name, at, low, high, usual in DOOR_KEYS
     },
 }
-"""All of them. Those that are ours, not Kafka's: `delete.topic.delay.ms` (KIP-516 names it), `http.listener` and
+"""All keys. Not Kafka's are `delete.topic.delay.ms` (KIP-516 names it), `http.listener` and
 `inter.controller.listener.name`."""
 ALIASES: Final[Mapping[str, str]] = {"broker.id": "node.id"}
-"""Other names that Kafka has for a key: each counts where the key is not given."""
+"""Kafka's other names of keys. An alias counts if the key itself is not set."""

@@ -1,6 +1,7 @@
-"""The keys that Apache Kafka knows, and what a key means here that this node does not use.
+"""The keys that Apache Kafka knows, and the treatment of a key that this node does not use.
 
-Decides: which keys are unknown, which of these are errors, and which known key may be meant. Must not know: values.
+Decides: which keys are unknown, which of these are errors, and which known key was probably meant. Must not know:
+values.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ from quorum.node.config.keys import ALIASES, KEYS
 from quorum.node.config.providers import is_provider_key
 
 LISTED: Final = 20
-"""Unknown keys that are named, of the errors and of the warnings each; of the others only the number is said.
+"""The most unknown keys that are named, separately for errors and for warnings; the others are only counted.
 
-A suggestion takes a comparison with all known keys: more of them would take seconds.
+Each suggestion compares the key with all known keys; more of them would take seconds.
 """
 _FURTHEST: Final = 2
-"""The edit distance up to which a known key may be meant."""
+"""The largest edit distance of a suggestion."""
 _STRICT_PREFIXES: Final = (
     "ssl.",
     "sasl.",
@@ -31,17 +32,18 @@ _STRICT_PREFIXES: Final = (
     "super.users",
     "controller.quorum.",
 )
-"""An unknown key behind one of these is always an error: its writer believes that it protects or forms the quorum."""
+"""An unknown key with one of these prefixes is always an error: the operator believes that it protects or forms the
+quorum."""
 _OF_LISTENER: Final = re.compile(r"listener\.name\.[^.]+\.(?P<key>([^.]+\.)?(ssl|sasl)\..+)")
 _OF_PLUGINS: Final = ("rlmm.config.", "rsm.config.")
-"""The usual prefixes of keys that Kafka's broker hands to its managers of remote storage."""
+"""The usual prefixes of keys that Kafka's broker passes to its remote storage managers."""
 
 
 class SortedKeys(msgspec.Struct, frozen=True, kw_only=True):
     """The keys of a file that its node does not use."""
 
     unused: tuple[str, ...]
-    """Kafka knows them."""
+    """Kafka's keys."""
     warnings: tuple[str, ...]
     errors: tuple[str, ...]
 
@@ -64,7 +66,7 @@ def is_strict(name: str) -> bool:
 
 
 def sort_keys(given: Iterable[str], used: Iterable[str], *, strict: bool) -> SortedKeys:
-    """Sort the given keys that are not used; `strict`: every unknown key is an error."""
+    """Sort the given keys that are not used. With `strict`, every unknown key is an error."""
     ours = set(used)
     others = [name for name in given if name not in ours and not is_provider_key(name)]
     if not others:
@@ -90,13 +92,13 @@ def sort_keys(given: Iterable[str], used: Iterable[str], *, strict: bool) -> Sor
 
 
 def _protects_listener(name: str) -> bool:
-    """Return True for a key of Kafka that secures one listener, also with a mechanism of SASL before it."""
+    """Return True for a Kafka key that secures one listener, with or without a SASL mechanism in front."""
     found = _OF_LISTENER.fullmatch(name)
     return found is not None and (found["key"] in _kafkas() or found["key"].partition(".")[2] in _kafkas())
 
 
 def _unserved(names: list[str]) -> Iterator[str]:
-    """Yield an error for each of the first keys that secure a listener, and one for the number of the others."""
+    """Yield an error for each of the first keys that secure a listener, and one with the count of the others."""
     why = "only PLAINTEXT is served here, so that this listener would be unprotected"
     listed = names[:LISTED] if len(names) > LISTED + 1 else names
     for name in listed:
@@ -106,7 +108,7 @@ def _unserved(names: list[str]) -> Iterator[str]:
 
 
 def _said(names: list[str], known: Iterable[str], *, end: str, otherwise: str, rest: str) -> tuple[str, ...]:
-    """Return a line for each of the first unknown keys, and one for the number of the others."""
+    """Return a line for each of the first unknown keys, and one with the count of the others."""
     listed = names[:LISTED] if len(names) > LISTED + 1 else names
     lines = []
     for name in listed:
@@ -122,7 +124,7 @@ def misspelled(name: str, given: Iterable[str]) -> str | None:
 
 
 def missing_key(name: str, near: str | None) -> str:
-    """Return the problem of a missing key; `near`: the key that is probably meant to be it."""
+    """Return the problem of a missing key. `near` is the unknown key that was probably meant, or None."""
     return f"{name} is missing: {f'write it in place of {near}, an unknown key' if near else 'it must be set'}"
 
 
@@ -134,7 +136,7 @@ def _nearest(name: str, known: Iterable[str]) -> str | None:
 
 
 def edit_distance(one: str, other: str, most: int) -> int:
-    """Return how many characters must be inserted, removed or replaced, or `most + 1` if more than `most` must be."""
+    """Return the number of characters to insert, remove or replace, or `most + 1` if that exceeds `most`."""
     if abs(len(one) - len(other)) > most:
         return most + 1
     row = list(range(len(other) + 1))

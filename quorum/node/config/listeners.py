@@ -3,7 +3,7 @@
 Decides: the protocol of each listener (Kafka's at every controller listener but GRPC). It derives a GRPC listener that
 the file leaves out, and addresses that are not advertised. Must not know: the other keys.
 
-Source: KIP-853 (an address that is not advertised is the listener's), KAFKA-20380 (or that of the static voter).
+Sources: KIP-853 (the default of an advertised address is the listener's), KAFKA-20380 (or that of the static voter).
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ class Listeners(msgspec.Struct, frozen=True, kw_only=True):
     inter_controller: str
     is_controller: bool
     derived_from: Endpoint | None
-    """The listener that gave GRPC its host and port, or None where the file names GRPC itself."""
+    """The listener that gave GRPC its host and port, or None if the file names GRPC itself."""
 
     @property
     def kafka_names(self) -> tuple[str, ...]:
-        """The controller listeners that speak Kafka's protocol."""
+        """The names of the controller listeners that speak Kafka's protocol."""
         return kafka_names(self.controller_names)
 
 
@@ -63,8 +63,8 @@ def controller_names(given: tuple[str, ...], bound: tuple[Endpoint, ...]) -> tup
 def listeners_of(given: GivenListeners, own_host: Callable[[], str] | None) -> Listeners:
     """Complete the listeners of a file.
 
-    A controller without GRPC gets one, beside its first listener for Kafka's protocol. `own_host`: gives the name of
-    this host, for a controller that listens at every address and does not advertise one, as Kafka's does.
+    A controller without GRPC gets it at the host and next port of its first Kafka listener. `own_host` returns this
+    host's name: a controller that binds every interface and advertises no address uses it, as Kafka's does.
     """
     names = controller_names(given.controller_names, given.bound)
     bound, beside = given.bound, None
@@ -96,10 +96,11 @@ def _advertised_by_controller(
     own: Voter | None,
     beside: Endpoint | None,
 ) -> tuple[Endpoint, ...]:
-    """Return the addresses of a controller, as Kafka derives those that advertised.listeners leaves out.
+    """Return the advertised addresses of a controller. Missing ones are derived as in Kafka.
 
-    `own`: this node's entry in controller.quorum.voters. A listener that binds every interface is reached at its host,
-    the one that the entry means at its port, too. `beside`: the listener at whose advertised host a derived GRPC is.
+    `own`: this node's entry in controller.quorum.voters. A listener that binds every interface is advertised at the
+    entry's host, and the listener that the entry addresses at its port, too. `beside`: a derived GRPC listener is
+    advertised at the host of this listener.
     """
     meant = None if own is None else _meant(own.endpoints[0], bound, names)
     found = {at.name: at for at in given}
@@ -119,7 +120,7 @@ def _advertised_by_controller(
 def _reachable(
     advertised: tuple[Endpoint, ...], given: tuple[Endpoint, ...], own_host: Callable[[], str]
 ) -> tuple[Endpoint, ...]:
-    """Return the addresses with the name of this host where one would be every interface, and is not given so."""
+    """Return the addresses, with this host's name in place of a derived address that means every interface."""
     if not any(at.host in _EVERY_INTERFACE and at not in given for at in advertised):
         return advertised
     host = own_host()
@@ -130,7 +131,8 @@ def _reachable(
 
 
 def _meant(entry: Endpoint, bound: tuple[Endpoint, ...], names: tuple[str, ...]) -> Endpoint | None:
-    """Return the listener that a static voter's entry addresses: the one with its port, else the first for Kafka's."""
+    """Return the listener that a static voter's entry addresses: the one with its port, else the first Kafka
+    listener."""
     by_port = next((at for at in bound if at.port == entry.port), None)
     first = next(iter(kafka_names(names)), GRPC_LISTENER)
     return by_port or next((at for at in bound if at.name == first), None)
@@ -139,7 +141,7 @@ def _meant(entry: Endpoint, bound: tuple[Endpoint, ...], names: tuple[str, ...])
 def protocol_problems(found: Listeners, security: Mapping[str, str]) -> Iterator[str]:
     """Yield a problem for each listener whose security protocol is not supported.
 
-    A name that the map leaves out means itself if it is a protocol's, as in Kafka's default of the map.
+    A listener that the map omits has the protocol of its name, if that is one, as in Kafka's default map.
     """
     for name in sorted({endpoint.name for endpoint in found.bound}.union(found.controller_names)):
         protocol = security.get(name, name if name in PROTOCOLS else SUPPORTED_PROTOCOL)
@@ -151,7 +153,7 @@ def protocol_problems(found: Listeners, security: Mapping[str, str]) -> Iterator
 
 
 def listener_problems(found: Listeners) -> Iterator[str]:
-    """Yield a problem where the keys of listeners contradict each other, or nothing would listen at one."""
+    """Yield a problem if the keys of listeners contradict each other, or if nothing would serve a listener."""
     bound = {endpoint.name for endpoint in found.bound}
     if _HTTP in bound:
         yield f"listeners: nothing would listen at {_HTTP} here: write http.listener={_HTTP}://host:port"
@@ -176,12 +178,12 @@ def listener_problems(found: Listeners) -> Iterator[str]:
 
 
 def how_derived(beside: Endpoint) -> str:
-    """Return the end of a sentence: where a GRPC listener comes from that the file does not name."""
+    """Return the end of a sentence that explains the host and port of a derived GRPC listener."""
     return f"listeners has no {GRPC_LISTENER}, so that it takes the host of {beside} and the next port"
 
 
 def set_grpc(beside: Endpoint) -> str:
-    """Return the advice for a derived GRPC listener that cannot be."""
+    """Return the advice for a derived GRPC listener that is not possible."""
     return f"add {GRPC_LISTENER}://{beside.host}:PORT to listeners, and {GRPC_LISTENER} to controller.listener.names"
 
 

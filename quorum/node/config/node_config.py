@@ -1,7 +1,7 @@
 """The configuration of a controller or an agent, in Kafka's key names.
 
-Decides: what must fit together, and which keys are errors, warnings or merely not used. All errors of a file come in
-one `ConfigError`; each names the key, its value and what to do. Must not know: what the settings are used for.
+Decides: which values fit together, and which keys are errors, warnings or merely unused. One `ConfigError` has all
+errors of a file. Each names the key, its value and the remedy. Must not know: the use of the settings.
 """
 
 from __future__ import annotations
@@ -67,32 +67,33 @@ _RAFT_FIELDS: Final = (
 
 
 class NodeConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """A checked configuration. Times are in ms, sizes in bytes; each field's key stands in `KEYS`."""
+    """A checked configuration. Times are in ms, sizes in bytes; `KEYS` has each field's key."""
 
     roles: tuple[str, ...]
     node_id: int
     listeners: tuple[Endpoint, ...]
     advertised_listeners: tuple[Endpoint, ...]
-    """What others are told: as configured, else the listeners themselves."""
+    """The addresses that other nodes get: as configured, else the listeners themselves."""
     controller_listener_names: tuple[str, ...]
     inter_controller_listener_name: str
-    """Where this controller asks others that have both: GRPC, or a listener that speaks Kafka's protocol."""
+    """The listener of other controllers that this one connects to if they have both: GRPC, or one of Kafka's
+    protocol."""
     inter_broker_listener_name: str
     rack: str | None
     log_dirs: tuple[str, ...]
-    """Of `log.dirs`, else of `log.dir`."""
+    """The value of `log.dirs`, else of `log.dir`."""
     metadata_log_dir: str
-    """The directory (one of `log.dirs`, or another) that holds `__cluster_metadata-0`."""
+    """The directory that holds `__cluster_metadata-0`: one of `log.dirs`, or another."""
     bootstrap_servers: tuple[Endpoint, ...]
-    """As configured, else where the static voters listen."""
+    """The configured servers, else the endpoints of the static voters."""
     static_voters: VoterSet
-    """Those of kraft.version 0; without meaning once the log holds voters."""
+    """The voters of kraft.version 0. They have no effect once the log holds voters."""
     auto_join: bool
     raft: RaftConfig
     log: LogConfig
     snapshots: SnapshotConfig
     max_idle_interval_ms: int
-    """0: an idle controller writes no NoOps."""
+    """With 0, an idle controller writes no NoOps."""
     session_timeout_ms: int
     heartbeat_interval_ms: int
     initial_registration_timeout_ms: int
@@ -108,37 +109,38 @@ class NodeConfig(msgspec.Struct, frozen=True, kw_only=True):
     auto_leader_rebalance_enable: bool
     leader_imbalance_check_interval_s: int
     settings: Mapping[str, Setting]
-    """All keys, with what was given for each."""
+    """All keys, each with its given value."""
     tokens: TokenSettings | None
-    """None without a secret key: there are no delegation tokens."""
+    """None if there is no secret key: delegation tokens are then disabled."""
     authorizer_class_name: str
-    """The StandardAuthorizer's, or nothing: everybody may do all."""
+    """The StandardAuthorizer's name, or empty: then every principal may do everything."""
     super_users: frozenset[str]
     allow_everyone_if_no_acl: bool
     delete_topic_delay_ms: int
     http_listener: Endpoint | None
     doors: DoorLimits
     grpc_derived_from: Endpoint | None = None
-    """The listener that gave GRPC its host and port; None where the file names GRPC."""
+    """The listener that gave GRPC its host and port, or None if the file names GRPC itself."""
     unused_keys: tuple[str, ...] = ()
-    """Given keys that Kafka knows, and this software does not use."""
+    """Given keys that Kafka knows but this software does not use."""
     warnings: tuple[str, ...] = ()
-    """What the file's writer may not have meant: a sentence each."""
+    """Sentences about values that the operator probably did not intend."""
     notes: tuple[str, ...] = ()
-    """What this node derived, because the file leaves it out: a sentence each."""
+    """Sentences about values that this node derived, because the file leaves them out."""
 
     @property
     def is_controller(self) -> bool:
-        """Whether this node may vote and lead."""
+        """True if this node may vote and lead."""
         return CONTROLLER_ROLE in self.roles
 
     def listener(self, name: str) -> Endpoint | None:
-        """Where this node binds that listener, or None."""
+        """Return the address at which this node binds that listener, or None."""
         return next((endpoint for endpoint in self.listeners if endpoint.name == name), None)
 
     @property
     def kafka_listener_names(self) -> tuple[str, ...]:
-        """The controller listeners that speak Kafka's protocol; the first is how other controllers are asked by it."""
+        """The names of the controller listeners that speak Kafka's protocol. Requests to other controllers use the
+        first."""
         return kafka_names(self.controller_listener_names)
 
     @property
@@ -154,9 +156,9 @@ def load_config(
     """Read and check a configuration file.
 
     Args:
-        overrides: replace what the file says, key by key.
+        overrides: values that replace those of the file, by key.
         strict: every unknown key is an error.
-        role: the only role that the file may have here; None: any.
+        role: the only role that the file may have; None: any.
 
     Raises:
         ConfigError: the file cannot be read, or anything in it is wrong.
@@ -183,7 +185,7 @@ def config_of(
     """Check keys and values, and that they fit together; `strict` and `role` as for `load_config`.
 
     Raises:
-        ConfigError: naming source, keys, values and what to do.
+        ConfigError: it names the source, the keys, the values and the remedy.
     """
     return _config_of(Properties(values=properties), source=source, strict=strict, role=role, own_host=None)
 
@@ -223,7 +225,7 @@ def _config_of(
 
 
 def _overridden(found: Properties, overrides: Mapping[str, str]) -> Properties:
-    """Return the properties with other values for some keys, of which nothing is said that the file says."""
+    """Return the properties with the overrides. What the file says about an overridden key is discarded."""
 
     def others(said: Mapping[str, str]) -> dict[str, str]:
         return {key: text for key, text in said.items() if key not in overrides}
@@ -238,12 +240,12 @@ def _overridden(found: Properties, overrides: Mapping[str, str]) -> Properties:
 
 
 def _with_aliases(said: Mapping[str, str]) -> dict[str, str]:
-    """Return what is said by key, with Kafka's own name of a key that has two; its own value counts."""
+    """Return the map with each alias replaced by its key. If both are given, the key's own entry counts."""
     return {**{name: said[alias] for alias, name in ALIASES.items() if alias in said}, **said}
 
 
 def _misspelled(given: Mapping[str, str]) -> dict[str, str]:
-    """Return by missing key the given one that is probably meant to be it."""
+    """Return for each missing key the given key that was probably meant, if any."""
     missing = [name for name, key in KEYS.items() if key.default is None and not given.get(name)]
     if not given.get(LOG_DIRS) and not given.get("log.dir"):
         missing.append(LOG_DIRS)
@@ -252,7 +254,7 @@ def _misspelled(given: Mapping[str, str]) -> dict[str, str]:
 
 
 def _said(source: str, problems: list[str], warnings: Sequence[str]) -> str:
-    """Return one sentence for one problem alone, else a line for each problem, and then for each warning."""
+    """Return one sentence for a single problem, otherwise a line for each problem and then for each warning."""
     lines = [on_one_line(problem) for problem in problems]
     if len(lines) == 1 and not warnings:
         return f"{source}: {lines[0]}"
@@ -267,7 +269,7 @@ def _counted(some: Sequence[str], kind: str) -> str:
 def _parsed(
     given: Mapping[str, str], unresolved: Mapping[str, str], shown: Shown, near: Mapping[str, str]
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the value of each field, and by key what is wrong with it: such a field has its default, or nothing."""
+    """Return the value of each field, and the errors by key. A field with an error has its default, or none."""
     values: dict[str, Any] = {"roles": (), "node_id": 0, "listeners": ()}
     wrong = {name: why for name, why in unresolved.items() if is_provider_key(name)}
     for name, key in KEYS.items():
@@ -290,7 +292,7 @@ def _parsed(
 
 
 def _settings(given: Mapping[str, str]) -> dict[str, Setting]:
-    """What DescribeConfigs says of this node's own keys."""
+    """Return the settings that DescribeConfigs reports for this node's keys."""
 
     def kind(key: Key) -> int:
         if key.field == "token_secret_key":

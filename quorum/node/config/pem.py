@@ -1,6 +1,7 @@
-"""PEM text over several lines of a `.properties` file, which Java reads as a key for each line.
+"""PEM text over several lines of a `.properties` file, of which Java reads each line as a key.
 
-Decides: which lines belong to such a text. None of them may be printed: they may be a private key. Must not know: keys.
+Decides: which lines belong to such a text. They are never printed, because they may be a private key. Must not know:
+keys.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ _BEGIN: Final = "-----BEGIN "
 _END: Final = "-----END "
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/]+={0,2}\s*")
 _LONG: Final = re.compile(r"[A-Za-z0-9+/]{40,}={0,2}\s*")
-"""A line that no name of a key looks like: names have dots, or are short."""
+"""A line of base64 that is longer than any key: names of keys have dots, or are short."""
 _HEADER: Final = re.compile(r"[A-Z][A-Za-z-]+: .*", re.DOTALL)
 
 
@@ -25,14 +26,14 @@ def is_pem(value: str) -> bool:
 
 
 class _Text(NamedTuple):
-    """A PEM text: the line that it is said of, the key that it belongs to, if any, and how many lines are hidden."""
+    """A PEM text: the line that its error names, the key that it belongs to, if any, and the number of hidden lines."""
 
     line: int
     key: str
     hidden: int
 
     def why(self) -> str:
-        """Return why it is broken."""
+        """Return the error of a broken text."""
         if not self.key:
             return self._without_key()
         whose = f"line {self.line}: the value of {self.key} is"
@@ -56,10 +57,10 @@ class _Text(NamedTuple):
 
 
 def without_pem(lines: Iterable[Property], is_known: Callable[[str], bool]) -> tuple[list[Property], dict[str, str]]:
-    """Return the lines that are no part of a PEM text, and by key why its text is broken.
+    """Return the lines outside of PEM texts, and the error of each broken text by key.
 
-    Behind BEGIN all lines are of the text, up to END or the next known key. The key of a text that no key precedes is
-    empty.
+    After BEGIN all lines belong to the text, up to END or the next known key. A text without a key in front has an
+    empty key.
     """
     kept: list[Property] = []
     broken: dict[str, _Text] = {}
@@ -89,7 +90,7 @@ def _is_open(text: str) -> bool:
 
 
 def _can_own(value: str) -> bool:
-    """Return True if PEM lines below a value can be meant for its key: it is empty, or PEM text itself."""
+    """Return True if PEM lines below this value probably belong to its key: it is empty, or PEM text itself."""
     return not value or is_pem(value) or _LONG.fullmatch(value) is not None
 
 

@@ -19,9 +19,9 @@ from quorum.node.config.providers import resolved
 from quorum.node.config.shown import Shown, shown_value
 
 _ENCODING: Final = "latin-1"
-"""Of `Properties.load(InputStream)`; other characters are written as `\\uXXXX`."""
+"""The encoding of `Properties.load(InputStream)`; other characters are written as `\\uXXXX`."""
 _BYTE_ORDER_MARKS: Final = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
-"""Of UTF-8 and UTF-16."""
+"""The marks of UTF-8 and UTF-16."""
 
 
 class PropertiesError(ValueError):
@@ -29,29 +29,29 @@ class PropertiesError(ValueError):
 
 
 class Properties(msgspec.Struct, frozen=True, kw_only=True):
-    """The keys of a file in its order, with their values, and what to say about them."""
+    """The keys of a file in its order, with their values, and the errors and warnings about them."""
 
     values: Mapping[str, str]
-    """Resolved, without blanks at either end."""
+    """The values, resolved and without blanks at either end."""
     written: Mapping[str, str] = {}
-    """As the file has them: the values that changed because a reference was resolved."""
+    """The original text of each value in which a reference was resolved."""
     errors: Mapping[str, str] = {}
-    """By key: why a reference in its value could not be resolved, or its provider not be configured."""
+    """By key: the reason why a reference in its value was not resolved, or why its provider is not usable."""
     broken: Mapping[str, str] = {}
-    """By key: why the file has only the beginning of its value. The empty key is that of lines before all keys."""
+    """By key: the reason why the file has only the beginning of its value. Lines before all keys have the empty key."""
     warnings: tuple[str, ...] = ()
 
     @property
     def shown(self) -> Shown:
-        """The values as messages may show them."""
+        """The values in the form that messages may show."""
         return Shown(self.values, self.written)
 
 
 def read_properties(path: str | Path) -> Properties:
-    """Read a file of a node, of this software or of Kafka.
+    """Read the file of a node, of this software or of Kafka.
 
     Raises:
-        PropertiesError: it has a broken escape; it names the file and the line.
+        PropertiesError: it has a broken escape; the error names the file and the line.
         OSError: it cannot be read.
     """
     data = Path(path).read_bytes()
@@ -64,12 +64,12 @@ def read_properties(path: str | Path) -> Properties:
 
 
 def as_warning(text: str) -> str:
-    """Return the line of a warning that comes with errors."""
+    """Return the line of a warning that accompanies errors."""
     return f"warning: {text}"
 
 
 def parse_properties(text: str, *, source: str = "configuration") -> Properties:
-    """Return the properties of a text whose characters are decoded already; raises as `read_properties` does."""
+    """Return the properties of a decoded text; raises as `read_properties` does."""
     try:
         lines, broken = without_pem(properties_in(text), is_known)
     except MalformedEscapeError as error:

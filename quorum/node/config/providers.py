@@ -1,9 +1,9 @@
 """References in the values of a configuration, `${provider:path:key}`, as Kafka's config providers resolve them.
 
-Decides: what Kafka's providers of environment variables, files and directories give. A reference to another provider,
-and one for which its provider has nothing, stays as it is. Must not know: which keys there are.
+Decides: the values that Kafka's providers of environment variables, files and directories return. A reference stays
+unresolved if its provider is another one, or lacks the value. Must not know: which keys there are.
 
-Source: KIP-297, KIP-421, KIP-887; `AllowedPaths` in KIP-993.
+Sources: KIP-297, KIP-421, KIP-887; `AllowedPaths` in KIP-993.
 """
 
 from __future__ import annotations
@@ -23,18 +23,19 @@ _PACKAGE: Final = "org.apache.kafka.common.config.provider."
 _REFERENCE: Final = re.compile(r"\$\{([^}:]*+):(([^}:]*+):)?([^}]*+)\}")
 """The provider, the path with its colon, the path, and the key.
 
-It matches as Kafka's own pattern does, whose time grows with the third power of a value's length."""
+It matches the same texts as Kafka's pattern, whose time grows with the third power of a value's length.
+"""
 
 Provider = Callable[[str, str], str | None]
-"""Gives the value of a path and a key, or None if it has none; raises `ProviderError`."""
+"""Returns the value of a path and a key, or None without a value; raises `ProviderError`."""
 
 
 class ProviderError(ValueError):
-    """A provider is configured wrongly, or cannot read what a reference names."""
+    """A provider's configuration is wrong, or it cannot read the source of a reference."""
 
 
 class NotAllowedError(ProviderError):
-    """The provider's configuration does not allow what a reference names; the message says which key does not."""
+    """The provider's configuration does not allow this reference. The message names the configuration key."""
 
 
 def is_provider_key(name: str) -> bool:
@@ -47,17 +48,17 @@ class Resolved(NamedTuple):
 
     values: dict[str, str]
     errors: dict[str, str]
-    """By key: why a reference could not be resolved, or its provider not be configured; without the key's value."""
+    """By key: the reason why a reference was not resolved, or why its provider is not usable. The value is left out."""
     warnings: list[str]
-    """References that stay as they are."""
+    """Warnings about references that stay unresolved."""
 
 
 class _Kept(NamedTuple):
-    """A reference that stays as it is, and why."""
+    """A reference that stays unresolved, and the reason."""
 
     why: str
     is_warned_of: bool = False
-    """A warning names its provider already."""
+    """True if a warning about its provider covers this reference."""
 
 
 def resolved(values: Mapping[str, str]) -> Resolved:
@@ -81,7 +82,7 @@ def resolved(values: Mapping[str, str]) -> Resolved:
 
 
 def _unknown_providers(values: Mapping[str, str]) -> Iterator[str]:
-    """Yield a warning for each provider whose references stay as they are."""
+    """Yield a warning for each provider whose references stay unresolved."""
     for name in filter(None, values.get(PROVIDERS, "").split(",")):
         key = f"{PROVIDERS}.{name}.class"
         if values.get(key, "").removeprefix(_PACKAGE) not in _KINDS:
@@ -94,9 +95,9 @@ def _unknown_providers(values: Mapping[str, str]) -> Iterator[str]:
 def _looked_up(
     providers: Mapping[str, Provider], names: Collection[str], missing: dict[str, _Kept], reference: re.Match[str]
 ) -> str:
-    """Return the text of a reference; adds to `missing` why one stays as it is.
+    """Return the text of a reference; if it stays unresolved, add the reason to `missing`.
 
-    `names`: of all providers that are configured, those of unknown classes, too.
+    `names`: all configured providers, including those of unknown classes.
     """
     if reference[1] not in providers:
         missing[reference[0]] = (
@@ -117,7 +118,7 @@ def _looked_up(
 
 
 def _providers(values: Mapping[str, str], errors: dict[str, str]) -> dict[str, Provider]:
-    """Return the known providers that the values configure, by name; adds to `errors` why one is not."""
+    """Return the configured providers of known classes, by name; add the error of an unusable one to `errors`."""
     found: dict[str, Provider] = {}
     for name in values.get(PROVIDERS, "").split(","):
         kind = values.get(f"{PROVIDERS}.{name}.class", "").removeprefix(_PACKAGE)
@@ -133,7 +134,7 @@ def _providers(values: Mapping[str, str], errors: dict[str, str]) -> dict[str, P
 
 
 def _of_environment(allowed: str) -> Provider:
-    """Give environment variables whose whole name the pattern of `allowlist.pattern` matches."""
+    """Return a provider of environment variables whose whole name matches the pattern of `allowlist.pattern`."""
     from quorum.controller.configs.java_regex import is_java_pattern  # noqa: PLC0415  (only where it is configured)
 
     if allowed and not is_java_pattern(allowed):
@@ -156,7 +157,7 @@ def _of_environment(allowed: str) -> Provider:
 
 
 def _of_files(allowed: str) -> Provider:
-    """Give the properties in files, which are in UTF-8."""
+    """Return a provider of the properties in files, which are in UTF-8."""
     within = _within(allowed)
     read: dict[Path, dict[str, str]] = {}
 
@@ -175,7 +176,7 @@ def _of_files(allowed: str) -> Provider:
 
 
 def _of_directories(allowed: str) -> Provider:
-    """Give the whole text of the file in a directory that the key names."""
+    """Return a provider of whole files: the path is their directory, and the key their name."""
     within = _within(allowed)
 
     def look_up(path: str, key: str) -> str | None:
@@ -193,13 +194,14 @@ _KINDS: Final[Mapping[str, tuple[Callable[[str], Provider], str]]] = {
     "FileConfigProvider": (_of_files, "allowed.paths"),
     "DirectoryConfigProvider": (_of_directories, "allowed.paths"),
 }
-"""By Kafka's class: what makes the provider, and the parameter that bounds what it gives."""
+"""By Kafka's class: the function that makes the provider, and the parameter that restricts it."""
 
 
 def _within(allowed: str) -> Callable[[str], Path | None]:
-    """Return a function that gives the place of a path, or None if it is empty.
+    """Return a function that checks and returns a path, or None if it is empty.
 
-    If paths are allowed by name, it gives None also for a path that does not exist. It refuses one below none of them.
+    If `allowed` restricts the paths, the function also returns None for a path that does not exist, and raises for one
+    outside.
     """
     roots = [_normal(root) for root in allowed.split(",")] if allowed else []
     for root in roots:
@@ -222,7 +224,8 @@ def _within(allowed: str) -> Callable[[str], Path | None]:
 
 
 def _can_name(text: str) -> bool:
-    """Return False for a text that names no file and no variable, with half a surrogate pair or the character NUL."""
+    """Return False for a text that cannot name a file or variable: it has half a surrogate pair or the character
+    NUL."""
     try:
         return b"\0" not in os.fsencode(text)
     except UnicodeEncodeError:
@@ -230,7 +233,7 @@ def _can_name(text: str) -> bool:
 
 
 def _normal(path: str) -> PurePosixPath:
-    """Return the path without `.` and `..`, by its text alone: links are not followed."""
+    """Return the path without `.` and `..`. Only its text counts; links are not followed."""
     return PurePosixPath(os.path.normpath(path))
 
 

@@ -1,7 +1,7 @@
 """Values of a configuration as messages may show them.
 
-Decides: what stays hidden: passwords, PEM text, and resolved values of references such as `${file:...}`. A reference
-is shown as the file has it. Must not know: what is wrong with a value.
+Decides: what stays hidden: passwords, PEM text, and resolved values of references such as `${file:...}`. A reference is
+shown as it is in the file. Must not know: the problem with a value.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from quorum.node.config.values import PROTOCOLS, hidden_text
 
 HIDDEN: Final = "[hidden]"
 _OF_MESSAGES: Final = {"controller", "broker", "HTTP", CONTROLLER_LISTENER, GRPC_LISTENER, *PROTOCOLS}
-"""Words that messages have by themselves: they disclose no value."""
+"""Words of the messages themselves, which disclose no value."""
 _QUOTED: Final = frozenset(
     {
         "advertised.listeners",
@@ -33,7 +33,7 @@ _QUOTED: Final = frozenset(
         "process.roles",
     }
 )
-"""The keys whose parts are in texts about several keys."""
+"""The keys whose parts appear in messages about several keys."""
 _SEPARATORS: Final = r"[\s,;@/:=\[\]]"
 
 
@@ -41,12 +41,12 @@ class Shown:
     """The values of one file."""
 
     def __init__(self, given: Mapping[str, str], written: Mapping[str, str]) -> None:
-        """`written`: as the file has them, the values in which a reference was resolved."""
+        """`written`: the original text of each value in which a reference was resolved."""
         self._given = given
         self._written = written
 
     def value(self, name: str) -> str:
-        """Return the value of a given key, or what is shown in its place."""
+        """Return the value of a given key, or the text that replaces it."""
         return shown_value(name, self._written.get(name, self._given[name]))
 
     def pair(self, name: str) -> str:
@@ -54,12 +54,12 @@ class Shown:
         return f"{name}={self.value(name)}"
 
     def wrong(self, name: str, error: ValueError) -> str:
-        """Return the problem of a wrong value; `error` may quote a part of it."""
+        """Return the problem of a wrong value. `error` may quote a part of the value."""
         is_open = name not in self._written and self.value(name) != HIDDEN
         return f"{self.pair(name)}: {error if is_open else hidden_text(error)}"
 
     def masked(self, text: str) -> str:
-        """Return a text about several keys with references in place of what they were resolved to."""
+        """Return a message about several keys, with references in place of their resolved values."""
         runs: dict[str, str] = {}
         for name in sorted(_QUOTED.intersection(self._written)):
             parts = sorted(_parts(self._given[name]), key=len, reverse=True)
@@ -77,9 +77,9 @@ def shown_value(name: str, written: str) -> str:
 
 
 def _parts(value: str) -> set[str]:
-    """Return the entries of a value, its words, and its numbers as programs write them.
+    """Return the entries of a value, its words, and its numbers in their usual form.
 
-    Words of two letters or fewer are left out: they are words of English, too.
+    Words of two letters or fewer are left out, because they may be English words of the message.
     """
     words = set(re.split(_SEPARATORS, value))
     numbers = {str(int(word)) for word in words if re.fullmatch(r"[+-]?[0-9]{1,18}", word)}

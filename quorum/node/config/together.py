@@ -1,6 +1,6 @@
-"""Keys that contradict each other though each value is right by itself, and the role that a file is for.
+"""Keys that contradict each other, although each value is valid on its own, and the role that a file is for.
 
-Decides: which combinations of keys are wrong. Must not know: how a single value is read.
+Decides: which combinations of keys are wrong. Must not know: how a single value is parsed.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ _ROLES: Final = frozenset({CONTROLLER_ROLE, BROKER_ROLE})
 
 
 def other_role(given: Mapping[str, str], shown: Shown, wanted: str | None) -> str | None:
-    """Return what to do with a file of another role, or of both; None where the role fits, or is no role at all.
+    """Return what to do with a file of another role, or of both; None if the role fits, or is unknown.
 
-    Nothing else is said of such a file: it is written for another program, and so are its keys.
+    No other problem of such a file is reported: its keys are for another program.
     """
     given_roles = shown.pair(PROCESS_ROLES) if PROCESS_ROLES in given else ""
     roles = {part.strip() for part in given.get(PROCESS_ROLES, "").split(",")}
@@ -39,7 +39,7 @@ def other_role(given: Mapping[str, str], shown: Shown, wanted: str | None) -> st
         return f"{given_roles}: this is no broker agent's file, but a controller's: kraft controller start"
     return (
         f"{given_roles}: this is no controller's file. Start Apache Kafka's broker with it, or, if it is an "
-        "agent's, run kraft agent start. A controller needs a file of its own, with process.roles=controller, a "
+        "agent's, run kraft agent start. A controller needs its own file, with process.roles=controller, a "
         "node.id that no broker has, log.dirs, and a listener CONTROLLER that is named in controller.listener.names. "
         "The broker's controller.quorum.bootstrap.servers name the controllers' CONTROLLER listeners"
     )
@@ -48,9 +48,9 @@ def other_role(given: Mapping[str, str], shown: Shown, wanted: str | None) -> st
 def contradictions(
     given: Mapping[str, str], values: Mapping[str, Any], wrong: Mapping[str, str], near: str | None
 ) -> Iterator[str]:
-    """Yield a problem where keys that are right by themselves contradict each other.
+    """Yield a problem for each set of keys that contradict each other.
 
-    `near`: the key that is probably meant to be log.dirs.
+    `near`: the key that was probably meant to be log.dirs.
     """
     if not {LOG_DIRS, "log.dir"} & wrong.keys() and not (values["log_dirs"] or values["log_dir"]):
         yield missing_key(LOG_DIRS, near)

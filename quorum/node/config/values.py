@@ -1,7 +1,7 @@
-"""How the value of a configuration key is read from its text.
+"""The parsing of configuration values.
 
-Decides: the forms. Every function raises `ConfigError` (a ValueError) saying what is wrong with the text and how it is
-written; the caller names the key. Must not know: keys.
+Every function raises `ConfigError` (a ValueError) with the fault of the text and the right form; the caller adds the
+key. Must not know: keys.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _IS_WRONG: Final = "its value is wrong"
 
 
 class ConfigError(ValueError):
-    """A configuration is wrong; the message names the key, the value and what to do.
+    """A configuration is wrong; the message names the key, the value and the remedy.
 
     Attributes:
         hidden: the message without any part of the value, for a value that messages hide.
@@ -45,23 +45,23 @@ def hidden_text(error: ValueError) -> str:
 
 
 def _wrong(why: str, *, part: str = "") -> ConfigError:
-    """Return the error of a value, or of a part of it, as the message shows that part."""
+    """Return the error of a value, or of `part` of it."""
     return ConfigError(f"{part} {why}", hidden=f"a part of it {why}") if part else ConfigError(why, hidden=why)
 
 
 def optional_integer(least: int, most: int) -> Callable[[str], int | None]:
-    """A whole number within bounds, both inclusive, or nothing."""
+    """Return a parser of a whole number within bounds, both inclusive, or of an empty text."""
     parse = integer(least, most)
     return lambda value: parse(value) if value.strip() else None
 
 
 def text(value: str) -> str:
-    """Any text, without the white space around it."""
+    """Return the text without the white space around it."""
     return value.strip()
 
 
 def path(value: str) -> str:
-    """A directory, or nothing."""
+    """Return a directory, or an empty text."""
     found = value.strip()
     try:
         os.fsencode(found)
@@ -73,7 +73,7 @@ def path(value: str) -> str:
 
 
 def integer(least: int, most: int) -> Callable[[str], int]:
-    """A whole number within bounds, both inclusive."""
+    """Return a parser of a whole number within bounds, both inclusive."""
 
     def parse(value: str) -> int:
         number = java_int(value.strip(BLANKS), 64)
@@ -87,7 +87,7 @@ def integer(least: int, most: int) -> Callable[[str], int]:
 
 
 def boolean(value: str) -> bool:
-    """`true` or `false`."""
+    """Return the value of `true` or `false`."""
     known = {"true": True, "false": False}
     if value.strip().lower() not in known:
         raise _wrong("write true or false")
@@ -95,12 +95,12 @@ def boolean(value: str) -> bool:
 
 
 def name_list(value: str) -> tuple[str, ...]:
-    """Names between commas; none stands twice."""
+    """Return the names between commas; a repeated name is an error."""
     return _without_repeats(tuple(part.strip() for part in value.split(",") if part.strip()))
 
 
 def path_list(value: str) -> tuple[str, ...]:
-    """Directories between commas; none stands twice, with or without a closing slash."""
+    """Return the directories between commas. A repeated one is an error, with or without a closing slash."""
     paths = tuple(path(part).rstrip("/") or "/" for part in value.split(",") if part.strip())
     if not paths:
         raise _wrong("name at least one directory")
@@ -108,12 +108,13 @@ def path_list(value: str) -> tuple[str, ...]:
 
 
 def optional_paths(value: str) -> tuple[str, ...]:
-    """Return directories between commas, or none of an empty text; none stands twice."""
+    """Return the directories between commas, or nothing for an empty text; a repeated one is an error."""
     return path_list(value) if value else ()
 
 
 def listener_list(value: str) -> tuple[Endpoint, ...]:
-    """`NAME://host:port` between commas; an empty host binds every interface; no name or port stands twice."""
+    """Return each `NAME://host:port` between commas. An empty host binds every interface; a repeated name or port is
+    an error."""
     found = tuple(_listener(part.strip()) for part in value.split(",") if part.strip())
     _without_repeats(tuple(endpoint.name for endpoint in found))
     ports = [endpoint.port for endpoint in found if endpoint.port]
@@ -127,7 +128,7 @@ def listener_list(value: str) -> tuple[Endpoint, ...]:
 
 
 def one_listener(value: str) -> Endpoint | None:
-    """One `HTTP://host:port`, or nothing."""
+    """Return one `HTTP://host:port`, or None."""
     found = listener_list(value)
     if len(found) > 1:
         raise _wrong("name one address, HTTP://host:port")
@@ -135,7 +136,7 @@ def one_listener(value: str) -> Endpoint | None:
 
 
 def host_port_list(value: str) -> tuple[Endpoint, ...]:
-    """`host:port` between commas, an IPv6 host in brackets. The endpoints have no name: the protocol gives it."""
+    """Return each `host:port` between commas, an IPv6 host in brackets. The endpoints have no name."""
     found = []
     for part in (part.strip() for part in value.split(",")):
         if not part:
@@ -148,8 +149,7 @@ def host_port_list(value: str) -> tuple[Endpoint, ...]:
 
 
 def voter_list(value: str) -> VoterSet:
-    """`id@host:port` between commas: static voters, without directory ids. The endpoints have no name, as those of
-    `host_port_list`."""
+    """Return each `id@host:port` between commas: static voters, without directory ids and names of endpoints."""
     found = []
     for part in (part.strip() for part in value.split(",")):
         if not part:
@@ -165,7 +165,8 @@ def voter_list(value: str) -> VoterSet:
 
 
 def protocol_map(value: str) -> dict[str, str]:
-    """`LISTENER:PROTOCOL` between commas, in Kafka's four protocols; listeners not ours may stand there too."""
+    """Return each `LISTENER:PROTOCOL` between commas, of Kafka's four protocols. Listeners of other nodes are
+    allowed."""
     found: dict[str, str] = {}
     for part in (part.strip() for part in value.split(",")):
         if not part:
@@ -203,7 +204,7 @@ def _without_repeats(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def principal_set(value: str) -> frozenset[str]:
-    """Principals as `User:name`, between semicolons (`super.users`)."""
+    """Return the principals, each `User:name`, between semicolons (`super.users`)."""
     principals = frozenset(part.strip() for part in value.split(";") if part.strip())
     for principal in sorted(principals):
         kind, colon, name = principal.partition(":")
@@ -213,7 +214,7 @@ def principal_set(value: str) -> frozenset[str]:
 
 
 def authorizer_class(value: str) -> str:
-    """The one class that stands for the rules that are known here; nothing for none."""
+    """Return the authorizer's class, of which one is supported, or an empty text for no authorizer."""
     if value not in ("", STANDARD_AUTHORIZER):
         raise _wrong(f"only {STANDARD_AUTHORIZER} is supported, or none")
     return value

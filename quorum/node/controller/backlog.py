@@ -1,8 +1,8 @@
-"""Clients' requests that nobody has looked at yet, and reads that may be answered by now.
+"""Clients' requests that wait for a turn, and reads that may be answered by now.
 
-Decides: how much of them one turn takes. Raft has its next word only after the turn, and a leader that is silent for
-two seconds is deposed: requests of which each is within its bounds could do that together. What a turn has no time for
-waits for the next. Must not know: what is asked.
+Decides: how many of them one turn takes. The Raft core runs again only after the turn, and followers depose a leader
+that is silent for two seconds. Many requests could exceed that together, although each is within its bounds. The
+requests that a turn has no time for wait for the next. Must not know: the content of a request.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from quorum.api.calls import AnyCall
 from quorum.node.core.ports import Ports
 
 TURN_MS: Final = 100
-"""A turn begins with no further request after so long; under a load of small ones it takes 20."""
+"""After so long, a turn begins no further request. Under a load of small requests a turn takes 20 ms."""
 
 
 class Backlog:
-    """In the order of their coming; reads that wait for nothing any more go first."""
+    """Requests in the order of their arrival. Reads that may be answered now go first."""
 
     def __init__(self, ports: Ports) -> None:
         self._clock = ports.clock
@@ -30,15 +30,16 @@ class Backlog:
         return len(self._calls) + len(self._reads)
 
     def add(self, calls: Iterable[AnyCall]) -> None:
-        """They have come."""
+        """Add new requests."""
         self._calls.extend(calls)
 
     def add_read(self, call: AnyCall) -> None:
-        """It may be answered from the published image."""
+        """Add a read that the published image may answer now."""
         self._reads.append(call)
 
     def take(self) -> Iterator[tuple[AnyCall, bool]]:
-        """The next, each with whether it is a read that may be answered, until the turn's time is over."""
+        """Yield the next requests until the turn's time is over, each with True if it is a read that may be answered
+        now."""
         over_ms = self._clock.now().monotonic_ms + TURN_MS
         while self._calls or self._reads:
             yield (self._reads.popleft(), True) if self._reads else (self._calls.popleft(), False)
@@ -46,7 +47,7 @@ class Backlog:
                 return
 
     def take_all(self) -> list[AnyCall]:
-        """All of them: there is no next turn."""
+        """Return and remove all requests, because there is no next turn."""
         left = [*self._reads, *self._calls]
         self._reads.clear()
         self._calls.clear()

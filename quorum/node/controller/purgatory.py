@@ -1,7 +1,7 @@
-"""The purgatory, Kafka's word: what waits until a position is reached, or its deadline passes.
+"""The purgatory, Kafka's word: items that wait until a position is reached, or their deadline passes.
 
-Decides: what is due, and what has waited too long. Must not know: what waits, and what the positions count. Bounded by
-its owner, who rejects more once `len()` has reached the bound.
+Decides: which items are due, and which have expired. Must not know: what the items are, or what the positions count.
+The owner bounds it: once `len()` has reached the bound, the owner rejects requests.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _BY_POSITION: Final[Callable[[_Entry[Any]], int]] = attrgetter("until")
 
 
 class Purgatory(Generic[T]):
-    """Items in the order of their positions; those of one position in the order of their coming."""
+    """Items in the order of their positions; those of one position in the order of their arrival."""
 
     def __init__(self) -> None:
         self._waiting: list[_Entry[T]] = []
@@ -47,7 +47,7 @@ class Purgatory(Generic[T]):
             self._earliest_deadline_ms = deadline_ms
 
     def take_reached(self, position: int) -> list[T]:
-        """Return the items that wait for no more than this position."""
+        """Return and remove the items whose position is reached."""
         if not self._waiting or self._waiting[0].until > position:
             return []
         count = bisect_right(self._waiting, position, key=_BY_POSITION)
@@ -56,7 +56,8 @@ class Purgatory(Generic[T]):
         return taken
 
     def take_expired(self, now_ms: int) -> list[T]:
-        """Return the items whose deadline has come. Looks through all, but only once the earliest has passed."""
+        """Return and remove the items whose deadline has passed. Scans all items, but only once the earliest
+        deadline has passed."""
         if self._earliest_deadline_ms is None or now_ms < self._earliest_deadline_ms:
             return []
         expired = [entry.item for entry in self._waiting if entry.deadline_ms <= now_ms]
@@ -65,7 +66,7 @@ class Purgatory(Generic[T]):
         return expired
 
     def take_all(self) -> list[T]:
-        """Return all items: their positions will not be reached here."""
+        """Return and remove all items: this node will not reach their positions."""
         taken = [entry.item for entry in self._waiting]
         self._waiting.clear()
         self._earliest_deadline_ms = None

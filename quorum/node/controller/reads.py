@@ -1,7 +1,7 @@
-"""Reads that are answered from the published image: of any replica that has come far enough, or of the leader once it
-has proven that it leads (DESIGN 15, `at_least` and `linearizable`).
+"""Reads from the published image: by any replica that has reached their offset, or by the leader after a read barrier.
 
-Must not know: where the image comes from, and which requests are reads (`quorum.api.request.Read`).
+These are `at_least` and `linearizable` of DESIGN 15. Must not know: where the image comes from, and which requests are
+reads (`quorum.api.request.Read`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ R = TypeVar("R", bound=Response)
 
 
 class ImageReader:
-    """Answers reads; holds nothing of the controller's soft state, which a standby does not have."""
+    """Answers reads, without the controller's soft state, which a standby lacks."""
 
     def __init__(self, config: ControllerConfig) -> None:
         self._config = config
@@ -33,7 +33,7 @@ class ImageReader:
             self._config = msgspec.structs.replace(self._config, kraft_version=version)
 
     def read(self, request: Request[R], context: RequestContext, image: MetadataImage, now_ms: int) -> R:
-        """Return the response to a `Read`, of the image as it is."""
+        """Return the response to a `Read`, from this image."""
         turn = Turn(
             config=self._config,
             state=self._state,
@@ -48,7 +48,7 @@ class ImageReader:
 
 
 class ReadBarriers:
-    """The read barriers of one node, by their tokens, which rise by one with every barrier that is asked for."""
+    """The read barriers of one node, by their tokens, which rise by one with each barrier."""
 
     def __init__(self) -> None:
         self._asked = 0
@@ -56,7 +56,7 @@ class ReadBarriers:
         self._is_due = False
 
     def next_token(self) -> int:
-        """Return the barrier that whatever comes now waits for: one that is not asked for yet."""
+        """Return the token of the next barrier, for which a new read waits. That barrier has not begun yet."""
         self._is_due = True
         return self._asked + 1
 
@@ -65,10 +65,11 @@ class ReadBarriers:
         return token <= self._passed
 
     def take_due(self) -> int | None:
-        """Return the token of the barrier to ask for now; None if nothing waits for one."""
+        """Return the token of the barrier to begin now, or None if no read waits for one."""
         if not self._is_due:
             return None
         self._is_due = False
+        # A read may use only a barrier that begins after its arrival: an earlier one proves leadership before the read.
         self._asked += 1
         return self._asked
 
@@ -77,5 +78,5 @@ class ReadBarriers:
         self._passed = max(self._passed, token)
 
     def on_refused(self) -> None:
-        """Ask for no barrier: this node does not lead."""
+        """Begin no barrier: this node does not lead."""
         self._is_due = False

@@ -1,7 +1,7 @@
-"""A controller registers itself with the active one, and keeps at it until the image says so (KIP-919).
+"""A controller's own registration with the active controller, repeated until the image has it (KIP-919).
 
-Decides: when to ask, and whom. Must not know: how it gets there. The committed image is the only acknowledgement that
-counts: an answer alone may come from a leader that loses its epoch before the record is known here.
+Decides: when to send it, and to which node. Must not know: how it travels. Only the committed image acknowledges it. A
+response alone may come from a leader that loses its epoch before the record commits.
 """
 
 from __future__ import annotations
@@ -26,17 +26,18 @@ from quorum.raft.ready import Destination
 __all__ = ["SUPPORTED_FEATURES", "Registration", "registration_of"]
 
 _AGAIN_MS: Final = 250
-"""Between two attempts."""
+"""The time between two attempts."""
 _TIMEOUT_MS: Final = 2000
 _LONGEST_MS: Final = 60_000
-"""Between two attempts, where another process with this node id registers itself again and again, as this one does."""
+"""The longest time between two attempts. It applies if another process with this node id also keeps registering
+itself."""
 _MOST_DOUBLINGS: Final = 8
 _TOLD_AT: Final = 2
-"""What a former process of this node has asked may arrive late, once."""
+"""The number of lost registrations before a report. A late request of this node's former process may cause one."""
 
 
 def registration_of(node_id: int, incarnation_id: Uuid, endpoints: tuple[Endpoint, ...]) -> RegisterController:
-    """What a controller says of itself; `incarnation_id` is new with each start of the process."""
+    """Return a controller's registration; each start of its process makes a new `incarnation_id`."""
     return RegisterController(
         controller_id=node_id,
         incarnation_id=incarnation_id,
@@ -46,7 +47,7 @@ def registration_of(node_id: int, incarnation_id: Uuid, endpoints: tuple[Endpoin
 
 
 class Registration:
-    """One controller's, for one run of its process."""
+    """The registration of one controller, for one run of its process."""
 
     def __init__(self, executor: ReplicaContext, request: RegisterController) -> None:
         self._executor = executor
@@ -55,13 +56,13 @@ class Registration:
         self._is_asking = False
         self._not_before_ms = 0
         self._registered_in: ClusterImage | None = None
-        """The newest part of an image that was seen to hold the registration: looked at in every turn."""
+        """The newest cluster image that has the registration. Compared in every turn, by identity."""
         self._times_taken = 0
-        """How often another one was seen in the place of this registration."""
+        """How often another process replaced this registration."""
 
     @property
     def is_due(self) -> bool:
-        """Whether the committed image lacks this very registration, and could hold it."""
+        """True if the committed image lacks this registration, and its metadata.version has such records."""
         image = self._executor.image
         if image.cluster is self._registered_in:
             return False
@@ -76,8 +77,10 @@ class Registration:
         return False
 
     def _on_taken(self, other: ControllerRegistration) -> None:
-        """Another process with this node id has registered itself since: it does so again when this one does, for ever.
-        So each waits twice as long from time to time."""
+        """Note that another process with this node id has registered itself. It will do so again after this one does.
+
+        So each of them doubles its wait, up to a bound.
+        """
         executor, self._registered_in = self._executor, None
         wait_ms = min(_AGAIN_MS << min(self._times_taken, _MOST_DOUBLINGS), _LONGEST_MS)
         self._times_taken += 1
@@ -93,13 +96,13 @@ class Registration:
             executor.tell(RequestRejected(request="RegisterController", error=error, why=why, by_us=True, peer=peer))
 
     def next_deadline_ms(self) -> int | None:
-        """When the next attempt is due."""
+        """Return when the next attempt is due, or None."""
         if self._is_asking or self._executor.machine.leader_id is None or not self.is_due:
             return None
         return self._not_before_ms
 
     def maybe_register(self, *, is_active: bool) -> ClientCall[RegisterControllerResponse] | None:
-        """Ask the active controller; when that is this node, the request is returned to be handled here."""
+        """Send the request to the active controller. If that is this node, return it to be handled here."""
         executor = self._executor
         now_ms = executor.clock.monotonic_ms
         leader_id = executor.machine.leader_id
@@ -123,7 +126,7 @@ class Registration:
         return None
 
     def on_controller_answer(self, answered: ControllerAnswered) -> None:
-        """Whatever was answered: look at the image again in a moment."""
+        """End an attempt, whatever the answer: the image is checked again after a while."""
         if answered.correlation == self._correlation:
             self._done(self._executor.clock.monotonic_ms)
 

@@ -1,13 +1,12 @@
-"""What makes a replica a controller: it takes clients' requests while it is the active one, and answers after commit.
+"""The controller part of a replica: handles clients' requests while it is active, and answers after the commit.
 
-Decides: when this node is the active controller, which requests share a batch, when an answer may leave, and what is
-told to whoever cannot be answered. Must not know: what a request means (`quorum.controller` does), Raft, the disk.
+Decides: when this node is the active controller, which requests share a batch, when an answer may leave, and which
+error the others get. Must not know: the meaning of a request (`quorum.controller` does), Raft, the disk.
 
-An answer is true of the whole quorum: it rests on a commit of this very epoch, or on a barrier that proves who leads.
-
-Active from the moment that the committed image holds the LeaderChange of its epoch, so that nothing of earlier epochs
-is missing from it. Appended when leadership is lost: the outcome is unknown (REQUEST_TIMED_OUT). Not appended:
-NOT_CONTROLLER, safe to send again elsewhere.
+An answer is true for the whole quorum: it needs a commit in this epoch, or a barrier that proves leadership. The node
+is active once the committed image includes the LeaderChange of its epoch, so no record of earlier epochs is missing. If
+leadership is lost, the outcome of an appended request is unknown (REQUEST_TIMED_OUT). A request that was not appended
+gets NOT_CONTROLLER, and may be sent again to another node.
 """
 
 from __future__ import annotations
@@ -66,7 +65,7 @@ class ControllerRole:
         self._commits: Purgatory[WaitingAnswer[Any]] = Purgatory()
         """Responses until the image reaches the offset after their records."""
         self._reads: Purgatory[WaitingRead[Any]] = Purgatory()
-        """Reads until the image reaches the offset that they ask for."""
+        """Reads until the image reaches their offset."""
         self._unproven: Purgatory[WaitingAnswer[Any] | WaitingRead[Any]] = Purgatory()
         """Responses and reads until a read barrier proves that this node leads, by the barrier's token."""
         self._barriers = ReadBarriers()
@@ -80,7 +79,7 @@ class ControllerRole:
 
     @property
     def waiting(self) -> int:
-        """How many answers wait."""
+        """The number of waiting answers."""
         return len(self._commits) + len(self._reads) + len(self._unproven)
 
     @property
@@ -108,7 +107,8 @@ class ControllerRole:
         self._expire()
 
     def before_voter_change(self) -> None:
-        """See `executor.Application`. The offsets of what is staged are promised: a control batch goes behind it."""
+        """See `executor.Application`. Staged records have their offsets already, so a control batch comes after
+        them."""
         if self._tail is not None and not self._tail.flush(self._executor.clock.wall_ms):
             self.on_lost_leadership()
 
@@ -203,7 +203,7 @@ class ControllerRole:
         self._activate_machine(self._tail)
 
     def _activate_machine(self, tail: Tail) -> None:
-        """Let the machine begin with what the tail holds."""
+        """Activate the machine with the image of the tail."""
         executor = self._executor
         self._machine.deactivate()
         result = self._machine.activate(
@@ -224,7 +224,7 @@ class ControllerRole:
     # --- requests
 
     def _work(self, calls: list[AnyCall]) -> None:
-        """What there is time for in this turn, what earlier ones have left before what is new."""
+        """Handle requests while there is time in this turn, those of earlier turns first."""
         self._backlog.add(calls)
         for call, is_due in self._backlog.take():
             if is_due:
@@ -261,7 +261,7 @@ class ControllerRole:
         except (TooLargeError, MalformedRecordError) as error:
             is_too_much = isinstance(error, TooLargeError)
             code = Error.RECORD_LIST_TOO_LARGE if is_too_much else Error.INVALID_REQUEST
-            # What the machine noted of these records is more than there is, which does no harm (`topic_index`).
+            # The machine may have noted more than these records, which is harmless (`topic_index`).
             call.respond(executor.leader_hint(code, str(error)))
             return
         if not is_leading:
@@ -272,7 +272,8 @@ class ControllerRole:
         self._answer_after(call, result, tail.next_offset)
 
     def _tell_refused_broker(self, call: ClientCall[R], result: ControllerResult[R]) -> None:
-        """Kafka's protocol has a code and no words for a broker that is not let in: these are for the log."""
+        """Report a broker that is not allowed in: Kafka's protocol returns only a code, so the reason goes to the
+        log."""
         request, response = call.request, result.response
         if isinstance(request, RegisterBroker) and isinstance(response, RegisterBrokerResponse) and response.error:
             why, who = response.error_message or "", f"broker {request.broker_id}"
@@ -281,7 +282,8 @@ class ControllerRole:
             )
 
     def _answer_after(self, call: ClientCall[R], result: ControllerResult[R], offset: Offset) -> None:
-        """Answer once everything up to `offset` is committed, and that commit, or a barrier, has proven who leads."""
+        """Answer once everything up to `offset` is committed, and that commit or a read barrier has proven
+        leadership."""
         self._executor.changes.add(call, result.response, result.records, Offset(offset - 1))
         needs_proof = not result.records and not HANDLERS.proves_nothing(call.request)
         answer = WaitingAnswer(
@@ -312,8 +314,7 @@ class ControllerRole:
             self.on_lost_leadership()
 
     def _on_time(self, tail: Tail) -> None:
-        """Fence what has become stale: one step a batch, only when that may be appended now, so that whoever asks
-        meanwhile waits behind one step at most. Once it is committed, the next turn goes on if there is more."""
+        """Fence stale brokers, one step for each batch that may be appended now: a request waits behind one at most."""
         due = self._machine.next_deadline_ms()
         if due is None or due > self._executor.clock.monotonic_ms:
             return
@@ -325,7 +326,8 @@ class ControllerRole:
             self._executor.changes.add_own(result.records, Offset(tail.next_offset - 1))
 
     def _may_append(self, tail: Tail) -> bool:
-        """Return True if the staged records may go now; else they go once the watermark moves, or a handover fails."""
+        """Return True if the staged records may be appended now. Otherwise they wait for the high watermark, or a
+        failed transfer."""
         return (
             not self._executor.machine.is_handing_over
             and tail.in_flight(self._executor.high_watermark) < self._config.max_batches_in_flight
@@ -334,7 +336,8 @@ class ControllerRole:
     # --- reads
 
     def _handle_read(self, call: ClientCall[R]) -> None:
-        """`at_least` an offset: from this replica's image. Linearizable: as leader, which has to be proven first."""
+        """Answer a read of `at_least` an offset from this image, and a linearizable one as leader, after a read
+        barrier."""
         is_at_least = call.at_least_offset >= 0
         if is_at_least and call.at_least_offset <= self._executor.image.offset_and_epoch.offset:
             self._read(call)

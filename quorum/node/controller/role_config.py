@@ -6,11 +6,11 @@ import msgspec
 
 
 class RoleConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """Bounds of a batch, of batches in flight and of waiting answers; and the wait of an answer without a deadline."""
+    """Bounds of a batch, of batches in flight and of waiting answers, and the default deadline of an answer."""
 
     max_batches_in_flight: int = 1
-    """While as many are appended and not committed, requests gather for the next: under load a few large batches, for
-    which each replica pays one sync and one Fetch, instead of many small ones. Without load nothing waits."""
+    """With so many uncommitted batches, requests gather for the next batch. Under load that makes few large batches,
+    each with one sync and one Fetch of each replica, instead of many small ones. Without load no request waits."""
     max_records_per_batch: int = 10_000
     max_batch_bytes: int = 8 << 20
     max_waiting: int = 20_000

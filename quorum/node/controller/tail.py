@@ -1,7 +1,7 @@
-"""The active controller's view past the high watermark: the image of all that it has appended or is about to.
+"""The active controller's state past the high watermark: the image with all appended and staged records.
 
-Decides: how the records of a turn's requests become batches (as few as the bounds allow, one request's in one batch
-unless it says otherwise), and keeps the outcome of each for publication. Must not know: requests, clients, Raft.
+Decides: how the records of a turn's requests become batches, as few as the bounds allow. One request's records share a
+batch unless it permits a split. Keeps each batch's image for publication. Must not know: requests, clients, Raft.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from metadata_log.records.alike import PartitionEncoder
 from quorum.raft.ready import AppendBatches
 
 _RECORD_OVERHEAD: Final = 24
-"""At most what a record's frame in a batch adds to its value."""
+"""The most bytes that a batch adds to a record's value."""
 _BATCH_OVERHEAD: Final = 64
 
 Propose = Callable[[Epoch, tuple[bytes, ...]], AppendBatches | None]
@@ -33,7 +33,7 @@ class TooLargeError(Exception):
 
 
 class Tail:
-    """One epoch's; dropped with it."""
+    """The tail of one epoch; discarded with it."""
 
     def __init__(
         self,
@@ -61,27 +61,27 @@ class Tail:
 
     @property
     def image(self) -> MetadataImage:
-        """With everything appended and staged in it."""
+        """The image with all appended and staged records."""
         return self._replayer.image
 
     @property
     def in_transaction(self) -> bool:
-        """Whether a metadata transaction is open at its end."""
+        """True if a metadata transaction is open at its end."""
         return self._replayer.in_transaction
 
     @property
     def next_offset(self) -> Offset:
-        """What the next record will get."""
+        """The offset of the next record."""
         return self._replayer.end.offset
 
     def add(self, records: Sequence[MetadataRecord], wall_ms: int, *, is_atomic: bool) -> bool:
-        """Stage records; false when an append that this needed was refused: leadership is lost.
+        """Stage records; return False if a necessary append was refused, so leadership is lost.
 
         Raises:
             TooLargeError: `is_atomic`, and they do not fit into one batch; nothing was staged.
-            MalformedRecordError: what was asked for does not fit its place in a record, which has 32,767 bytes for a
-                string, say; nothing was staged.
-            InvariantViolation: they make no sense after the image.
+            MalformedRecordError: a value of the request does not fit its field, such as a string of more than 32,767
+                bytes; nothing was staged.
+            InvariantViolation: the image does not allow these records.
         """
         values = self._encode(records)
         limit = self._max_records
@@ -93,7 +93,8 @@ class Tail:
         return self._stage(records, values, wall_ms)
 
     def flush(self, wall_ms: int) -> bool:
-        """Append what is staged, as one batch; false when it was refused. `wall_ms` is what it will be dated."""
+        """Append the staged records as one batch, with the timestamp `wall_ms`; return False if the append was
+        refused."""
         if not self._values:
             return True
         values, self._values, self._size = tuple(self._values), [], 0
@@ -115,10 +116,10 @@ class Tail:
         return True
 
     def on_control_batch(self, batch: bytes) -> None:
-        """Go on behind a control batch that Raft has appended by itself. Nothing may be staged then (see `flush`).
+        """Continue after a control batch that Raft has appended. Nothing may be staged then (see `flush`).
 
         Raises:
-            InvariantViolation: something is staged, for the offsets that the batch now has.
+            InvariantViolation: records are staged for the offsets that the batch now has.
         """
         header = parse_header(batch, 0)
         if self._values or header.base_offset != self.next_offset:
@@ -132,11 +133,12 @@ class Tail:
 
     @property
     def appended_end_offset(self) -> Offset:
-        """End of what was appended; what is staged beyond it is in no log, and never will be if leadership is lost."""
+        """The end of the appended records. Staged records beyond it are in no log, and are discarded if leadership
+        is lost."""
         return self._appended_end
 
     def in_flight(self, committed: Offset) -> int:
-        """How many appended batches are not wholly below `committed` yet."""
+        """Return how many appended batches are not wholly below `committed` yet."""
         appended = self._appended
         while appended and appended[0] <= committed:
             appended.popleft()
@@ -190,7 +192,7 @@ def _encoder(kind: type[MetadataRecord], level: int) -> Callable[[Any], bytes]:
 
 
 def _first_level(records: Sequence[MetadataRecord]) -> int:
-    """The level that the bootstrap records themselves set: the log's first record is written at it (KIP-778)."""
+    """Return the level that the bootstrap records set: the log's first record is written at it (KIP-778)."""
     for record in records:
         if isinstance(record, FeatureLevelRecord) and record.name == METADATA_VERSION:
             return record.feature_level

@@ -1,4 +1,4 @@
-"""What the controller role keeps in its purgatories."""
+"""The items in the controller role's purgatories."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class WaitingAnswer(msgspec.Struct, Generic[R], frozen=True, kw_only=True):
     offset: Offset
     deadline_ms: int
     writes_from: Offset | None
-    """Where its own records begin; None when it has none. Once they are appended, losing the leadership leaves the
-    outcome unknown."""
+    """The offset of its first record, or None without records. Once they are appended, a loss of leadership makes
+    the outcome unknown."""
     token: int | None = None
-    """The read barrier that it also waits for, if it has no records to prove that this node leads."""
+    """The read barrier that it also waits for, if it has no records that prove leadership."""
 
 
 class WaitingRead(msgspec.Struct, Generic[R], frozen=True, kw_only=True):

@@ -1,9 +1,9 @@
-"""Which right to the cluster a request to the quorum needs, whichever door it came by.
+"""The cluster operation that each request to the quorum needs, on any listener.
 
-Decides: the operation that each request is, as Kafka's controllers name it. Who may do it is `authorize`'s to say. Must
-not know: doors, or how a principal was found out.
+Decides: the operation of each request, as in Kafka's controllers. `authorize` decides which principal may do it. Must
+not know: listeners, or how a principal was authenticated.
 
-What replicas ask of each other is ClusterAction, a change of who votes or leads is Alter. ApiVersions needs no right.
+Requests between replicas are ClusterAction; a reconfiguration or transfer is Alter. ApiVersions needs no right.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ OPERATION_OF: Final[dict[type[Any], Operation | None]] = {
 
 
 def validate_right(call: PeerCall, image: MetadataImage) -> Refusal | None:
-    """A refusal with CLUSTER_AUTHORIZATION_FAILED, or None where the caller may ask this."""
+    """Return a refusal with CLUSTER_AUTHORIZATION_FAILED, or None if the client is authorized."""
     operation = OPERATION_OF[type(call.request)]
     if operation is None or authorize(call.context, operation, CLUSTER, image) is Error.NONE:
         return None
@@ -58,5 +58,5 @@ def validate_right(call: PeerCall, image: MetadataImage) -> Refusal | None:
 
 
 def may_describe(context: RequestContext, image: MetadataImage) -> bool:
-    """Whether the caller may be told of the quorum (DescribeQuorum)."""
+    """Return True if the client may describe the quorum (DescribeQuorum)."""
     return authorize(context, Operation.DESCRIBE, CLUSTER, image) is Error.NONE

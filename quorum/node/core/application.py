@@ -1,4 +1,4 @@
-"""What a controller adds to a replica: the port between the executor and `role`.
+"""The port between the executor and a controller's `role`.
 
 Decides: when the executor calls it. Must not know: what a controller does.
 """
@@ -13,7 +13,7 @@ from quorum.node.core.ports import ControllerAnswered
 
 
 class Application(Protocol):
-    """What a controller adds to a replica; an observer has none."""
+    """The controller's part of a replica; an observer has none."""
 
     @property
     def active_epoch(self) -> Epoch | None:
@@ -21,39 +21,40 @@ class Application(Protocol):
 
     @property
     def waiting(self) -> int:
-        """How many answers wait."""
+        """The number of waiting responses."""
 
     @property
     def backlog(self) -> int:
-        """How many requests were left for the next turn."""
+        """The number of requests that were left for the next turn."""
 
     def on_turn(self, calls: list[AnyCall]) -> None:
-        """The last step of a turn: its clients' requests, as far as there is time, timers, activation. May propose."""
+        """The last step of a turn: handle clients' requests while time permits, then timers and activation. May
+        propose."""
 
     def before_voter_change(self) -> None:
-        """The core may append a control batch next: what is staged for the log's end has to be proposed first."""
+        """The core may append a control batch next. Propose first what is staged for the log's end."""
 
     def on_voter_change(self, batch: bytes) -> None:
-        """The core has appended this control batch, as the leader that this is the controller of."""
+        """The core, as leader, has appended this control batch."""
 
     def on_published(self) -> None:
-        """The published image moved: answers may be due. Must not propose."""
+        """The published image moved, so responses may be due. Must not propose."""
 
     def on_lost_leadership(self) -> None:
-        """Whatever was appended and is not committed may be gone. Must not propose."""
+        """Appended but uncommitted records may be discarded. Must not propose."""
 
     def on_controller_answer(self, answered: ControllerAnswered) -> None:
-        """The active controller's door answered a call of ours. Must not propose."""
+        """The active controller answered a call of this node. Must not propose."""
 
     def on_read_barrier(self, token: int, offset: Offset) -> None:
-        """It was proven that this replica leads, for all reads up to `token`: they may be answered from an image that
-        reaches `offset`. Must not propose."""
+        """A read barrier passed for all reads up to `token`. An image that reaches `offset` may answer them. Must
+        not propose."""
 
     def on_read_barrier_refused(self) -> None:
-        """It does not lead. Must not propose."""
+        """This replica does not lead, so the barrier failed. Must not propose."""
 
     def refuse_all(self, why: str) -> None:
-        """There is no next turn: tell whoever waits for one."""
+        """There is no next turn: reject every waiting request."""
 
     def next_deadline_ms(self) -> int | None:
-        """When `on_turn` must be called at the latest; monotonic ms."""
+        """Return when `on_turn` must be called at the latest; monotonic ms."""

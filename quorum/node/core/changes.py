@@ -1,4 +1,4 @@
-"""Accepted changes of the metadata: each is reported once its last record is committed.
+"""Accepted changes of the metadata: each is reported once its last record commits.
 
 Decides: when a change counts as accepted, and which records are kept until then. Must not know: how a change is written
 to the log, or which changes an operator wants to see.
@@ -41,10 +41,10 @@ from quorum.node.core.metadata_changes import SESSION_TIMEOUT, Change, MetadataC
 from quorum.node.core.ports import NodeEvent, PeerRequested
 
 MOST_PENDING: Final = 20_000
-"""A leader without a majority resigns within seconds, so fewer wait."""
+"""The most changes that wait. A leader without a majority resigns within seconds, so fewer wait in practice."""
 
 _BY_RECORDS: Final = (BrokerHeartbeat, CreateDelegationToken, RenewDelegationToken, ExpireDelegationToken)
-"""Neither these requests nor their responses name all that changed."""
+"""Requests that, even with their responses, do not name all that changed."""
 _NAMED: Final = (BrokerRegistrationChangeRecord, DelegationTokenRecord, RemoveDelegationTokenRecord)
 _OF_VOTERS: Final = (AddRaftVoterRequest, RemoveRaftVoterRequest, UpdateRaftVoterRequest, UpgradeKRaftVersionRequest)
 R = TypeVar("R", bound=Response)
@@ -60,7 +60,7 @@ class Changes:
         self._pending: deque[Change] = deque()
 
     def add(self, call: ClientCall[R], response: R, records: Sequence[MetadataRecord], last_offset: Offset) -> None:
-        """Keep a request that takes records, until its outcome is known."""
+        """Keep a request that led to records, until its outcome is known."""
         if not records:
             return
         if len(self._pending) >= MOST_PENDING:
@@ -72,7 +72,7 @@ class Changes:
         )
 
     def add_own(self, records: Sequence[MetadataRecord], last_offset: Offset) -> None:
-        """Keep what the controller did by itself, if it changed the registration of a broker."""
+        """Keep a change that the controller made itself, if it changed the registration of a broker."""
         named = tuple(record for record in records if isinstance(record, BrokerRegistrationChangeRecord))
         if named:
             self._pending.append(
@@ -80,7 +80,7 @@ class Changes:
             )
 
     def watch(self, event: PeerRequested) -> Callable[[PeerResponse], None]:
-        """Return how to answer that request, so that a change of voters is kept as well."""
+        """Return the function that answers that request, wrapped so that it also keeps a reconfiguration."""
         call, respond = event.call, event.respond
         request = call.request
         if not isinstance(request, _OF_VOTERS):
@@ -112,12 +112,12 @@ class Changes:
             self._tell(MetadataChanged(tuple(changes)))
 
     def drop_staged(self, end: Offset) -> None:
-        """Forget the changes from this offset on: they were not appended, and their offsets are free again."""
+        """Discard the changes from this offset on: they were not appended, and other records will get their offsets."""
         while self._pending and self._pending[-1].offset >= end:
             self._pending.pop()
 
     def on_lost_leadership(self) -> None:
-        """Report the appended changes: another leader decides whether they hold."""
+        """Report the appended changes with an unknown outcome: another leader decides whether they commit."""
         if self._pending:
             self._tell_unknown(*self._pending)
             self._pending.clear()

@@ -1,7 +1,4 @@
-"""What the disk is asked to do with checkpoints, and what an executor tells of them.
-
-Decides: the shape of both. Must not know: why.
-"""
+"""Checkpoint jobs of the disk, and the events about snapshots."""
 
 from __future__ import annotations
 
@@ -12,21 +9,21 @@ from metadata_log.storage.checkpoint_ops import CheckpointOp, CheckpointResult
 
 
 class CheckpointJob(msgspec.Struct, frozen=True, kw_only=True):
-    """Something to do with a checkpoint, beside the log's writes."""
+    """A job on a checkpoint, apart from the log's writes."""
 
     job_id: int
     op: CheckpointOp
 
 
 class CheckpointJobDone(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of a checkpoint job."""
+    """The result of a checkpoint job."""
 
     job_id: int
     result: CheckpointResult
 
 
 class SnapshotGenerated(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A snapshot of this replica's image is durable; `last_contained_ms` is the time of the last record in it."""
+    """A snapshot of this replica's image is durable; `last_contained_ms` is the time of its last record."""
 
     end: OffsetAndEpoch
     size: int
@@ -34,14 +31,14 @@ class SnapshotGenerated(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class SnapshotDamaged(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A snapshot of this replica's has rotted on its disk: nobody is given it, and another one is taken."""
+    """A checkpoint of this replica is corrupt on disk. It is served to no peer, and another snapshot is taken."""
 
     end: OffsetAndEpoch
     why: str
 
 
 class SnapshotLoaded(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A snapshot of the leader's has taken the place of this replica's log."""
+    """A snapshot of the leader has replaced this replica's log."""
 
     end: OffsetAndEpoch
     size: int

@@ -1,4 +1,4 @@
-"""Where a replica looks for a leader before it knows one.
+"""The bootstrap servers, where a replica looks for a leader before it knows one.
 
 Decides: the ids of bootstrap servers. Must not know: how a destination is reached.
 """
@@ -14,7 +14,8 @@ _FIRST_BOOTSTRAP_ID: Final = -2
 
 
 def bootstrap_destinations(servers: tuple[Endpoint, ...]) -> tuple[Destination, ...]:
-    """`controller.quorum.bootstrap.servers` as destinations: ids from -2 down, since the real ones are not known."""
+    """Return `controller.quorum.bootstrap.servers` as destinations, with ids from -2 down because the real ids are
+    unknown."""
     return tuple(
         Destination(node_id=_FIRST_BOOTSTRAP_ID - index, endpoints=(server,)) for index, server in enumerate(servers)
     )

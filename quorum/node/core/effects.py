@@ -1,8 +1,8 @@
-"""Turns what the Raft core wants done into calls of the ports, in the order that safety asks for (DESIGN 2 and 3).
+"""The Raft core's effects as calls of the ports, in the order that safety requires (DESIGN 2 and 3).
 
-Decides: what leaves when. Writes are staged in memory and handed to the disk at the end of the turn, all at once;
-`at_once` effects leave in the meantime; `after` effects are held until their write is durable. Must not know: what the
-effects mean, or how disk and network work.
+Decides: the order. Writes are staged in memory and passed to the disk at the end of the turn, all at once. `at_once`
+effects leave meanwhile; `after` effects are held until their write is durable. Must not know: the meaning of the
+effects, or how disk and network work.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ Completion = Flushed | Persisted
 
 
 class _Outstanding(msgspec.Struct, frozen=True, kw_only=True):
-    """A job that the disk has, and what to tell the core when it is done."""
+    """A job that the disk has, and the completion for the core."""
 
     sequence: int
     token: int | None
@@ -53,14 +53,14 @@ class _Outstanding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Parked(msgspec.Struct, frozen=True, kw_only=True):
-    """Who waits for a cold read: `take` gets the batches, or None when the log was cut, at either end, since."""
+    """A waiting cold read: `take` gets the batches, or None if the log was cut at either end since."""
 
     take: Callable[[bytes | None], None]
     truncations: int
 
 
 class Effects:
-    """The executor's hands."""
+    """The executor's access to log, disk and network."""
 
     def __init__(
         self, log: FileLog, ports: Ports, topic_id_fence: TopicIdFence, tell: Callable[[Effect], None]
@@ -82,32 +82,32 @@ class Effects:
         self._by_own_id: dict[int, OutgoingRequest] = {}
         self._asked: dict[int, CommittedBatch] = {}
         self.named: NamedBatch = LastBatch()
-        """The batch that this replica names in its Fetches; given by the fence."""
+        """The batch that this replica names in its Fetches; set by the fence."""
         self.before_install: Callable[[Offset], None] | None = None
-        """Stages what must be durable before a received snapshot that ends there takes the log's place."""
+        """Stages the state that must be durable before a received snapshot that ends there replaces the log."""
         self.stage_install: Callable[[OffsetAndEpoch], WriteOp]
-        """What puts a received snapshot in place of the log; given by who keeps the snapshots."""
+        """Returns the write that replaces the log by a received snapshot; set by `Snapshots`."""
         self._static_voters: tuple[NodeId, ...] = ()
 
     def use_quorum_state_version(self, version: int, voters: tuple[NodeId, ...]) -> None:
-        """1 once kraft.version 1 is known, which is when voters have directory ids (KIP-853)."""
+        """Write version 1 once kraft.version is 1: from then on, voters have directory ids (KIP-853)."""
         self._quorum_state_version, self._static_voters = version, voters
 
     def expect_answer(
         self, request_id: int, respond: Callable[[PeerResponse], None], named: CommittedBatch | None = None
     ) -> None:
-        """Remember how a request is answered that the core is given next. `named`: the batch that a Fetch names."""
+        """Keep the callback of a request that the core gets next. `named`: the batch that a Fetch names."""
         self._responders[request_id] = respond
         if named is not None:
             self._asked[request_id] = named
 
     def drop_answer(self, request_id: int) -> bool:
-        """Nobody waits for it any more; says whether it was still owed."""
+        """Discard the callback of a request whose client is gone; return True if the response was still owed."""
         self._asked.pop(request_id, None)
         return self._responders.pop(request_id, None) is not None
 
     def apply(self, ready: Ready) -> None:
-        """Do, or arrange for, all that one input led to."""
+        """Carry out all effects of one input, or stage them."""
         for write in ready.writes:
             self._stage(write)
         for token, effect in ready.after:
@@ -116,18 +116,19 @@ class Effects:
             self._do(effect)
 
     def flush(self) -> None:
-        """The turn ends: hand its writes to the disk, for one sync."""
+        """Pass the turn's writes to the disk, for one sync."""
         if self._jobs:
             jobs, self._jobs = self._jobs, []
             self._ports.disk.write(jobs)
 
     @property
     def is_writing(self) -> bool:
-        """Whether anything is staged or with the disk, and not durable yet."""
+        """True if a write is staged or with the disk, and not durable yet."""
         return bool(self._outstanding)
 
     def on_durable(self, sequence: int) -> list[Completion]:
-        """Every job up to `sequence` is durable: let go what was held for it; returns what the core must be told."""
+        """Release the effects that waited for jobs up to `sequence`, which are durable; return the completions for
+        the core."""
         completions = []
         while self._outstanding and self._outstanding[0].sequence <= sequence:
             done = self._outstanding.popleft()
@@ -139,13 +140,13 @@ class Effects:
         return completions
 
     def keep_committed(self, state: CommittedState) -> None:
-        """Have it written, among the log's writes; nothing waits for it."""
+        """Write the committed state among the log's writes; no effect waits for it."""
         self._sequence += 1
         self._jobs.append(CommittedWrite(sequence=self._sequence, state=state))
         self._outstanding.append(_Outstanding(sequence=self._sequence, token=None, completion=None))
 
     def stage(self, op: WriteOp) -> None:
-        """Have the log's start moved, among its other writes; the core does not wait for it."""
+        """Stage a new start of the log among its other writes; the core does not wait for it."""
         self._truncations += 1
         self._sequence += 1
         self._jobs.append(LogWrite(sequence=self._sequence, op=op))
@@ -161,7 +162,7 @@ class Effects:
         return total, no_ops
 
     def read(self, offset: Offset, max_bytes: int, take: Callable[[bytes | None], None]) -> bytes | None:
-        """Whole batches from memory, or None: then `take` gets them when the disk has read them."""
+        """Return whole batches from memory, or None: then `take` gets them after the disk has read them."""
         if not self._log.needs_cold_read(offset):
             return self._log.read(offset, max_bytes)
         self._read_id += 1
@@ -170,12 +171,13 @@ class Effects:
         return None
 
     def on_read(self, read_id: int, data: bytes) -> None:
-        """A cold read is done."""
+        """Deliver a cold read."""
         parked = self._reads.pop(read_id)
         parked.take(data if parked.truncations == self._truncations else None)
 
     def on_read_failed(self, read_id: int) -> bool:
-        """A cold read failed; whether that says nothing of the disk: the log was cut since, the bytes may be gone."""
+        """Handle a failed cold read; return True if the log was cut since, so that the failure proves no fault of
+        the disk."""
         if self._reads[read_id].truncations == self._truncations:
             return False
         self._reads.pop(read_id).take(None)
@@ -265,11 +267,12 @@ class Effects:
         self._ports.network.send(outgoing)
 
     def take_by_own_id(self, correlation: int) -> OutgoingRequest | None:
-        """The request other than Fetch that named the own id, once: it is answered, or will not be."""
+        """Return the request other than Fetch that named the own id, once; its response or failure is here."""
         return self._by_own_id.pop(correlation, None)
 
     def send_by_sentinel(self, outgoing: OutgoingRequest) -> None:
-        """Send it again: whose answer it was does not know our own id. The core waits for one answer all the while."""
+        """Send a request again under the sentinel, because its peer does not know the own id. The core still awaits
+        one response."""
         self._ports.network.send(msgspec.structs.replace(outgoing, topic_id=METADATA_TOPIC_ID))
 
     def _send_records(self, effect: SendRecords) -> None:
@@ -293,7 +296,7 @@ class Effects:
             self._respond(request_id, response)
 
     def _look_for(self, named: CommittedBatch, request_id: int, response: FetchResponse) -> None:
-        """Say in the answer if this leader's log has the batch. Before the log's start there is no saying."""
+        """Set in the response whether this leader's log has the batch. Before the log's start that is unknown."""
 
         def answer(data: bytes | None) -> None:
             has = None if data is None else first_is(data, named)
@@ -315,7 +318,8 @@ class Effects:
 
 
 def with_own_ids(response: PeerResponse, topic_id_fence: TopicIdFence) -> PeerResponse:
-    """An answer to Fetch with the ids of the metadata topic here: by them the fetching replica sees a foreign log."""
+    """Return a Fetch response with this log's ids of the metadata topic, by which the fetching replica detects a
+    foreign log."""
     if type(response) is FetchResponse and topic_id_fence.own_ids:
         return msgspec.structs.replace(response, own_ids=topic_id_fence.own_ids)
     return response

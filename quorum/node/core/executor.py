@@ -1,12 +1,11 @@
-"""The executor: feeds the Raft core, does what it wants done, and moves the committed image along. Sans-I/O.
+"""The executor: feeds the Raft core, carries out its effects, and advances the committed image. Sans-I/O.
 
-Decides: the order of one turn. Must not know: asyncio, threads, time or chance of its own, gRPC, files. The asyncio
-driver and the simulator drive it in the same way: `turn(events)` whenever there is something, or `next_deadline_ms` has
-come.
+Decides: the order of one turn. Must not know: asyncio, threads, its own clock or randomness, gRPC, files. The
+asyncio driver and the simulator both call `turn(events)` for events, or when `next_deadline_ms` has come.
 
-A turn: peers, answers and the disk first, then the timers, then a slice of replay, unless the leader waits for this
-disk or for the Fetch that its sync has let go; then the application (a controller's) with all clients' requests of the
-turn at once; then everything that was staged goes to the disk.
+In a turn, peers' requests, responses and the disk come first, then timers. A slice of replay follows, unless the leader
+waits for this disk or for the Fetch that its sync released. Then the application (a controller's) gets all clients'
+requests of the turn. At the end everything that was staged goes to the disk.
 """
 
 from __future__ import annotations
@@ -78,11 +77,11 @@ __all__ = ["Application", "Executor", "ExecutorConfig"]
 
 
 class Executor:
-    """One replica. Everything is called from one task; `machine`, `image` and the rest may be read between turns."""
+    """One replica. All calls are made from one task; `machine`, `image` and the rest may be read between turns."""
 
     effects_type: ClassVar[type[Effects]] = Effects
     topic_id_fence_type: ClassVar[type[TopicIdFence]] = TopicIdFence
-    """A test plants a wrong order here, or another release's rules, to prove that it would be caught."""
+    """Replaceable: a test plants a wrong order, or another release's rules."""
 
     def __init__(
         self,
@@ -109,7 +108,7 @@ class Executor:
         self.is_shut = False
         self.failure: Exception | None = None
         self.epoch_start_offset: Offset | None = None
-        """While leader: where the LeaderChange of its epoch stands."""
+        """While leader: the offset of the LeaderChange of its epoch."""
         self._watcher = watcher
         self._effects = self.effects_type(opened.log, ports, self.topic_id_fence, self._on_effect)
         self.fence = Fence(self, opened, self._effects, keeps=config.keeps_committed)
@@ -167,17 +166,17 @@ class Executor:
 
     @property
     def replayer(self) -> Replayer:
-        """Where replay of what is committed stands."""
+        """The replayer at the end of the replayed committed records."""
         return self._published.replayer
 
     @property
     def high_watermark(self) -> Offset:
-        """The highest that this process has seen, or an agent's earlier run had written down."""
+        """The highest that this process has seen, or that an agent's earlier run had stored."""
         return self._published.high_watermark
 
     @property
     def is_caught_up(self) -> bool:
-        """Whether all that is known to be committed is in the image."""
+        """True if the image has all records that are known to be committed."""
         return self._published.end_offset >= self._published.high_watermark
 
     @property
@@ -187,11 +186,11 @@ class Executor:
 
     @property
     def waiting_answers(self) -> int:
-        """How many clients' answers wait."""
+        """The number of clients whose responses wait."""
         return 0 if self.application is None else self.application.waiting
 
     def leader_hint(self, error: Error = Error.NONE, message: str | None = None) -> Rejection:
-        """An answer without a response: it says where our image ends and who leads."""
+        """Return an answer without a response: the end of this image, and the leader."""
         machine, end = self.machine, self.image.offset_and_epoch
         return ClientAnswer(
             error=error,
@@ -204,7 +203,7 @@ class Executor:
         )
 
     def next_deadline_ms(self) -> int | None:
-        """When a turn is due even without an event; monotonic ms, in the past when there is work left right now."""
+        """Return when a turn is due without an event; monotonic ms, in the past if work is left now."""
         must_hurry = self._effects.is_writing
         if self._published.is_due(must_hurry=must_hurry):
             return self.clock.monotonic_ms
@@ -215,7 +214,7 @@ class Executor:
     # --- a turn
 
     def start(self) -> None:
-        """The first turn, before any other: the network is there."""
+        """Take the first turn, once the network is attached."""
         if self._is_started:
             raise InvariantViolation("started twice")
         self._is_started = True
@@ -227,12 +226,12 @@ class Executor:
         self._finish()
 
     def turn(self, events: Iterable[Event]) -> None:
-        """One turn.
+        """Take one turn. After an error, every further turn raises the same error.
 
         Raises:
             StorageFailedError: the disk failed; nothing more was sent, and this node must stop.
-            MetadataLogError, ReplayError: the log holds what this software cannot read or replay.
-            InvariantViolation: a bug of our own. After any of these every further turn raises the same again.
+            MetadataLogError, ReplayError: the log holds records that this software cannot read or replay.
+            InvariantViolation: a bug of this software.
         """
         if self.failure is not None:
             raise self.failure
@@ -249,6 +248,7 @@ class Executor:
         due = self.machine.next_deadline_ms()
         if due is not None and due <= self.clock.monotonic_ms:
             self._feed(Elapsed(draw=self.ports.entropy.draw()))
+        # Replay and snapshots yield to a write that is under way, or whose waiting Fetches come now.
         must_hurry = self._effects.is_writing or self._has_synced
         if self._published.is_due(must_hurry=must_hurry):
             self._published.step()
@@ -265,22 +265,23 @@ class Executor:
         self._effects.flush()
 
     def propose(self, epoch: Epoch, values: tuple[bytes, ...]) -> AppendBatches | None:
-        """For the application: append one batch as leader of `epoch`; None when the core refuses."""
+        """For the application: append one batch as leader of `epoch`; return None if the core refuses."""
         ready = self._feed(Propose(epoch=epoch, values=values))
         return next(iter(ready.appends), None)
 
     def remember(self, replayer: Replayer) -> None:
-        """For the application: the outcome of the batch just appended, published once it is committed."""
+        """For the application: keep the image after the appended batch, to publish it once the batch commits."""
         self._published.remember(replayer)
         self.topic_id_fence.on_appended(replayer.image)
 
     def ask_read_barrier(self, token: int) -> None:
-        """For the application: have it proven that this replica still leads; `on_read_barrier` is told of it."""
+        """For the application: start a read barrier; `on_read_barrier` gets the result."""
         self._feed(AskReadBarrier(epoch=self.machine.epoch, token=token))
 
     def _feed(self, received: Input) -> Ready:
         machine = self.machine
         beside = self.application if may_append(received) else None
+        # Staged records already have offsets at the log's end; a control batch must come after them.
         if beside is not None:
             beside.before_voter_change()
         ready = machine.on_input(received, self.clock)
@@ -395,5 +396,5 @@ class Executor:
         )
 
     def tell(self, event: NodeEvent) -> None:
-        """Tell whoever watches."""
+        """Report an event to the watcher."""
         self._watcher.on_event(event)

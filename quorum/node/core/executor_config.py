@@ -1,7 +1,4 @@
-"""What an executor is told besides what it finds on disk.
-
-Decides: nothing. Must not know: the executor's insides.
-"""
+"""The executor's configuration, apart from what it finds on disk."""
 
 from __future__ import annotations
 
@@ -14,16 +11,16 @@ from quorum.raft.ready import Destination
 
 
 class ExecutorConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """What an executor is told besides what it finds on disk."""
+    """The executor's configuration, apart from what it finds on disk."""
 
     cluster_id: str
     raft: RaftConfig
     endpoints: tuple[Endpoint, ...]
-    """Our own, for peers and the voter set."""
+    """This node's endpoints, for peers and the voter set."""
     bootstrap: tuple[Destination, ...]
     can_vote: bool
     auto_join: bool = False
-    """Whether an observer that can vote asks to become a voter (`controller.quorum.auto.join.enable`)."""
+    """True if an observer that can vote asks to become a voter (`controller.quorum.auto.join.enable`)."""
     snapshots: SnapshotConfig = SnapshotConfig()
     keeps_committed: bool = False
-    """Whether what is committed is kept on disk, as an agent does: no vote protects its log."""
+    """True if the committed state is kept on disk, as by an agent: no vote protects its log."""

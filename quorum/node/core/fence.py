@@ -1,7 +1,8 @@
-"""One replica's fence: the facts for `log_fence.judge`, the hold that it is in, and what it keeps on disk for it.
+"""One replica's fence: the facts for `log_fence.judge`, the current hold, and the state on disk.
 
-Decides: which answers are judged, when a hold ends, and when `committed-state` is written. Must not know: the rule, and
-how answers travel. While a replica holds, the core hears that its Fetch failed: it asks again, and takes nothing.
+Decides: which responses are judged, when a hold ends, and when `committed-state` is written. Must not know: the rule,
+or how responses travel. During a hold the core is given a failure for each such Fetch: it fetches again, and takes
+nothing.
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ from quorum.node.core.replica_context import ReplicaContext
 
 _HELD: Final = "it held before this start, and the leader has not shown since that it has this log's committed records"
 KEEP_EVERY_MS: Final = 1000
-"""What is committed is written down no more often, but with each checkpoint."""
+"""The shortest interval between two writes of the committed state, except with a checkpoint."""
 KEEP_IDLE_EVERY_MS: Final = 60_000
-"""The same, where nothing but NoOps was committed since: each time costs a sync."""
+"""The interval if only NoOps were committed since the last write: each write costs a sync."""
 
 
 class Fence:
-    """One executor's."""
+    """The fence of one executor."""
 
     def __init__(self, executor: ReplicaContext, opened: OpenedReplica, effects: Effects, *, keeps: bool) -> None:
         self.held: Hold | None = None
@@ -49,19 +50,19 @@ class Fence:
             self._is_told = False
         self._kept_ms = executor.clock.monotonic_ms
         self._is_idle = False
-        """True if nothing but NoOps is committed beyond what is kept."""
+        """True if only NoOps are committed beyond what is kept."""
         self._seen_end = opened.replayer.end.offset
         self._kept_checkpoint = opened.checkpoints[-1].end if opened.checkpoints else None
         self._later: list[tuple[Offset, tuple[TopicId | None, ...]]] = []
         self._refused_snapshot: OffsetAndEpoch | None = None
         self._lower_since_ms: int | None = None
         self._names: tuple[TopicId | None, ...] = ()
-        """Changes of the own id in the answer that was judged last."""
+        """Changes of the own id in the response that was judged last."""
 
     # --- answers
 
     def judge(self, event: PeerAnswered) -> Hold | None:
-        """Return why the core must not see this answer to Fetch, or None."""
+        """Return why the core must not see this response to Fetch, or None."""
         response = event.response
         if not isinstance(response, FetchResponse) or not self._executor.machine.awaits(event.correlation):
             return None
@@ -73,10 +74,11 @@ class Fence:
         return hold
 
     def ask_for_proof(self, event: PeerAnswered) -> bool:
-        """Let the next Fetch name the batch before a cut; return False if no cut is wanted, or the leader has shown it.
+        """Let the next Fetch name the batch before a cut; return False if no cut is wanted, or the leader has shown
+        that batch.
 
-        Offsets and epochs alone do not show that it is the same batch. A quorum that was restored to an older copy uses
-        epochs a second time. Kafka's protocol has no field for the batch, so that such leaders are not asked.
+        Equal offsets and epochs do not prove an equal batch: a quorum that was restored to an older copy uses epochs a
+        second time. Kafka's protocol has no field for the batch, so leaders behind it are not asked.
         """
         response = event.response
         if not isinstance(response, FetchResponse) or response.diverging is None:
@@ -100,15 +102,16 @@ class Fence:
         return response.snapshot_id is not None and response.snapshot_id == self._refused_snapshot
 
     def _is_unproven(self, event: PeerAnswered, response: FetchResponse) -> bool:
-        """Return True where this leader's log once lacked what is committed here, and is not shown to have it now.
+        """Return True if this leader's log once lacked committed records of this one, and is not proven to have them
+        now.
 
-        A log that grew since may have our last offset and epoch, and other records before it.
+        A log that grew since may reach this log's last offset and epoch with other records before it.
         """
         is_earlier = self._keeps and self.held is not None and self.held.reason is not HoldReason.OTHER_TOPIC
         return is_earlier and response.has_committed_batch is not True and self._is_leaders(event, response)
 
     def hold(self, hold: Hold, peer: str) -> None:
-        """From here on this replica holds; it is told once for each reason."""
+        """Enter a hold, or continue it. It is reported once for each reason."""
         before, self.held = self.held, hold
         is_told, self._is_told = self._is_told, True
         if not is_told or before is None or (before.reason, before.other_id) != (hold.reason, hold.other_id):
@@ -116,7 +119,7 @@ class Fence:
             self._executor.tell(HoldChanged(hold=hold, directory=self._directory, peer=peer))
 
     def on_taken(self, event: PeerAnswered, log_end_before: Offset) -> None:
-        """The core has seen the leader's answer: the hold is over, if there was one."""
+        """The core has taken the leader's response, so a hold ends."""
         executor, response = self._executor, event.response
         if not isinstance(response, FetchResponse) or not self._is_leaders(event, response):
             return
@@ -134,7 +137,7 @@ class Fence:
             self._executor.tell(HoldChanged(hold=None, directory=self._directory, peer=peer))
 
     def judge_snapshot(self, end: OffsetAndEpoch, image: MetadataImage) -> str | None:
-        """Return why a received snapshot must not take the log's place, or None. Its image may name another id."""
+        """Return why a received snapshot must not replace the log, or None. Its image may name another id."""
         named = image.topics.own_id
         offered = Offered(ids=() if named is None else (named,), end_wanted=end.offset)
         hold = judge(self._own_log(), offered)
@@ -199,19 +202,19 @@ class Fence:
             self._later = [*self._later[-8:], (log_end, self._names)]
 
     def on_truncated(self, end_offset: Offset) -> None:
-        """Forget the names past the new end of the log."""
+        """Discard the changes of ids past the new end of the log."""
         self._later = [each for each in self._later if each[0] <= end_offset]
 
     # --- what is kept
 
     def on_published(self, image: MetadataImage, no_ops: int) -> None:
-        """Note that the image moved. `no_ops`: how many of the records between are known to be NoOps."""
+        """Note that the image moved. `no_ops`: the number of new records that are known to be NoOps."""
         end = image.offset_and_epoch.offset
         self._is_idle = self._is_idle and end - self._seen_end <= no_ops
         self._seen_end = end
 
     def next_deadline_ms(self) -> int | None:
-        """When `step` has something to write; None as long as nothing is new."""
+        """Return when `step` has something to write, or None if nothing is new."""
         return self._kept_ms + self._keep_every_ms if self._is_news else None
 
     @property
@@ -219,7 +222,7 @@ class Fence:
         return KEEP_IDLE_EVERY_MS if self._is_idle else KEEP_EVERY_MS
 
     def step(self, newest_checkpoint: OffsetAndEpoch | None) -> None:
-        """A turn's end: write down what is committed, if it is time. A leader follows no other log: it never holds."""
+        """Write the committed state at the end of a turn, if due. A leader follows no other log, so its hold ends."""
         if self._executor.machine.is_leader:
             self._go_on(str(self._executor.replica.node_id))
         if not self._is_news:
@@ -230,14 +233,16 @@ class Fence:
             self._keep()
 
     def _keep_hold(self) -> None:
-        """Keep a hold beside an earlier time over a restart: nothing else would show it, once that log is longer."""
+        """Keep a hold on disk over a restart, unless its reason is another topic. No later response would show it
+        again once the leader's log is longer."""
         is_kept = self.held is not None and self.held.reason is not HoldReason.OTHER_TOPIC
         held = self.held.reason.value if self.held is not None and is_kept else None
         if self._keeps and held != self._kept.held:
-            self._keep(held=held)  # with what is committed: after a restart a release asks for the id
+            self._keep(held=held)  # The topic id is kept too: a release after a restart needs it.
 
     def _before_install(self, end: Offset) -> None:
-        """Note the snapshot before it takes the log's place. What it holds is not kept as committed until then."""
+        """Note the snapshot's end before the snapshot replaces the log. Its content does not count as committed
+        until then."""
         self._kept = msgspec.structs.replace(self._kept, received_end=end)
         self._effects.keep_committed(self._kept)
 

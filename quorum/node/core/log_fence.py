@@ -1,10 +1,12 @@
-"""The fence by the metadata topic's own id: may this replica take what a peer offers, or must it hold?
+"""The fence by the metadata topic's own id: may this replica take a peer's records, or must it hold?
 
-Decides: when an answer is of another log than ours. Must not know: the network, the disk, Raft's states. It is a pure
-rule over facts: what is committed here, and what the answer says or asks for.
+Decides: when a response is of another log than this one. Must not know: the network, the disk, Raft's states. It is a
+pure rule over facts: what is committed here, and what the response contains or requires.
 
 Only committed ids count. A replica without a committed own id takes any log, so the fence costs no election. A log may
-change its own id, as a Java leader lets the topic be deleted. An id that the other log once held does not fence.
+change its own id, because a Java leader allows the topic to be deleted. An id that the other log once had does not
+fence.
+
 Source: KIP-516.
 """
 
@@ -31,31 +33,31 @@ class HoldReason(enum.StrEnum):
     """The reason of a hold; the label of the metric `kraft_held`."""
 
     OTHER_TOPIC = "other-metadata-topic"
-    """The other log has another own id, and never held ours."""
+    """The other log has another own id, and never had this one."""
     BELOW_COMMITTED = "below-committed-end"
     """The other log lacks records that are committed here."""
     OTHER_LEADER = "other-leader-of-epoch"
     """The same metadata topic has another leader in an epoch that has one here: the epoch is used a second time."""
 
     OTHER_HISTORY = "other-history"
-    """The other log has another batch where ours has one, under the same offset and epoch."""
+    """The other log has another batch than this one at the same offset and epoch."""
     LOWER_EPOCH = "lower-epoch"
-    """The same metadata topic is led in an epoch below one that is known here, and has been for a while."""
+    """The same metadata topic has been led for a while in an epoch below one that is known here."""
 
 
 LASTS_MS: Final = 10_000
-"""A leader that was cut off names its former epoch, but it resigns long before."""
+"""How long lower epochs must last. A leader that was cut off names its former epoch, but resigns long before."""
 
 
 class Hold(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A replica holds: it truncates, installs and appends nothing of what it was offered."""
+    """A hold: the replica does not truncate, install or append anything that this peer offers."""
 
     reason: HoldReason
     what: str
-    """One sentence for people."""
+    """The reason in one sentence, for operators."""
     own_id: TopicId | None
     other_id: TopicId | None
-    """The own id of the other log; None where it is not known."""
+    """The own id of the other log, or None if unknown."""
 
 
 class LeaderAndEpoch(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -66,40 +68,40 @@ class LeaderAndEpoch(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class OwnLog(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """This replica's log, as far as it is known."""
+    """The facts about this replica's log."""
 
     ids: tuple[TopicId, ...]
-    """The committed own id, then those that it replaced; empty: there is no committed one."""
+    """The committed own id, then those that it replaced; empty if none is committed."""
     committed_end: Offset
     leader: LeaderAndEpoch | None = None
-    """The leader that it knows; None: none."""
+    """The leader that this replica knows, or None."""
     epoch: Epoch = NO_EPOCH
-    """The epoch that it knows."""
+    """The epoch that this replica knows."""
     names_later: tuple[TopicId | None, ...] = ()
     """Changes of the own id past the committed end, in order; None: removed."""
 
 
 class Offered(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The content of a peer's answer, and the end that it asks for."""
+    """The content of a peer's response, and the end that it requires."""
 
     ids: tuple[TopicId, ...] = ()
-    """The other log's committed own id, then those that it replaced; empty: not known."""
+    """The other log's committed own id, then those that it replaced; empty if unknown."""
     end_wanted: Offset | None = None
-    """Our log would have to be cut to this offset, or to begin with a snapshot that ends there."""
+    """The offset to which this log would have to be cut, or the end of the snapshot that would replace it."""
     leader: LeaderAndEpoch | None = None
-    """The leader that the answer names; None: none."""
+    """The leader that the response names, or None."""
     lower_for_ms: int = 0
-    """For so long, answers have named leaders of lower epochs alone."""
+    """For how long responses have named only leaders of lower epochs."""
     lacks_committed: bool = False
-    """The other log has not the newest batch that is committed here."""
+    """True if the other log lacks the newest batch that is committed here."""
     has_other_batch: bool = False
-    """The other log lacks a batch that is here below an offset and epoch which both logs have."""
+    """True if the other log lacks a batch of this one below an offset and epoch that both logs have."""
     names: tuple[TopicId | None, ...] = ()
-    """Changes of the own id in the records that it brings, in order; None: removed."""
+    """Changes of the own id in the offered records, in order; None: removed."""
 
 
 def judge(own: OwnLog, offered: Offered) -> Hold | None:
-    """Return why this replica must hold, or None to go on."""
+    """Return why this replica must hold, or None."""
     other_id = _contradicting_id(own, offered)
     if other_id is not None:
         own_id = own.ids[0]
@@ -118,7 +120,7 @@ def judge(own: OwnLog, offered: Offered) -> Hold | None:
 
 
 def _earlier_time(own: OwnLog, offered: Offered) -> tuple[HoldReason, str] | None:
-    """Return what shows that the other log is our quorum's as of an earlier time, and went on from there."""
+    """Return the proof that the other log is this quorum's at an earlier time, and continued from there, or None."""
     if offered.end_wanted is not None and offered.end_wanted < own.committed_end:
         what = f"it would have us cut the log to {offered.end_wanted}, below the committed {own.committed_end}"
         return HoldReason.BELOW_COMMITTED, what
@@ -133,7 +135,7 @@ def _earlier_time(own: OwnLog, offered: Offered) -> tuple[HoldReason, str] | Non
 def _other_time(own: OwnLog, offered: Offered) -> tuple[HoldReason, str] | None:
     known, named = own.leader, offered.leader
     if named is None or not own.ids or own.ids[0] not in offered.ids:
-        return None  # the ids say more, once they are known
+        return None  #   # Without the ids, equal leaders prove nothing. Once they are known, they decide.
     if named.epoch < own.epoch and offered.lower_for_ms >= LASTS_MS:
         what = f"node {named.leader_id} leads epoch {named.epoch} there, below the epoch {own.epoch} that is known here"
         return HoldReason.LOWER_EPOCH, what
@@ -160,7 +162,8 @@ def _contradicting_id(own: OwnLog, offered: Offered) -> TopicId | None:
 def names_in(records: bytes, own_id: TopicId | None) -> tuple[TopicId | None, ...]:
     """Return the changes of the metadata topic's own id in these whole batches, in order.
 
-    `own_id`: the committed one, whose removal counts. Batches that cannot be read are left to those who append them.
+    `own_id`: the committed one, whose removal counts. A malformed batch is skipped here; the append of the batch
+    reports it.
     """
     if records.find(_NAME) < 0 and (own_id is None or records.find(own_id) < 0):
         return ()

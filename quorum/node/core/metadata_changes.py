@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class SessionTimeout(msgspec.Struct, frozen=True):
-    """A request that the controller makes of itself: it fences a silent broker."""
+    """A request of the controller to itself: it fences a broker that has stopped its heartbeats."""
 
 
 SESSION_TIMEOUT: Final = SessionTimeout()
@@ -32,14 +32,14 @@ class Change(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     response: Response | VoterResponse | None
     context: RequestContext
     offset: Offset
-    """Of the last record."""
+    """The offset of the last record."""
     records: tuple[MetadataRecord, ...] = ()
-    """Those that say what neither request nor response does."""
+    """The records that name what neither request nor response does."""
     is_committed: bool = True
-    """False: another leader decides whether the change holds."""
+    """False if another leader decides whether the change commits."""
 
 
 class MetadataChanged(msgspec.Struct, frozen=True, gc=False):
-    """Changes whose outcome is known now, in the order of their offsets."""
+    """Changes whose outcome is now known, in the order of their offsets."""
 
     changes: tuple[Change, ...]

@@ -1,14 +1,14 @@
 """The batch by which a follower's Fetch names its history; the leader looks for it in its own log.
 
-An agent names the newest committed one in each Fetch, or the last of its log while it knows of none. A controller
-names its last one until a leader has shown to have it. Before a log is cut, the batch before the cut is named. A right
-log that has our end and its epoch has each of our batches.
+An agent names the newest committed batch in each Fetch, or the last of its log while none is known to be committed. A
+controller names its last batch until a leader has shown to have it. Before a log is cut, the batch before the cut is
+named. A correct log with this log's end and its epoch has each of its batches.
 
-Raft compares two logs by offset and epoch. That is not enough beside controllers that were restored to an older copy.
-They use the epochs after that copy a second time, for other records. The CRC of a batch, which covers its timestamps,
-tells these records apart.
+Raft compares two logs by offset and epoch. That is not enough if other controllers were restored to an older copy. They
+use the epochs after that copy a second time, for other records. The CRC of a batch, which covers its timestamps,
+distinguishes these records.
 
-Decides: which batch is named, and when a log has it. Must not know: what follows where it is missing.
+Decides: which batch is named, and when a log has it. Must not know: the consequence if it is missing.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from metadata_log.storage.file_log import FileLog
 from quorum.api.raft_messages import CommittedBatch, FetchRequest
 
 _MOST_LATER: Final = 64
-"""So many batches past the committed end are remembered; of more, the newest."""
+"""The most batches past the committed end that are kept; of more, the newest."""
 
 
 class NamedBatch(ABC):
@@ -32,9 +32,9 @@ class NamedBatch(ABC):
 
     def __init__(self) -> None:
         self.sent: CommittedBatch | None = None
-        """Named by the Fetch that was sent last."""
+        """The batch in the Fetch that was sent last."""
         self.wanted: CommittedBatch | None = None
-        """To be named in place of the usual one, until a leader answers."""
+        """The batch to name in place of the usual one, until a leader responds."""
 
     def for_fetch(self, request: FetchRequest, destination_id: int) -> CommittedBatch | None:
         """Return the batch to name in this Fetch to this node, or None."""
@@ -58,28 +58,28 @@ class NamedBatch(ABC):
         """Note the last batch of an append."""
 
     def on_truncated(self, end_offset: Offset, last: BatchHeader | None) -> None:
-        """Forget the batches past the new end of the log, whose last one is `last` now."""
+        """Discard the batches past the new end of the log, whose last one is now `last`."""
         self.wanted = None
 
     def on_replaced(self) -> None:
-        """Forget all: a snapshot takes the log's place."""
+        """Discard all batches: a snapshot replaces the log."""
         self.wanted = None
 
 
 class CommittedBatches(NamedBatch):
-    """An agent's: batches as they are appended, until they are committed."""
+    """An agent's batches, from their append until they commit."""
 
     def __init__(self, newest: CommittedBatch | None, last: BatchHeader | None = None) -> None:
         """`last` is the log's last batch, if none is known to be committed."""
         super().__init__()
         self._newest = newest
         self._later: deque[tuple[Offset, CommittedBatch]] = deque(maxlen=_MOST_LATER)
-        """Each with the offset that it ends at."""
+        """Each batch with its end offset."""
         if last is not None:
             self.on_appended(last)
 
     def _usual(self, request: FetchRequest, destination_id: int) -> CommittedBatch | None:
-        """Return the newest that ends at or before the high watermark, or without one the last."""
+        """Return the newest batch that ends at or before the high watermark, or the last one if none does."""
         while self._later and self._later[0][0] <= request.high_watermark:
             _, self._newest = self._later.popleft()
         if self._newest is None and self._later:
@@ -91,7 +91,7 @@ class CommittedBatches(NamedBatch):
         return batch is not None and batch == self._newest
 
     def on_shown(self, leader_id: int, epoch: Epoch) -> None:
-        """Implements `NamedBatch`: the next Fetch names it all the same."""
+        """Implements `NamedBatch`: the next Fetch names it again."""
 
     def on_appended(self, header: BatchHeader) -> None:
         """Implements `NamedBatch`."""
@@ -113,12 +113,12 @@ class CommittedBatches(NamedBatch):
 
 
 class LastBatch(NamedBatch):
-    """A controller's: the last batch of its log, until the leader that it asks has shown to have it."""
+    """A controller's last batch, which its Fetches name until the leader has shown to have it."""
 
     def __init__(self, last: CommittedBatch | None = None) -> None:
         super().__init__()
         self._last = last
-        """None: it is not known, or the log has none."""
+        """None if the batch is unknown, or the log is empty."""
         self._shown_by: tuple[int, Epoch] | None = None
 
     def _usual(self, request: FetchRequest, destination_id: int) -> CommittedBatch | None:
@@ -150,7 +150,7 @@ class LastBatch(NamedBatch):
 
 
 def named_batch_of(log: FileLog, high_watermark: Offset, *, is_agents: bool) -> NamedBatch:
-    """Return the batch that names a log which was just opened, as far as `high_watermark` it is committed.
+    """Return the named batch of a log that was just opened and is known to be committed up to `high_watermark`.
 
     Raises:
         CorruptBatchError, OSError: the log cannot be read.
@@ -167,10 +167,10 @@ def named_batch_of(log: FileLog, high_watermark: Offset, *, is_agents: bool) -> 
 
 
 def batch_at_cut(log: FileLog, end_offset: Offset, epoch: Epoch) -> tuple[CommittedBatch | None, bool]:
-    """Return the batch that a log would end with, cut to this offset, and False; True if the cut is inside that batch.
+    """Return the last batch of a log that is cut to this offset, and True if the cut is inside that batch.
 
-    `epoch` is the leader's before the cut. None: the log's own epoch there is another one, and the leader may lack the
-    batch. Or no batch is left, or it cannot be read.
+    `epoch` is the leader's before the cut. The batch is `None` if the log has another epoch there, since the leader may
+    lack the batch. It is also None if no batch is left, or it cannot be read.
     """
     last = last_before(log, end_offset)
     if last is None or last.partition_leader_epoch != epoch:
@@ -179,13 +179,13 @@ def batch_at_cut(log: FileLog, end_offset: Offset, epoch: Epoch) -> tuple[Commit
 
 
 def last_before(log: FileLog, end_offset: Offset) -> BatchHeader | None:
-    """Return the batch that holds the record before this offset, or None where it is missing or cannot be read."""
+    """Return the batch that holds the record before this offset, or None if it is missing or cannot be read."""
     if not log.start_offset < end_offset <= log.log_end_offset:
         return None
     try:
         return _header_before(log, end_offset)
     except (MetadataLogError, OSError):
-        return None  # a read that the log is needed for says so
+        return None  #   # a read that needs the log reports the failure
 
 
 def first_is(data: bytes, batch: CommittedBatch) -> bool:

@@ -1,6 +1,6 @@
-"""A replica's directory, opened: what the executor starts from.
+"""A replica's opened directory, with which the executor starts.
 
-Decides: nothing. Made by `open_replica.open_replica`; a test or the simulator makes it over simulated files likewise.
+`open_replica.open_replica` makes it from files; tests and the simulator make it from simulated ones.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from quorum.raft.config import StorageState
 
 
 class OpenedReplica(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that stands on a replica's disk, checked and in memory, and the locks that keep others away.
+    """The state of a replica's disk, checked and in memory, and the locks that exclude other processes.
 
-    `replayer` stands at the newest checkpoint, or at the empty image: nothing of the log is replayed before it is known
-    to be committed. `bootstrap_records` are for the controller that finds no log.
+    `replayer` is at the newest checkpoint, or at the empty image: no record of the log is replayed before it is known
+    to be committed. `bootstrap_records` are for a controller without a log.
     """
 
     meta: MetaProperties
@@ -42,27 +42,27 @@ class OpenedReplica(msgspec.Struct, frozen=True, kw_only=True):
     recovery: RecoveryReport
     files: Files
     checkpoints: tuple[HeldCheckpoint, ...]
-    """Those that the log may begin with, the oldest first; `replayer` and `storage` stand at the last."""
+    """The checkpoints with which the log may begin, the oldest first. `replayer` and `storage` are at the last."""
     locks: tuple[HeldLock, ...]
     committed: CommittedState | None = None
-    """What an agent's earlier run knew to be committed; None where it has not said."""
+    """The committed state that an agent's earlier run stored, or None."""
     no_ops: int = 0
-    """How many batches after the newest checkpoint hold one NoOp and nothing else."""
+    """The number of batches after the newest checkpoint that hold a single NoOp."""
     named: NamedBatch
     """The batch by which its Fetches name its log."""
 
     @property
     def received_end(self) -> Offset | None:
-        """End offset of the received snapshot that took an agent's log's place last, or None."""
+        """End offset of the received snapshot that replaced an agent's log last, or None."""
         return None if self.committed is None else self.committed.received_end
 
     @property
     def committed_end(self) -> Offset:
-        """Everything before it is known to be committed."""
+        """The offset before which everything is known to be committed."""
         return max(self.storage.high_watermark, self.replayer.end.offset)
 
     def close(self) -> None:
-        """After a clean stop: leave the log as Kafka leaves it, and give the locks back.
+        """Close after a clean stop: leave the log as Kafka does, and release the locks.
 
         Raises:
             StorageFailedError: the index files could not be written.
@@ -71,7 +71,7 @@ class OpenedReplica(msgspec.Struct, frozen=True, kw_only=True):
         self.abandon()
 
     def abandon(self) -> None:
-        """After a failure: close and give the locks back, writing nothing."""
+        """Close after a failure, without a write, and release the locks."""
         self.writer.close()
         for lock in reversed(self.locks):
             lock.release()

@@ -17,7 +17,7 @@ from quorum.api.calls import PeerResponse
 from quorum.api.error_codes import Error
 
 _MOST_PEERS: Final = 64
-"""Failures that are kept, one a peer; beyond, the oldest is forgotten."""
+"""The most failures that are kept, one for each peer; beyond that, the oldest is discarded."""
 _OF_AN_EPOCH: Final = frozenset(
     {
         Error.NONE,
@@ -27,11 +27,11 @@ _OF_AN_EPOCH: Final = frozenset(
         Error.BROKER_NOT_AVAILABLE,
     }
 )
-"""Errors by which a peer of this quorum responds in the ordinary course of elections."""
+"""Errors that a peer of this quorum returns in the ordinary course of elections."""
 
 
 class FailureKind(StrEnum):
-    """A reason why no response came, or none that this replica can use."""
+    """A reason why no usable response came."""
 
     NO_ADDRESS = "no-address"
     UNKNOWN_NAME = "unknown-name"
@@ -46,7 +46,7 @@ class FailureKind(StrEnum):
     OTHER_CLUSTER = "other-cluster"
     REJECTED = "rejected"
     NOT_SENT = "not-sent"
-    """This node gave the request up: too many are in flight, or a newer one replaced it. The peer may be well."""
+    """This node dropped the request: too many are in flight, or a newer one replaced it. The peer may be well."""
 
 
 class PeerFailure(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -54,9 +54,9 @@ class PeerFailure(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     Attributes:
         address: `host:port` that was tried; empty if none was known.
-        detail: the words of the system, the library or the peer; empty if the kind says all.
-        after_ms: how long a response was awaited, where that ended the request.
-        disconnected: the connection was refused or broke, so the process there is gone; never for a deadline.
+        detail: the text of the system, the library or the peer; empty if the kind is enough.
+        after_ms: the response timeout, if it ended the request.
+        disconnected: the connection was refused or broke, so the process there is gone; never for a timeout.
     """
 
     kind: FailureKind
@@ -70,11 +70,11 @@ NOT_SENT: Final = PeerFailure(kind=FailureKind.NOT_SENT)
 
 
 class UnreachedPeer(msgspec.Struct, frozen=True, kw_only=True):
-    """A peer whose last request failed. `failure` None: no request to it has ended yet.
+    """A peer whose last request failed. `failure` is `None` if no request to it has ended yet.
 
     Attributes:
         peer: the replica key of a voter, the node id of another peer; negative for a bootstrap server.
-        endpoints: where the voter set says that it is.
+        endpoints: its endpoints in the voter set.
     """
 
     peer: ReplicaKey | NodeId
@@ -88,14 +88,14 @@ class UnreachedPeer(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def address(self) -> str:
-        """The `host:port` that was tried last, or the listeners in the voter set; may be empty."""
+        """The `host:port` that was tried last, or the endpoints in the voter set; may be empty."""
         if self.failure is not None and self.failure.address:
             return self.failure.address
         return ", ".join(str(endpoint).removeprefix("://") for endpoint in self.endpoints)
 
 
 class VotersUnreached(msgspec.Struct, frozen=True, kw_only=True):
-    """An event: so few of the `voters` respond that nothing can be committed. It comes once for each loss."""
+    """An event: too few of the `voters` respond to commit anything. It comes once for each loss."""
 
     missing: tuple[UnreachedPeer, ...]
     voters: int
@@ -120,7 +120,7 @@ class PeerFailures:
         self._last: dict[int, PeerFailure] = {}
 
     def note(self, node_id: int, failure: PeerFailure) -> None:
-        """Keep why the last request to this peer failed."""
+        """Keep the reason why the last request to this peer failed."""
         if failure.kind is FailureKind.NOT_SENT:
             return
         self._last.pop(node_id, None)
@@ -129,7 +129,7 @@ class PeerFailures:
         self._last[node_id] = failure
 
     def note_response(self, node_id: int, response: PeerResponse) -> None:
-        """Forget a peer's failure once it responds, unless it rejects what every peer of this quorum accepts."""
+        """Discard a peer's failure once it responds, unless it rejects what every peer of this quorum accepts."""
         if response.error in _OF_AN_EPOCH:
             self._last.pop(node_id, None)
         elif response.error is Error.INCONSISTENT_CLUSTER_ID:
@@ -140,11 +140,11 @@ class PeerFailures:
             self._note_again(node_id, FailureKind.REJECTED, _named(response))
 
     def of(self, node_id: int) -> PeerFailure | None:
-        """Return the last failure of a peer, or None if it responded since, or was not asked."""
+        """Return the last failure of a peer, or None if it has responded since, or got no request."""
         return self._last.get(node_id)
 
     def all(self) -> Iterable[tuple[int, PeerFailure]]:
-        """Yield each peer's last failure, the oldest first."""
+        """Return each peer's last failure, the oldest first."""
         return self._last.items()
 
     def _note_again(self, node_id: int, kind: FailureKind, detail: str) -> None:

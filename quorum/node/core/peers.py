@@ -1,7 +1,7 @@
-"""The executor's side towards other replicas: their requests through the fences to the core, their answers likewise.
+"""The executor's side towards other replicas: their requests on the way to the core, and their responses.
 
-Decides: what a refusal by either fence means for the core, which knows nothing of cluster and topic ids. Must not know:
-how messages travel.
+Decides: the effect of a refusal by `topic_id_fencing`, here or at the peer, on the core, which knows no cluster and
+topic ids. Must not know: how messages travel.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from quorum.raft.inputs import Input, RequestDropped, RequestFailed, RequestRece
 from quorum.raft.ready import MajorityFound, MajorityLost, Ready
 
 _ALONE_MS: Final = 5_000
-"""An observer that has fetched nothing for so long reports the reasons: an election takes less."""
+"""How long an observer may fetch nothing before it reports the reasons; an election takes less."""
 _OF_THE_LOG: Final = (FetchResponse, FetchSnapshotResponse)
 
 
@@ -48,7 +48,7 @@ class Peers:
     """Events from and about peers.
 
     Attributes:
-        last_fetched_ms: when a leader last answered our Fetch without an error; monotonic.
+        last_fetched_ms: when a leader last answered a Fetch of this replica without an error; monotonic.
     """
 
     def __init__(self, executor: ReplicaContext, effects: Effects, feed: Callable[[Input], Ready]) -> None:
@@ -61,7 +61,7 @@ class Peers:
         self._is_alone_told = False
 
     def on_requested(self, event: PeerRequested) -> None:
-        """A peer asks: it must have the right to, and name our cluster and the metadata topic."""
+        """Pass a peer's request to the core if the peer is authorized and names this cluster and the metadata topic."""
         executor = self._executor
         refusal = validate_right(event.call, executor.image) or executor.topic_id_fence.validate(event.call)
         if refusal is not None:
@@ -73,12 +73,12 @@ class Peers:
         self._feed(RequestReceived(request_id=event.request_id, request=event.call.request, draw=draw))
 
     def on_gone(self, event: PeerGone) -> None:
-        """Nobody waits for the answer; a no-op when it has been given."""
+        """Discard a request whose sender is gone; a no-op after the response."""
         if self._effects.drop_answer(event.request_id):
             self._feed(RequestDropped(request_id=event.request_id))
 
     def on_answered(self, event: PeerAnswered) -> None:
-        """A peer answered; errors of its topic id fence end here, and another quorum's log is kept from the core."""
+        """Pass a peer's response to the core, except errors about ids, and Fetch responses of another quorum's log."""
         executor, response = self._executor, event.response
         self.failures.note_response(event.destination_id, response)
         hold = executor.fence.judge(event)
@@ -109,18 +109,18 @@ class Peers:
         executor.fence.on_taken(event, log_end)
 
     def _on_foreign(self, event: PeerAnswered, hold: Hold) -> None:
-        """Hold beside this peer."""
+        """Hold because of this peer's response."""
         if hold.reason is HoldReason.OTHER_TOPIC and event.response.own_ids:  # type: ignore[union-attr]
             self._executor.topic_id_fence.on_stranger(event.destination_id)
         self._executor.fence.hold(hold, name_of(event.destination_id))
         self._ask_again(event)
 
     def _ask_again(self, event: PeerAnswered) -> None:
-        """Keep an answer from the core. For the core it is a failure that says nothing of the peer's life."""
+        """Report the request to the core as not sent: that is no evidence about the peer, and the core retries."""
         self.on_failed(PeerFailed(destination_id=event.destination_id, correlation=event.correlation, failure=NOT_SENT))
 
     def on_failed(self, event: PeerFailed) -> None:
-        """A peer will not answer."""
+        """Pass on that a request failed."""
         self.failures.note(event.destination_id, event.failure)
         self._note_alone()
         self._effects.take_by_own_id(event.correlation)
@@ -150,7 +150,7 @@ class Peers:
         self._alone_since_ms, self._is_alone_told = None, False
 
     def effect_handlers(self) -> dict[type[Any], Callable[[Any], None]]:
-        """Return the handlers of the core's effects that concern the reach of peers."""
+        """Return the handlers of the core's effects about reachable peers."""
         return {MajorityLost: self._on_majority_lost, MajorityFound: self._on_majority_found}
 
     def _on_majority_lost(self, effect: MajorityLost) -> None:
@@ -190,8 +190,12 @@ class Peers:
         event.respond(with_own_ids(answer, executor.topic_id_fence) if refusal.error in ID_ERRORS else answer)
 
     def _on_refused(self, event: PeerAnswered, by_own_id: OutgoingRequest | None) -> None:
-        """For the core it is a failure that says nothing of the peer's life: it asks again after its backoff. But what
-        named our own id is sent again at once, so that no round of an election is lost by it."""
+        """Handle a refused request. The core is given a failure that is no evidence about the peer, and retries after
+        its backoff.
+
+        A request that named the own id is sent again at once under the sentinel, so that it costs no round of an
+        election.
+        """
         error, topic_id_fence = event.response.error, self._executor.topic_id_fence
         is_by_own_id = by_own_id is not None or topic_id_fence.fetch_topic_id(event.destination_id) != METADATA_TOPIC_ID
         passes = error in ID_ERRORS and is_by_own_id
@@ -223,12 +227,12 @@ class Peers:
 
 
 def name_of(destination_id: int) -> str:
-    """Return the id of a peer, or the place of a bootstrap server, whose id is not known, in the configuration."""
+    """Return the id of a peer, or the position of a bootstrap server, whose id is unknown, in the configuration."""
     return str(destination_id) if destination_id >= 0 else f"bootstrap server {-1 - destination_id}"
 
 
 def _asker_id(request: PeerRequest) -> int:
-    """Who asks, by its own account; -1 where a request does not tell."""
+    """Return the node id in the request, as its sender states it; -1 if the request has none."""
     if isinstance(request, VoteRequest):
         return request.candidate.node_id
     if isinstance(request, UpdateRaftVoterRequest):

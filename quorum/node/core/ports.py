@@ -1,9 +1,9 @@
-"""The ports between the executor and the world, and what goes over them.
+"""The ports between the executor and the world, and the messages over them.
 
-Decides: the shape of what the executor asks of disk, network, clock and chance, and of what it is told in return. Must
-not know: asyncio, threads, gRPC, files. The asyncio driver and the simulator implement these ports over one executor.
-
-Every call here is made from the one task that owns the executor, never blocks, and never calls back before it returns.
+Decides: the form of the executor's requests to disk, network, clock and randomness, and of the events in return. Must
+not know: asyncio, threads, gRPC, files. The asyncio driver and the simulator implement these ports for the same
+executor. Every call here is made from the one task that owns the executor, never blocks, and never calls back before it
+returns.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ if TYPE_CHECKING:
 
 
 class OutgoingRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A request to another replica, with what it must name it by.
+    """A request to another replica, with the ids that it carries.
 
-    One answer or one failure with the same `correlation` is due within `timeout_ms`.
+    One response or failure with the same `correlation` is due within `timeout_ms`.
     """
 
     destination: Destination
@@ -58,7 +58,7 @@ class OutgoingRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class ControllerCall(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A request of this node to the active controller's door (RegisterController).
+    """A request of this node to the active controller (RegisterController).
 
     One `on_controller_answer` with the same `correlation` is due within `timeout_ms`.
     """
@@ -73,39 +73,40 @@ class Network(Protocol):
     """The outgoing side. Nothing is queued beyond what is in flight: a second Fetch to a peer replaces the first."""
 
     def attach(self, replies: Replies) -> None:
-        """Called once, before anything is sent: where answers and failures go."""
+        """Set the receiver of responses and failures; called once, before anything is sent."""
 
     def send(self, request: OutgoingRequest) -> None:
         """Send, or fail it through `Replies.on_peer_failure` in a later turn."""
 
     def send_to_controller(self, call: ControllerCall) -> None:
-        """Send to a controller's door, or answer None through `Replies.on_controller_answer` in a later turn."""
+        """Send to a controller's listener, or answer None through `Replies.on_controller_answer` in a later turn."""
 
 
 class Replies(Protocol):
-    """What a network calls when something comes back. The driver implements it."""
+    """The callbacks of a network. The driver implements them."""
 
     def on_peer_response(self, destination_id: int, correlation: int, response: PeerResponse) -> None:
-        """The answer to an `OutgoingRequest`; ids as `Destination.node_id` and `correlation` had them."""
+        """The response to an `OutgoingRequest`, with its `Destination.node_id` and `correlation`."""
 
     def on_peer_failure(self, destination_id: int, correlation: int, failure: PeerFailure) -> None:
-        """No answer will come. `failure.disconnected` makes a leader suspect."""
+        """No response follows. `failure.disconnected` makes a follower suspect its leader."""
 
     def on_controller_answer(self, correlation: int, answer: RegistrationAnswer | None) -> None:
-        """The answer to a `ControllerCall`; None when there is none."""
+        """The answer to a `ControllerCall`, or None if it failed."""
 
 
 class IncomingRequests(Protocol):
-    """What the incoming sides call. The driver implements it."""
+    """The callbacks of listeners. The driver implements them."""
 
     def peer_request(self, call: PeerCall, respond: Callable[[PeerResponse], None]) -> int:
-        """Hand in a peer's request; `respond` is called once at most, in a later turn. The id is for `peer_gone`."""
+        """Accept a peer's request. `respond` is called at most once, in a later turn. The returned id is for
+        `peer_gone`."""
 
     def peer_gone(self, request_id: int) -> None:
-        """The stream that the request came on is broken: what is parked for it is dropped, `respond` never called."""
+        """Drop a parked request whose stream is broken; `respond` is not called."""
 
     def client_request(self, call: AnyCall) -> None:
-        """Hand in a client's request. `call.respond` is called exactly once, unless the node stops by a fault."""
+        """Accept a client's request. `call.respond` is called exactly once, unless the node stops by a fault."""
 
 
 # --- disk
@@ -126,7 +127,7 @@ class StateWrite(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class CommittedWrite(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The committed-state file to replace durably. Nothing waits for it."""
+    """The committed-state file to replace durably. No effect waits for it."""
 
     sequence: int
     state: CommittedState
@@ -136,50 +137,50 @@ DiskJob = LogWrite | StateWrite | CommittedWrite
 
 
 class LogRead(msgspec.Struct, frozen=True, kw_only=True):
-    """Whole batches to read from the files because memory no longer has them."""
+    """Whole batches to read from the files, because memory no longer has them."""
 
     read_id: int
     plan: ColdRead
 
 
 class Disk(Protocol):
-    """Writes in order, reads and work on checkpoints beside them, these in order among themselves.
+    """Ordered writes; reads and checkpoint jobs run beside them, the latter in order among themselves.
 
-    Every `write` is followed by `DiskDone` when all of its jobs are durable, or by one `DiskFailed` and nothing more.
+    After each `write` comes `DiskDone` when all of its jobs are durable, or one `DiskFailed` and nothing more.
     """
 
     def write(self, jobs: Sequence[DiskJob]) -> None:
-        """Take jobs, whose sequences rise by one; several calls may be made durable by one sync."""
+        """Write jobs with consecutive sequence numbers; one sync may make several calls durable."""
 
     def read(self, read: LogRead) -> None:
         """Read; `ReadDone` follows, or `DiskFailed`."""
 
     def work(self, job: CheckpointJob) -> None:
-        """Do it; `CheckpointJobDone` follows, or `DiskFailed`."""
+        """Do the job; `CheckpointJobDone` follows, or `DiskFailed`."""
 
 
-# --- clock and chance
+# --- clock and randomness
 
 
 class TimeSource(Protocol):
     """The only clock."""
 
     def now(self) -> Clock:
-        """Monotonic and wall milliseconds; neither goes back."""
+        """Return monotonic and wall milliseconds; neither goes back."""
 
 
 class Entropy(Protocol):
     """The only source of randomness."""
 
     def draw(self) -> int:
-        """64 random bits."""
+        """Return 64 random bits."""
 
     def new_id(self) -> bytes:
-        """A random UUID that may become an id (`metadata_log.ids.as_random_uuids`, `is_assignable`)."""
+        """Return a random UUID that may become an id (`metadata_log.ids.as_random_uuids`, `is_assignable`)."""
 
 
 class Ports(msgspec.Struct, frozen=True, kw_only=True):
-    """All that an executor needs of the world."""
+    """All ports of an executor."""
 
     disk: Disk
     network: Network
@@ -187,11 +188,11 @@ class Ports(msgspec.Struct, frozen=True, kw_only=True):
     entropy: Entropy
 
 
-# --- events: what an executor is told
+# --- events to an executor
 
 
 class PeerRequested(msgspec.Struct, frozen=True, kw_only=True):
-    """A peer asks."""
+    """A peer sent a request."""
 
     request_id: int
     call: PeerCall
@@ -199,13 +200,13 @@ class PeerRequested(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PeerGone(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The peer that asked can no longer be answered."""
+    """The peer that sent a request is gone."""
 
     request_id: int
 
 
 class PeerAnswered(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A peer answered."""
+    """A peer responded."""
 
     destination_id: int
     correlation: int
@@ -213,7 +214,7 @@ class PeerAnswered(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class PeerFailed(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A peer will not answer."""
+    """A request to a peer failed."""
 
     destination_id: int
     correlation: int
@@ -221,35 +222,36 @@ class PeerFailed(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class ControllerAnswered(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The active controller's door answered, or (None) will not."""
+    """The active controller answered, or (None) did not."""
 
     correlation: int
     answer: RegistrationAnswer | None
 
 
 class DiskDone(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Every job up to and with `sequence` is durable."""
+    """Every job up to and including `sequence` is durable."""
 
     sequence: int
 
 
 class DiskFailed(msgspec.Struct, frozen=True, kw_only=True):
-    """A write, a sync or a read failed: the node must stop; but not for a read of bytes that were cut off meanwhile."""
+    """A write, a sync or a read failed, so the node must stop. The exception is a read of bytes that were cut off
+    meanwhile."""
 
     error: Exception
     read_id: int | None = None
-    """Of the read that failed; None for a write or a sync."""
+    """The id of the failed read; None for a write or a sync."""
 
 
 class ReadDone(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A cold read's batches."""
+    """The batches of a cold read."""
 
     read_id: int
     data: bytes
 
 
 class StopAsked(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Stop in good order: hand over first (EndQuorumEpoch)."""
+    """Stop cleanly: transfer leadership first (EndQuorumEpoch)."""
 
 
 Event = (
@@ -267,11 +269,11 @@ Event = (
 )
 
 
-# --- what an executor tells to whoever watches it (logging, metrics, an agent)
+# --- events of an executor to its watcher (logging, metrics, an agent)
 
 
 class RoleChanged(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The epoch, the role or the known leader is another one now."""
+    """The epoch, the role or the known leader has changed."""
 
     role: str
     epoch: Epoch
@@ -280,24 +282,24 @@ class RoleChanged(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     log_end_offset: Offset
     high_watermark: Offset | None
     cause: str
-    """The input that did it, by its type's name."""
+    """The type's name of the input that caused it."""
 
 
 class ImagePublished(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The committed image moved. Told once for each move, in order; several batches may be in one.
+    """The committed image moved. Reported once for each move, in order; one move may span several batches.
 
-    `changes` says of each batch what may differ, oldest first: look it up in both images.
+    `changes` has for each batch the ids that may differ, oldest first: look them up in both images.
     """
 
     before: MetadataImage
     after: MetadataImage
     changes: tuple[ImageChanges, ...]
     is_from_snapshot: bool = False
-    """A received snapshot took the log's place. No record was replayed for what `after` lacks."""
+    """True if a received snapshot replaced the log. Then no record was replayed for objects that `after` lacks."""
 
     @property
     def changes_metadata(self) -> bool:
-        """Return False if NoOps and control records alone moved the image: only its end is another."""
+        """False if only NoOps and control records moved the image: then only its end differs."""
         return any(each != NO_CHANGES for each in self.changes)
 
 
@@ -308,25 +310,25 @@ class ControllerActivated(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class ControllerDeactivated(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """This node is it no more; `unknown_outcomes` clients were told that theirs is not known."""
+    """This node is no longer the active controller. `unknown_outcomes` clients got an unknown outcome."""
 
     epoch: Epoch
     unknown_outcomes: int
 
 
 class VotersKnown(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The latest voter set in the log is another one, committed or not."""
+    """The latest voter set in the log has changed, committed or not."""
 
     voters: VoterSet
     offset: Offset
-    """Of the record that carried it; -1 where none did."""
+    """The offset of its record; -1 if no record carried it."""
     kraft_version: int
 
 
 class RequestRejected(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A request was refused, of a peer or of a broker that registers (by us), or of ours (by a peer).
+    """A refused request: of a peer or a registering broker (`by_us`), or of this node (by a peer).
 
-    `passes`: it mends itself in the ordinary course.
+    `passes`: True if it resolves itself in the ordinary course.
     """
 
     request: str
@@ -338,13 +340,13 @@ class RequestRejected(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class HoldChanged(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """This replica holds, for this reason; None: it follows its leader again."""
+    """This replica holds for this reason, or (None) follows its leader again."""
 
     hold: Hold | None
     directory: str
-    """Of its metadata log."""
+    """The directory of its metadata log."""
     peer: str
-    """Whose answer it was."""
+    """The peer whose response it was."""
 
 
 NodeEvent = (
@@ -366,7 +368,7 @@ NodeEvent = (
 
 
 class Watcher(Protocol):
-    """Is told what happens, from within the turn: it must be quick, and must not call the executor."""
+    """Receives events within a turn: it must be quick, and must not call the executor."""
 
     def on_event(self, event: NodeEvent) -> None:
-        """One event, in the order in which they happen."""
+        """Take one event; events come in the order in which they happen."""

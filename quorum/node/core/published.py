@@ -1,10 +1,10 @@
-"""The committed image, moved along by the high watermark.
+"""The committed image, advanced by the high watermark.
 
-Decides: what is published when, and how much replay one turn may do. Must not know: Raft, the network, files.
+Decides: when an image is published, and how much replay one turn may do. Must not know: Raft, the network, files.
 
-Two ways lead to the next image: whoever appended a batch as leader has replayed it already and remembers the result
-(`remember`); everybody else replays the log up to the high watermark, in slices, so that a node with much to catch up
-on still answers heartbeats in between. Nothing beyond the high watermark is ever replayed here.
+There are two ways to the next image. A leader has replayed the batches that it appended, and remembers the results
+(`remember`). Any other replica replays the log up to the high watermark, in slices, so that a node that catches up
+still sends heartbeats in between. Nothing beyond the high watermark is replayed here.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from quorum.node.core.ports import ImagePublished
 
 READ_BYTES = 1 << 20
 RECORDS_A_SLICE = 400
-"""About 2 ms of replay (DESIGN 11), counted in records since there is no clock here; a batch is never split."""
+"""About 2 ms of replay (DESIGN 11), counted in records because there is no clock here; a batch is never split."""
 
 MOST_LAG = 10_000
-"""Records committed and not replayed from which on replay gives way to nothing."""
+"""From this many unreplayed committed records on, replay yields to nothing."""
 
 ReadLog = Callable[[Offset, int], bytes | None]
-"""Whole batches from an offset on; None when they must come from the disk, and will through `on_read`."""
+"""Returns whole batches from an offset on, or None if the disk must read them; then they come through `on_read`."""
 
 
 class Published:
-    """What is committed, as an image."""
+    """The committed state as an image."""
 
     def __init__(
         self,
@@ -60,31 +60,31 @@ class Published:
 
     @property
     def end_offset(self) -> Offset:
-        """End of what is replayed; beyond the image's own inside a transaction."""
+        """The end of what is replayed. Inside a transaction it is beyond the image's end."""
         return self.replayer.end.offset
 
     @property
     def is_behind(self) -> bool:
-        """Whether a slice could do something now, without waiting for the disk."""
+        """True if a slice could replay something now, without waiting for the disk."""
         return self.replayer.end.offset < self.high_watermark and not (self._is_reading or self._remembered)
 
     def is_due(self, *, must_hurry: bool) -> bool:
-        """Whether to do a slice now. It gives way to what others wait for, until too much is left to do."""
+        """Return True if a slice is due now. Replay yields to waiting requests until too much is left to replay."""
         if not self.is_behind:
             return False
         return not must_hurry or self.high_watermark - self.replayer.end.offset >= MOST_LAG
 
     def remember(self, replayer: Replayer) -> None:
-        """As leader: the outcome of a batch that was appended, to be published once it is committed."""
+        """Keep the image after a batch that this leader appended, to publish it once the batch commits."""
         self._remembered.append(replayer)
 
     def forget(self) -> None:
-        """Leadership is lost, or the log was cut: what was appended may not stay."""
+        """Discard the remembered images: leadership is lost or the log was cut, so appended records may be gone."""
         self._remembered.clear()
         self._drop_buffer()
 
     def reset(self, image: MetadataImage) -> None:
-        """A snapshot has taken the log's place: go on from its image."""
+        """Continue from the image of a snapshot that replaced the log."""
         before = self.replayer.image
         self.forget()
         check_known_levels(image.features)
@@ -96,7 +96,7 @@ class Published:
         self._publish(ImagePublished(before=before, after=after, changes=(changes,), is_from_snapshot=True))
 
     def advance(self, high_watermark: Offset) -> None:
-        """More is committed."""
+        """Note a new high watermark."""
         self.high_watermark = max(self.high_watermark, high_watermark)
         if self._remembered and self._remembered[0].end.offset <= high_watermark:
             self._publish_remembered()
@@ -115,16 +115,17 @@ class Published:
         self._announce(before, changes)
 
     def _check_low_level(self) -> None:
-        """Raise an error at a level that is too low; not before the end of what is committed, where a later one may be.
+        """Check the metadata.version at the end of what is committed; before it, a later record may still raise the
+        level.
 
         Raises:
-            OlderReleaseError: this node may not go on.
+            OlderReleaseError: the level is too low for this software, so the node must stop.
         """
         if self.replayer.end.offset >= self.high_watermark:
             check_low_level(self.replayer.image.features.metadata_version)
 
     def on_read(self, data: bytes) -> None:
-        """The disk has read what `read` had to leave to it."""
+        """Take the batches that the disk has read."""
         if self._is_reading:
             self._is_reading = False
             self._buffer, self._position = data, 0

@@ -1,4 +1,4 @@
-"""The executor's state and ports, as its parts see them."""
+"""The executor's state and ports, as its parts use them."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from quorum.raft.machine import RaftMachine
 
 
 class FenceState(Protocol):
-    """The fence by the metadata topic's own id, as answers and snapshots meet it."""
+    """The fence by the metadata topic's own id, as responses and snapshots meet it."""
 
     def judge(self, event: PeerAnswered) -> Hold | None:
-        """Return why the core must not see this answer, or None."""
+        """Return why the core must not see this response, or None."""
 
     def hold(self, hold: Hold, peer: str) -> None:
-        """Hold from here on."""
+        """Enter a hold."""
 
     def ask_for_proof(self, event: PeerAnswered) -> bool:
         """Let the next Fetch name the batch before a cut; return False if that is not needed."""
 
     def on_taken(self, event: PeerAnswered, log_end_before: Offset) -> None:
-        """The core has seen that answer."""
+        """The core has taken that response."""
 
     def judge_snapshot(self, end: OffsetAndEpoch, image: MetadataImage) -> str | None:
-        """Return why a received snapshot must not take the log's place, or None."""
+        """Return why a received snapshot must not replace the log, or None."""
 
 
 class ReplicaContext(Protocol):
-    """The executor as its parts see it: readable state, the ports, and one way to report an event."""
+    """The executor as its parts use it: readable state, the ports, and one way to report an event."""
 
     @property
     def replica(self) -> ReplicaKey: ...

@@ -1,7 +1,7 @@
-"""Carries out a replica's disk jobs, in order: the log's, and those of small files, the first of a run with one sync.
+"""Execution of a replica's disk jobs, in order: the log's writes, and replaced small files.
 
-Decides: nothing but the grouping. Must not know: threads, or what the jobs are for. The driver calls it in its writer
-thread, the simulator in virtual time: there are not two.
+Decides: the grouping of log writes into one sync. Must not know: threads, or the purpose of a job. The driver calls it
+in its writer thread, the simulator in virtual time: both run the same code.
 """
 
 from __future__ import annotations
@@ -30,14 +30,16 @@ class ReplicaDisk:
         self._writer = writer
 
     def execute(self, jobs: Sequence[DiskJob]) -> int:
-        """Do them; all are durable when this returns the last one's sequence.
+        """Execute the jobs; all are durable when this returns the last one's sequence.
 
         Raises:
-            StorageFailedError: a call failed; which of the jobs are done is not known.
+            StorageFailedError: a call failed; how many of the jobs are done is unknown.
         """
         ops: list[WriteOp] = []
         for job in jobs:
             if isinstance(job, StateWrite | CommittedWrite):
+                # The log's writes before this job become durable first: a vote must not overtake the records it was
+                # granted on.
                 self._write_log(ops)
                 self._write_state(job)
             else:

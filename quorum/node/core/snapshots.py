@@ -1,8 +1,10 @@
-"""One replica's snapshots: taken from the published image while it goes on, kept, served, received and installed.
+"""One replica's snapshots: taken from the published image while it advances, kept, served, received and installed.
 
-Decides: when each next piece of work is handed to the disk, and what the Raft core is told of it. Must not know: files,
-threads, Raft's rules. A snapshot is written from an immutable image in slices of a turn each, one piece in flight; all
-of its writing, reading and checking happens beside the log's writes, only an installation and a trim are among them.
+Decides: when each next job goes to the disk, and what the Raft core hears of it. Must not know: files, threads, Raft's
+rules.
+
+A snapshot is written from an immutable image in slices of a turn each, with one chunk in flight. Its writing, reading
+and checking happen beside the log's writes. Only an installation and a trim are among them.
 """
 
 from __future__ import annotations
@@ -59,15 +61,15 @@ from quorum.raft.inputs import ChunkStored, Input, LogTrimmed, SnapshotChecked, 
 from quorum.raft.ready import CheckSnapshot, SendSnapshotChunk, SnapshotInstalled, StoreChunk
 
 RECORDS_A_SLICE: Final = 200
-"""Under 2 ms of encoding (DESIGN 11), counted in records since there is no clock here."""
+"""Under 2 ms of encoding (DESIGN 11), counted in records because there is no clock here."""
 MOST_TURNS_WAITED: Final = 16
-"""A slice gives way to what others wait for, so many turns in a row at the most."""
+"""The most turns in a row in which a slice yields to waiting requests."""
 LARGEST_PIECE_BYTES: Final = 8 * 1024 * 1024
-"""Of a snapshot in one answer, whatever is asked for."""
+"""The most bytes of a snapshot in one response, whatever the request says."""
 
 
 class _Generation:
-    """A snapshot on its way to the disk."""
+    """A snapshot that is being written."""
 
     def __init__(self, end: OffsetAndEpoch, last_contained_ms: int, writer: CheckpointWriter) -> None:
         self.end = end
@@ -75,11 +77,11 @@ class _Generation:
         self.writer = writer
         self.pieces: Iterator[bytes | None] = iter(())
         self.is_waiting = False
-        """The disk has a piece."""
+        """True while the disk has a chunk."""
 
 
 class Snapshots:
-    """One executor's."""
+    """The snapshots of one executor."""
 
     def __init__(
         self,
@@ -98,9 +100,9 @@ class Snapshots:
         self._config = config
         self._feed = feed
         self.held: tuple[HeldCheckpoint, ...] = opened.checkpoints
-        """Whole and durable, rising."""
+        """Whole and durable snapshots, in rising order."""
         self._rotten: frozenset[OffsetAndEpoch] = frozenset()
-        """Were held, and were found to be damaged."""
+        """Former snapshots that were found to be corrupt."""
         self._checked: tuple[int, LoadedSnapshot] | None = None
         self._generation: _Generation | None = None
         self._jobs: dict[int, Callable[[CheckpointResult], None]] = {}
@@ -108,11 +110,11 @@ class Snapshots:
         self._turns_waited = 0
         self._bytes_since = opened.log.size_from(self._newest.offset) if self.held else opened.log.size_in_bytes
         self._no_op_bytes = opened.no_ops * NO_OP_BYTES
-        """Of `_bytes_since`, how much are NoOps."""
+        """The bytes of NoOps in `_bytes_since`."""
         self._last_ms = self._clean_ms = executor.clock.monotonic_ms
         self._not_before_ms = executor.clock.monotonic_ms + (config.settle_ms if self._is_large else 0)
         self.is_forced = False
-        """One is taken as soon as there is anything new, whatever its size."""
+        """If True, a snapshot is taken as soon as any record is new, whatever its size."""
 
     @property
     def _newest(self) -> OffsetAndEpoch:
@@ -120,13 +122,13 @@ class Snapshots:
 
     @property
     def newest(self) -> OffsetAndEpoch | None:
-        """The end of the newest, if there is one."""
+        """The end of the newest snapshot, or None."""
         return self.held[-1].end if self.held else None
 
     # --- when
 
     def on_published(self, image: MetadataImage) -> int:
-        """The committed image moved. Return how many of the records between are known to be NoOps."""
+        """Count the appended bytes of the new image; return how many of the new records are known to be NoOps."""
         size, no_ops = self._effects.take_appended(image.offset_and_epoch.offset)
         self._bytes_since += size
         self._no_op_bytes += no_ops * NO_OP_BYTES
@@ -134,12 +136,12 @@ class Snapshots:
 
     @property
     def _is_large(self) -> bool:
-        """Return True if so much was replayed since the newest that the next is due."""
+        """True if so much was replayed since the newest snapshot that the next is due."""
         config, changed = self._config, self._bytes_since - self._no_op_bytes
         return changed >= bytes_between(config, self.held) or self._no_op_bytes >= config.max_no_op_bytes
 
     def next_deadline_ms(self, *, must_hurry: bool) -> int | None:
-        """When `step` has something to do; in the past when it has now."""
+        """Return when `step` has work, or None; in the past if it has work now."""
         generation = self._generation
         if generation is not None:
             may_wait = must_hurry and self._turns_waited < MOST_TURNS_WAITED
@@ -149,13 +151,13 @@ class Snapshots:
         return clean if due is None else due if clean is None else min(due, clean)
 
     def _due_ms(self) -> int | None:
-        """When the next snapshot is; None as long as there is nothing new to take, or none may be."""
+        """Return when the next snapshot is due, or None if nothing is new, or no snapshot may be taken now."""
         image = self._executor.image
         newest = self.held[-1].end.offset if self.held else 0
         if image.offset_and_epoch.offset <= newest or image.features.metadata_version is None:
             return None
         if self._executor.machine.is_remembering_removal:
-            return None  # it would stand for what showed the removal
+            return None  #   # A snapshot would replace the records that show the removal.
         if self.is_forced:
             return self._executor.clock.monotonic_ms
         if self._is_large:
@@ -165,7 +167,7 @@ class Snapshots:
         return self._last_ms + self._config.max_interval_ms
 
     def step(self, *, must_hurry: bool) -> None:
-        """A turn's share: begin one, or go on by one slice; look at retention now and then."""
+        """Do a turn's share: begin a snapshot or write one slice of it; run retention when due."""
         now_ms = self._executor.clock.monotonic_ms
         if self._generation is None:
             due_ms = self._due_ms()
@@ -211,7 +213,7 @@ class Snapshots:
     def _on_written(self, generation: _Generation, result: CheckpointResult) -> None:
         generation.is_waiting = False
         if self._generation is not generation:
-            # The log begins past it by now: it is of no use to anybody.
+            # The log begins past this snapshot by now, so it is useless.
             self._work(RemoveCheckpoint(files=self._files, writer=generation.writer), _ignore)
         elif isinstance(result, int):
             self._generation = None
@@ -228,7 +230,7 @@ class Snapshots:
     # --- keeping
 
     def clean(self) -> None:
-        """Let go of what retention does not keep."""
+        """Remove the snapshots and log that retention does not keep."""
         executor = self._executor
         self._clean_ms = executor.clock.monotonic_ms
         begin = choose_start(
@@ -250,7 +252,7 @@ class Snapshots:
     # --- serving
 
     def on_send_piece(self, effect: SendSnapshotChunk) -> None:
-        """A replica asks for a piece."""
+        """Read a chunk for a replica."""
         response = effect.response
         if response.snapshot_id is None:
             raise InvariantViolation("a piece of no snapshot is to be sent")
@@ -279,7 +281,7 @@ class Snapshots:
         self._effects.respond(request_id, answer)
 
     def _on_rotten(self, end: OffsetAndEpoch, why: str) -> None:
-        """What is published in memory is sound: it takes the place of what is not."""
+        """Replace a corrupt snapshot: the published image in memory is correct, so a new one is taken from it."""
         if all(each.end != end for each in self.held):
             return
         self.held = tuple(each for each in self.held if each.end != end)
@@ -290,7 +292,7 @@ class Snapshots:
     # --- receiving
 
     def on_store(self, effect: StoreChunk) -> None:
-        """A piece has come."""
+        """Store a received chunk."""
         op = StorePiece(
             files=self._files,
             directory=self._directory,
@@ -301,7 +303,7 @@ class Snapshots:
         self._work(op, lambda _: self._tell(ChunkStored(serial=effect.serial)))
 
     def on_check(self, effect: CheckSnapshot) -> None:
-        """All of it is there."""
+        """Check a snapshot that was received whole."""
         op = CheckReceived(files=self._files, directory=self._directory, end=effect.snapshot_id, size=effect.size)
         self._work(op, partial(self._on_checked, effect.serial))
 
@@ -318,14 +320,15 @@ class Snapshots:
         self._tell(SnapshotChecked(serial=serial, fault=fault))
 
     def stage_install(self, end: OffsetAndEpoch) -> WriteOp:
-        """The received snapshot takes the log's place; those before it go in the same operation."""
+        """Return the write that replaces the log by the received snapshot, and removes older snapshots in the same
+        operation."""
         adopt = AdoptCheckpoint(part=received_name(end), name=checkpoint_name(end))
         others = sorted({*self._rotten, *(each.end for each in self.held)} - {end}, key=_offset)
         obsolete = tuple(checkpoint_name(other) for other in others)
         return self._executor.log.stage_replace(end, adopt, obsolete)
 
     def on_installed(self, effect: SnapshotInstalled) -> None:
-        """The log begins with it, and its image is the published one."""
+        """Publish the image of the snapshot with which the log begins now."""
         if self._checked is None or self._checked[0] != effect.serial:
             raise InvariantViolation(f"snapshot {effect.snapshot_id} is installed, which was not checked")
         loaded, generation = self._checked[1], self._generation
@@ -341,7 +344,7 @@ class Snapshots:
     # --- the disk
 
     def on_done(self, event: CheckpointJobDone) -> None:
-        """A piece of work is done."""
+        """Take the result of a job."""
         self._jobs.pop(event.job_id)(event.result)
 
     def _work(self, op: CheckpointOp, take: Callable[[CheckpointResult], None]) -> None:
@@ -361,4 +364,4 @@ def _offset(end: OffsetAndEpoch) -> int:
 
 
 def _ignore(result: CheckpointResult) -> None:
-    """Nobody waits for it."""
+    """Take the result of a job that needs no further step."""

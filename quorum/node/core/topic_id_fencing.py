@@ -1,14 +1,15 @@
-"""By which names the metadata log may be asked for, and by which we ask (DESIGN 6).
+"""Names of the metadata log: which ids peers' requests may carry, and which ones this node sends (DESIGN 6).
 
-Decides: whether a peer's request names our cluster and the metadata topic, and which topic id ours carry. Must not
-know: what a request asks for. Both doors use it; where they must spell a refusal differently, they do.
+Decides: whether a peer's request names this cluster and the metadata topic, and which topic id a request carries. Must
+not know: the purpose of a request. Both protocols use it; each encodes a refusal in its own form.
 
-Accepted: the sentinel always. Any other id passes as long as no own id is committed here: it must cost no election.
-Then the topic's own id passes, and one that it replaced in this log, and one that we appended as leader.
+Accepted: the sentinel always. While no own id is committed here, any id passes, so that it costs no election. After
+that, the own id passes, those that it replaced in this log, and one that this node appended as leader.
 
-Sent: the own id once it is committed here, in a Fetch only after the peer has answered one before. After an id error
-the sentinel is sent, as long as the epoch or that id lasts. A Java controller that leads lets the record be deleted.
-Then there is no own id until a controller of the quorum becomes active and writes another.
+Sent: the own id once it is committed here, in a Fetch only after the peer has responded to an earlier one. After an id
+error the sentinel is sent, until the epoch or that id changes. A Java controller that leads allows the record to be
+deleted. Then there is no own id until a controller of this software becomes active and writes another.
+
 Source: KIP-516.
 """
 
@@ -43,10 +44,10 @@ from quorum.api.transfer_messages import TransferLeadershipRequest, TransferLead
 from quorum.api.voter_messages import ANSWER_OF
 
 _WITH_OWN_ID: Final = frozenset({VoteRequest, BeginQuorumEpochRequest, EndQuorumEpochRequest, FetchSnapshotRequest})
-"""Besides Fetch; the others name no topic."""
+"""The requests with a topic id, apart from Fetch."""
 
 ID_ERRORS = frozenset({Error.UNKNOWN_TOPIC_ID, Error.INCONSISTENT_TOPIC_ID})
-"""Answers that speak of the topic id alone: the request is sent again under the sentinel."""
+"""Errors that concern only the topic id: the request is sent again under the sentinel."""
 
 _RESPONSES: Final[dict[type[Any], Callable[..., PeerResponse]]] = {
     VoteRequest: VoteResponse,
@@ -60,7 +61,7 @@ _RESPONSES: Final[dict[type[Any], Callable[..., PeerResponse]]] = {
 
 
 class Refusal(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Why a request does not reach the core."""
+    """The reason why a request does not reach the core."""
 
     error: Error
     why: str
@@ -68,8 +69,10 @@ class Refusal(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     def response_to(
         self, request: PeerRequest, leader_id: NodeId | None, leader_epoch: Epoch, endpoints: tuple[Endpoint, ...]
     ) -> PeerResponse:
-        """The answer in the form that the request asks for, with the leader: but not to who is of another cluster, or
-        has no right to ask."""
+        """Return the response in the request's form, with the leader.
+
+        A peer of another cluster, or one without authorization, does not learn the leader.
+        """
         if leader_id is None or self.error in (Error.INCONSISTENT_CLUSTER_ID, Error.CLUSTER_AUTHORIZATION_FAILED):
             leader_id, endpoints = NO_LEADER, ()
         return _RESPONSES[type(request)](
@@ -78,10 +81,10 @@ class Refusal(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class TopicIdFence:
-    """One node's rules, and what it knows of the metadata topic's own id."""
+    """One node's rules, and its knowledge of the metadata topic's own id."""
 
     def __init__(self, cluster_id: str, kept: CommittedState | None = None) -> None:
-        """`kept`: what an earlier run of this replica knew to be committed."""
+        """`kept`: the committed state that an earlier run of this replica stored."""
         self.cluster_id = cluster_id
         self._kept = kept
         self._committed: TopicId | None = None if kept is None else kept.topic_id
@@ -97,10 +100,10 @@ class TopicIdFence:
         return () if self._committed is None else (self._committed, *self._former)
 
     def validate(self, call: PeerCall) -> Refusal | None:
-        """A refusal, or None when the request names our cluster and its metadata topic.
+        """Return a refusal, or None if the request names this cluster and its metadata topic.
 
-        Errors: INCONSISTENT_CLUSTER_ID, UNKNOWN_TOPIC_ID (the id is null, or neither the sentinel nor the topic's own,
-        which is committed here), UNKNOWN_TOPIC_OR_PARTITION.
+        Errors: INCONSISTENT_CLUSTER_ID, UNKNOWN_TOPIC_OR_PARTITION, and UNKNOWN_TOPIC_ID. The last one means a null id,
+        or an id that is neither the sentinel nor a known own id although one is committed here.
         """
         if call.cluster_id is not None and call.cluster_id != self.cluster_id:
             return Refusal(
@@ -125,7 +128,7 @@ class TopicIdFence:
         return topic_id in (self._committed, self._appended, *self._former)
 
     def topic_id_for(self, request: PeerRequest, destination_id: int) -> TopicId:
-        """The id to name the metadata topic by in this request."""
+        """Return the id of the metadata topic for this request."""
         if type(request) is FetchRequest:
             return self.fetch_topic_id(destination_id)
         if self._committed is None or destination_id in self._doubtful or type(request) not in _WITH_OWN_ID:
@@ -133,7 +136,7 @@ class TopicIdFence:
         return self._committed
 
     def fetch_topic_id(self, destination_id: int) -> TopicId:
-        """The id by which a Fetch to this replica names the metadata topic."""
+        """Return the id of the metadata topic for a Fetch to this replica."""
         if self._committed is None:
             return METADATA_TOPIC_ID
         if destination_id in self._strange:
@@ -143,27 +146,29 @@ class TopicIdFence:
         return self._committed
 
     def on_fetch_answered(self, destination_id: int) -> None:
-        """A Fetch was answered without an error."""
+        """Note a response to Fetch without an error."""
         self._answered.add(destination_id)
         self._strange.discard(destination_id)
 
     def on_stranger(self, destination_id: int) -> None:
-        """It is of another quorum: by our own id it is asked, so that it never counts our log as a copy of its own."""
+        """Note a peer of another quorum. Its Fetches carry the own id, so that it never takes this log for a replica
+        of its log."""
         self._strange.add(destination_id)
 
     def on_id_error(self, destination_id: int) -> None:
-        """It does not know the id that we named."""
+        """Note that the peer does not know the own id."""
         self._doubtful.add(destination_id)
         self._strange.discard(destination_id)
 
     def on_epoch(self) -> None:
-        """Another epoch: its leader may know the id by now."""
+        """Reset the notes: the leader of a new epoch may know the id by now."""
         self._answered.clear()
         self._doubtful.clear()
         self._strange.clear()
 
     def on_committed(self, image: MetadataImage) -> None:
-        """The published image is another one. Before it has come as far as an earlier run had, that run's id counts."""
+        """Take the own id of the published image. Until the image reaches an earlier run's committed end, that run's
+        id counts."""
         committed = image.topics.own_id
         if self._kept is not None:
             if not self._kept.is_reached_by(image.offset_and_epoch.offset, committed):
@@ -176,9 +181,9 @@ class TopicIdFence:
             self._doubtful.clear()
 
     def on_appended(self, image: MetadataImage) -> None:
-        """As leader, we appended up to this image."""
+        """Take the own id of records that this node appended as leader."""
         self._appended = image.topics.own_id
 
     def on_lost_leadership(self) -> None:
-        """What we appended and did not see committed may be gone."""
+        """Discard the id of appended records, which may not commit."""
         self._appended = None

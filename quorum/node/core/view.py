@@ -1,7 +1,4 @@
-"""What health, metrics and doors may see of a running node: one snapshot of it.
-
-Decides: nothing. Ages are in ms, offsets exclusive.
-"""
+"""A view of a running node for health, metrics and services. Ages are in ms, offsets exclusive."""
 
 from __future__ import annotations
 
@@ -19,33 +16,33 @@ class NodeView(msgspec.Struct, frozen=True, kw_only=True):
     node_id: int
     cluster_id: str
     role: str
-    """Of Raft: `unattached`, `prospective`, `candidate`, `follower`, `leader` or `resigned`."""
+    """The Raft role: `unattached`, `prospective`, `candidate`, `follower`, `leader` or `resigned`."""
     epoch: Epoch
     leader_id: int | None
     log_start_offset: Offset
     log_end_offset: Offset
     flushed_offset: Offset
     high_watermark: Offset
-    """The highest known to this process; the checkpoint's end as long as no leader has told one."""
+    """The highest that is known to this process; the checkpoint's end until a leader reports one."""
     image: MetadataImage
     is_voter: bool
     voter_count: int
     active_epoch: Epoch | None
-    """Where this node is the active controller."""
+    """The epoch in which this node is the active controller, or None."""
     heard_age_ms: int | None
-    """Since this node last heard of a majority (as leader) or its leader (else); None when it never did."""
+    """The time since this node heard of a majority (as leader) or of its leader (otherwise); None if it never did."""
     fetch_timeout_ms: int
     disk_stalled_ms: int
     queued: int
     waiting_answers: int
     failure: str | None
     snapshot_end_offset: Offset
-    """Of the newest snapshot that is whole and durable here; -1 when there is none."""
+    """The end of the newest snapshot that is whole and durable here; -1 without a snapshot."""
     snapshot_bytes: int
     snapshot_time_ms: int
-    """Of the last record in it, since 1970; -1 when there is none."""
+    """The time of its last record, in ms since 1970; -1 without a snapshot."""
     held: Hold | None
-    """Why it takes nothing from its leader; None while it does."""
+    """The reason why it takes nothing from its leader, or None."""
     unreached: tuple[UnreachedPeer, ...]
     """The peers whose last request failed, and why."""
     recovery_warnings: tuple[str, ...]

@@ -1,7 +1,7 @@
-"""Lines of the log about accepted changes of the metadata.
+"""Log lines about accepted changes of the metadata.
 
-Decides: how many of them are written. No second has more than a hundred. Then a second passes without any, and one line
-counts what it left out.
+Decides: how many lines are written: at most a hundred in any second. After that, a second passes without lines, and one
+line counts the omitted ones.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from quorum.node.process.change_words import is_told, request_name, resources, s
 LINES_A_SECOND: Final = 100
 _SECOND_S: Final = 1.0
 _SELF: Final = "this node"
-"""For whom there is no principal, and no address: the controller itself."""
+"""Replaces principal and address if the controller itself made the change."""
 
 
 class ChangeLines:
-    """The lines of one node, and the changes that were left out since the last of them."""
+    """The lines of one node, and the changes that were omitted since the last of them."""
 
     def __init__(
         self, log: Any, now_s: Callable[[], float], later: Callable[[float, Callable[[], object]], object]
@@ -34,7 +34,7 @@ class ChangeLines:
         self._first = self._last = Offset(-1)
 
     def write(self, changes: Iterable[Change]) -> None:
-        """Write a line for each change, or count it for the line that sums them up."""
+        """Write a line for each change, or count it for the line of omitted changes."""
         now_s, written = self._now_s(), self._written_at_s
         for change in changes:
             if not is_told(change):

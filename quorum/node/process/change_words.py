@@ -1,6 +1,6 @@
 """Words for the resources of a change: names and ids, never a value of a config, a password or a token's secret.
 
-Decides: which requests are worth a line, and how each of their resources is named. Must not know: where lines go.
+Decides: which requests get a line, and how each of their resources is named. Must not know: where lines go.
 """
 
 from __future__ import annotations
@@ -39,22 +39,22 @@ from quorum.api.voter_messages import (
 from quorum.node.core.metadata_changes import SESSION_TIMEOUT, Change, SessionTimeout
 
 LONGEST: Final = 1_000
-"""Characters of all resources of one line."""
+"""The most characters of all resources of one line."""
 _MOST_OF_ONE: Final = 8
-"""Configs, partitions or quotas that are named of one resource."""
+"""The most configs, partitions or quotas that are named of one resource."""
 _LONGEST_NAME: Final = 250
-"""A topic's name has 249 characters at most. Names of users come from outside, and may be longer."""
+"""A topic's name has 249 characters at most. Names of users come from clients, and may be longer."""
 _PLAIN: Final = re.compile(r"[\w.:*/@+-]+", re.ASCII)
 _SCRAM: Final = {1: "SCRAM-SHA-256", 2: "SCRAM-SHA-512"}
 
 
 def is_told(change: Change) -> bool:
-    """Return True if an operator wants to see it; a heartbeat that moved leaders alone is not."""
+    """Return True if the change gets a line. A heartbeat that only moved leaders gets none."""
     return type(change.request) in _WORDS and (bool(change.records) or not isinstance(change.request, BrokerHeartbeat))
 
 
 def request_name(request: object) -> str:
-    """Return the request's name as Kafka has it; `session timeout` where the controller acted by itself."""
+    """Return Kafka's name of the request, or `session timeout` for a change by the controller itself."""
     return "session timeout" if request is SESSION_TIMEOUT else type(request).__name__.removesuffix("Request")
 
 
@@ -81,7 +81,7 @@ def _joined(words: Iterable[str], *, len_limit: int) -> str:
 
 
 def _some(words: Iterable[str]) -> str:
-    """Return the first few of a resource's parts."""
+    """Return the first few of a resource's parts, and the count of the others."""
     parts = iter(words)
     taken = list(islice(parts, _MOST_OF_ONE))
     more = sum(1 for _ in parts)
@@ -89,12 +89,12 @@ def _some(words: Iterable[str]) -> str:
 
 
 def _word(codes: type[IntEnum], code: int) -> str:
-    """Return the word for a number of the protocol; the number itself if it is not known."""
+    """Return the word for a number of the protocol, or the number if it is unknown."""
     return next((each.name.lower().replace("_", " ") for each in codes if each == code), str(code))
 
 
 def _name(text: str) -> str:
-    """Return a name that cannot be taken for several, or for other words of the line."""
+    """Return a name in a form that cannot be read as several names, or as other words of the line."""
     cut = short(text)
     return cut if _PLAIN.fullmatch(cut) else repr(cut)
 
@@ -279,4 +279,4 @@ _WORDS: Final[dict[type[Any], Callable[[Any, Any, tuple[Any, ...]], Iterable[str
     UpdateRaftVoterRequest: _updated_voter,
     UpgradeKRaftVersionRequest: lambda request, *_: (f"feature kraft.version (level {request.kraft_version})",),
 }
-"""Not AlterPartition, AllocateProducerIds and AssignReplicasToDirs: brokers ask these all the time."""
+"""Not AlterPartition, AllocateProducerIds and AssignReplicasToDirs: brokers send these all the time."""

@@ -1,6 +1,6 @@
-"""The last thing before a node's loop ends: what others still have under way may come to its end.
+"""The end of a node's event loop: other tasks may finish before it closes.
 
-Decides: how long that is waited for. Must not know: whose tasks they are.
+Decides: how long to wait for them. Must not know: the purpose of the tasks.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ _PATIENCE_S: Final = 0.5
 async def settle() -> None:
     """Wait a moment for all other tasks of the running loop.
 
-    A call that gRPC's server has ended is a task for some turns more; cancelled together with the loop, gRPC prints a
-    traceback of it, which an operator must not read after a clean stop.
+    A call that gRPC's server has ended remains a task for some turns. If it is cancelled together with the loop, gRPC
+    prints a traceback. An operator must not see one after a clean stop.
     """
     others = asyncio.all_tasks() - {asyncio.current_task()}
     if others:

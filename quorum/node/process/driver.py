@@ -1,11 +1,10 @@
-"""Runs an executor under asyncio: one task owns it, everybody else leaves events for it (DESIGN 11).
+"""An executor under asyncio: one task owns it, and all other code queues events for it (DESIGN 11).
 
-Decides: when a turn is taken, how much may be queued for one, and that what is sent by `after_turn` leaves before the
-disk is told of the turn's writes. Must not know: what the events mean.
+Decides: when a turn is taken, and how many events may be queued. Messages of `after_turn` leave before the disk gets
+the turn's writes. Must not know: the meaning of the events.
 
-A turn takes all that has come since the last one, so that under load requests share batches and syncs without a timer.
-The disk works in two threads of its own; a network calls `Replies`, listeners call `IncomingRequests`, both in the
-loop's thread.
+A turn takes all events since the last one, so that under load requests share batches and syncs without a timer. The
+disk has two threads. The network calls `Replies` and listeners call `Doors`, all in the loop's thread.
 """
 
 from __future__ import annotations
@@ -59,14 +58,14 @@ R = TypeVar("R", bound=Response)
 
 
 class DriverConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """Bounds: of what may be queued, beyond which clients are refused, and of what one turn takes."""
+    """Bounds: of queued events, beyond which clients are rejected, and of the events in one turn."""
 
     max_queued: int = 20_000
     max_events_a_turn: int = 2_000
 
 
 class Driver:
-    """One running replica: `IncomingRequests` and `Replies` to the outside, and the owner of the executor."""
+    """One running replica: `Doors` and `Replies` for the outside, and the owner of the executor."""
 
     def __init__(
         self,
@@ -104,12 +103,12 @@ class Driver:
         self._events = 0
 
     async def run(self) -> None:
-        """Run until a clean stop is done. The replica's directory is closed when this returns or raises.
+        """Run until a clean stop is complete. The replica's directory is closed when this returns or raises.
 
         Raises:
             StorageFailedError: the disk failed; exit with a non-zero status.
-            MetadataLogError, ReplayError: the log holds what this software cannot read.
-            InvariantViolation: a bug of our own.
+            MetadataLogError, ReplayError: the log holds records that this software cannot read.
+            InvariantViolation: a bug of this software.
         """
         self._loop = asyncio.get_running_loop()
         self._network.attach(self)
@@ -128,10 +127,10 @@ class Driver:
             self._finish(is_clean=is_clean)
 
     def stop(self) -> None:
-        """Ask for a clean stop: leadership is handed over, then `run` returns."""
+        """Begin a clean stop: transfer leadership, then `run` returns."""
         self._post(StopAsked())
 
-    # --- doors
+    # --- listeners
 
     def peer_request(self, call: PeerCall, respond: Callable[[PeerResponse], None]) -> int:
         """See `ports.IncomingRequests`."""
@@ -162,7 +161,7 @@ class Driver:
     async def submit(
         self, request: Request[R], context: RequestContext, *, at_least_offset: Offset = NO_OFFSET
     ) -> ClientAnswer[R]:
-        """`client_request` for whoever has a task to wait in."""
+        """Submit a `client_request`, and wait for its answer in the calling task."""
         answered: asyncio.Future[ClientAnswer[R]] = asyncio.get_running_loop().create_future()
 
         def respond(answer: ClientAnswer[R]) -> None:
@@ -202,19 +201,19 @@ class Driver:
 
     @property
     def held(self) -> Hold | None:
-        """Why this replica takes nothing from its leader; None while it does."""
+        """The reason why this replica takes nothing from its leader, or None."""
         return self.executor.fence.held
 
     def describe_quorum(self) -> QuorumDescription:
-        """What DescribeQuorum answers; complete on the leader only."""
+        """Return the result of DescribeQuorum; complete only on the leader."""
         return self.executor.machine.describe_quorum()
 
     def now_ms(self) -> int:
-        """The monotonic clock that deadlines of requests are on."""
+        """Return the time of the monotonic clock to which requests' deadlines refer."""
         return time.monotonic_ns() // _NS_PER_MS
 
     def view(self) -> NodeView:
-        """A snapshot for health and metrics."""
+        """Return a snapshot for health and metrics."""
         executor, machine, clock = self.executor, self.executor.machine, self._clock.now()
         held = next(reversed(executor.snapshots.held), None)
         return NodeView(
@@ -272,6 +271,7 @@ class Driver:
         finally:
             took = time.monotonic_ns() - started
             self._is_in_turn = False
+            # Answers leave before the disk's threads wake up and compete for the interpreter.
             self._answer()
             self._disk.hand_over()
         self._turns += 1
@@ -280,7 +280,7 @@ class Driver:
         self._events += len(events)
 
     def _answer(self) -> None:
-        """Send what the turn has left to be sent. What goes wrong with one concerns nobody else: the loop tells it."""
+        """Send what the turn deferred. A failure of one affects no other: it goes to the loop's exception handler."""
         answers, self._answers = self._answers, []
         for send in answers:
             try:
@@ -290,7 +290,7 @@ class Driver:
                 self._running_loop.call_exception_handler(told)
 
     async def _wait(self) -> None:
-        """Until there is an event or a deadline; lets others run in any case."""
+        """Wait for an event or a deadline; let other tasks run in any case."""
         due_ms = self.executor.next_deadline_ms()
         if self._inbox or (due_ms is not None and due_ms <= self.now_ms()):
             await asyncio.sleep(0)
@@ -303,7 +303,8 @@ class Driver:
             self._waiter = None
 
     def _arm(self, due_ms: int | None) -> None:
-        """One timer, moved only when something is due earlier: one that comes too early costs an empty turn."""
+        """Set the one timer. It moves only if something is due earlier: a timer that fires too early costs an empty
+        turn."""
         if due_ms is None or (self._timer is not None and self._timer_at_ms <= due_ms):
             return
         if self._timer is not None:

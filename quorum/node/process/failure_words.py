@@ -11,7 +11,7 @@ from quorum.plain_text import on_one_line
 
 _MOST_PEERS: Final = 8
 _LONGEST_DETAIL: Final = 160
-"""Characters; details come from other hosts and from libraries."""
+"""The most characters; details come from other hosts and from libraries."""
 _MS_PER_S: Final = 1000
 _WORDS: Final = {
     FailureKind.NO_ADDRESS: "this node has no address for it",

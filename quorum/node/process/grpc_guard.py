@@ -1,10 +1,10 @@
-"""Between gRPC and the services: how many calls may be open, and how many requests may be on their way in.
+"""The guard between gRPC and the services: bounds of open calls, and of requests that are being received.
 
-Decides: who is refused. Voters have places of their own, so that no stranger hinders Vote and Fetch. A message that
-cannot be parsed ends its call with INVALID_ARGUMENT. Must not know: what a method does.
+Decides: which calls are rejected. Voters have separate places, so that no other client hinders Vote and Fetch. A
+message that cannot be parsed ends its call with INVALID_ARGUMENT. Must not know: the purpose of a method.
 
-gRPC reads a unary request before it calls a handler, and only a handler learns the caller's address. Therefore every
-method is served as a stream here, and its request is read by this module.
+gRPC reads a unary request before it calls a handler, and only a handler learns the client's address. Therefore every
+method is served as a stream here, and this module reads its request.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from quorum.node.process.turns import TooManyWaitError
 from quorum.node.process.voter_hosts import VoterHosts
 
 MAX_OPEN_CALLS: Final = 10_000
-"""Streams and single calls together, of callers that are no voters; one more is refused with RESOURCE_EXHAUSTED."""
+"""Streams and single calls together, of clients that are no voters; one more is rejected with RESOURCE_EXHAUSTED."""
 KEPT_FOR_SINGLE_CALLS: Final = 256
-"""Of these places: streams may stay open for days, and must not shut out a `quorum describe`."""
+"""Places that streams may not take: a stream may stay open for days, and must not shut out a `quorum describe`."""
 KEPT_FOR_VOTERS: Final = 256
-"""Places beyond these, for calls from a voter's address."""
+"""Additional places for calls from a voter's address."""
 SMALL_BYTES: Final = 64 * 1024
 _LARGE_REQUESTS: Final = "/kraft.v1.Controller/"
 """The service whose requests may be larger than that."""
@@ -40,7 +40,7 @@ _AGENT: Final = "/kraft.v1.Agent/"
 _AGENT_BYTES: Final = 1 << 20
 """The largest useful request to an agent, a read of 10,000 partitions, has a third of this."""
 _AGENT_ELEMENTS: Final = 20_000
-"""Such a read has as many topics at most, and as many partitions."""
+"""The most elements of such a read: it names at most as many topics, and as many partitions."""
 
 Behaviour = Callable[[Any, Any], Any]
 
@@ -140,13 +140,13 @@ class Guard(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]
 
 
 class _Rules(NamedTuple):
-    """The way in which a method's requests are read."""
+    """The bounds and the parsing of a method's requests."""
 
     most_bytes: int
     at_once_bytes: int
-    """Up to so many, a request is parsed where it is read."""
+    """Up to this size, a request is parsed where it is read."""
     in_turn: Callable[[str, bytes], Awaitable[tuple[Any, Done]]] | None
-    """Parses a larger one; None if the method takes it raw, and parses it in its turn."""
+    """Parses a larger request; None if the method takes it raw, and parses it in its turn."""
     parse: Callable[[bytes], Any]
 
 
@@ -165,7 +165,7 @@ def _rules_of(method: str, handler: Any, large: LargeRequests) -> _Rules:
 
 
 def _status_of(refused: Exception) -> tuple[grpc.StatusCode, str, str]:
-    """Return the status of a call that is refused, the reason in a word, and why."""
+    """Return the status of a rejected call, the reason in a word, and the sentence."""
     if isinstance(refused, CallRejectedError):
         return refused.code, refused.reason, refused.why
     if isinstance(refused, DecodeError):
@@ -176,7 +176,7 @@ def _status_of(refused: Exception) -> tuple[grpc.StatusCode, str, str]:
 
 
 class _Requests:
-    """A call's requests, read raw and parsed here if they are not large. Handlers take it as the call's context."""
+    """A call's requests, read raw, and parsed here unless they are large. Handlers use it as the call's context."""
 
     __slots__ = (
         "_context",
@@ -198,23 +198,23 @@ class _Requests:
         self._rules = rules
         self._receiving = receiving
         self.done: Done | None = None
-        """To be called once a large request is answered."""
+        """Must be called once a large request is answered."""
         self.write = context.write
         self.abort = context.abort
         self.send_initial_metadata = context.send_initial_metadata
         self.time_remaining = context.time_remaining
 
     def peer(self) -> str:
-        """Return the name of the caller's connection; gRPC makes another text for each question."""
+        """Return the name of the client's connection. Cached, because gRPC builds the text on each call."""
         return self._peer
 
     async def read(self) -> Any:
-        """The next message of a stream, raw if it is not small, or `grpc.aio.EOF`."""
+        """Return the next message of a stream, raw unless it is small, or `grpc.aio.EOF`."""
         raw = await self._context.read()
         return self._parsed(raw) if isinstance(raw, bytes) else raw
 
     async def only(self) -> Any:
-        """The request of a single call; raw if it is not small and its method takes it so."""
+        """Return the request of a single call, raw if it is large and its method takes raw requests."""
         if self._receiving is None:
             raw = await self._context.read()
         else:
@@ -242,7 +242,7 @@ class _Requests:
 
 
 def _behaviour(handler: Any) -> Callable[[_Requests, Any], Awaitable[Any]]:
-    """Return what serves a call, given its requests: one form for the four of gRPC and its two styles."""
+    """Return the function that serves a call, given its requests: one form for gRPC's four kinds and two styles."""
     if not handler.request_streaming and not handler.response_streaming:
         unary: Behaviour = handler.unary_unary
 

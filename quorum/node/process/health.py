@@ -1,7 +1,7 @@
-"""Whether a node lives and is ready, as named checks that say why not: readiness that tells the truth.
+"""Liveness and readiness of a node, as named checks with their reasons.
 
-Decides: what counts as alive and as ready. Must not know: HTTP, gRPC. A node that has lost its leader or fell behind is
-alive and not ready: restarting it would not help.
+Decides: when a node counts as alive and as ready. Must not know: HTTP, gRPC. A node that has lost its leader, or has
+fallen behind, is alive and not ready: a restart would not help.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from quorum.node.core.executor import Executor
 
 _DISK_STALL_MS: Final = 10_000
-"""A sync that takes longer is a stalled disk: nothing is acknowledged meanwhile."""
+"""A longer sync means a stalled disk: no write is acknowledged meanwhile."""
 _HEARD_FACTOR: Final = 2
-"""Times the fetch timeout without hearing of a leader, or as leader of a majority."""
+"""The limit in fetch timeouts without contact to the leader, or as leader to a majority."""
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One check: `what` says what was found."""
+    """One check: `what` states the result."""
 
     name: str
     is_ok: bool
@@ -34,7 +34,7 @@ class Check(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def check_alive(view: NodeView) -> tuple[Check, ...]:
-    """What only a restart could mend: a node that has failed, or whose disk hangs."""
+    """Return the checks that only a restart could repair: a failed node, or a hanging disk."""
     return (
         Check(name="running", is_ok=view.failure is None, what=view.failure or "no failure"),
         _check_disk(view),
@@ -42,13 +42,13 @@ def check_alive(view: NodeView) -> tuple[Check, ...]:
 
 
 def check_ready(view: NodeView) -> tuple[Check, ...]:
-    """What must hold for requests to be served: all of `check_alive`, and a quorum that works."""
+    """Return the checks that must pass to serve requests: those of `check_alive`, and a working quorum."""
     own = (_check_log(view), _check_hold(view))
     return (*check_alive(view), *own, _check_leader(view), _check_heard(view), _check_caught_up(view))
 
 
 def are_ok(checks: tuple[Check, ...]) -> bool:
-    """Whether all hold."""
+    """Return True if all checks pass."""
     return all(check.is_ok for check in checks)
 
 
@@ -106,9 +106,10 @@ def _check_caught_up(view: NodeView) -> Check:
 
 
 def heard_age_ms(executor: Executor, monotonic_ms: int, wall_ms: int) -> int | None:
-    """Since this node last heard of those it depends on; None when it never did.
+    """Return the ms since this node last heard of the replicas that it depends on, or None if it never did.
 
-    A leader depends on enough voters' Fetches for a majority with itself, everybody else on the leader's answers.
+    A leader depends on enough voters' Fetches for a majority with itself. Any other replica depends on the leader's
+    responses.
     """
     machine = executor.machine
     if not machine.is_leader:

@@ -1,11 +1,11 @@
 """A small HTTP server for /livez, /readyz and /metrics.
 
-Decides: the paths, status codes and text forms. Must not know: what the checks check. It answers GET and HEAD, one
-request a connection, and bounds everything: connections, the size of a request, the time it may take. At the limit the
-connection that has been open for longest makes room: a probe is answered within milliseconds, a silent client never.
+Decides: the paths, status codes and text forms. Must not know: the meaning of the checks. It answers GET and HEAD, one
+request for each connection, and bounds everything: connections, the size of a request, its duration. At the limit the
+oldest connection makes room: a probe is answered within milliseconds, a silent client never.
 
-`/readyz` is 200 or 503 with one line a check, `[+]name what` or `[-]name what`, so that a probe's log says what failed;
-`?format=json` gives the same as JSON.
+`/readyz` is 200 or 503 with one line for each check, `[+]name what` or `[-]name what`, so that a probe's log shows what
+failed. `?format=json` returns the same as JSON.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from quorum.node.process.refusals import Refusals
 
 _MAX_REQUEST_BYTES: Final = 8192
 PLACES_FOR_LOOPBACK: Final = 8
-"""Of all places: a probe on this host is answered, whatever other hosts do."""
+"""Places that only this host can take, so that other hosts cannot block its probes."""
 _HEADER_S: Final = 2.0
 _TIMEOUT_S: Final = 5.0
 _REASONS: Final = {
@@ -44,24 +44,24 @@ Answer = tuple[int, str, bytes]
 
 
 class Client(Protocol):
-    """An open connection, as far as its place is concerned."""
+    """An open connection, as `Places` needs it."""
 
     def abort(self) -> None:
-        """Close it at once."""
+        """Close the connection at once."""
 
 
 class Places:
-    """The open connections, and which of them makes room for a new one."""
+    """The open connections, and the choice of the one that makes room for a new one."""
 
     def __init__(self, most: int = HTTP_PLACES, for_loopback: int = PLACES_FOR_LOOPBACK) -> None:
         self._most = most
         self._most_remote = most - for_loopback
         self._open: dict[Client, bool] = {}
-        """In the order of their arrival; True for one from another host."""
+        """The open connections in the order of their arrival; True for one from another host."""
         self._remote = 0
 
     def enter(self, client: Client, *, is_remote: bool) -> Client | None:
-        """Give a new connection its place; returns the one that was closed for it."""
+        """Add a new connection; return the one that was closed to make room, or None."""
         gone = None
         if len(self._open) >= self._most or (is_remote and self._remote >= self._most_remote):
             of_its_kind = (client for client, other in self._open.items() if other or not is_remote)
@@ -74,7 +74,7 @@ class Places:
         return gone
 
     def leave(self, client: Client) -> None:
-        """It is gone."""
+        """Remove a closed connection."""
         self._remote -= self._open.pop(client, False)
 
 
@@ -88,7 +88,7 @@ class HttpServer:
         refusals: Refusals | None = None,
         more_ready: Callable[[NodeView], Iterable[Check]] = lambda view: (),
     ) -> None:
-        """`more_ready`: checks that `/readyz` asks beside those of every node."""
+        """`more_ready`: further checks of `/readyz`, in addition to those of every node."""
         self._view = view
         self._metrics = metrics
         self._refusals = refusals or Refusals(-1)
@@ -105,7 +105,7 @@ class HttpServer:
         """Listen.
 
         Raises:
-            ListenError: the address is taken or is not ours.
+            ListenError: the address is in use, or not of this host.
         """
         try:
             self._server = await asyncio.start_server(
@@ -116,13 +116,13 @@ class HttpServer:
 
     @property
     def port(self) -> int:
-        """The port that it listens on."""
+        """The port on which it listens."""
         if self._server is None:
             raise RuntimeError("the server does not listen")
         return int(self._server.sockets[0].getsockname()[1])
 
     async def stop(self) -> None:
-        """Listen no more."""
+        """Stop listening."""
         if self._server is not None:
             self._server.close()
             await self._server.wait_closed()
@@ -154,7 +154,7 @@ class HttpServer:
         else:
             method, target = _request_line(head)
             status, kind, body = await self._page(method, target)
-        if writer.is_closing():  # it made room for another
+        if writer.is_closing():  #   # the connection was closed to make room
             return
         header = (
             f"HTTP/1.1 {status} {_REASONS[status]}\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n"

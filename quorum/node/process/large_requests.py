@@ -1,10 +1,12 @@
 """Large requests wait for each other, over all listeners of a node.
 
-Decides: which are large, when the next is read, and which is refused when too many wait. Must not know: what is asked.
+Decides: which requests are large, when the next one is read, and which one is rejected if too many wait. Must not know:
+the content of a request.
 
 A large request occupies the loop for a fraction of a second, when it is read and again when the controller handles it.
-Its turn comes before it is parsed, so that one which is refused for its contents counts as well.
-After one that took a time t, none is read for 2 t: two thirds of the loop stay with Raft and with small requests.
+It waits for its turn before it is parsed, so that a request that is rejected for its content counts as well.
+
+After a request that took a time t, none is read for 2 t: two thirds of the loop remain for Raft and small requests.
 Addresses take turns, so that one client's requests do not delay another's.
 """
 
@@ -19,12 +21,12 @@ from quorum.node.process.rounds import Rounds
 from quorum.node.process.turns import TooManyWaitError, Turns
 
 AT_ONCE_BYTES: Final = 32 * 1024
-"""Up to so much a request is read where it comes: a hundred topics, or all that a broker asks every day."""
+"""Up to this size a request is read at once: a hundred topics, or any everyday request of a broker."""
 MOST_WAITING_BYTES: Final = 64 << 20
 REST: Final = 2.0
-"""Times the duration of the last large request, before the next."""
+"""The pause before the next large request, in durations of the last one."""
 LONGEST_S: Final = 1.0
-"""A request is not waited for any longer: its answer may depend on a commit that never comes."""
+"""The longest wait for the end of a request: its answer may depend on a commit that never comes."""
 
 GiveUp = Callable[[], None]
 Done = Callable[[], None]
@@ -33,7 +35,7 @@ Refuse = Callable[[str], None]
 
 
 class _Waiting:
-    """One request, until it has been read, refused or given up."""
+    """One request, until it is read, rejected or given up."""
 
     __slots__ = ("give_up_served", "refuse", "serve", "size")
 
@@ -50,7 +52,7 @@ class LargeRequests:
     def __init__(self, *, most_waiting_bytes: int = MOST_WAITING_BYTES, rounds: Rounds | None = None) -> None:
         self._loop = asyncio.get_running_loop()
         self.rounds: Final = rounds or Rounds()
-        """Of the requests that are not large."""
+        """The rounds of the requests that are not large."""
         self.long_answers: Final = LongAnswers()
         self._most = most_waiting_bytes
         self._waiting = Turns[_Waiting]()
@@ -62,10 +64,10 @@ class LargeRequests:
         self._timer: asyncio.TimerHandle | None = None
 
     def add(self, address: str, size: int, serve: Serve, refuse: Refuse) -> GiveUp:
-        """Serve a request in a later round; returns what to call when its answer is no longer wanted.
+        """Serve a request in a later round; return the function that gives it up.
 
-        `serve` is given a function to call once the request is answered. If too many bytes wait, a request of the
-        address that has most of them is dropped, and its `refuse` is called with the reason.
+        `serve` gets a function to call once the request is answered. If too many bytes wait, the address that has most
+        of them loses a request, and its `refuse` gets the reason.
         """
         waiting = _Waiting(size, serve, refuse)
         self._waiting.add(address, waiting)
@@ -83,10 +85,10 @@ class LargeRequests:
         return give_up
 
     async def turn(self, address: str, size: int) -> Done:
-        """Wait for the turn of a request; returns what to call once it is answered.
+        """Wait for the turn of a request; return the function to call once it is answered.
 
         Raises:
-            TooManyWaitError: its place was taken away.
+            TooManyWaitError: the request was dropped, because too many bytes wait.
         """
         turn: asyncio.Future[Done | str] = self._loop.create_future()
 
@@ -108,7 +110,9 @@ class LargeRequests:
             if turn.done() and not turn.cancelled() and callable(done := turn.result()):
                 done()
             raise
-        if isinstance(outcome, str):  # an exception in the future would keep the request, until cycles are collected
+        if isinstance(
+            outcome, str
+        ):  #   # An exception in the future would keep the request alive until cycles are collected.
             raise TooManyWaitError(outcome)
         return outcome
 
@@ -117,7 +121,7 @@ class LargeRequests:
             self._timer = self._loop.call_at(max(self._free_at_s, self._loop.time()), self._next)
 
     def _next(self) -> None:
-        """Serve the next one, behind everything that the one before has caused."""
+        """Serve the next request, after everything that the one before has caused."""
         self._timer = None
         if not self._waiting:
             return

@@ -1,6 +1,6 @@
-"""What can go wrong with any listener, and how it is told.
+"""Errors of listeners, and their sentences.
 
-Decides: the one sentence of an address that cannot be bound. Must not know: what is spoken there.
+Decides: the sentence about an address that cannot be bound. Must not know: the protocol of the listener.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ class ListenError(OSError):
 
 
 def cannot_listen(endpoint: Endpoint, error: OSError) -> ListenError:
-    """What is said of it, the listener named as in its configuration."""
+    """Return the error, with the listener named as in its configuration."""
     why = "its host has no address" if isinstance(error, socket.gaierror) else _WHYS.get(error.errno or 0)
     return ListenError(f"cannot listen at {endpoint}: {why or error.strerror or error}")
 
 
 def is_loopback(host: str) -> bool:
-    """Return True if only processes of this host can reach that address, or come from it."""
+    """Return True if only processes of this host can reach that address, or connect from it."""
     if host == "localhost":
         return True
     try:
@@ -42,7 +42,8 @@ def is_loopback(host: str) -> bool:
 
 
 def require_bindable(endpoint: Endpoint) -> None:
-    """Bind an address and let it go again, for who binds it next says why not on standard error, and in a log's form.
+    """Bind an address and close it again, so that a failure is a clear error: gRPC would only print it to standard
+    error.
 
     Raises:
         ListenError: none of its host's addresses can be bound.
@@ -62,7 +63,7 @@ def require_bindable(endpoint: Endpoint) -> None:
                 return
         except OSError as error:
             if error.errno == errno.EAFNOSUPPORT:
-                return  # a host without IPv6: the server has its own way there
+                return  #   # a host without IPv6; the server handles that itself
             failed = error
     if failed is not None:
         raise cannot_listen(endpoint, failed) from failed

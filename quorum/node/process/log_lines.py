@@ -1,7 +1,7 @@
-"""The node's log: one line a transition, one a refusal, always the same fields in the same order.
+"""The node's log: one line for each transition or refusal, with the same fields in the same order.
 
-Decides: which events are worth a line, and its fields. Must not know: where lines go beyond the stream it is given. The
-cores do not log; what they did is told by the executor's events.
+Decides: which events get a line, and its fields. Must not know: where lines go after the stream. The cores do not log;
+the executor's events report what they did.
 """
 
 from __future__ import annotations
@@ -43,11 +43,12 @@ from quorum.node.process.listeners import is_loopback
 from quorum.node.process.refusals import Refusals, call_later
 
 REFUSAL_EVERY_S: Final = 60.0
-"""The same refusal of the same peer is written no more often."""
+"""The shortest interval between lines about the same refusal of the same peer."""
 SETTLED_S: Final = 1.0
-"""A state that was not written and lasts for so long is; in the same epoch the next for twice as long, and so on."""
+"""An omitted state is written if it lasts for so long. In the same epoch the next one must last twice as long, and
+so on."""
 _MOST_REFUSALS: Final = 1000
-"""Bounded, because clients choose their own names. What they cost in lines is bounded by `Refusals`."""
+"""Bounded, because clients choose their own names. `Refusals` bounds the lines."""
 
 
 class LossyStream:
@@ -66,11 +67,11 @@ class LossyStream:
         return self._stream.isatty()
 
     def write(self, text: str) -> None:
-        """Write and flush a line; one that cannot be written is counted."""
+        """Write and flush a line; a failed one is counted."""
         try:
             self._stream.write(text)
             self._stream.flush()
-        except (OSError, ValueError) as error:  # ValueError: it is closed
+        except (OSError, ValueError) as error:  #   # ValueError: the stream is closed
             self._lost += 1
             self._why = str(error)
         else:
@@ -80,7 +81,7 @@ class LossyStream:
         """Do nothing: `write` has flushed the line."""
 
     def count_lost(self, _logger: object, _method: str, event: EventDict) -> EventDict:
-        """Add to a line how many lines before it are lost, and why: a processor of structlog."""
+        """Add to a line the number of lost lines before it, and the reason: a processor of structlog."""
         return {**event, "lost_lines": self._lost, "lost_because": self._why} if self._lost else event
 
 
@@ -88,7 +89,7 @@ def configure_logging(*, level: str = "INFO", as_json: bool = False, stream: Tex
     """Set up structlog for the process: text for people, or one JSON object a line.
 
     Raises:
-        ValueError: `level` is none of DEBUG, INFO, WARNING, ERROR.
+        ValueError: `level` is not one of DEBUG, INFO, WARNING, ERROR.
     """
     known = {"DEBUG": logging.DEBUG, "INFO": logging.INFO, "WARNING": logging.WARNING, "ERROR": logging.ERROR}
     if level not in known:
@@ -113,7 +114,8 @@ def configure_logging(*, level: str = "INFO", as_json: bool = False, stream: Tex
 
 
 def log_start(config: NodeConfig, opened: OpenedReplica, config_path: str) -> None:
-    """Write the line that says what runs here, on what; once all that a start can fail for is behind it."""
+    """Write the line that names the version and the state of the directory, once nothing can fail the start any
+    more."""
     structlog.get_logger().info(
         "started",
         node_id=config.node_id,
@@ -137,7 +139,7 @@ def log_start(config: NodeConfig, opened: OpenedReplica, config_path: str) -> No
 
 
 def log_config(config: NodeConfig) -> None:
-    """Write the line with all keys that are not used, and one for each warning and note of the configuration."""
+    """Write the line with all unused keys, and one for each warning and note of the configuration."""
     log = structlog.get_logger().bind(node_id=config.node_id)
     for warning in config.warnings:
         log.warning("configuration", what=warning)
@@ -152,7 +154,7 @@ def log_config(config: NodeConfig) -> None:
 
 
 def warn_of_last_epoch(epoch: int, *, in_log: int, is_observer: bool) -> None:
-    """Write a warning where few elections are possible above the epoch that a node starts in, or none."""
+    """Write a warning if few elections, or none, are possible above the epoch in which a node starts."""
     if is_near_last_epoch(epoch):
         structlog.get_logger().warning(
             "quorum-state is near the last epoch",
@@ -163,7 +165,7 @@ def warn_of_last_epoch(epoch: int, *, in_log: int, is_observer: bool) -> None:
 
 
 def warn_of_plaintext(config: NodeConfig) -> None:
-    """Write a warning for each listener that other hosts can reach: no caller proves its identity there."""
+    """Write a warning for each listener that other hosts can reach: no client authenticates there."""
     can = "take this quorum over" if config.is_controller else "read what this agent holds"
     for endpoint in config.listeners:
         if not is_loopback(endpoint.host):
@@ -178,12 +180,13 @@ def warn_of_plaintext(config: NodeConfig) -> None:
 class LogWatcher:
     """Writes the events of one node to the log.
 
-    A node that is alone asks for pre-votes many times a second, and goes to and fro between the same states of the same
-    epoch: of each such transition the first, second, fourth, eighth ... is written, with how many there were. Where it
-    stays in a state whose transition was left out, the state that it settled in is written, so that the log's last word
-    on its role is right: who goes to and fro for ever makes fewer and fewer such lines.
-    A node that is not of this cluster, or a broker that cannot be let in, asks as often, for ever: a refusal is written
-    at once, and after a minute again if it goes on, with how many there were since.
+    A node without a quorum sends pre-votes many times a second, and alternates between the same states of one epoch. Of
+    each such transition the first, second, fourth, eighth ... is written, with the count. If an omitted state lasts, it
+    is written as settled, so that the log's last line about the role is right. An alternation without end leads to
+    fewer and fewer lines.
+
+    A node of another cluster, or a rejected broker, retries as often, without end. Its first refusal is written at
+    once. If it goes on, a line follows after each minute, with the count since.
     """
 
     def __init__(
@@ -207,7 +210,7 @@ class LogWatcher:
         self._seen: Counter[tuple[str, int | None]] = Counter()
 
     def on_event(self, event: NodeEvent) -> None:
-        """See `ports.Watcher`. The image's moves are counted by the metrics, not logged."""
+        """See `ports.Watcher`. The metrics count the image's moves; they are not logged."""
         if isinstance(event, MetadataChanged):
             self._changes.write(event.changes)
         elif isinstance(event, RoleChanged):
@@ -341,7 +344,7 @@ class LogWatcher:
 
 
 class Watchers:
-    """Several watchers as one, told in order."""
+    """Several watchers as one; each gets the events in this order."""
 
     def __init__(self, *watchers: Watcher) -> None:
         self._watchers = watchers

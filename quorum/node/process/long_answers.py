@@ -1,9 +1,10 @@
-"""Requests whose answers may be far longer than they are wait for each other, over all listeners of a node.
+"""Requests whose answers may be far longer than the requests wait for each other, over all listeners of a node.
 
-Decides: how many of them are asked at a time, and whose is next: addresses take turns. Must not know: what is asked.
+Decides: how many of them are under way at a time, and which is next: addresses take turns. Must not know: the content
+of a request.
 
-Such an answer is made in one go, as soon as the leader has shown that it leads. All that wait for that are answered in
-the same turn of the loop. The longest answers of late are the measure of the next ones.
+Such an answer is built in one go after a read barrier. All that wait for one barrier are built in the same turn of the
+loop. The longest recent answers predict the weight of the next ones.
 """
 
 from __future__ import annotations
@@ -16,19 +17,20 @@ from typing import Final
 from quorum.node.process.turns import Turns
 
 MOST_WEIGHT: Final = 16_384
-"""Topics and partitions expected in all answers that are made at a time: a twentieth of a second. One may exceed it."""
+"""The most topics and partitions expected in all answers under way: a twentieth of a second. A single answer may
+exceed it."""
 _FIRST: Final = 2_048
-"""The weight that is expected before an answer of its kind was seen."""
+"""The expected weight before the first answer of its kind."""
 _LEAST: Final = 32
 LONGEST_S: Final = 1.0
-"""An answer is not waited for any longer: it may depend on a commit that never comes."""
+"""The longest wait for an answer: it may depend on a commit that never comes."""
 
 Answered = Callable[[int], None]
-"""To be called with the weight of the answer."""
+"""Called with the weight of the answer."""
 
 
 class LongAnswers:
-    """The long answers of one node. `unanswered` is the weight that is expected of those that are being made."""
+    """The long answers of one node. `unanswered` is the expected weight of those under way."""
 
     def __init__(self, most_weight: int = MOST_WEIGHT) -> None:
         self._loop = asyncio.get_running_loop()
@@ -38,7 +40,7 @@ class LongAnswers:
         self.unanswered = 0
 
     async def turn(self, address: str, kind: str) -> Answered:
-        """Wait until a request may be asked; returns what to call once it is answered."""
+        """Wait until a request may be handled; return the function to call once it is answered."""
         if not self._waiting and self._fits(kind):
             return self._asked(kind)
         turn: asyncio.Future[Answered] = self._loop.create_future()

@@ -1,7 +1,7 @@
-"""What a node measures, in Prometheus' terms (names after Kafka's where Kafka has the metric).
+"""A node's metrics in Prometheus' terms (names after Kafka's if Kafka has the metric).
 
-Decides: names, types and help texts. Must not know: HTTP. Values are taken from a `NodeView` when somebody asks; only
-what cannot be seen then (transitions, refusals) is counted as it happens.
+Decides: names, types and help texts. Must not know: HTTP. Values come from a `NodeView` at the time of a scrape. Only
+transitions, refusals and the like are counted as they happen.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class NodeMetrics:
         self._refused = refused or Refusals(-1)
         self._more = more
         self.syncs = SyncStats()
-        """To be given to the driver, whose writer thread fills it."""
+        """Passed to the driver, whose writer thread fills it."""
         self._transitions: Counter[str] = Counter()
         self._refusals: Counter[tuple[str, str]] = Counter()
         self._elections = 0
@@ -62,14 +62,15 @@ class NodeMetrics:
             self._damaged += 1
 
     def render(self, view: NodeView) -> bytes:
-        """The text exposition of one snapshot. Counts all partitions of its image: may run in another thread."""
+        """Return the text exposition of one snapshot. Counts all partitions of its image, so it may run in another
+        thread."""
         registry = CollectorRegistry(auto_describe=False)
         registry.register(_Snapshot(self, view))
         ProcessCollector(registry=registry)
         return generate_latest(registry)
 
     def families(self, view: NodeView) -> Iterator[Metric]:
-        """Every metric, of one snapshot."""
+        """Yield every metric of one snapshot."""
         build = GaugeMetricFamily("kraft_build_info", "1, with the versions that run", labels=["version", "python"])
         build.add_metric([__version__, platform.python_version()], 1.0)
         yield build

@@ -1,6 +1,6 @@
-"""What watches one node: its log lines, its metrics, and the small HTTP server that shows them.
+"""The monitoring of one node: its log lines, its metrics, and the small HTTP server that serves them.
 
-Decides: that these three go together. Must not know: what a node is for.
+Must not know: the purpose of the node.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from quorum.node.process.refusals import Refusals
 
 
 class Monitoring:
-    """Made before the driver, which takes `watcher` and `metrics.syncs`; started once there is a node to look at."""
+    """Made before the driver, which takes `watcher` and `metrics.syncs`; started once the node exists."""
 
     def __init__(self, node_id: int, *more: Watcher) -> None:
         self.refusals: Final = Refusals(node_id)
-        """Of all listeners of this process."""
+        """The refusals of all listeners of this process."""
         self.metrics: Final = NodeMetrics(self.refusals)
         self.watcher: Final = Watchers(LogWatcher(node_id, refusals=self.refusals), self.metrics, *more)
         self.server: HttpServer | None = None
 
     async def start(self, view: Callable[[], NodeView], endpoint: Endpoint | None) -> None:
-        """Serve /livez, /readyz and /metrics on `http.listener`, where there is one.
+        """Serve /livez, /readyz and /metrics on `http.listener`, if it is set.
 
         Raises:
             ListenError: the address cannot be bound.
@@ -38,6 +38,6 @@ class Monitoring:
             await self.server.start(endpoint)
 
     async def stop(self) -> None:
-        """Serve no more."""
+        """Stop serving."""
         if self.server is not None:
             await self.server.stop()

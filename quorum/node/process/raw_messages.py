@@ -1,8 +1,8 @@
-"""Protobuf messages before they are parsed: how many elements they hold, and the parts of one.
+"""Protobuf messages before they are parsed: the number of their elements, and the fields of one message.
 
-Decides: which messages are refused before an object is made of them. Must not know: what is asked.
+Decides: which messages are rejected before any object is made of them. Must not know: the content of a request.
 
-A message of 4 MiB may hold two million empty elements, which take a tenth of a second and 150 MB when they are parsed.
+A message of 4 MiB may hold two million empty elements, which take a tenth of a second and 150 MB to parse.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ M = TypeVar("M", bound=Message)
 NUMBERS_AN_ELEMENT: Final = 8
 """So many numbers or texts of a list count as one element."""
 FIELDS_AN_ELEMENT: Final = 10
-"""So many fields may be set for each element that is allowed; the largest, an ACL, has seven."""
+"""The fields that may be set for each allowed element; the largest, an ACL, has seven."""
 MOST_AT_ONCE: Final = 1_000
-"""Elements of a request that is handled in one go; one with more takes the turn of a large one."""
+"""The most elements of a request that is handled at once. One with more waits for the turn of a large request."""
 _SLICE: Final = 1_024
-"""Fields that are read before the loop has its turn: a millisecond."""
+"""Fields that are read before the loop gets its turn: a millisecond."""
 _DEEPEST: Final = 100
 LENGTH_FIRST: Final = 2
-"""The wire type of texts, lists and inner messages."""
+"""The wire type of texts, lists and nested messages."""
 _VARINT, _FIXED64, _FIXED32 = 0, 1, 5
 _CONTINUED: Final = bytes(range(128, 256))
-"""Bytes of a number that are not its last."""
+"""The bytes of a number except its last."""
 _MOST_VARINT_BYTES: Final = 10
 
 
 class TooManyElementsError(Exception):
-    """A message holds more elements than are read."""
+    """A message holds more elements than are allowed."""
 
 
 Part = tuple[int, int, int, int]
-"""A field of a message: its number, its wire type, and the first and the last end of its payload."""
+"""A field of a message: its number, its wire type, and the begin and end of its payload."""
 
 
 class _Field(NamedTuple):
@@ -51,14 +51,14 @@ class _Field(NamedTuple):
     nested: Descriptor | None
     is_repeated: bool
     number_bytes: int
-    """Of each number, packed; 0 if they differ, -1 if it holds no numbers."""
+    """The size of each packed number; 0 if sizes differ, -1 if it holds no numbers."""
 
 
 def fields_in(raw: bytes, begins_at: int = 0, ends_at: int | None = None) -> Iterator[Part]:
     """Yield the fields of a message, in order.
 
     Raises:
-        DecodeError: it is no message, or has groups.
+        DecodeError: it is malformed, or has groups.
     """
     at, end = begins_at, len(raw) if ends_at is None else ends_at
     while at < end:
@@ -98,11 +98,11 @@ def _varint(raw: bytes, at: int) -> tuple[int, int]:
 
 
 async def check_elements(raw: bytes, descriptor: Descriptor, most: int) -> None:
-    """Count the elements of all depths in a message; the loop turns meanwhile.
+    """Count the elements of a message at all depths; the loop runs meanwhile.
 
     Raises:
         TooManyElementsError: there are more than `most`.
-        DecodeError: it is no message.
+        DecodeError: it is malformed.
     """
     for _ in _Count(raw, most).message(descriptor, 0, len(raw), 0):
         await asyncio.sleep(0)
@@ -119,7 +119,7 @@ class _Count:
         self._fields = 0
 
     def message(self, descriptor: Descriptor, begins_at: int, ends_at: int, depth: int) -> Iterator[None]:
-        """Count those of an inner message; pauses after each slice."""
+        """Count the elements of a nested message; pause after each slice."""
         if depth > _DEEPEST:
             raise DecodeError("the message is too deep")
         known, lists = _fields_of(descriptor), dict[int, int]()
@@ -154,11 +154,11 @@ class _Count:
 
 
 def emptied(raw: bytes, most: int) -> bytes:
-    """Return a message of the same fields, whose texts, lists and inner messages are empty.
+    """Return a message of the same fields, whose texts, lists and nested messages are empty.
 
     Raises:
         TooManyElementsError: it has more than `most` fields.
-        DecodeError: it is no message.
+        DecodeError: it is malformed.
     """
     kept = bytearray()
     begins_at = 0
@@ -180,7 +180,7 @@ def _lists_of(descriptor: Descriptor) -> tuple[str, ...]:
 
 
 def elements_in(message: Message) -> int:
-    """Return the length of a message's own lists."""
+    """Return the total length of a message's own lists."""
     count = 0
     for name in _lists_of(cast("Descriptor", message.DESCRIPTOR)):
         count += len(getattr(message, name))
@@ -213,13 +213,14 @@ def _fields_of(descriptor: Descriptor) -> dict[int, _Field]:
 async def parsed_in_turn(
     large: LargeRequests, address: str, raw: bytes, kind: type[M], most: int, *, held: int | None = None
 ) -> tuple[M, Done]:
-    """Wait for the turn of a large message, count its elements, parse it; returns what to call once it is answered.
+    """Wait for the turn of a large message, count its elements and parse it; return the function to call once it is
+    answered.
 
-    `held` are the bytes that wait with it, if more than its own. One that is refused takes its turn as well.
+    `held` are the bytes that wait with it, if more than its own. A rejected message takes its turn as well.
 
     Raises:
-        TooManyWaitError, TooManyElementsError: it is refused.
-        DecodeError: it is no message.
+        TooManyWaitError, TooManyElementsError: it is rejected.
+        DecodeError: it is malformed.
     """
     done = await large.turn(address, len(raw) if held is None else held)
     try:
@@ -236,8 +237,8 @@ async def parsed_in_round(
     """Parse a message in a round, or in the turn of a large one if it has many bytes or elements.
 
     Raises:
-        TooManyWaitError, TooManyElementsError: it is refused.
-        DecodeError: it is no message.
+        TooManyWaitError, TooManyElementsError: it is rejected.
+        DecodeError: it is malformed.
     """
     if len(raw) <= AT_ONCE_BYTES:
         if not large.rounds.admits(len(raw)):

@@ -1,7 +1,7 @@
-"""The single requests of strangers that are on their way in: few at a time, addresses take turns.
+"""Single requests of clients that are no voters, while they are received: few at a time, addresses take turns.
 
-Decides: whose request is read next, which one is too slow, and which is refused when too many wait. Must not know:
-what is asked.
+Decides: whose request is read next, which one is too slow, and which one is rejected if too many wait. Must not know:
+the content of a request.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ import grpc
 from quorum.node.process.turns import Turns
 
 MOST_RECEIVED: Final = 16
-"""Single requests that are received at a time from addresses of no voter; others wait, unread."""
+"""The most single requests that are received at a time from addresses of no voter; others wait, unread."""
 MOST_WAITING: Final = 1_000
 SLOW_S: Final = 1.0
-"""After so long, a request that is not whole makes room for one that waits."""
+"""After so long, an incomplete request makes room for one that waits."""
 
 
 class CallRejectedError(Exception):
-    """A call that is not served, with its status."""
+    """A call that is rejected, with its status."""
 
     def __init__(self, code: grpc.StatusCode, reason: str, why: str) -> None:
         super().__init__(why)
@@ -32,30 +32,30 @@ class CallRejectedError(Exception):
 
 
 class _Reading(NamedTuple):
-    """One request on its way in."""
+    """One request that is being received."""
 
     since_s: float
     address: str
 
 
 class Receiving:
-    """The places of requests that are received, and those that wait for one, by address."""
+    """The places of requests that are received, and the requests that wait for a place, by address."""
 
     def __init__(self, most: int = MOST_RECEIVED, slow_s: float = SLOW_S, most_waiting: int = MOST_WAITING) -> None:
         self._free = most
-        """Places that are not in use; if there are any, nothing waits."""
+        """Free places; if there are any, no request waits."""
         self._slow_s = slow_s
         self._most_waiting = most_waiting
         self._reading: dict[asyncio.Task[Any], _Reading] = {}
-        """The oldest is first."""
+        """The requests that are received, the oldest first."""
         self._waiting = Turns[asyncio.Future[bool]]()
         self.waiting = 0
-        """How many wait, unread."""
+        """The number of waiting, unread requests."""
         self._timer: asyncio.TimerHandle | None = None
 
     @property
     def received(self) -> int:
-        """How many are received now."""
+        """The number of requests that are received now."""
         return len(self._reading)
 
     async def read(self, context: Any, address: str) -> Any:
@@ -75,7 +75,7 @@ class Receiving:
         try:
             return await context.read()
         except asyncio.CancelledError:
-            if task in self._reading:  # the call is gone
+            if task in self._reading:  #   # the call is gone
                 raise
             task.uncancel()
             raise CallRejectedError(
@@ -106,7 +106,7 @@ class Receiving:
             )
 
     def _give_place(self) -> None:
-        """Let the next one have a place that is not in use any more."""
+        """Pass a free place to the next request."""
         while self._waiting:
             waiter = self._waiting.next()
             self.waiting -= 1
@@ -116,7 +116,7 @@ class Receiving:
         self._free += 1
 
     def _refuse_one(self) -> None:
-        """Refuse the newest of the address that has most waiting."""
+        """Reject the newest request of the address that has most waiting."""
         address, _ = max(self._waiting.by_address(), key=lambda each: len(each[1]))
         waiter = self._waiting.take_newest(address)
         self.waiting -= 1
@@ -128,7 +128,7 @@ class Receiving:
             self._timer = loop.call_later(self._slow_s, self._make_room, loop)
 
     def _make_room(self, loop: asyncio.AbstractEventLoop) -> None:
-        """End slow ones, as many as wait: the oldest of the address that has most."""
+        """End slow requests, one for each that waits: the oldest of the address that has most."""
         self._timer = None
         now_s = loop.time()
         slow = {task: each.address for task, each in self._reading.items() if now_s - each.since_s >= self._slow_s}

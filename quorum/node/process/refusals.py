@@ -1,6 +1,6 @@
 """Refused requests and closed connections: all are counted, and some of them are written to the log.
 
-Decides: how many lines strangers can cause. Clients choose their names and addresses, so no rule that looks at these
+Decides: how many lines other hosts can cause. Clients choose their names and addresses, so no rule by name or address
 bounds the log. One budget does: a burst of lines, then a few each second, then a line that counts the others.
 """
 
@@ -16,14 +16,14 @@ import structlog
 
 LINES_AT_ONCE: Final = 10
 LINES_A_SECOND: Final = 3.0
-"""Half a megabyte in ten minutes, whatever strangers do."""
+"""At most half a megabyte in ten minutes, whatever other hosts do."""
 _MORE_AFTER_S: Final = 1.0
 _LONGEST_TEXT: Final = 300
-"""Characters of one field: names and reasons may come from outside."""
+"""The most characters of one field: names and reasons may come from clients."""
 
 
 def call_later(delay_s: float, call: Callable[[], object]) -> None:
-    """In the running loop."""
+    """Schedule a call in the running loop."""
     asyncio.get_running_loop().call_later(delay_s, call)
 
 
@@ -37,9 +37,9 @@ class Refusals:
         later: Callable[[float, Callable[[], object]], object] = call_later,
     ) -> None:
         self.counts: Final = Counter[tuple[str, str]]()
-        """By listener and reason: `limit`, `slow`, `malformed` or `error`."""
+        """The counts by listener and reason: `limit`, `slow`, `malformed` or `error`."""
         self.left_out = 0
-        """Lines that were not written since the start."""
+        """The number of lines that were not written since the start."""
         self._log = structlog.get_logger().bind(node_id=node_id)
         self._now_s = now_s
         self._later = later
@@ -49,12 +49,12 @@ class Refusals:
         self._is_waiting = False
 
     def closed(self, listener: str, reason: str, client: str, why: str) -> None:
-        """Count and log a connection that this side closed, or a call that a listener refused."""
+        """Count and log a connection that this side closed, or a call that a listener rejected."""
         self.counts[listener, reason] += 1
         self.write("warning", "connection closed", listener=listener, client=client, why=why)
 
     def write(self, level: str, event: str, **fields: Any) -> None:
-        """Write a line, if the budget allows it; else count it for a later line."""
+        """Write a line if the budget allows it; otherwise count it for a later line."""
         now_s = self._now_s()
         self._lines = min(self._lines + (now_s - self._at_s) * LINES_A_SECOND, LINES_AT_ONCE)
         self._at_s = now_s

@@ -1,8 +1,9 @@
-"""How much of what strangers sent is read in one round of the event loop; the rest waits for later rounds.
+"""The bytes of clients' requests that are read in one round of the event loop; the rest waits for later rounds.
 
-Decides: the share of a round, and whose request is next: addresses take turns. Must not know: what is asked. A loop
-serves all ready connections before it turns to Raft. A thousand connections with 30 kB each would silence a
-leader for seconds. Requests of few bytes have a share of their own, and those among controllers do not wait here.
+Decides: the share of a round, and whose request is next: addresses take turns. Must not know: the content of a request.
+
+A loop serves all ready connections before it turns to Raft. A thousand connections with 30 kB each would silence a
+leader for seconds. Requests of few bytes have their own share, and those among controllers do not wait here.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ from typing import Final
 from quorum.node.process.turns import TooManyWaitError, Turns
 
 ROUND_BYTES: Final = 128 * 1024
-"""Read in a fortieth of a second at most."""
+"""These are read in a fortieth of a second at most."""
 SMALL_BYTES: Final = 1024
-"""A request that costs so much does not wait for larger ones: a heartbeat, a question, a few topics."""
+"""A request of at most this cost does not wait for larger ones: a heartbeat, a query, a few topics."""
 LEAST_COST: Final = 256
-"""Of a request, however few bytes it has: as many bytes are read in the time that it takes."""
+"""The least cost of a request, however few its bytes: so many bytes are read in the time that it takes."""
 MOST_WAITING_BYTES: Final = 64 << 20
 
 GiveUp = Callable[[], None]
@@ -28,7 +29,7 @@ Refuse = Callable[[str], None]
 
 
 class _Waiting:
-    """One request, until its round comes, it is refused, or its answer is no longer wanted."""
+    """One request, until its round comes, it is rejected, or its answer is no longer wanted."""
 
     __slots__ = ("cost", "give_up_served", "held", "refuse", "serve")
 
@@ -63,7 +64,7 @@ class Rounds:
         self.later = 0
 
     def admits(self, cost: int) -> bool:
-        """Return True, and count the request, if this round has room for it. `cost` are its bytes, or more."""
+        """Return True, and count the request, if this round has room for it. `cost` is at least its bytes."""
         cost = max(cost, LEAST_COST)
         if cost <= SMALL_BYTES:
             if self._left_for_small <= 0:
@@ -77,7 +78,7 @@ class Rounds:
         return True
 
     def charge(self, cost: int, more: int) -> None:
-        """Count more of a request that was admitted at that cost, in the same share."""
+        """Charge more for a request that was admitted at that cost, to the same share."""
         if cost <= SMALL_BYTES:
             self._left_for_small -= more
         else:
@@ -85,10 +86,10 @@ class Rounds:
         self._count()
 
     def add(self, address: str, cost: int, serve: Serve, refuse: Refuse, *, held: int | None = None) -> GiveUp:
-        """Serve a request in a later round; returns what to call when its answer is no longer wanted.
+        """Serve a request in a later round; return the function that gives it up.
 
-        `held` are the bytes that wait with it, if not as many as it costs. If too many bytes wait, the address that
-        has most of them loses its newest request: its `refuse` is called with the reason.
+        `held` are the bytes that wait with it, if they differ from its cost. If too many bytes wait, the address that
+        has most of them loses its newest request, and its `refuse` gets the reason.
         """
         waiting = _Waiting(max(cost, LEAST_COST), cost if held is None else held, serve, refuse)
         self._waiting.add(address, waiting)
@@ -111,7 +112,7 @@ class Rounds:
         """Wait for the round of a request that this one does not admit.
 
         Raises:
-            TooManyWaitError: its place was taken away.
+            TooManyWaitError: the request was dropped, because too many bytes wait.
         """
         turn: asyncio.Future[str | None] = self._loop.create_future()
 
@@ -128,7 +129,7 @@ class Rounds:
             raise TooManyWaitError(why)
 
     def _begin(self) -> None:
-        """Begin a round with those that wait; each is behind everything that the round before has caused."""
+        """Begin a round with the waiting requests, each after everything that the round before has caused."""
         self._left = self.round_bytes
         self._left_for_small = self._small_bytes
         self._is_counting = False
@@ -158,7 +159,7 @@ class Rounds:
             refuse(f"more than {self._most} bytes of requests wait")
 
     def _free(self, address: str, waiting: _Waiting) -> None:
-        """Forget what it holds; a place in the queue without it costs nothing."""
+        """Release what it holds. It may stay in the queue, which costs nothing."""
         if waiting.serve is None:
             return
         waiting.serve = waiting.refuse = None

@@ -1,7 +1,4 @@
-"""The clock and the chance of a real process.
-
-Decides: nothing. Must not know: what they are used for.
-"""
+"""The clock and the randomness of a real process."""
 
 from __future__ import annotations
 
@@ -18,7 +15,7 @@ _POOL_IDS: Final = 256
 
 
 class SystemClock:
-    """The machine's clocks; the wall clock, once seen, is not seen going back."""
+    """The system's clocks; the wall clock never goes back."""
 
     def __init__(self) -> None:
         self._wall_ms = 0
@@ -30,7 +27,7 @@ class SystemClock:
 
 
 class SystemEntropy:
-    """Draws from a generator that the system has seeded; ids straight from the system."""
+    """Draws come from a generator that the system has seeded; ids come straight from the system."""
 
     def __init__(self) -> None:
         self._random = random.Random(os.urandom(32))

@@ -1,6 +1,6 @@
 """Waiting requests by the address that sent them: addresses take turns, one request each.
 
-Decides: whose request is next. Must not know: when it is, and what is asked.
+Decides: whose request is next. Must not know: when it is served, or its content.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ T = TypeVar("T")
 
 
 class Turns(Generic[T]):
-    """Queues of one address each. Empty ones are forgotten."""
+    """One queue for each address with waiting requests."""
 
     def __init__(self) -> None:
         self._queues: dict[str, deque[T]] = {}
-        """The first one's turn is next."""
+        """The queues by address; the first one's turn is next."""
 
     def __bool__(self) -> bool:
         """Return True if something waits."""
         return bool(self._queues)
 
     def add(self, address: str, waiting: T) -> None:
-        """Put something behind all that this address has waiting."""
+        """Append an item to the queue of this address."""
         self._queues.setdefault(address, deque()).append(waiting)
 
     def next(self) -> T:
-        """Take what waits longest of the address whose turn it is; its next turn is behind all others'.
+        """Take the oldest item of the address whose turn it is; that address's next turn comes after all others'.
 
         Raises:
             StopIteration: nothing waits.
@@ -36,7 +36,7 @@ class Turns(Generic[T]):
         return self.next_of()[1]
 
     def next_of(self) -> tuple[str, T]:
-        """Take the same with its address.
+        """Take the same item with its address.
 
         Raises:
             StopIteration: nothing waits.
@@ -49,7 +49,7 @@ class Turns(Generic[T]):
         return address, waiting
 
     def first(self) -> T:
-        """Return what `next` would take.
+        """Return the item that `next` would take.
 
         Raises:
             StopIteration: nothing waits.
@@ -57,7 +57,7 @@ class Turns(Generic[T]):
         return next(iter(self._queues.values()))[0]
 
     def take_newest(self, address: str) -> T:
-        """Take what came last of those that this address has waiting.
+        """Take the newest item of this address.
 
         Raises:
             KeyError: it has nothing waiting.
@@ -69,7 +69,7 @@ class Turns(Generic[T]):
         return waiting
 
     def remove(self, address: str, waiting: T) -> bool:
-        """Take this one out; return False if it does not wait any more."""
+        """Remove this item; return False if it no longer waits."""
         queue = self._queues.get(address)
         if queue is None or waiting not in queue:
             return False
@@ -79,9 +79,9 @@ class Turns(Generic[T]):
         return True
 
     def by_address(self) -> Iterator[tuple[str, deque[T]]]:
-        """Yield each address with what it has waiting."""
+        """Yield each address with its queue."""
         yield from self._queues.items()
 
 
 class TooManyWaitError(Exception):
-    """Too many requests wait; this one is not served."""
+    """Too many requests wait; this one is rejected."""

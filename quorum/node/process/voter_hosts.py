@@ -1,4 +1,4 @@
-"""The addresses of the voters' hosts, which have places of their own at the gRPC listener.
+"""The addresses of the voters' hosts, which have separate places at the gRPC listener.
 
 Decides: when names are resolved: in the background, never while a call waits.
 """
@@ -14,7 +14,7 @@ from metadata_log.voters import Endpoint
 from quorum.api.quorum_description import QuorumDescription
 
 _REFRESH_S: Final = 10.0
-"""A pod that moves keeps its name and changes its address."""
+"""The interval of resolution: a pod that moves keeps its name and changes its address."""
 
 
 class VoterHosts:
@@ -29,7 +29,7 @@ class VoterHosts:
 
     @classmethod
     def of(cls, describe: Callable[[], QuorumDescription]) -> VoterHosts:
-        """Return those of the voters that a node describes."""
+        """Return the hosts of the voters that a node describes."""
         return cls(lambda: [at for voter in describe().voters for at in voter.endpoints])
 
     def __contains__(self, host: str) -> bool:
@@ -50,14 +50,14 @@ class VoterHosts:
             self._resolving = loop.create_task(self._resolve(loop, sorted(names)), name="voter-hosts")
 
     async def _resolve(self, loop: asyncio.AbstractEventLoop, names: list[str]) -> None:
-        """A name that has no address now keeps none: its voter is served as every other caller."""
+        """Resolve the names. One without an address now has none: its voter is served as any other client."""
         answers = await asyncio.gather(*(loop.getaddrinfo(name, None) for name in names), return_exceptions=True)
         self._resolved = frozenset(
             str(found[4][0]) for answer in answers if not isinstance(answer, BaseException) for found in answer
         )
 
     def close(self) -> None:
-        """Resolve no more."""
+        """Stop the resolution."""
         if self._resolving is not None:
             self._resolving.cancel()
 

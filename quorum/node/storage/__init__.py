@@ -1,1 +1,1 @@
-"""Open a replica's directory and carry out its disk jobs."""
+"""Opening of a replica's directory, and execution of its disk jobs."""

@@ -1,10 +1,9 @@
-"""The disk port over two threads: one that only writes and syncs the log, one that reads what memory has forgotten and
-works on checkpoints.
+"""The disk port over two threads: one writes and syncs the log, one reads old batches and works on checkpoints.
 
-Decides: the group commit. What a turn writes goes to the writer when it is handed over: woken within the turn, the
-writer would take the interpreter from what is left to be done. Whatever is queued when it comes back from a sync goes
-with the next one: there is no timer. Must not know: what the jobs are for. Nothing is retried:
-after a failure the writer ends, and says so once.
+Decides: the group commit. A turn's writes go to the writer only with `hand_over`. A writer that wakes up during the
+turn would take the interpreter from the rest of it. All writes that are queued when a sync ends share the next one;
+there is no timer. Must not know: the purpose of the jobs. Nothing is retried: after a failure the writer ends, and
+reports it once.
 """
 
 from __future__ import annotations
@@ -24,16 +23,16 @@ from quorum.node.core.replica_disk import ReplicaDisk
 DiskEvent = DiskDone | DiskFailed | ReadDone | CheckpointJobDone
 
 _MAX_GROUP: Final = 4096
-"""Jobs in one sync, so that a completion is never far."""
+"""The most jobs in one sync, which bounds the wait for its completion."""
 BUCKETS_S: Final = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
 
 
 class SyncStats:
-    """How long durable writes took. Written by the writer thread alone; others read single numbers.
+    """The durations of durable writes. Only the writer thread writes them; other threads read single numbers.
 
     Attributes:
         counts: of groups by `BUCKETS_S`, and of those above the last.
-        started_at: monotonic seconds at which the group under way began; None between groups.
+        started_at: monotonic seconds at which the current group began; None between groups.
     """
 
     def __init__(self) -> None:
@@ -43,20 +42,20 @@ class SyncStats:
         self.started_at: float | None = None
 
     def done(self, seconds: float, jobs: int) -> None:
-        """One group is durable."""
+        """Count one durable group."""
         self.counts[bisect_left(BUCKETS_S, seconds)] += 1
         self.total_seconds += seconds
         self.jobs += jobs
         self.started_at = None
 
     def stalled_seconds(self) -> float:
-        """For how long the group under way has been under way."""
+        """Return how long the current group has taken so far."""
         started = self.started_at
         return 0.0 if started is None else time.monotonic() - started
 
 
 class ThreadedDisk:
-    """The port. `post` is called in the threads and must be thread-safe."""
+    """The port. Both threads call `post`, which must be thread-safe."""
 
     def __init__(self, disk: ReplicaDisk, post: Callable[[DiskEvent], None], stats: SyncStats) -> None:
         self._disk = disk
@@ -69,12 +68,12 @@ class ThreadedDisk:
         self.stats = stats
 
     def start(self) -> None:
-        """Begin to work."""
+        """Start the threads."""
         self._writer.start()
         self._reader.start()
 
     def stop(self) -> None:
-        """Finish what is queued, then end. Blocks until both threads have ended."""
+        """Finish the queued jobs, then end. Blocks until both threads have ended."""
         self._writes.put(None)
         self._reads.put(None)
         for thread in (self._writer, self._reader):
@@ -82,11 +81,11 @@ class ThreadedDisk:
                 thread.join()
 
     def write(self, jobs: Sequence[DiskJob]) -> None:
-        """See the port. Kept until `hand_over`."""
+        """See the port. The jobs are kept until `hand_over`."""
         self._kept.append(jobs)
 
     def hand_over(self) -> None:
-        """Let the writer have what was kept."""
+        """Pass the kept jobs to the writer."""
         for jobs in self._kept:
             self._writes.put(jobs)
         self._kept.clear()
@@ -118,7 +117,7 @@ class ThreadedDisk:
                 self._post(DiskFailed(error=failure))
 
     def _gather(self, jobs: Sequence[DiskJob]) -> tuple[list[DiskJob], bool]:
-        """Everything that is queued by now, and whether the end is."""
+        """Return all jobs that are queued by now, and True if the end follows."""
         group = list(jobs)
         while len(group) < _MAX_GROUP:
             try:

@@ -1,7 +1,7 @@
-"""Opens a formatted directory as a starting node does: identity, locks, vote, checkpoint, log, voters.
+"""The opening of a formatted directory by a starting node: identity, locks, vote, checkpoint, log, voters.
 
-Decides: what belongs to this node, what is refused, and what the Raft core starts from. Must not know: how the node
-runs afterwards. The caller logs `recovery.warnings`.
+Decides: which directories belong to this node, which it refuses, and the initial state of the Raft core. Must not know:
+how the node runs afterwards. The caller logs `recovery.warnings`.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ _FEATURE_FRAME = bytes((1, FeatureLevelRecord.API_KEY, 0))
 
 
 def open_replica(files: Files, config: NodeConfig, *, cluster_id: str | None = None) -> OpenedReplica:
-    """Open what `kraft storage format` left, or a node's earlier run; takes the locks of all its directories.
+    """Open a directory of `kraft storage format`, or of a node's earlier run, and lock all directories of the node.
 
     Raises:
         MisplacedLogError: another of its directories holds the metadata log, and the configured one is empty.
@@ -179,7 +179,8 @@ def _open_locked(
 def _with_ids(
     files: Files, config: NodeConfig, metas: Mapping[str, MetaProperties], voters: VoterHistory
 ) -> MetaProperties:
-    """Give each directory without an id one, before this node votes or fetches; return the metadata log's properties.
+    """Give each directory without an id a new one, before this node votes or fetches. Return the metadata log's
+    properties.
 
     Raises:
         LostDirectoryIdError: the log has this node as a voter with an id, and its directory has none.
@@ -207,7 +208,7 @@ def _new_directory_id() -> DirectoryId:
 
 
 def _check_topic_id(files: Files, directory: str) -> None:
-    """The metadata topic's directory is marked by the sentinel, for ever, as Kafka marks it."""
+    """Check the topic id in the directory's partition.metadata, or write it: always the sentinel, as in Kafka."""
     path = f"{directory}/{PARTITION_METADATA_FILE}"
     if not files.exists(path):
         write_partition_metadata(files, directory, METADATA_TOPIC_ID)
@@ -220,7 +221,7 @@ def _check_topic_id(files: Files, directory: str) -> None:
 
 
 def _starting_log(files: Files, config: NodeConfig, directory: str) -> StartingLog:
-    """Open the log; a controller's must hold all that its own directories prove to be committed."""
+    """Open the log. A controller's must have all records that its own directories prove to be committed."""
     if not config.is_controller:
         return open_starting_log(files, directory, config.log)
     registered = Offset(registered_end(files, _directories(config)))
@@ -229,11 +230,11 @@ def _starting_log(files: Files, config: NodeConfig, directory: str) -> StartingL
 
 
 def _kept_committed(files: Files, directory: str) -> int:
-    """Return up to where a controller's log was committed, by what it kept as an agent; 0 if nothing says so."""
+    """Return the offset up to which a controller's log was committed when it was an agent's; 0 if that is unknown."""
     try:
         state = read_committed_state(files, directory)
     except CorruptFileError:
-        return 0  # it proves nothing, and a controller needs it for nothing else
+        return 0  #   # it proves nothing, and a controller does not need it otherwise
     return 0 if state is None else int(state.high_watermark)
 
 
@@ -255,10 +256,10 @@ def _state_of(state: QuorumState) -> QuorumStateData:
 
 
 def _voters(log: FileLog, snapshot: LoadedSnapshot | None, static: VoterSet) -> tuple[int, VoterHistory]:
-    """Return how many NoOps follow the checkpoint, and voter sets by offset.
+    """Return the number of NoOps after the checkpoint, and the voter sets by offset.
 
-    A set from the checkpoint at offset 0 was in no record yet: the first leader writes it.
-    Those of the configuration count until a record is met, and again if that record is truncated.
+    A set in the checkpoint of offset 0 has no record yet: the first leader writes it. The configured voters count until
+    a VotersRecord appears, and again if that record is truncated.
 
     Raises:
         NewerLevelError, UnknownRecordError: a later release has written a part of it. This node may not vote there.
@@ -292,7 +293,7 @@ def _voters(log: FileLog, snapshot: LoadedSnapshot | None, static: VoterSet) -> 
 
 
 def _holds_metadata(log: FileLog, begin: Offset) -> bool:
-    """Return True if a log has a metadata record from `begin` on; a NoOp says nothing."""
+    """Return True if a log has a metadata record from `begin` on. NoOps do not count."""
     return any(
         not value.startswith(_NO_OP_FRAME)
         for data, position, header in _batches(log, begin)
@@ -304,10 +305,10 @@ def _holds_metadata(log: FileLog, begin: Offset) -> bool:
 def _records_of_the_quorum(
     log: FileLog, begin: Offset
 ) -> Iterator[tuple[Offset, VotersRecord | KRaftVersionRecord | FeatureLevelRecord | NoOpRecord]]:
-    """Yield the records from `begin` on that name voters, a kraft.version or a metadata.version, and lone NoOps.
+    """Yield the records from `begin` on that set voters, a kraft.version or a metadata.version, and lone NoOps.
 
     Raises:
-        UnknownRecordError: one of the log is of a type or version that is not known; it names the offset.
+        UnknownRecordError: a record of the log has an unknown type or version; the error names the offset.
     """
     for data, position, header in _batches(log, begin):
         if is_no_op(data, position, header):
@@ -319,7 +320,7 @@ def _records_of_the_quorum(
 
 
 def _batches(log: FileLog, begin: Offset) -> Iterator[tuple[bytes, int, BatchHeader]]:
-    """Yield the batches that reach past `begin`: the bytes that hold each, its position there, its header."""
+    """Yield the batches that reach past `begin`: the bytes that hold each, its position in them, and its header."""
     offset = begin
     while offset < log.log_end_offset:
         data = log.read(offset, _READ_BYTES)

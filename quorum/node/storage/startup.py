@@ -1,11 +1,11 @@
-"""The log and the checkpoints of a starting replica, put together: the newest sound checkpoint, and the log behind it.
+"""The log and the checkpoints of a starting replica: the newest intact checkpoint, and the log after it.
 
-Decides: from which checkpoint a replica begins, what of the log stands behind it, and what is refused. Must not know:
-identity, locks, Raft.
+Decides: with which checkpoint a replica begins, which part of the log follows it, and which directories are refused.
+Must not know: identity, locks, Raft.
 
-A crash may have come between any two steps of taking, receiving or installing a checkpoint or of trimming the log.
-What was unfinished is removed; a log that is not the checkpoint's is replaced, as the installation would have done;
-what lies before the log's start goes, as the trim would have done.
+A crash may have come between any two steps of taking, receiving or installing a checkpoint, or of trimming the log. The
+start completes the step. It removes unfinished files, replaces a log that the checkpoint does not belong to, and
+removes checkpoints before the log's start.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from quorum.node.storage.checkpoint_names import check_name
 
 
 class StartingLog(msgspec.Struct, frozen=True, kw_only=True):
-    """A log and the checkpoint before it. `end` is the log's; right behind a checkpoint its epoch is that one's."""
+    """A log and the checkpoint before it. `end` is the log's; an empty log after a checkpoint has the checkpoint's
+    epoch."""
 
     log: FileLog
     writer: LogWriter
@@ -39,16 +40,15 @@ class StartingLog(msgspec.Struct, frozen=True, kw_only=True):
 def open_starting_log(
     files: Files, directory: str, config: LogConfig, *, committed: Offset | None = None, kept: int = 0
 ) -> StartingLog:
-    """Open what stands in a metadata log's directory, and finish what a crash has left half done.
+    """Open the files of a metadata log's directory, and complete the step that a crash interrupted.
 
-    `committed`: of a controller, all before it was committed by what the node's directories say besides checkpoints.
-    `kept`: the same, by a `committed-state` of the time when the node was no controller.
+    `committed`: for a controller, the end of the committed records according to its directories, without checkpoints.
+    `kept`: the same, according to a `committed-state` from the time when the node was no controller.
 
     Raises:
         LostEndError: `committed` is given, and records that the directories prove to be committed are missing.
-        CorruptBatchError, CorruptFileError: the log is damaged, or a checkpoint without which it says too little. Or
-            the log proves that its newest checkpoint's name is wrong.
-        DirectoryError: log and checkpoints do not meet.
+        CorruptBatchError, CorruptFileError: the log is damaged, or a checkpoint that the log cannot replace.
+        DirectoryError: there is a gap between checkpoint and log.
         UnknownRecordError: newer software has written it.
         OSError, StorageFailedError: it cannot be read or written.
     """
@@ -88,12 +88,13 @@ def open_starting_log(
 def _lost_end(
     directory: str, names: list[str], log: FileLog, snapshot: LoadedSnapshot | None, committed: Offset | None, kept: int
 ) -> list[str]:
-    """Return a warning where Kafka's producer state file says that the log went on past its end.
+    """Return a warning if Kafka's producer state file shows that the log once reached past its end.
 
-    A clean stop of Kafka names the file after the end. Killed as it truncates its log, Kafka leaves one, too.
+    A clean stop of Kafka names the file after the end. Kafka also leaves such a file if it is killed while it truncates
+    its log.
 
     Raises:
-        LostEndError: records of those that are missing were committed.
+        LostEndError: some of the missing records were committed.
     """
     reached = producer_state_end(names)
     held = 0 if snapshot is None else int(snapshot.end.offset)
@@ -115,7 +116,7 @@ def _lost_end(
 def _newest_sound(
     files: Files, directory: str, ends: list[OffsetAndEpoch]
 ) -> tuple[LoadedSnapshot | None, dict[OffsetAndEpoch, MetadataLogError]]:
-    """The newest checkpoint that is sound, and what is wrong with the newer ones."""
+    """Return the newest intact checkpoint, and the errors of the newer ones."""
     damaged: dict[OffsetAndEpoch, MetadataLogError] = {}
     for end in reversed(ends):
         try:
@@ -128,7 +129,7 @@ def _newest_sound(
 def _check_dispensable(
     path: str, log: FileLog, snapshot: LoadedSnapshot | None, end: OffsetAndEpoch, damage: MetadataLogError
 ) -> None:
-    """A damaged checkpoint may be done without where the log holds all that it held, from a sound one or from 0 on."""
+    """Raise an error unless the log has all records of a damaged checkpoint, from an intact one or from 0 on."""
     begin = 0 if snapshot is None else snapshot.end.offset
     if end.offset == 0:
         raise damage
@@ -144,15 +145,19 @@ def _check_dispensable(
 
 
 def _is_of_another_log(log: FileLog, end: OffsetAndEpoch) -> bool:
-    """Whether what the checkpoint stands for is no prefix of the log: a received one whose installation was cut off, or
-    one of what was committed elsewhere before it was durable here."""
+    """Return True if the checkpoint is no prefix of the log.
+
+    A received checkpoint is not, if its installation was interrupted. Nor is one of records that other nodes committed
+    before they were durable here.
+    """
     if end.offset > log.log_end_offset:
         return True
     return end.offset > log.start_offset and log.epochs.epoch_at(Offset(end.offset - 1)) != end.epoch
 
 
 def _held(files: Files, directory: str, log: FileLog, ends: list[OffsetAndEpoch]) -> tuple[HeldCheckpoint, ...]:
-    """Those that the log may begin with. The newest has been read, of others the header says enough."""
+    """Return the checkpoints with which the log may begin. The newest was read already; of the others the header is
+    enough."""
     held = []
     for end in ends:
         if end.offset < log.start_offset or _is_of_another_log(log, end):
@@ -160,7 +165,7 @@ def _held(files: Files, directory: str, log: FileLog, ends: list[OffsetAndEpoch]
         try:
             held.append(held_checkpoint(files, f"{directory}/{checkpoint_name(end)}", end))
         except (CorruptBatchError, CorruptFileError):
-            # An older one, of which nothing is needed: it is not offered to anybody, and goes with the next trim.
+            # This older checkpoint is not needed: it is served to no replica, and the next trim removes it.
             continue
     return tuple(held)
 
@@ -173,7 +178,7 @@ def _check_start(log: FileLog, held: tuple[HeldCheckpoint, ...], directory: str)
 
 
 def _trim(log: FileLog, writer: LogWriter, ends: list[OffsetAndEpoch], held: tuple[HeldCheckpoint, ...]) -> None:
-    """A log that does not begin at 0 begins at a checkpoint's end; older ones go."""
+    """Let a log that does not begin at 0 begin at a checkpoint's end, and remove older checkpoints."""
     if log.start_offset == 0:
         return
     begin = held[0].end.offset
