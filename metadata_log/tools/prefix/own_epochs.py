@@ -11,6 +11,7 @@ no bit of this one's: then the files are those of an older copy.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 
 import msgspec
 
@@ -28,12 +29,14 @@ class OwnEpochs(msgspec.Struct, frozen=True, kw_only=True):
         starts: by offset, the epoch that begins there by leader-epoch-checkpoint.
         reached: epochs in which checkpoints here end.
         confirmed: what other nodes' logs have as well.
+        misnamed: checkpoints whose name other nodes' logs deny, with the reason.
     """
 
     latest: int | None
     starts: Mapping[int, int]
     reached: frozenset[int] = frozenset()
     confirmed: frozenset[EpochStart] = frozenset()
+    misnamed: Mapping[str, str] = MappingProxyType({})
 
     def denial(self, epoch: int, offset: int) -> str | None:
         """Return why no epoch begins at that offset; None where nothing denies it."""

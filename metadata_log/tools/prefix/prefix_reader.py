@@ -63,9 +63,10 @@ def facts_and_prefix(files: Files, directory: str, source: NodeSource, own: OwnE
     ).run()
     late = next((election.offset for election in facts.elections if election.is_late), None)
     hindsight = Hindsight(false_starts=facts.false_starts, late_leader=late)
+    misnamed = {**facts.misnamed, **own.misnamed}
     # Checks pass over segments whose names say offsets that none can have; the prefix ends before them.
-    if hindsight != NO_HINDSIGHT or facts.misnamed or any(map(is_beyond_offsets, files.listdir(directory))):
-        builder = PrefixBuilder(files, directory, Epochs(own=own, hindsight=hindsight), misnamed=facts.misnamed)
+    if hindsight != NO_HINDSIGHT or misnamed or any(map(is_beyond_offsets, files.listdir(directory))):
+        builder = PrefixBuilder(files, directory, Epochs(own=own, hindsight=hindsight), misnamed=misnamed)
         builder.read_segments()
     builder.finish()
     suspects = frozenset(found.file for found in facts.findings if found.file is not None)

@@ -49,7 +49,7 @@ def read_copy(
         if not moment.names and not may_be_blank:
             raise RefusedError(f"{place.log_dir} holds no metadata log: give the directory that has one")
         # A running node may have come to an epoch before its log's length was taken, and after its files were read.
-        own = msgspec.structs.replace(read_beside(files, place.metadata).epochs, confirmed=confirmed)
+        own = msgspec.structs.replace(read_beside(files, place.metadata).epochs, confirmed=confirmed, misnamed=misnamed)
         if not moment.names or until is not None:
             prefix, reach = read_prefix(moment, place.metadata, own, until, misnamed), Reach()
         else:

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 
 from metadata_log.files.port import Files
 from metadata_log.format.epochs import EpochStart
-from metadata_log.offsets import Epoch, Offset
+from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
+from metadata_log.storage.loaded_checkpoint import held_checkpoint
 from metadata_log.storage.segment import LocatedBatch
-from metadata_log.tools.prefix.prefix_parts import Stop
+from metadata_log.tools.prefix.prefix_parts import CheckpointFile, Stop
 from metadata_log.tools.read.log_reader import LogReader
 from quorum.recovery.copies.copy_reader import read_copy
 from quorum.recovery.copies.log_copy import Copy
@@ -33,8 +34,56 @@ def read_copies(files: Files, paths: Sequence[str]) -> list[Copy]:
 
 def confirmed(files: Files, copies: Sequence[Copy]) -> list[Copy]:
     """The same, with all read once more that end before an epoch which their own files deny and other nodes' logs have:
-    then those files are older than the log, as where it was copied from a running node."""
-    return [_with_confirmed(files, copy, copies) for copy in copies]
+    then those files are older than the log, as where it was copied from a running node. So are those that begin with a
+    checkpoint whose name other nodes' logs deny."""
+    known = [_with_confirmed(files, copy, copies) for copy in copies]
+    return [_well_named(files, copy, known) for copy in known]
+
+
+def _well_named(files: Files, copy: Copy, copies: Sequence[Copy]) -> Copy:
+    """Return the copy, read again without its origin where another node's log proves that this is misnamed."""
+    origin = copy.origin
+    if origin is None or copy.epoch_at(int(origin.end.offset) - 1) >= 0:
+        return copy
+    said = _time_in_header(files, copy, origin)
+    for other in copies:
+        if other.node_id != copy.node_id and not other.is_damaged and _is_of_one_cluster(other, copy):
+            found = None if said <= 0 else _elsewhere(files, other, origin.end, said)
+            if found is not None:
+                why = f"by its name it ends at offset {origin.end.offset}; what its header says that it ends with is "
+                why += f"before offset {found} in the log of {other.label}"
+                again = read_copy(files, copy.place, confirmed=copy.confirmed, misnamed={origin.name: why})
+                return _well_named(files, again, copies)
+    return copy
+
+
+def _is_of_one_cluster(one: Copy, other: Copy) -> bool:
+    mine, theirs = one.place.identity, other.place.identity
+    return mine is not None and theirs is not None and mine.cluster_id == theirs.cluster_id
+
+
+def _time_in_header(files: Files, copy: Copy, origin: CheckpointFile) -> int:
+    return held_checkpoint(files, f"{copy.place.metadata}/{origin.name}", origin.end).last_contained_ms
+
+
+def _elsewhere(files: Files, copy: Copy, end: OffsetAndEpoch, said: int) -> int | None:
+    """Return where a batch of that epoch and time ends, if a later one of the epoch follows it before `end`.
+
+    An epoch has one leader, whose batches have times that do not fall: no record of `said` is at `end` then.
+    """
+    span = next((span for span in copy.spans if span.epoch == end.epoch), None)
+    if span is None:
+        return None
+    found = None
+    for batch in batches_from(files, copy, span.start_offset):
+        header = batch.header
+        if header.base_offset >= min(int(end.offset), span.end_offset):
+            break
+        if found is not None and header.max_timestamp > said:
+            return found
+        if header.max_timestamp == said:
+            found = int(header.next_offset)
+    return None
 
 
 def _with_confirmed(files: Files, copy: Copy, copies: Sequence[Copy]) -> Copy:

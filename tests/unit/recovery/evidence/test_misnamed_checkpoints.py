@@ -97,3 +97,32 @@ def test_a_repair_in_place_takes_it_away() -> None:
     assert after.repair.offset == whole.end.offset
     assert not files.exists(f"/n1/{METADATA}/{name}")
     assert after.prefix.misnamed == {}
+
+
+def without_log(*nodes: int) -> SimulatedFiles:
+    """These nodes, of which 11 has lost its log, and calls its last checkpoint by a far later offset."""
+    files = load_nodes("failovers", *nodes)
+    rename(files, "/n11", NEWEST, NAMES[0])
+    for name in files.listdir(f"/n11/{METADATA}"):
+        if name.endswith((".log", "index", "leader-epoch-checkpoint")):
+            files.unlink(f"/n11/{METADATA}/{name}")
+    return files
+
+
+def test_another_nodes_log_denies_the_name_of_one_that_is_left_alone() -> None:
+    files = without_log(1, 11, 12)
+    alone = read_copy(files, find_place(files, "/n11"))
+    assert alone.end.offset == 9000
+
+    known = inspect_copies(files, ["/n11", "/n1", "/n12"]).survey
+    own = next(copy for copy in known.copies if copy.node_id == 11)
+
+    assert "before offset 310 in the log of node " in own.prefix.misnamed[NAMES[0]]
+    assert (own.end.offset, known.bounds.lower) == (255, 313)
+    assert known.copies[0].node_id != 11
+
+
+def test_a_right_name_is_believed_beside_other_logs() -> None:
+    files = load_nodes("failovers-4.4", 1, 2, 3, 11, 12)
+    paths = [f"/n{node}" for node in (1, 2, 3, 11, 12)]
+    assert not any(copy.prefix.misnamed for copy in inspect_copies(files, paths).survey.copies)
