@@ -22,6 +22,14 @@ from quorum.api.leader_hint import LeaderHint
 NOTHING_APPENDED: Final = Offset(-1)
 
 
+class VoterChangeOutcome(LeaderHint, frozen=True, kw_only=True, gc=False):
+    """The response to a change of the voter set; one class for each request derives from it."""
+
+    error: Error = Error.NONE
+    error_message: str | None = None
+    voters_offset: Offset = NOTHING_APPENDED
+
+
 class AddRaftVoterRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Ask the leader to make `voter`, which listens at `endpoints`, a voter.
 
@@ -35,12 +43,8 @@ class AddRaftVoterRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     validate_only: bool = False
 
 
-class AddRaftVoterResponse(LeaderHint, frozen=True, kw_only=True, gc=False):
+class AddRaftVoterResponse(VoterChangeOutcome, frozen=True, kw_only=True, gc=False):
     """Errors: INVALID_REQUEST, NOT_LEADER_OR_FOLLOWER, REQUEST_TIMED_OUT, UNSUPPORTED_VERSION, DUPLICATE_VOTER."""
-
-    error: Error = Error.NONE
-    error_message: str | None = None
-    voters_offset: Offset = NOTHING_APPENDED
 
 
 class RemoveRaftVoterRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -56,12 +60,8 @@ class RemoveRaftVoterRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False
     only_if_unreachable: bool = False
 
 
-class RemoveRaftVoterResponse(LeaderHint, frozen=True, kw_only=True, gc=False):
+class RemoveRaftVoterResponse(VoterChangeOutcome, frozen=True, kw_only=True, gc=False):
     """Errors: INVALID_REQUEST, NOT_LEADER_OR_FOLLOWER, REQUEST_TIMED_OUT, UNSUPPORTED_VERSION, VOTER_NOT_FOUND."""
-
-    error: Error = Error.NONE
-    error_message: str | None = None
-    voters_offset: Offset = NOTHING_APPENDED
 
 
 class UpdateRaftVoterRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -71,13 +71,9 @@ class UpdateRaftVoterRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False
     voter: Voter
 
 
-class UpdateRaftVoterResponse(LeaderHint, frozen=True, kw_only=True, gc=False):
+class UpdateRaftVoterResponse(VoterChangeOutcome, frozen=True, kw_only=True, gc=False):
     """Errors: INVALID_REQUEST, NOT_LEADER_OR_FOLLOWER, FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH, REQUEST_TIMED_OUT,
     VOTER_NOT_FOUND."""
-
-    error: Error = Error.NONE
-    error_message: str | None = None
-    voters_offset: Offset = NOTHING_APPENDED
 
 
 class UpgradeKRaftVersionRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -90,12 +86,8 @@ class UpgradeKRaftVersionRequest(msgspec.Struct, frozen=True, kw_only=True, gc=F
     validate_only: bool = False
 
 
-class UpgradeKRaftVersionResponse(LeaderHint, frozen=True, kw_only=True, gc=False):
+class UpgradeKRaftVersionResponse(VoterChangeOutcome, frozen=True, kw_only=True, gc=False):
     """Errors: NOT_LEADER_OR_FOLLOWER, REQUEST_TIMED_OUT, INVALID_UPDATE_VERSION."""
-
-    error: Error = Error.NONE
-    error_message: str | None = None
-    voters_offset: Offset = NOTHING_APPENDED
 
 
 class ApiVersionsRequest(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -112,24 +104,15 @@ class ApiVersionsResponse(LeaderHint, frozen=True, kw_only=True, gc=False):
     max_kraft_version: int = 0
 
 
-VoterRequest = (
-    AddRaftVoterRequest
-    | RemoveRaftVoterRequest
-    | UpdateRaftVoterRequest
-    | UpgradeKRaftVersionRequest
-    | ApiVersionsRequest
+VoterChange = AddRaftVoterRequest | RemoveRaftVoterRequest | UpdateRaftVoterRequest | UpgradeKRaftVersionRequest
+VoterChangeResponse = (
+    AddRaftVoterResponse | RemoveRaftVoterResponse | UpdateRaftVoterResponse | UpgradeKRaftVersionResponse
 )
-VoterResponse = (
-    AddRaftVoterResponse
-    | RemoveRaftVoterResponse
-    | UpdateRaftVoterResponse
-    | UpgradeKRaftVersionResponse
-    | ApiVersionsResponse
-)
-ANSWER_OF: Final[dict[type[VoterRequest], type[VoterResponse]]] = {
+VoterRequest = VoterChange | ApiVersionsRequest
+VoterResponse = VoterChangeResponse | ApiVersionsResponse
+CHANGE_RESPONSE_OF: Final[dict[type[VoterChange], type[VoterChangeResponse]]] = {
     AddRaftVoterRequest: AddRaftVoterResponse,
     RemoveRaftVoterRequest: RemoveRaftVoterResponse,
     UpdateRaftVoterRequest: UpdateRaftVoterResponse,
     UpgradeKRaftVersionRequest: UpgradeKRaftVersionResponse,
-    ApiVersionsRequest: ApiVersionsResponse,
 }

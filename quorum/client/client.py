@@ -41,7 +41,7 @@ from quorum.api.topics import (
     DescribedTopic,
     DescribeTopics,
 )
-from quorum.api.voter_messages import VoterRequest
+from quorum.api.voter_messages import VoterChange
 from quorum.client.addresses import check_address
 from quorum.client.arguments import in_ms, several
 from quorum.client.ask_one import ask_one
@@ -250,7 +250,7 @@ class Client:
         return await look() if until is None else await describe_until(look, until, timeout_s)
 
     async def change_voters(
-        self, request: VoterRequest, *, cluster_id: str | None = None, timeout_s: float | None = None
+        self, request: VoterChange, *, cluster_id: str | None = None, timeout_s: float | None = None
     ) -> Offset:
         """Have the leader add or remove a voter, or raise kraft.version. Return the offset of the record.
 

@@ -9,14 +9,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable
-from typing import Any, Final
+from typing import Final
 
 import grpc
 
 from kraft.v1 import quorum_pb2_grpc
 from metadata_log.offsets import Epoch, Offset
 from quorum.api.error_codes import Error
-from quorum.api.voter_messages import NOTHING_APPENDED, AddRaftVoterRequest, RemoveRaftVoterRequest, VoterRequest
+from quorum.api.voter_messages import (
+    NOTHING_APPENDED,
+    AddRaftVoterRequest,
+    RemoveRaftVoterRequest,
+    VoterChange,
+    VoterChangeResponse,
+)
 from quorum.client.errors import (
     ClientError,
     OutcomeUnknownError,
@@ -41,7 +47,7 @@ class _NothingDone(Exception):
 
 
 async def ask_leader(
-    addresses: Callable[[], Iterable[str]], request: VoterRequest, cluster_id: str | None, timeout_s: float
+    addresses: Callable[[], Iterable[str]], request: VoterChange, cluster_id: str | None, timeout_s: float
 ) -> Offset:
     """Have the leader make the change. Return the offset of its record.
 
@@ -84,7 +90,7 @@ def _address_of_leader(status: QuorumStatus) -> str:
     return status.leader_address
 
 
-async def ask_at(address: str, request: VoterRequest, cluster_id: str | None, timeout_s: float) -> Offset:
+async def ask_at(address: str, request: VoterChange, cluster_id: str | None, timeout_s: float) -> Offset:
     """Send the request once, to the node at that address. Return the offset of the change's record.
 
     Raises:
@@ -97,9 +103,9 @@ async def ask_at(address: str, request: VoterRequest, cluster_id: str | None, ti
     try:
         if not await connects(channel, min(timeout_s, _LOOK_S)):
             raise UnavailableError(f"{address}: no connection")
-        stub: Any = quorum_pb2_grpc.QuorumStub(channel)
+        stub = quorum_pb2_grpc.QuorumStub(channel)
         message = await getattr(stub, method.name)(method.to(request, cluster_id), timeout=timeout_s)
-        response: Any = voters.response_from(type(request), message)
+        response = voters.change_response_from(type(request), message)
     except grpc.aio.AioRpcError as error:
         right = right_address(error.details())
         if right is not None:
@@ -115,7 +121,7 @@ async def ask_at(address: str, request: VoterRequest, cluster_id: str | None, ti
     return _outcome(request, address, response)
 
 
-def _outcome(request: VoterRequest, address: str, response: Any) -> Offset:
+def _outcome(request: VoterChange, address: str, response: VoterChangeResponse) -> Offset:
     name = voters.METHODS[type(request)].name
     if response.error is Error.NONE:
         return Offset(response.voters_offset)
@@ -130,7 +136,7 @@ def _outcome(request: VoterRequest, address: str, response: Any) -> Offset:
 
 
 async def is_seen_made(
-    addresses: Callable[[], Iterable[str]], request: VoterRequest, asked_in: Epoch, deadline: float
+    addresses: Callable[[], Iterable[str]], request: VoterChange, asked_in: Epoch, deadline: float
 ) -> bool:
     """Return True once the voter set shows the change and that is committed; False at `deadline` of the loop's clock.
 

@@ -32,7 +32,7 @@ from quorum.api.raft_messages import (
     VoteRequest,
     VoteResponse,
 )
-from quorum.api.voter_messages import ANSWER_OF, ApiVersionsRequest
+from quorum.api.voter_messages import CHANGE_RESPONSE_OF, ApiVersionsRequest, VoterChange
 from quorum.raft.config import RaftConfig, Snapshot, StorageState
 from quorum.raft.inputs import (
     Clock,
@@ -306,8 +306,8 @@ class Transcript(LeaderCommands, SnapshotCommands, VoterCommands):
             return kind(error=error, leader_id=leader, leader_epoch=epoch, leader_endpoints=where)
         if isinstance(request, ApiVersionsRequest):
             return versions_answer(named, flags, error, epoch)
-        if type(request) in ANSWER_OF:
-            return ANSWER_OF[type(request)](  # type: ignore[index,return-value]
+        if isinstance(request, VoterChange):
+            return CHANGE_RESPONSE_OF[type(request)](
                 error=error, leader_id=leader, leader_epoch=epoch, leader_endpoints=where
             )
         if isinstance(request, FetchSnapshotRequest):

@@ -41,7 +41,7 @@ from quorum.api.raft_messages import (
     VoteResponse,
 )
 from quorum.api.transfer_messages import TransferLeadershipRequest, TransferLeadershipResponse
-from quorum.api.voter_messages import ANSWER_OF
+from quorum.api.voter_messages import CHANGE_RESPONSE_OF, ApiVersionsRequest, ApiVersionsResponse
 
 _WITH_OWN_ID: Final = frozenset({VoteRequest, BeginQuorumEpochRequest, EndQuorumEpochRequest, FetchSnapshotRequest})
 """The requests with a topic id, apart from Fetch."""
@@ -55,7 +55,8 @@ _RESPONSES: Final[dict[type[Any], Callable[..., PeerResponse]]] = {
     EndQuorumEpochRequest: EndQuorumEpochResponse,
     FetchRequest: FetchResponse,
     FetchSnapshotRequest: FetchSnapshotResponse,
-    **ANSWER_OF,
+    **CHANGE_RESPONSE_OF,
+    ApiVersionsRequest: ApiVersionsResponse,
     TransferLeadershipRequest: TransferLeadershipResponse,
 }
 

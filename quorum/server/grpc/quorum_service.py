@@ -18,14 +18,14 @@ from quorum.api.raft_messages import (
 )
 from quorum.api.transfer_messages import TransferLeadershipResponse
 from quorum.api.voter_messages import (
-    ANSWER_OF,
+    CHANGE_RESPONSE_OF,
     AddRaftVoterRequest,
     ApiVersionsRequest,
     ApiVersionsResponse,
     RemoveRaftVoterRequest,
     UpdateRaftVoterRequest,
     UpgradeKRaftVersionRequest,
-    VoterRequest,
+    VoterChange,
 )
 from quorum.server.grpc.callers import caller_of
 from quorum.server.grpc.describe import describe
@@ -143,7 +143,7 @@ class QuorumService(quorum_pb2_grpc.QuorumServicer):
         response = await self._ask(voters.request_from(ApiVersionsRequest, request), context)
         return voters.versions_response_to(_expect(response, ApiVersionsResponse))
 
-    async def _change(self, kind: type[VoterRequest], request: Any, context: Any) -> quorum_pb2.VoterChangeResponse:
+    async def _change(self, kind: type[VoterChange], request: Any, context: Any) -> quorum_pb2.VoterChangeResponse:
         try:
             call = voters.request_from(kind, request)
         except BadMessage as bad:
@@ -151,7 +151,7 @@ class QuorumService(quorum_pb2_grpc.QuorumServicer):
                 error_code=bad.error, error_message=bad.why, leader_id=-1, voters_offset=-1
             )
         response = await self._ask(call, context)
-        return voters.change_response_to(_expect(response, ANSWER_OF[kind]))
+        return voters.change_response_to(_expect(response, CHANGE_RESPONSE_OF[kind]))
 
     async def _ask(self, call: PeerCall, context: Any) -> PeerResponse:
         call = msgspec.structs.replace(call, context=caller_of(context, self._node).context())

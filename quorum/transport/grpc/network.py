@@ -14,7 +14,7 @@ from typing import Any, Final
 import grpc
 import structlog
 
-from kraft.v1 import controller_pb2_grpc, quorum_pb2_grpc
+from kraft.v1 import controller_pb2_grpc, quorum_pb2, quorum_pb2_grpc
 from quorum.api.calls import PeerResponse
 from quorum.api.raft_messages import (
     BeginQuorumEpochRequest,
@@ -23,6 +23,7 @@ from quorum.api.raft_messages import (
     FetchSnapshotRequest,
     VoteRequest,
 )
+from quorum.api.voter_messages import ApiVersionsRequest, VoterChange
 from quorum.node.core.peer_failures import NOT_SENT, FailureKind, PeerFailure
 from quorum.node.core.ports import ControllerCall, OutgoingRequest, Replies
 from quorum.transport.channel import grpc_address, open_channel
@@ -227,8 +228,11 @@ async def _single_call(stub: quorum_pb2_grpc.QuorumAsyncStub, outgoing: Outgoing
     if isinstance(request, FetchSnapshotRequest):
         piece = fetch_snapshot_request_to(request, cluster_id=cluster_id, topic_id=topic_id)
         return fetch_snapshot_response_from(await stub.FetchSnapshot(piece, timeout=timeout))
-    method = voters.METHODS.get(type(request))
-    if method is not None:
+    if isinstance(request, ApiVersionsRequest):
+        versions = quorum_pb2.ApiVersionsRequest(cluster_id=cluster_id)
+        return voters.versions_response_from(await stub.ApiVersions(versions, timeout=timeout))
+    if isinstance(request, VoterChange):
+        method = voters.METHODS[type(request)]
         answer = await getattr(stub, method.name)(method.to(request, cluster_id), timeout=timeout)
-        return voters.response_from(type(request), answer)  # type: ignore[arg-type]
+        return voters.change_response_from(type(request), answer)
     raise TypeError(f"{type(request).__name__} is not sent as a single call")

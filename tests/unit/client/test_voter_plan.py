@@ -126,6 +126,6 @@ def test_requests_and_answers_come_back_from_the_wire_as_they_went() -> None:
         leader_endpoints=endpoints_of(1),
         voters_offset=Offset(8),
     )
-    assert wire.response_from(AddRaftVoterRequest, wire.change_response_to(change)) == change
+    assert wire.change_response_from(AddRaftVoterRequest, wire.change_response_to(change)) == change
     versions = ApiVersionsResponse(leader_epoch=Epoch(3), replica=_key(4), can_vote=True, max_kraft_version=1)
-    assert wire.response_from(ApiVersionsRequest, wire.versions_response_to(versions)) == versions
+    assert wire.versions_response_from(wire.versions_response_to(versions)) == versions

@@ -17,15 +17,16 @@ from metadata_log.voters import Voter
 from quorum.api.calls import PeerCall
 from quorum.api.error_codes import Error
 from quorum.api.voter_messages import (
-    ANSWER_OF,
+    CHANGE_RESPONSE_OF,
     AddRaftVoterRequest,
     ApiVersionsRequest,
     ApiVersionsResponse,
     RemoveRaftVoterRequest,
     UpdateRaftVoterRequest,
     UpgradeKRaftVersionRequest,
+    VoterChange,
+    VoterChangeResponse,
     VoterRequest,
-    VoterResponse,
 )
 from quorum.transport.grpc.convert.common import BadMessage, endpoints_from, endpoints_to, error_from
 from quorum.transport.grpc.convert.partitions import cluster_id_of, replica_key
@@ -145,11 +146,11 @@ def request_from(kind: type[VoterRequest], message: Any) -> PeerCall:
     return PeerCall(request=METHODS[kind].from_(message), cluster_id=cluster_id_of(message))
 
 
-def change_response_to(response: Any) -> quorum_pb2.VoterChangeResponse:
+def change_response_to(response: VoterChangeResponse) -> quorum_pb2.VoterChangeResponse:
     """Return the response's message, the same for each reconfiguration."""
     return quorum_pb2.VoterChangeResponse(
         error_code=response.error,
-        error_message=getattr(response, "error_message", None),
+        error_message=response.error_message,
         leader_id=response.leader_id,
         leader_epoch=response.leader_epoch,
         leader_endpoints=endpoints_to(response.leader_endpoints),
@@ -171,27 +172,32 @@ def versions_response_to(response: ApiVersionsResponse) -> quorum_pb2.ApiVersion
     )
 
 
-def response_from(kind: type[VoterRequest], message: Any) -> VoterResponse:
-    """Return the response in `message` to a request of that kind.
+def change_response_from(kind: type[VoterChange], message: quorum_pb2.VoterChangeResponse) -> VoterChangeResponse:
+    """Return the response in `message` to a change of that kind."""
+    return CHANGE_RESPONSE_OF[kind](
+        error=error_from(message.error_code),
+        error_message=message.error_message if message.HasField("error_message") else None,
+        leader_id=NodeId(message.leader_id),
+        leader_epoch=Epoch(message.leader_epoch),
+        leader_endpoints=endpoints_from(message.leader_endpoints),
+        voters_offset=Offset(message.voters_offset),
+    )
+
+
+def versions_response_from(message: quorum_pb2.ApiVersionsResponse) -> ApiVersionsResponse:
+    """Return the response in `message`.
 
     Raises:
-        BadMessage: an id is not 16 bytes long.
+        BadMessage: the directory id is not 16 bytes long.
     """
-    leader: dict[str, Any] = {
-        "error": error_from(message.error_code),
-        "leader_id": NodeId(message.leader_id),
-        "leader_epoch": Epoch(message.leader_epoch),
-        "leader_endpoints": endpoints_from(message.leader_endpoints),
-    }
-    if kind is ApiVersionsRequest:
-        has_key = message.HasField("replica")
-        return ApiVersionsResponse(
-            replica=replica_key(message.replica.node_id, message.replica.directory_id) if has_key else None,
-            can_vote=message.can_vote,
-            min_kraft_version=message.min_kraft_version,
-            max_kraft_version=message.max_kraft_version,
-            **leader,
-        )
-    why = message.error_message if message.HasField("error_message") else None
-    answer: Any = ANSWER_OF[kind]
-    return answer(error_message=why, voters_offset=Offset(message.voters_offset), **leader)  # type: ignore[no-any-return]
+    key = message.replica
+    return ApiVersionsResponse(
+        error=error_from(message.error_code),
+        replica=replica_key(key.node_id, key.directory_id) if message.HasField("replica") else None,
+        can_vote=message.can_vote,
+        min_kraft_version=message.min_kraft_version,
+        max_kraft_version=message.max_kraft_version,
+        leader_id=NodeId(message.leader_id),
+        leader_epoch=Epoch(message.leader_epoch),
+        leader_endpoints=endpoints_from(message.leader_endpoints),
+    )
