@@ -14,6 +14,7 @@ from metadata_log.errors import InvariantViolation
 from metadata_log.ids import NodeId, ReplicaKey
 from metadata_log.offsets import LAST_EPOCH, Epoch
 from metadata_log.voters import Endpoint
+from quorum.api.raft_messages import Request, Response
 from quorum.draws import NO_DRAWS, Draws
 from quorum.raft.config import RaftConfig, StorageState
 from quorum.raft.log_state import LogState
@@ -69,7 +70,7 @@ class Core:
         self.now_ms = 0
         self.wall_ms = 0
         self.draws: Draws = NO_DRAWS
-        self.about: type[object] | None = None
+        self.about: type[Request | Response] | None = None
         """The type of the request or response of the current input, or None."""
         self.is_shutting_down = False
         self.is_shut = False

@@ -8,10 +8,10 @@ Requests between replicas are ClusterAction; a reconfiguration or transfer is Al
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from metadata_log.image import MetadataImage
-from quorum.api.calls import PeerCall
+from quorum.api.calls import PeerCall, PeerRequest
 from quorum.api.context import CLUSTER, Operation, RequestContext, authorize
 from quorum.api.error_codes import Error
 from quorum.api.raft_messages import (
@@ -31,7 +31,7 @@ from quorum.api.voter_messages import (
 )
 from quorum.node.core.topic_id_fencing import Refusal
 
-OPERATION_OF: Final[dict[type[Any], Operation | None]] = {
+OPERATION_OF: Final[dict[type[PeerRequest], Operation | None]] = {
     VoteRequest: Operation.CLUSTER_ACTION,
     BeginQuorumEpochRequest: Operation.CLUSTER_ACTION,
     EndQuorumEpochRequest: Operation.CLUSTER_ACTION,

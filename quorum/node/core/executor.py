@@ -124,7 +124,7 @@ class Executor:
         self._on_raft_effect = self._effect_handlers()
         self.application = application(self) if application else None
 
-    def _event_handlers(self) -> dict[type[Any], Callable[[Any], None]]:
+    def _event_handlers(self) -> dict[type[Event], Callable[[Any], None]]:
         return {
             PeerRequested: self.peers.on_requested,
             PeerGone: self.peers.on_gone,
@@ -139,7 +139,7 @@ class Executor:
             ClientCall: self._calls.append,
         }
 
-    def _effect_handlers(self) -> dict[type[Any], Callable[[Any], None]]:
+    def _effect_handlers(self) -> dict[type[Effect], Callable[[Any], None]]:
         return {
             HighWatermarkAdvanced: self._on_high_watermark,
             BecameLeader: self._on_became_leader,

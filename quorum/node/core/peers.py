@@ -37,7 +37,7 @@ from quorum.node.core.ports import OutgoingRequest, PeerAnswered, PeerFailed, Pe
 from quorum.node.core.replica_context import ReplicaContext
 from quorum.node.core.topic_id_fencing import ID_ERRORS, Refusal
 from quorum.raft.inputs import Input, RequestDropped, RequestFailed, RequestReceived, ResponseReceived
-from quorum.raft.ready import MajorityFound, MajorityLost, Ready
+from quorum.raft.ready import Effect, MajorityFound, MajorityLost, Ready
 
 _ALONE_MS: Final = 5_000
 """How long an observer may fetch nothing before it reports the reasons; an election takes less."""
@@ -149,7 +149,7 @@ class Peers:
             self._executor.tell(PeersReached(leader_id=self._executor.machine.leader_id))
         self._alone_since_ms, self._is_alone_told = None, False
 
-    def effect_handlers(self) -> dict[type[Any], Callable[[Any], None]]:
+    def effect_handlers(self) -> dict[type[Effect], Callable[[Any], None]]:
         """Return the handlers of the core's effects about reachable peers."""
         return {MajorityLost: self._on_majority_lost, MajorityFound: self._on_majority_found}
 

@@ -153,7 +153,7 @@ class KafkaNetwork:
 
 def _named(response: PeerResponse, listener: str) -> PeerResponse:
     """Return the response with its leader at the name of the listener that was used; the protocol carries no name."""
-    endpoints = getattr(response, "leader_endpoints", ())
+    endpoints = response.leader_endpoints
     if all(at.name == listener for at in endpoints):
         return response
     named = tuple(msgspec.structs.replace(at, name=listener) for at in endpoints)
