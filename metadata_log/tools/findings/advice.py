@@ -48,10 +48,12 @@ def as_advice(said: Advice | str) -> Advice:
 
 REPLACE: Final = (
     "replace the voter by one with a new directory id (kraft quorum remove-controller, then add-controller), or with "
-    "static voters let it start with an empty log only while all of the others run"
+    "static voters start it empty only while all others run"
 )
-EMPTIED: Final = f". A voter's emptied directory gets another directory.id, which has no vote: {REPLACE}"
-"""Behind each advice to empty a directory: KIP-853 knows a voter by its directory id, and a vote may be forgotten."""
+EMPTIED: Final = Advice(f". A voter's emptied directory has no vote: {REPLACE}")
+"""Behind each advice to empty a directory, unless it is known to be no voter's (`verify.broker_advice`).
+
+KIP-853 knows a voter by its directory id, and a vote may be forgotten."""
 AUDIT_SAYS: Final = Advice(
     "", (*AUDIT, "--image", "CONTROLLER"), " says what to do, and with --quarantine moves it, which --undo undoes"
 )
@@ -67,8 +69,8 @@ MOVE_OUT: Final = Advice(
 )
 RESTORE: Final = Advice(
     "keep the directory as evidence, stop this replica, and let it fetch the log anew into an empty directory from a "
-    "quorum whose other replicas are sound; where there is none, kraft recover inspect says what of this can be kept"
-    + EMPTIED
+    "quorum whose other replicas are sound; where there is none, kraft recover inspect says what of this can be kept",
+    otherwise=EMPTIED,
 )
 DROP_CHECKPOINT: Final = Advice(
     "kraft recover drop-snapshot takes it away while the node is stopped, where an older whole checkpoint and the log "
@@ -105,11 +107,12 @@ TIE: Final = (
     "what each choice would keep and lose"
 )
 """For two sides of which nothing says which is right."""
-DISAGREES: Final = (
+DISAGREES: Final = Advice(
     "do not restart this node: it loads its newest checkpoint as it starts. See who is right (kraft check over all "
     "replicas, kraft log hash). If the others agree with the log, move the file aside while the node is stopped, if"
     " another whole checkpoint covers the log's start; else let the replica fetch the log anew into an empty "
-    "directory" + EMPTIED
+    "directory",
+    otherwise=EMPTIED,
 )
 WRONG_FIRST: Final = (
     "the later ones are right, and a node that starts loads the newest: let it run. Restore nothing from this one, and "
@@ -135,8 +138,8 @@ KEEP_PROOF: Final = Advice(
     "do not start this node, and remove nothing beside the log, no index either: these files are the proof. Look at "
     "the other replicas first (kraft log diff, kraft recover inspect). Where a majority of them has what is missing "
     "here, move the directory aside, whole, and let the replica fetch the log anew into an empty one. A copy that was "
-    "made while the node ran may only hold its files as of different moments: copy again, the *.log files last"
-    + EMPTIED
+    "made while the node ran may only hold its files as of different moments: copy again, the *.log files last",
+    otherwise=EMPTIED,
 )
 UNPROVEN_END: Final = (
     "give kraft check the directories of all voters and brokers at once: they may prove that the missing records were "
@@ -147,11 +150,15 @@ RESTORE_FILE: Final = (
     "do not start this node, and do not empty its directory: restore this one file, from a backup of this directory or "
     "by hand; if a newer version wrote it, use software of that version"
 )
-WRITER: Final = (
+_WRITER: Final = (
     "restart no controller: one that replays it will stop or go wrong there. See the record (kraft log dump, --from"
     " its offset) and whether the other replicas have it (kraft log diff): where they have not, let this replica "
     "fetch the log anew; where all have it, find out what wrote it, and keep copies of all before anything is "
-    "repaired" + EMPTIED
+    "repaired"
+)
+WRITER: Final = Advice(_WRITER, otherwise=EMPTIED)
+NO_CHECKPOINT: Final = Advice(
+    "copy the checkpoint back from where it went, or let the replica fetch the log anew", otherwise=EMPTIED
 )
 OPEN: Final = "let the active controller end it: one that takes over aborts it; judge no topic by this log until then"
 COMPRESSED: Final = Advice(
@@ -181,9 +188,10 @@ BAD_NAME: Final = (
     "find out what wrote it: no controller lets such a name pass. Delete the topic by its id before another broker "
     "starts: each replica makes a directory of that name"
 )
-FALLING: Final = (
-    WRITER + ". Brokers refuse epochs below those that they know: compare with the leader-epoch-checkpoint in the "
-    "partition's directories"
+FALLING: Final = Advice(
+    _WRITER + ". Brokers refuse epochs below those that they know: compare with the leader-epoch-checkpoint in the "
+    "partition's directories",
+    otherwise=EMPTIED,
 )
 LOOSE_CONFIG: Final = (
     "find out what wrote it, and remove the config: a topic that is created by this name later would have it, and a "
@@ -209,9 +217,10 @@ NO_PARTITIONS: Final = (
     "find out what wrote it; nothing can be written to the topic. Delete it by its id, and create it again if it is "
     "wanted"
 )
-FIRST_EPOCH: Final = (
-    WRITER + ". Brokers refuse epochs below those that they know, and keep this one in the leader-epoch-checkpoint of "
-    "the partition's directories"
+FIRST_EPOCH: Final = Advice(
+    _WRITER + ". Brokers refuse epochs below those that they know, and keep this one in the leader-epoch-checkpoint of "
+    "the partition's directories",
+    otherwise=EMPTIED,
 )
 OTHER_DISK: Final = (
     "if somebody moved the directory while the broker was down, nothing: as it starts the broker reports where the "
@@ -275,9 +284,10 @@ SET_BACK: Final = (
     "If an older copy of the directory was put back, do not start the node: it may vote twice, and it has forgotten "
     f"commits that it acknowledged. Set the directory aside; {REPLACE}"
 )
-DENIED_LEADER: Final = (
+DENIED_LEADER: Final = Advice(
     "do not start this node. Name the directories of the leader and of all voters: if none of their logs has the "
-    "record, move the directory aside as evidence, and let this replica fetch the log into an empty one" + EMPTIED
+    "record, move the directory aside as evidence, and let this replica fetch the log into an empty one",
+    otherwise=EMPTIED,
 )
 LEADER_BEHIND: Final = (
     "nothing, if this directory was copied before the other: copy both again while the nodes are down. Otherwise the "
@@ -311,10 +321,11 @@ ACL: Final = (
     "controllers that run stop at it and may keep the entry that they had, while those that start anew take the later "
     "one: compare what they enforce (kafka-acls.sh --list), delete the entry and add it again"
 )
-STRANGE: Final = (
+STRANGE: Final = Advice(
     "find out what wrote it, for no controller does, though all replay it. Look whether the other replicas have it so "
     "(kraft log diff); where they have not, let this replica fetch the log anew. Where all have it, set what it names "
-    "again by Kafka's own tools" + EMPTIED
+    "again by Kafka's own tools",
+    otherwise=EMPTIED,
 )
 COLLIDES: Final = (
     "find out what wrote it: a controller refuses such a topic, for metrics write a dot as an underscore and count "
@@ -352,18 +363,6 @@ OFFSETS: Final = (
     "the file from a backup of this directory; without one move it aside while the broker is stopped, which makes it "
     "anew: {lost}"
 )
-LOST_OFFSETS: Final = {
-    "recovery-point-offset-checkpoint": "nothing is lost, but it reads more of its partitions through as it starts",
-    "log-start-offset-checkpoint": (
-        "records that were deleted before their retention (kafka-delete-records), and whose segment is still there, "
-        "come back"
-    ),
-    "replication-offset-checkpoint": (
-        "nothing is lost, but what it leads is hidden from consumers until the replicas in sync have fetched it again"
-    ),
-    "cleaner-offset-checkpoint": "nothing is lost, but compacted topics are cleaned from their beginning again",
-}
-"""What the broker lacks without each of these files, behind `OFFSETS`."""
 CLEAN_SHUTDOWN: Final = (
     "remove it while the broker is stopped: it then reads its partitions through as after a crash, and its controller "
     "lets it lead only what it has caught up with. Ask who changed it: a broker writes it whole, with its own epoch"

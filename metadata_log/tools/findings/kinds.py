@@ -188,7 +188,7 @@ _ALL: Final = [
             "missing_checkpoint",
             _E,
             "a log that starts without a checkpoint",
-            "copy the checkpoint back from where it went, or let the replica fetch the log anew" + advice.EMPTIED,
+            advice.NO_CHECKPOINT,
         ),
         (
             "log_behind_checkpoint",

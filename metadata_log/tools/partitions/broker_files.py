@@ -25,7 +25,7 @@ from metadata_log.files.os_files import OsFiles
 from metadata_log.files.port import read_small_file
 from metadata_log.java_text import java_lines
 from metadata_log.offsets import LARGEST_OFFSET
-from metadata_log.tools.findings.advice import CLEAN_SHUTDOWN, LOST_OFFSETS, OFFSETS
+from metadata_log.tools.findings.advice import CLEAN_SHUTDOWN, OFFSETS
 from metadata_log.tools.findings.finding import Finding, finding, why_unreadable
 from metadata_log.tools.read.disks import OFFSET_FILES
 from metadata_log.tools.read.manifest import is_export
@@ -37,12 +37,24 @@ _COUNT: Final = re.compile(r"0|[1-9][0-9]{0,9}")
 _LINE: Final = re.compile(r"([a-zA-Z0-9._-]{1,249}) (0|[1-9][0-9]{0,9}) (-?[0-9]{1,19})")
 _MAX_PARTITION: Final = 2**31 - 1
 _SHOWN: Final = 60
+_LOST_OFFSETS: Final = {
+    "recovery-point-offset-checkpoint": "nothing is lost, but it reads more of its partitions through as it starts",
+    "log-start-offset-checkpoint": (
+        "records that were deleted before their retention (kafka-delete-records), and whose segment is still there, "
+        "come back"
+    ),
+    "replication-offset-checkpoint": (
+        "nothing is lost, but what it leads is hidden from consumers until the replicas in sync have fetched it again"
+    ),
+    "cleaner-offset-checkpoint": "nothing is lost, but compacted topics are cleaned from their beginning again",
+}
+"""What the broker lacks without each of these files, behind `OFFSETS`."""
 
 
 def check_offset_files(nodes: Sequence[NodeSource]) -> Iterator[Finding]:
     """A finding for each of these files that cannot be right, or cannot be read."""
     for name in OFFSET_FILES:
-        advice = OFFSETS.format(lost=LOST_OFFSETS[name])
+        advice = OFFSETS.format(lost=_LOST_OFFSETS[name])
         yield from check_on_disks(nodes, name, _parse, advice, with_links=True)
 
 

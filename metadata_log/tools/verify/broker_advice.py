@@ -16,7 +16,7 @@ from typing import Final
 from metadata_log.errors import CorruptFileError
 from metadata_log.files.os_files import OsFiles
 from metadata_log.ids import ReplicaKey
-from metadata_log.tools.findings.advice import KEEP_PROOF, MAY_VOTE_TWICE, RESTORE, RESTORE_VOTES, Advice
+from metadata_log.tools.findings.advice import EMPTIED, KEEP_PROOF, MAY_VOTE_TWICE, RESTORE, RESTORE_VOTES, Advice
 from metadata_log.tools.findings.finding import Finding, with_advice
 from metadata_log.tools.read.disks import is_brokers_disk
 from metadata_log.tools.read.exported_partitions import read_exported_partitions
@@ -43,6 +43,7 @@ _OF_BROKERS: Final[Mapping[Advice, Advice]] = {
     RESTORE: REFETCH,
     RESTORE_VOTES: REFETCH,
     MAY_VOTE_TWICE: REFETCH,
+    EMPTIED: Advice(""),
 }
 """By what is advised of any replica."""
 
