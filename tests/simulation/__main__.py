@@ -1,7 +1,7 @@
 """`python -m tests.simulation --seed N [--keep 1,4,7] [--change clients=1]`, or `--minutes M`, or `--seeds FIRST
 COUNT`.
 
-`make sim SEED=N` and `make sim MINUTES=M` call it. Ends with 1 when something does not hold.
+`make sim SEED=N` and `make sim MINUTES=M` call it. The exit status is 1 if an invariant fails.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Planted bugs of what only administrators ask for: moves, growth, rights and limits, features, brokers that go."""
+"""Planted bugs in administrators' requests: reassignments, growth, ACLs and limits, features, leaving brokers."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Administrators: each asks one thing at a time of whoever is the active controller, and holds it to what it is told.
+"""Administrators: each sends one request at a time to the active controller, and checks the response.
 
-Decides: when something is asked, and what is made of the answer. What is asked: `wishes`. An administrator draws from
-chance of its own, and takes the committed log for what it has seen of the cluster.
+Decides: when a request is sent, and how its response is judged. `wishes` has the requests. An administrator has its own
+random draws, and uses the committed log as its view of the cluster.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 _THINK_MS: Final = 30
 _TIMEOUT_MS: Final = 1_500
 _MAY_ALL: Final = Authorizer(super_users=frozenset({ANONYMOUS}))
-"""Without an authorizer there could be no entries of access control."""
+"""ACLs need an authorizer."""
 
 
 class Administrator:
-    """One of them. `busy` is what it waits for."""
+    """One administrator. `busy` is the request that it waits for."""
 
     def __init__(self, cluster: Cluster, client_id: int) -> None:
         self._cluster = cluster
@@ -39,7 +39,7 @@ class Administrator:
         self.is_stopping = False
 
     def start(self) -> None:
-        """Begin asking."""
+        """Begin to send requests."""
         self._think()
 
     def _think(self) -> None:
@@ -65,7 +65,7 @@ class Administrator:
         )
 
     def _take(self, answer: ClientAnswer | None) -> None:
-        """Nothing is asked twice: what became of it is not known, and the next wish is another."""
+        """Take the response. No request is repeated: after an unknown outcome the next wish is another."""
         wish, self.busy = self.busy, None
         if wish is None:
             raise RuntimeError(f"administrator {self.client_id} is answered what it has not asked")

@@ -40,14 +40,14 @@ class AgentNode(Node):
     partitions: Partitions
     life: Life
     ran_ms = 0
-    """On its machine's monotonic clock, over all its processes, up to the last look at its disk."""
+    """Time on its machine's monotonic clock, over all its processes, up to the last look at its disk."""
     _strays = 0
     _is_released = False
     has_lost_proof = False
-    """A received snapshot took its log's place, or it was released: what is stale from before is set aside then."""
+    """True after a received snapshot replaced its log, or it was released: then stale directories are quarantined."""
 
     def start(self) -> None:
-        """Start the process; an operator who saw it hold has released it before."""
+        """Start the process; an operator who saw its hold has released it before."""
         if self._is_released and not self.is_up:
             self._is_released = False
             self.has_lost_proof = True
@@ -56,7 +56,7 @@ class AgentNode(Node):
                 if state.topic_id is not None:
                     own = state.topic_id
                     release(self.files, [DATA], DATA, own_id=own, accepted_id=own, new_token=self._new_token)
-                else:  # no id to release: its log is moved aside
+                else:  # no id to release: its log is moved away
                     self.files.rename(f"{DATA}/{METADATA_DIRECTORY}", f"{DATA}/aside{self.boot}")
                     self.files.mkdirs(f"{DATA}/{METADATA_DIRECTORY}")
                     self.files.fsync_dir(DATA)
@@ -66,7 +66,7 @@ class AgentNode(Node):
         super().start()
 
     def look_for_hold(self) -> None:
-        """In peace an operator looks for a hold that lasts: the leader may have trimmed what would end it."""
+        """Let an operator look, after quiesce, for a hold that lasts: the leader may have trimmed what would end it."""
         held = self.executor.fence.held if self.is_up else None
         if held is not None and held.reason is not HoldReason.OTHER_TOPIC:
             self._is_released = True
@@ -165,7 +165,7 @@ class AgentNode(Node):
 
     @property
     def is_reconciled(self) -> bool:
-        """Whether nothing is left to do for the image that it has."""
+        """Return True if nothing is left to do for its image."""
         return self._is_known and not self._is_due
 
     def _reconcile(self, boot: int) -> None:

@@ -1,6 +1,6 @@
-"""Runs seeds: one, a range, or fresh ones for so long; tells of the first that fails all that helps to find out why.
+"""Runs seeds: one, a range, or new ones for some time; reports the first failure with all that helps to explain it.
 
-Decides: what is printed. Must not know: how a scenario is told.
+Must not know: how a scenario is run.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MS_PER_DAY: Final = 86_400_000
 
 
 class Tally(msgspec.Struct, kw_only=True):
-    """What a campaign came to. `failed` is the first outcome that is not clean."""
+    """The result of a campaign. `failed` is the first outcome that is not clean."""
 
     seeds: int = 0
     events: int = 0
@@ -32,15 +32,15 @@ class Tally(msgspec.Struct, kw_only=True):
     cpu_s: float = 0.0
     failed: Outcome | None = None
     happened: dict[str, int] = msgspec.field(default_factory=dict)
-    """How often each fault was done, and what of `happened.EFFECTS` came of them."""
+    """How often each fault was done, and each of `happened.EFFECTS` came of one."""
 
     def add(self, happened: dict[str, int]) -> None:
-        """Count these too."""
+        """Add these counts."""
         for what, count in happened.items():
             self.happened[what] = self.happened.get(what, 0) + count
 
     def statistics(self) -> str:
-        """One line each: effects first, then faults."""
+        """Return a line for each count: effects first, then faults."""
         lines = [(what.startswith("fault: "), what, count) for what, count in self.happened.items()]
         return "\n".join(f"{count:9}  {what}" for _, what, count in sorted(lines))
 
@@ -51,7 +51,7 @@ class Tally(msgspec.Struct, kw_only=True):
 
 
 def _time_text(virtual_ms: int) -> str:
-    """`1002 s`, and beside it in a unit that says how much it is."""
+    """Return `1002 s`, and the same in a unit that shows its size."""
     seconds, days, years = virtual_ms / 1000, virtual_ms / _MS_PER_DAY, virtual_ms / _MS_PER_DAY / 365.25
     if days < 1:
         return f"{seconds:.0f} s ({seconds / 60:.0f} minutes)"
@@ -59,15 +59,15 @@ def _time_text(virtual_ms: int) -> str:
 
 
 def keep(setup: Setup, kept: Iterable[int]) -> Setup:
-    """The scenario with these of its steps alone, by their numbers."""
+    """Return the scenario with only these of its steps, by their numbers."""
     return msgspec.structs.replace(setup, steps=tuple(setup.steps[at] for at in kept))
 
 
 def kept_of(setup: Setup, text: str) -> list[int]:
-    """The numbers of steps that `3,17,40` names, or `none`.
+    """Return the numbers of steps in `3,17,40`, or `none`.
 
     Raises:
-        ValueError: one is none of this scenario's.
+        ValueError: this scenario has no step of that number.
     """
     numbers = [] if text == "none" else text.split(",")
     for number in numbers:
@@ -79,7 +79,7 @@ def kept_of(setup: Setup, text: str) -> list[int]:
 
 
 def run_seeds(seeds: Iterable[int]) -> Tally:
-    """One after the other, until one fails."""
+    """Run seeds in order until one fails."""
     tally = Tally()
     for seed in seeds:
         begun = time.process_time()
@@ -96,7 +96,7 @@ def run_seeds(seeds: Iterable[int]) -> Tally:
 
 
 def run_for(seconds: float, *, workers: int = 1, first: int | None = None) -> Tally:
-    """Fresh seeds for so long, or until one fails; `first` is where they begin, by default anywhere."""
+    """Run new seeds for `seconds`, or until one fails; `first` is the first seed, by default a random one."""
     start = random.SystemRandom().randrange(1 << 40) if first is None else first
     deadline = time.monotonic() + seconds
     chunks = (range(start + at, start + at + _CHUNK) for at in range(0, 1 << 40, _CHUNK))
@@ -140,7 +140,7 @@ def _together(chunks: Iterator[range], deadline: float, workers: int) -> Iterato
 
 
 def replay_command(setup: Setup) -> str:
-    """The one command that tells this very scenario again, where it is a seed's own, whole or with steps left out."""
+    """Return the command that runs this scenario again, if it is a seed's own, whole or with steps left out."""
     seed = setup.seed
     steps = scenario_of(seed).steps
     at, kept = 0, []
@@ -154,17 +154,17 @@ def replay_command(setup: Setup) -> str:
 
 
 def changes_of(setup: Setup) -> str:
-    """What differs from the seed's own scenario besides its steps, as `field=value,...`."""
+    """Return the differences from the seed's own scenario besides its steps, as `field=value,...`."""
     own = scenario_of(setup.seed)
     changed = (name for name in _CHANGEABLE if getattr(setup, name) != getattr(own, name))
     return ",".join(f"{name}={getattr(setup, name)}" for name in changed)
 
 
 def with_changes(setup: Setup, text: str) -> Setup:
-    """The scenario with `field=value,...` set.
+    """Return the scenario with `field=value,...` set.
 
     Raises:
-        ValueError: there is no such field, or no number for it.
+        ValueError: there is no such field, or the value is no number.
     """
     wanted = {}
     for part in text.split(","):
@@ -177,7 +177,7 @@ def with_changes(setup: Setup, text: str) -> Setup:
 
 
 def report(failed: Outcome, *, shrink: bool = True) -> str:
-    """All that is to be said of a scenario that failed."""
+    """Return the report on a scenario that failed."""
     lines = [
         f"seed {failed.setup.seed} fails after {failed.events} events, {failed.virtual_ms} ms: {failed.checker}: "
         f"{failed.what}",

@@ -1,7 +1,7 @@
-"""Clients: each asks one thing at a time, and writes down what it asked, when, and what it was told.
+"""Clients: each sends one request at a time, and records the request, its times and its response.
 
-Decides: what is asked, and what a client may conclude from an answer or from none. Must not know: whether what it was
-told is right (`checkers.history` does).
+Decides: the requests, and what a client concludes from a response or from none. Must not know: whether a response was
+right (`checkers.history` checks that).
 """
 
 from __future__ import annotations
@@ -25,8 +25,10 @@ _RETRY_MS: Final = 15
 _GIVE_UP_AFTER: Final = 400
 _ANYTHING: Final = ("create", "create", "create", "delete", "describe", "read")
 _READS: Final = ("describe", "probe")
-"""Without "read", which goes to anybody: so that it stays with whoever answers, a deposed leader for one. A probe asks
-whether a topic could be created, and creates none."""
+"""Reads that need the leader. A probe asks whether a topic could be created, and creates none.
+
+Without "read", which any controller may serve, so that a client stays with one, such as a deposed leader.
+"""
 _ANSWERED_BY_READING: Final = ("describe", "read", "probe")
 _READ_EVERY_MS: Final = 20
 UNKNOWN: Final = "unknown"
@@ -48,7 +50,7 @@ class Operation(msgspec.Struct, kw_only=True):
 
 
 class Client:
-    """One of them. `busy` is the operation under way; while it is `pinned` it asks that node alone."""
+    """One client. `busy` is the open operation; a `pinned` client sends to that node only."""
 
     def __init__(self, cluster: Cluster, client_id: int, *, only_reads: bool = False, is_private: bool = False) -> None:
         self.only_reads = only_reads
@@ -66,7 +68,7 @@ class Client:
         self._seen_offset = -1
 
     def start(self) -> None:
-        """Begin asking."""
+        """Begin to send requests."""
         self._think()
 
     def _think(self) -> None:
@@ -81,7 +83,7 @@ class Client:
         self.ask(kind, self._any_topic())
 
     def _any_topic(self) -> str:
-        """Everybody's, or a private client's own; who only reads looks at all of them."""
+        """Draw a shared topic, or one of a private client's own; a reading client draws any of them."""
         setup, world = self._cluster.setup, self._world
         owner = self.client_id if self._is_private else 0
         if self.only_reads and setup.private_clients and world.up_to(2):

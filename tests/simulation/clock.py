@@ -1,7 +1,6 @@
-"""A node's clocks: the monotonic one may run too fast or too slow and leap ahead, the wall clock may be set.
+"""A node's clocks: the monotonic clock may run too fast or too slow and leap ahead, the wall clock may be set.
 
-Decides: what time a node believes it is. Must not know: who asks. Neither goes back within a process, as the port
-promises; between two processes the wall clock may.
+Neither goes back within a process, as the port promises; between two processes the wall clock may.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ class NodeClock:
         self._cached = Clock(monotonic_ms=0, wall_ms=0)
 
     def monotonic_ms(self) -> int:
-        """By this machine."""
+        """Return the machine's monotonic time."""
         return (self._base_us + (self._world.now_us - self._origin_us) * self._rate // TRUE_RATE) // US_PER_MS
 
     def now(self) -> Clock:
@@ -43,31 +42,31 @@ class NodeClock:
         return self._cached
 
     def wall_ms(self) -> int:
-        """The wall clock alone."""
+        """Return the wall clock's time alone."""
         return self.now().wall_ms
 
     def true_us(self, monotonic_ms: int) -> int:
-        """The first moment of true time at which this clock shows `monotonic_ms`."""
+        """Return the first moment of true time at which this clock shows `monotonic_ms`."""
         ahead_us = monotonic_ms * US_PER_MS - self._base_us
         return self._origin_us - (-ahead_us * TRUE_RATE // self._rate)
 
     def run_at(self, rate: int) -> None:
-        """From now on so many parts per million of true time."""
+        """Run from now on at this rate, in parts per million of true time."""
         self._base_us += (self._world.now_us - self._origin_us) * self._rate // TRUE_RATE
         self._origin_us = self._world.now_us
         self._rate = rate
 
     def leap(self, ahead_ms: int) -> None:
-        """The monotonic clock is suddenly so much further, as after a machine was suspended."""
+        """Advance the monotonic clock at once, as after a machine was suspended."""
         self._base_us += ahead_ms * US_PER_MS
         self._cached_at = -1
 
     def set_wall(self, by_ms: int) -> None:
-        """Somebody sets the wall clock, forward or back."""
+        """Set the wall clock forward or back."""
         self._wall_offset_ms += by_ms
         self._cached_at = -1
 
     def new_process(self) -> None:
-        """A process that starts has seen no wall clock yet."""
+        """Begin a process, which has seen no wall clock yet."""
         self._wall_seen_ms = 0
         self._cached_at = -1

@@ -1,7 +1,6 @@
-"""A whole cluster as its setup says: voters, agents, paper brokers, clients, and the links between them.
+"""A whole cluster from its setup: voters, agents, stub brokers, clients, and the links between them.
 
-Decides: who there is, and when a machine that went down comes back. Must not know: which faults there are, or what must
-hold.
+Decides: the nodes, and when a machine that went down comes back. Must not know: the faults and the invariants.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ FIRST_ADMINISTRATOR: Final = 2001
 
 
 class Cluster:
-    """Everything in it follows from the setup."""
+    """A cluster in which everything follows from the setup."""
 
     def __init__(self, setup: Setup) -> None:
         self.setup = setup
@@ -47,15 +46,15 @@ class Cluster:
         controllers = [Voter(key=key, endpoints=_endpoints(key.node_id)) for key in keys]
         voters = controllers[: setup.voters]
         self.voters_written = ",".join(f"{at.key.node_id}@n{at.key.node_id}:9093" for at in voters)
-        """As controller.quorum.voters has static ones."""
+        """The static voters in the form of controller.quorum.voters."""
         self.first_voters = voter_list(self.voters_written) if setup.static_voters else VoterSet.of(voters)
         self.checkers = Checkers(self, DATA)
         self.bootstrap = tuple(controller.endpoints[1] for controller in controllers)
         self.voters = [Node(self, each.key, each.endpoints) for each in controllers]
-        """All controllers, voting or not."""
+        """All controllers, whether voters or not."""
         self.disks_replaced = 0
         self.asked_by_operators: dict[int, dict[int, tuple[int, str]]] = {node.node_id: {} for node in self.voters}
-        """By node: request id → the process and the request that it has not answered."""
+        """By node: request id → the process and the request without a response."""
         self.agents = [self._agent(FIRST_AGENT + n) for n in range(setup.observers)]
         self.nodes: list[Node] = [*self.voters, *self.agents]
         self.by_host = {endpoint.host: node for node in self.nodes for endpoint in node.endpoints}
@@ -89,7 +88,7 @@ class Cluster:
         )
 
     def replace_disk(self, node: Node) -> None:
-        """The machine comes back with an empty disk, whose directory has an id of its own."""
+        """Let the machine come back with an empty disk and a new directory id."""
         if node.is_up:
             node.end(power=True)
         self.checkers.voters.on_disk_gone(node)
@@ -101,7 +100,7 @@ class Cluster:
 
     @property
     def broker_count(self) -> int:
-        """Agents and paper brokers."""
+        """Return the number of agents and stub brokers."""
         return self.setup.observers + self.setup.paper_brokers
 
     def start(self) -> None:
@@ -118,14 +117,14 @@ class Cluster:
             asker.start()
 
     def restart_later(self, node: Node) -> None:
-        """A process has ended: it comes back soon, or after a while."""
+        """Start a node again soon, or after a while."""
         world = self.world
         most_ms = (10, 300, 4_000)[0 if self.is_peaceful else world.up_to(3)]
         world.after(1 + world.up_to(most_ms * US_PER_MS), node.start)
 
     @property
     def active(self) -> Node | None:
-        """The active controller of the highest epoch, if one is active."""
+        """Return the active controller of the highest epoch, or None."""
         active = [node for node in self.voters if node.is_up and node.executor.active_epoch is not None]
         return max(active, key=lambda node: node.executor.machine.epoch, default=None)
 

@@ -1,7 +1,7 @@
-"""The disk port in virtual time: group commits that take their time, stand still, fail, or are cut off in the middle.
+"""The disk port in virtual time: group commits that take time, stall, fail, or are cut in the middle.
 
-Decides: when the jobs of a node are carried out. Must not know: what they are; the real `ReplicaDisk` carries them
-out on the node's simulated files.
+Decides: when a node's jobs are done. Must not know: their meaning; the real `ReplicaDisk` does them on the node's
+simulated files.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 _LONG_US: Final = 100_000
 _TOLD_US: Final = 30
-"""From the sync's return to the turn that hears of it: a death may lie between."""
+"""From the sync's return to the turn that sees it: the process may die between."""
 
 
 class NodeDisk:
-    """One process's."""
+    """The disk of one process."""
 
     def __init__(self, node: Node) -> None:
         self._node = node
@@ -51,14 +51,14 @@ class NodeDisk:
         self._node.world.after(self._latency_us(), self._read, read)
 
     def work(self, job: CheckpointJob) -> None:
-        """See the port: one after the other."""
+        """See the port: jobs run one after the other."""
         self._node.burn()
         self._work.append(job)
         if len(self._work) == 1:
             self._node.world.after(self._latency_us(), self._work_on)
 
     def finish(self) -> None:
-        """The process stops cleanly: what is queued is written before the log is closed, as a real disk's threads do.
+        """Write what is queued before the log is closed, as a real disk's threads do at a clean stop.
 
         Raises:
             StorageFailedError: the disk failed.
@@ -94,7 +94,7 @@ class NodeDisk:
             node.world.after(self._latency_us(), self._work_on)
 
     def _begin(self) -> None:
-        """What comes while a sync is under way waits for the next one."""
+        """Begin a sync; writes that come meanwhile wait for the next one."""
         self._under_way, self._jobs = self._jobs, []
         latency_us = self._latency_us()
         if latency_us > _LONG_US:
@@ -108,9 +108,9 @@ class NodeDisk:
         return latency_us if node.stalled_until_us <= now_us else node.stalled_until_us - now_us + latency_us
 
     def _run(self) -> None:
-        """All that is under way becomes durable together; `DiskDone` is another event, so that a death may lie between.
+        """Make all writes under way durable together; `DiskDone` is another event, so that the process may die between.
 
-        A frozen process's writer thread stands still too.
+        The writer thread of a frozen process is frozen, too.
         """
         node = self._node
         if node.boot != self._boot or not node.is_up:

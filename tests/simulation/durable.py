@@ -1,7 +1,7 @@
-"""What a power cut right now would leave of a replica's log at the least, kept up as its disk works.
+"""The least of a replica's log that a power cut right now would leave, updated as its disk works.
 
-Decides: which batches are durable. Must not know: what they mean. It looks at the simulated media themselves and not at
-what the log's own code says of them; only what has changed since is read again.
+Decides: which batches are durable. Must not know: their meaning. It reads the simulated media, not the state of the
+log's own code, and reads again only what has changed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from metadata_log.format.batch import check_batch
 
 
 class BatchKey(NamedTuple):
-    """What makes a batch the same batch wherever it lies."""
+    """The identity of a batch in any file."""
 
     base: int
     end: int
@@ -33,7 +33,8 @@ class _SegmentView:
 
 
 class DurableLog:
-    """One replica's. `keys` are its batches in order; `added` and `removed` are what the last `refresh` found."""
+    """The durable log of one replica. `keys` are its batches in order; `added` and `removed` come from the last
+    `refresh`."""
 
     def __init__(self, files: SimulatedFiles, directory: str) -> None:
         self._directory = files.media(directory)
@@ -45,17 +46,19 @@ class DurableLog:
         self.removed: list[BatchKey] = []
         self.end = 0
         self.snapshot_end = 0
-        """Of the newest whole checkpoint: everything before it counts as durable here."""
+        """The end of the newest whole checkpoint: everything before it counts as durable here."""
         self.is_trusted = True
-        """False once bits have rotted: what the code under test makes of that is not looked at here."""
+        """False once bits have flipped: the code under test decides what to do, which is not checked here."""
 
     def places_before(self, offset: int) -> list[tuple[str, int, int]]:
-        """(file, start, end) of the batches that another follows in the same file, both before `offset`."""
+        """Return (file, start, end) of the batches that another follows in the same file, both before `offset`."""
         return self.places_between(0, offset)
 
     def places_between(self, first: int, last: int) -> list[tuple[str, int, int]]:
-        """(file, start, end) of the batches from offset `first` to `last` that another follows in the same file. A file
-        that was removed, though not durably, is nobody's to read."""
+        """Return (file, start, end) of the batches from `first` to `last` that another follows in the same file.
+
+        A file that was removed, though not durably, is left out: no process reads it.
+        """
         return [
             (segment.name, ([0, *segment.ends])[at], segment.ends[at])
             for segment in self._segments
@@ -65,16 +68,16 @@ class DurableLog:
         ]
 
     def holds(self, key: BatchKey) -> bool:
-        """Whether this very batch is durable here."""
+        """Return True if exactly this batch is durable here."""
         return self._held.get(key.base) == key or key.end <= self.snapshot_end
 
     @property
     def keys(self) -> list[BatchKey]:
-        """All batches, in order."""
+        """Return all batches, in order."""
         return [key for segment in self._segments for key in segment.keys]
 
     def refresh(self) -> None:
-        """Look at the media again."""
+        """Read the media again."""
         self.added.clear()
         self.removed.clear()
         if not self.is_trusted:
@@ -103,7 +106,7 @@ class DurableLog:
         self.end = max(0 if last is None else last.end, self.snapshot_end)
 
     def _newest_whole(self, durable: dict[str, Inode]) -> int:
-        """The end of the newest checkpoint whose durable bytes are sound batches to the end."""
+        """Return the end of the newest checkpoint whose durable bytes are valid batches to the end."""
         for name in sorted((name for name in durable if name.endswith(".checkpoint")), reverse=True):
             inode = durable[name]
             if inode.changed_from is not None:
@@ -155,7 +158,7 @@ class DurableLog:
 
 
 def _is_whole(data: bytearray) -> bool:
-    """Sound batches up to the last byte, the last of them a control batch: a checkpoint's footer."""
+    """Return True if these are valid batches to the last byte, the last one a control batch: a checkpoint's footer."""
     position, is_control = 0, False
     while position < len(data):
         try:

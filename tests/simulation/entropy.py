@@ -1,6 +1,6 @@
-"""Chance as a process asks for it: out of the scenario's own.
+"""The port for randomness, drawn from the scenario's own generator.
 
-Decides: that no id is ever taken twice. Must not know: what a draw is for.
+No id is ever drawn twice.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Entropy:
-    """Implements the port; ids are never taken twice."""
+    """Implements the port; no id is drawn twice."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._chance = cluster.world.chance

@@ -1,4 +1,4 @@
-"""The kinds of fault that a seed may draw; `faults` does them. New ones go here and there."""
+"""The kinds of fault that a seed may draw; `faults` has their code. A new one needs both."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ FAULTS: Final = (
 )
 
 SNAPSHOT_FAULTS: Final = ("snapshot", "left behind", "left behind", "left behind", "dead in a snapshot", "snapshot rot")
-"""Those of scenarios that take snapshots, as often as they stand here."""
+"""Faults of scenarios that take snapshots; a repeated name is drawn more often."""
 
 VOTER_FAULTS: Final = ("add voter", "remove voter", "remove leader", "replace disk")
-"""Those of the scenarios in which the voters change, where the others come too."""
+"""Faults of scenarios with changing voters, beside all others."""
 
 VOTER_PLANS: Final = ("two changes", "early change", "change unheard", "replaced and counted")
-"""Changes of the voters at the worst moment; `faults_voters` does them."""
+"""Voter changes at the worst moment; see `faults_voters`."""
 
 UPGRADE_FAULTS: Final = ("upgrade", "upgrade twice", "upgrade unheard")
-"""Those of the scenarios that begin with static voters; `faults_upgrade` does them."""
+"""Faults of scenarios that begin with static voters; see `faults_upgrade`."""
 
 LEADER_FAULTS: Final = (
     "hand over",
@@ -53,10 +53,10 @@ LEADER_FAULTS: Final = (
     "rot ahead",
     "slow leader's disk",
 )
-"""What is done to leaders on purpose; `faults_leader` and `faults_rivals` do them."""
+"""Faults of leaders; see `faults_leader` and `faults_rivals`."""
 
 FOREIGN_FAULTS: Final = ("another quorum",)
-"""Those of some scenarios with agents; `faults_foreign` does them."""
+"""Faults of some scenarios with agents; see `faults_foreign`."""
 
 ALL: Final = frozenset(
     {
@@ -72,4 +72,4 @@ ALL: Final = frozenset(
 """Every name."""
 
 ROT: Final = ("bit rot", "snapshot rot", "rot ahead")
-"""Those that flip bits."""
+"""The faults that flip bits."""

@@ -1,7 +1,7 @@
 """The faults: each takes the cluster and 48 bits, from which it makes all its choices.
 
-Decides: what each does. Must not know: when it comes (`setup`), or what must hold. Where a fault ends by itself (a
-partition heals, a disk is fast again), it has its end scheduled here.
+Must not know: when it comes (`setup`), or the invariants. A fault that ends by itself (a partition heals, a disk is
+fast again) schedules its end here.
 """
 
 from __future__ import annotations
@@ -37,28 +37,28 @@ _LONG_MS: Final = (20, 200, 1_000, 3_000, 8_000)
 
 
 class Pick:
-    """Choices out of the bits of one step."""
+    """Choices from the bits of one step."""
 
     def __init__(self, bits: int) -> None:
         self._bits = bits * 0x9E3779B97F4A7C15 + 1 & (1 << 128) - 1
 
     def of(self, count: int) -> int:
-        """From 0 to below `count`."""
+        """Return a number from 0 to below `count`."""
         self._bits = (self._bits * 0xD1342543DE82EF95 + 0x2545F4914F6CDD1D) & ((1 << 128) - 1)
         return (self._bits >> 64) % count
 
     def ms(self) -> int:
-        """How long it lasts."""
+        """Return the fault's duration."""
         return 1 + self.of(_LONG_MS[self.of(len(_LONG_MS))])
 
     def node(self, cluster: Cluster) -> Node:
-        """Any machine, voters more often."""
+        """Return any machine, voters more often."""
         nodes = cluster.voters if self.of(4) else cluster.nodes
         return nodes[self.of(len(nodes))]
 
 
 def _later(cluster: Cluster, ms: int, action: Callable[[], None]) -> None:
-    """Unless peace has come by then, which ends all faults itself."""
+    """Do it later, unless the cluster quiesces first, which ends all faults itself."""
     cluster.world.after(ms * US_PER_MS, lambda: None if cluster.is_peaceful else action())
 
 
@@ -72,7 +72,7 @@ def _kill(cluster: Cluster, pick: Pick) -> None:
 
 
 def _power_cut(cluster: Cluster, pick: Pick) -> None:
-    """Of one machine, or of all at once."""
+    """Cut the power of one machine, or of all at once."""
     for node in cluster.nodes if pick.of(8) == 0 else [pick.node(cluster)]:
         _end(node, power=True)
 
@@ -98,7 +98,7 @@ def _dead_in_file_call(cluster: Cluster, pick: Pick) -> None:
 
 
 def _blink(cluster: Cluster, pick: Pick) -> None:
-    """Back at once."""
+    """Cut a machine's power and bring it back at once."""
     node = pick.node(cluster)
     if node.is_up:
         node.end(power=bool(pick.of(2)))
@@ -106,7 +106,7 @@ def _blink(cluster: Cluster, pick: Pick) -> None:
 
 
 def _storm(cluster: Cluster, pick: Pick) -> None:
-    """The leader is gone, and while the others elect they lose their processes or their power too, and are back."""
+    """Kill the leader; during the election the other voters lose their process or their power too, and come back."""
     _end(cluster.active or cluster.voters[0], power=bool(pick.of(2)))
     within_us = (10, 60, 300)[pick.of(3)] * US_PER_MS
     for _ in range(2 + pick.of(3 * len(cluster.voters))):
@@ -146,21 +146,21 @@ def _cut_off(cluster: Cluster, pick: Pick) -> None:
 
 
 def _one_way(cluster: Cluster, pick: Pick) -> None:
-    """What one sends is lost, or what is sent to it."""
+    """Lose all messages from one machine, or all to it."""
     alone, is_mute = pick.node(cluster).node_id, pick.of(2)
     others = [node.node_id for node in cluster.nodes if node.node_id != alone]
     _cut(cluster, pick, {(alone, other) if is_mute else (other, alone) for other in others})
 
 
 def _split(cluster: Cluster, pick: Pick) -> None:
-    """Any two sides; clients reach both."""
+    """Split the machines into any two sides; clients reach both."""
     side = {node.node_id for node in cluster.nodes if pick.of(2)}
     other = {node.node_id for node in cluster.nodes} - side
     _cut(cluster, pick, {(a, b) for a in side for b in other} | {(b, a) for a in side for b in other})
 
 
 def _bridge(cluster: Cluster, pick: Pick) -> None:
-    """Two sides that only one machine between them reaches."""
+    """Split the machines into two sides that only one machine between them reaches."""
     bridge = pick.node(cluster).node_id
     side = {node.node_id for node in cluster.nodes if node.node_id != bridge and pick.of(2)}
     other = {node.node_id for node in cluster.nodes} - side - {bridge}
@@ -208,8 +208,10 @@ def _full_disk(cluster: Cluster, pick: Pick) -> None:
 
 
 def _bit_rot(cluster: Cluster, pick: Pick) -> None:
-    """A bit of a committed batch flips, on a minority's disks at most, and not in a log's last batch, where nobody can
-    tell it from a torn write."""
+    """Flip a bit of a committed batch, on a minority's disks at most.
+
+    Never in a log's last batch, where it looks like a torn write.
+    """
     node = cluster.voters[pick.of(len(cluster.voters))]
     if not may_rot(cluster, node):
         return
@@ -221,7 +223,7 @@ def _bit_rot(cluster: Cluster, pick: Pick) -> None:
 
 
 def _snapshot(cluster: Cluster, pick: Pick) -> None:
-    """Some take one as soon as there is anything new."""
+    """Let some controllers take a snapshot as soon as there is anything new."""
     for node in cluster.nodes:
         if pick.of(2) and node.is_up:
             node.executor.snapshots.is_forced = True
@@ -229,8 +231,10 @@ def _snapshot(cluster: Cluster, pick: Pick) -> None:
 
 
 def _left_behind(cluster: Cluster, pick: Pick) -> None:
-    """One is cut off, or down, while the others take snapshots: what it lacks may be trimmed away. When it has all of
-    a snapshot and is about to install it, it may die at one of the next calls of its files."""
+    """Cut one node off, or take it down, while the others take snapshots and may trim what it lacks.
+
+    Just before it installs the snapshot, it may die at one of its next file calls.
+    """
     behind = pick.node(cluster)
     if pick.of(2):
         behind.dies_installing, behind.dies_by_power = 1 + pick.of(25), bool(pick.of(2))
@@ -252,7 +256,7 @@ def _force_others(cluster: Cluster, behind: Node) -> None:
 
 
 def _dead_in_snapshot(cluster: Cluster, pick: Pick) -> None:
-    """It takes one, or is about to install one, and dies within the next few calls of its files."""
+    """Let a node take or install a snapshot, and die within its next few file calls."""
     node = pick.node(cluster)
     if node.is_up:
         node.executor.snapshots.is_forced = True
@@ -261,8 +265,11 @@ def _dead_in_snapshot(cluster: Cluster, pick: Pick) -> None:
 
 
 def _snapshot_rot(cluster: Cluster, pick: Pick) -> None:
-    """A bit of the newest checkpoint flips, on a minority's disks at most. Its process is started anew: it must go by
-    its log, or refuse the checkpoint by name; or it goes on: it must give it to nobody, and take another one."""
+    """Flip a bit of the newest checkpoint, on a minority's disks at most.
+
+    After a restart its process must use its log, or reject the checkpoint by name. A process that goes on must not send
+    the checkpoint, and must take another one.
+    """
     node = cluster.voters[pick.of(len(cluster.voters))]
     if not may_rot(cluster, node):
         return
@@ -272,7 +279,7 @@ def _snapshot_rot(cluster: Cluster, pick: Pick) -> None:
 
 
 def _clock_rate(cluster: Cluster, pick: Pick) -> None:
-    """Up to a twentieth too fast or too slow."""
+    """Let a clock run up to a twentieth too fast or too slow."""
     node = pick.node(cluster)
     node.clock.run_at(TRUE_RATE + (pick.of(100_001) - 50_000))
     cluster.world.note("a clock runs at another rate")
@@ -347,18 +354,18 @@ if set(_DO) != ALL:
 
 
 def inject(cluster: Cluster, fault: str, bits: int) -> None:
-    """Do one."""
+    """Do one fault."""
     cluster.world.tell(0, f"fault: {fault}")
     cluster.world.note(f"fault: {fault}")
     _DO[fault](cluster, Pick(bits))
 
 
 _LOOKS, _LOOK_EVERY_MS = 6, 3_000
-"""An operator looks after each agent, in peace."""
+"""After quiesce an operator looks after each agent this often."""
 
 
 def quiesce(cluster: Cluster) -> None:
-    """All faults end: links and disks as they should be, clocks true, every machine up or coming up."""
+    """End all faults: links, disks and clocks are normal, every machine is up or coming up."""
     cluster.is_peaceful = True
     cluster.world.tell(0, "peace")
     network = cluster.network

@@ -1,10 +1,10 @@
-"""Another quorum of the same cluster id answers an agent for a while: as where controllers were formatted again.
+"""Another quorum of the same cluster id responds to an agent for a while, as where controllers were formatted again.
 
-Or it is the agent's own quorum as of an earlier time, as after a restore. Its log has the same own id, lacks the newest
-records of the agent's log, and has grown past that log in the same epoch.
+Or it is the agent's own quorum as of an earlier time, as after a restore. Its log has the same topic id, lacks the
+newest records of the agent's log, and has grown past that log in the same epoch.
 
-Decides: the answers of that quorum's leader. It would have the agent cut its log, or append other records. Answers on
-gRPC carry ids, those of Kafka's protocol do not. Must not know: how an agent finds that out.
+Decides: the responses of that quorum's leader. The agent would cut its log, or append other records. Responses on gRPC
+carry ids, those of Kafka's protocol do not. Must not know: how an agent detects it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _LASTS_MS: Final = (40, 200, 900)
 
 
 class Impostor:
-    """The leader of the other quorum, as one agent hears it."""
+    """The leader of the other quorum, as one agent sees it."""
 
     def __init__(self, cluster: Cluster, agent: Node, bits: int) -> None:
         self._agent = agent
@@ -42,7 +42,7 @@ class Impostor:
         self.until_us = cluster.world.now_us + _LASTS_MS[bits // 12 % 3] * US_PER_MS
 
     def answer(self, request: OutgoingRequest) -> PeerResponse | None:
-        """Its answer; None: it has nothing to say to that, or this agent could not know better."""
+        """Return its response, or None if it has none, or if this agent could not detect the quorum by it."""
         sent = request.request
         machine = self._agent.executor.machine
         if not self._agent.executor.topic_id_fence.own_ids:
@@ -77,7 +77,7 @@ class Impostor:
         )
 
     def _of_earlier(self, sent: FetchRequest, leader_id: NodeId) -> FetchResponse | None:
-        """Ask for a cut first, or go on from the agent's end; nothing if the agent named no batch to know it by."""
+        """Return a truncation at first, then records from the agent's end; None if the Fetch names no batch."""
         if sent.committed_batch is None:
             return None
         cuts, self._is_longer = self._would_cut and not self._is_longer, True
@@ -102,7 +102,7 @@ def _one_topic(sent: FetchRequest, name: str) -> bytes:
 
 
 def another_quorum(cluster: Cluster, bits: int) -> None:
-    """It answers one agent, which may be started again meanwhile."""
+    """Let the other quorum respond to one agent, which may restart meanwhile."""
     if not cluster.agents:
         return
     agent = cluster.agents[bits % len(cluster.agents)]

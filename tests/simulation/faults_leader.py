@@ -1,6 +1,6 @@
-"""What is done to leaders on purpose: handed over, deposed unawares, slowed down, rot where others still have to read.
+"""Faults of leaders: transferred, deposed while cut off, slowed down, corrupted where others still must read.
 
-Decides: what each does, step by step. Must not know: what must hold. Each gives up where a step does not come about.
+Must not know: the invariants. Each fault ends early if a step does not come about.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _REQUEST_IDS: Final = 1 << 50
 
 
 def hand_over(cluster: Cluster, bits: int) -> None:
-    """Somebody asks the leader to hand over: to a voter that lives, to one that does not, or to any."""
+    """Ask the leader for a transfer: to a live voter, a dead one, or any."""
     leader = cluster.active
     if leader is None or leader.is_frozen:
         return
@@ -34,7 +34,7 @@ def hand_over(cluster: Cluster, bits: int) -> None:
     timeout_ms = (50, 500, 3_000)[bits // 64 % 3]
 
     wait_ms = 0
-    if bits // 256 % 2:  # its own disk is the last to be done
+    if bits // 256 % 2:  # its own disk is the last to write
         leader.stalled_until_us = cluster.world.now_us + 100 * US_PER_MS
         wait_ms = bits // 512 % 12
 
@@ -50,10 +50,12 @@ def hand_over(cluster: Cluster, bits: int) -> None:
 
 
 def depose(cluster: Cluster, bits: int) -> None:
-    """The leader is cut off from the others, not from the clients: for long enough that there is another, or for a
-    moment in which all connections to it break, so that there is another at once. At times only those that read still
-    reach it, so that nothing that it cannot commit is in their way; at times it is deaf first, so that others have what
-    it does not know to be committed."""
+    """Cut the leader off from the other voters, but not from the clients, so that the others elect another one.
+
+    Or reset all connections to it for a moment, so that another one is elected at once. Sometimes only readers still
+    reach it, so that no uncommitted request blocks them. Sometimes it is deaf first, so that the others have committed
+    records that it does not know to be committed.
+    """
     leader = cluster.active
     if leader is None:
         return
@@ -74,7 +76,7 @@ def _part(plan: Plan, leader: Node, *, with_reset: bool) -> None:
 
 
 def _visit(cluster: Cluster, node: Node, for_ms: int) -> None:
-    """Clients that only read ask this one alone for a while."""
+    """Let the reading clients ask only this controller for a while."""
     for client in cluster.clients:
         if client.only_reads:
             client.pinned = node
@@ -82,8 +84,10 @@ def _visit(cluster: Cluster, node: Node, for_ms: int) -> None:
 
 
 def late_proof(cluster: Cluster, bits: int) -> None:
-    """What others answer the leader is late; meanwhile it is deposed unawares, and another one commits. Then the late
-    answers come, to a leader that is asked for reads all the time."""
+    """Delay the responses to a leader; meanwhile it is deposed while cut off, and another leader commits.
+
+    Then the late responses reach the former leader, which gets reads all the time.
+    """
     leader = cluster.active
     if leader is None:
         return
@@ -104,7 +108,7 @@ def late_proof(cluster: Cluster, bits: int) -> None:
 
 
 def slow_leaders_disk(cluster: Cluster, bits: int) -> None:
-    """The leader's disk is far behind all others, and then the leader loses its power."""
+    """Slow the leader's disk far below the others, then cut the leader's power."""
     leader = cluster.active
     if leader is None:
         return
@@ -119,13 +123,13 @@ def slow_leaders_disk(cluster: Cluster, bits: int) -> None:
 
 
 def may_rot(cluster: Cluster, node: Node) -> bool:
-    """Whether a voter's files may rot now: they are sound, and with it the rotten ones are a minority."""
+    """Return True if a voter's files may be corrupted now: they are valid, and the corrupt replicas stay a minority."""
     rotten = sum(1 for other in cluster.voters if other.is_rotten)
     return not node.is_rotten and rotten < (len(cluster.voters) - 1) // 2
 
 
 def rot_checkpoint(node: Node, at: int, bit: int) -> bool:
-    """A bit of a node's newest checkpoint flips; whether it has one that stands for any of the log."""
+    """Flip a bit of a node's newest checkpoint; return False if it has none that covers any of the log."""
     directory = f"/data/{METADATA_DIRECTORY}"
     newest = newest_checkpoint(node.files, directory)
     if newest is None or newest.offset == 0:
@@ -136,8 +140,10 @@ def rot_checkpoint(node: Node, at: int, bit: int) -> bool:
 
 
 def rot_ahead(cluster: Cluster, bits: int) -> None:
-    """A follower is cut off; what the leader commits meanwhile rots on the leader's disk before the follower has it: in
-    the log, or in the checkpoint from which the follower would have to begin."""
+    """Cut a follower off, and corrupt on the leader's disk what the leader commits meanwhile.
+
+    The corruption is in the log, or in the checkpoint from which the follower would have to begin.
+    """
     leader = cluster.active
     followers = [node for node in cluster.voters if node is not leader and node.is_up]
     if leader is None or len(followers) < 2 or not may_rot(cluster, leader):

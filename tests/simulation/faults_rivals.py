@@ -1,6 +1,6 @@
-"""Rival leaders, whose logs part again and again; and one whose long log is older than what was committed without it.
+"""Rival leaders whose logs diverge again and again; and a leader whose long log is older than the committed records.
 
-Decides: what happens step by step. Must not know: what must hold.
+Must not know: the invariants.
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ if TYPE_CHECKING:
 
 
 def rival_leaders(cluster: Cluster, bits: int) -> None:
-    """Two voters lead in turn, each unheard by the rest, and each dies with a tail that nobody else has; the one that
-    was last comes back to the one that has the others' votes. Every second time the first leads twice."""
+    """Let two voters lead in turn while cut off, and die with a tail that no other replica has.
+
+    The last one comes back to the voter that has the others' votes. Every second time the first leads twice.
+    """
     first = cluster.active
     if first is None or not 3 <= len(cluster.voters) <= 4 or any(node.is_held for node in cluster.voters):
         return
@@ -79,7 +81,7 @@ class _Rivals(Plan):
         before = last.durable.end
         self.bring_back(last)
         self.over()
-        if self._is_cut_short:  # its power fails when it has cut its log, and has begun to write another one
+        if self._is_cut_short:  # its power fails after it has cut its log and begun to write other batches
             self.when(lambda: last.durable.end < before, lambda: self._blink_when_it_grows(last))
 
     def _blink_when_it_grows(self, node: Node) -> None:
@@ -92,8 +94,10 @@ class _Rivals(Plan):
 
 
 def old_tail(cluster: Cluster, bits: int) -> None:
-    """The leader goes on alone for a while, and is killed; who leads next is killed as soon as anything of its epoch is
-    committed, while the first one's log is longer still. Then the first comes back, and must not lead."""
+    """Let a leader go on alone for a while, and kill it; kill the next leader once its epoch has a commit.
+
+    The first leader's log is longer still. When it comes back, it must not lead.
+    """
     first = cluster.active
     if first is None or not 3 <= len(cluster.voters) <= 4 or any(node.is_held for node in cluster.voters):
         return

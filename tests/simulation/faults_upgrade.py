@@ -1,6 +1,6 @@
-"""kraft.version is raised at the worst moment: asked for twice, and unheard by the others.
+"""Upgrades of kraft.version at the worst moment: requested twice, or by a leader that the others do not hear.
 
-Decides: when it is asked for. Must not know: what the leader may answer.
+Must not know: what the leader may respond.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from tests.simulation.node import Node
 
 _PATIENCE_US: Final = 2_500 * US_PER_MS
-"""A voter tells a new leader its directory once a fetch timeout has passed."""
+"""A voter sends a new leader its directory once a fetch timeout has passed."""
 
 
 def _able(cluster: Cluster) -> Node | None:
-    """A leader whom every voter has told its directory."""
+    """Return a leader that knows every voter's directory, or None."""
     leader = leader_of(cluster)
     state = None if leader is None else leader.executor.machine._core.state
     told = state.reported_voters if isinstance(state, Leader) else None
@@ -29,7 +29,7 @@ def _able(cluster: Cluster) -> Node | None:
 
 
 def upgrade_twice(cluster: Cluster, bits: int) -> None:
-    """An administrator asks, and again: at once, a moment later, or once the first is waited for no longer."""
+    """Request it twice: at once, a moment later, or after the first request has timed out."""
     plan = Plan(cluster)
     again_ms = (0, 1, 5, 100, _given_up_ms(cluster))[bits % 5]
 
@@ -41,12 +41,13 @@ def upgrade_twice(cluster: Cluster, bits: int) -> None:
 
 
 def _given_up_ms(cluster: Cluster) -> int:
-    """When a leader waits for the commit of a change no longer."""
+    """Return when a leader no longer waits for the commit of a change."""
     return cluster.setup.raft.request_timeout_ms + 20
 
 
 def upgrade_unheard(cluster: Cluster, bits: int) -> None:
-    """The leader alone knows of the upgrade, is asked again, and is deposed by others to whom the voters are static."""
+    """Let only the leader know of the upgrade, request it again, and let others with static voters depose the
+    leader."""
     plan = Plan(cluster)
     plan.when(
         lambda: _able(cluster) is not None,

@@ -1,7 +1,7 @@
-"""Changes of the voters at the worst moment: two at once, before an epoch has a commit, unheard by the others, and with
-a disk replaced where its node counts.
+"""Voter changes at the worst moment: two at once, before an epoch has a commit, on a leader that the others do not
+hear.
 
-Decides: when they are asked for. Must not know: what the leader may answer.
+And a replaced disk where the node is needed for a majority. Must not know: what the leader may respond.
 """
 
 from __future__ import annotations
@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 
 
 def two_changes(cluster: Cluster, bits: int) -> None:
-    """Several operators at once, some of them a moment or some seconds later, on a leader that may be unheard; or one
-    after the other, until the leader alone is left."""
+    """Send several changes at once, some of them later, to a leader that may be cut off.
+
+    Or one after the other, until only the leader is left.
+    """
     leader = leader_of(cluster)
     if leader is None:
         return
@@ -37,7 +39,7 @@ def two_changes(cluster: Cluster, bits: int) -> None:
 
 
 class _DownToOne(Plan):
-    """Each of the others falls silent and is removed."""
+    """Each other voter falls silent and is removed."""
 
     def __init__(self, cluster: Cluster, leader: Node) -> None:
         super().__init__(cluster)
@@ -64,7 +66,7 @@ class _DownToOne(Plan):
 
 
 def early_change(cluster: Cluster, bits: int) -> None:
-    """The leader is killed; the next one is asked as soon as it leads, before anything of its epoch is committed."""
+    """Kill the leader; send the next one a change as soon as it leads, before its epoch has a commit."""
     leader = leader_of(cluster)
     if leader is None or leader.is_held:
         return
@@ -80,7 +82,7 @@ def early_change(cluster: Cluster, bits: int) -> None:
 
 
 def change_unheard(cluster: Cluster, bits: int) -> None:
-    """The leader alone knows of a change; another one leads without it, and the first has to give it up."""
+    """Let only the leader know of a change; another leader does not have it, and the first must drop it."""
     leader = leader_of(cluster)
     if leader is None:
         return
@@ -98,8 +100,10 @@ def change_unheard(cluster: Cluster, bits: int) -> None:
 
 
 def replaced_and_counted(cluster: Cluster, bits: int) -> None:
-    """A voter comes back with an empty disk, and has all of the log again; then the others have to do without each
-    other: what it holds must not count for what its old disk held."""
+    """Give a voter an empty disk and let it fetch the whole log; then the others must go on without each other.
+
+    Its new directory must not count for promises of its old disk.
+    """
     node = replace_disk(cluster, bits)
     if node is not None:
         _Replaced(cluster, node).begin()

@@ -1,4 +1,4 @@
-"""Planted bugs of the fence by the metadata topic's own id."""
+"""Planted bugs of the fence by the metadata topic's id."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What faults came to: counted, so that nobody has to take it for granted that a fault is met.
+"""Counts the effects of faults, so that a campaign shows that each is met.
 
-Decides: what a power cut has taken from a disk. Must not know: why anything is done.
+Decides: what a power cut has taken from a disk.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ EFFECTS: Final = (
     "another quorum answers",
     "an agent holds",
 )
-"""Each happens in the first scenarios; a test of the campaign holds it."""
+"""Each happens in the first scenarios; a test of the campaign checks it."""
 
 
 def cut_power(node: Node) -> None:
-    """Let the machine's disk lose what it may, and say what it has lost."""
+    """Let the machine's disk lose what it may, and count what it has lost."""
     before = [(inode, bytes(inode.durable), tuple(inode.pending)) for inode in node.media.now.values() if inode.pending]
     node.files.crash(node.world.chance.getrandbits(64))
     for inode, durable, pending in before:

@@ -1,7 +1,6 @@
 """A broker's registration and heartbeats, over the real `Lifecycle`, in virtual time.
 
-Decides: nothing but when to look. Must not know: what the broker stores. A paper broker has a life and nothing else:
-topics need brokers to be placed on.
+Must not know: what the broker stores. A stub broker has only a life: topics need brokers as replicas.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _FAR_AHEAD: Final = 1 << 40
 
 
 class Life:
-    """One incarnation's. `is_over` says when its process is gone."""
+    """The life of one incarnation. `is_over` returns True once its process has ended."""
 
     def __init__(
         self,
@@ -69,7 +68,7 @@ class Life:
         return self._world.now_us // US_PER_MS
 
     def look(self) -> None:
-        """Send what is due, and look again when more is."""
+        """Send what is due, and schedule the next look."""
         if self._is_over():
             return
         if self._is_frozen():

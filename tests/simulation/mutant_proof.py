@@ -1,10 +1,12 @@
-"""Shows what but the simulator stands against a planted bug: `python -m tests.simulation.mutant_proof [NAME...]` asks
-mypy and the unit tests, and writes their cells in the table of docs/simulation.md anew.
+"""Shows what besides the simulator catches a planted bug.
 
-Decides: what the unit tests of a module are: all in the folder below tests/unit that mirrors the module's package, but
-for the suites that show what a whole replica or log does: golden transcripts, those that end it at each call or effect,
-and random scenarios, which are small simulators. Must not know: what the bugs are. Each is written into a copy of the
-tree, so that processes which the tests start have it, too.
+`python -m tests.simulation.mutant_proof [NAME...]` runs mypy and the unit tests, and rewrites their cells in the table
+of docs/simulation.md.
+
+Decides: the unit tests of a module. They are all tests in the folder below tests/unit that mirrors the module's
+package. Left out are suites about a whole replica or log: golden transcripts, crashes at each call or effect, and
+random scenarios, which are small simulators. Each bug is written into a copy of the tree, so that child processes have
+it.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ from tests.simulation.mutants import MUTANTS
 from tests.simulation.planting import Mutant, mutated_source
 
 SUITES: Final = "crash or cut_off or killed_process or persistence or raft_voters or random_scenarios or transcripts"
-"""By names of files and of tests, as `pytest -k` takes it."""
+"""The excluded suites, by names of files and tests, in `pytest -k` form."""
 _COPIED: Final = (
     "broker_agent",
     "metadata_log",
@@ -46,7 +48,7 @@ _NOTICED, _FAILED = 1, re.compile(r"^(?:FAILED|ERROR) \S*?([\w]+)\.py::(\w+)", r
 
 
 def unit_tests(module: str) -> list[str]:
-    """The files, relative to the project's root."""
+    """Return the files, relative to the project's root."""
     parts = module.removeprefix("quorum.").split(".")[:-1]
     folders = (Path("tests", "unit", *parts[:depth]) for depth in range(len(parts), 0, -1))
     files = (sorted((ROOT / folder).glob("test_*.py")) for folder in folders)
@@ -54,7 +56,7 @@ def unit_tests(module: str) -> list[str]:
 
 
 def against_types(mutants: Iterable[Mutant]) -> dict[str, str]:
-    """By name, what mypy says of the whole project with the bug in it; `PASS` where it says nothing."""
+    """Return, by bug name, mypy's error on the whole project with the bug; `PASS` if mypy finds no error."""
     of_module: dict[str, list[Mutant]] = {}
     for mutant in mutants:
         of_module.setdefault(mutant.module, []).append(mutant)
@@ -71,7 +73,7 @@ def against_types(mutants: Iterable[Mutant]) -> dict[str, str]:
 
 
 def _mypy(mutants: Sequence[Mutant], place: Path) -> str:
-    """What it says of the tree with all of these in it, at most one of each module."""
+    """Return mypy's output for a tree with all of these bugs, at most one in each module."""
     words = [sys.executable, "-m", "mypy", "--cache-dir", str(place / "cache"), "--no-error-summary"]
     for number, (path, source) in enumerate(map(mutated_source, mutants)):
         (place / f"{number}.py").write_text(source, encoding="utf-8")
@@ -83,7 +85,7 @@ def _mypy(mutants: Sequence[Mutant], place: Path) -> str:
 
 
 class Copies:
-    """Some copies of the tree, each for one bug at a time."""
+    """Copies of the tree, each for one bug at a time."""
 
     def __init__(self, place: Path, count: int) -> None:
         self._free: Final[queue.Queue[Path]] = queue.Queue()
@@ -97,7 +99,7 @@ class Copies:
             self._free.put(copy)
 
     def against(self, mutant: Mutant) -> str:
-        """The first unit test that fails with the bug, or `PASS`."""
+        """Return the first unit test that fails with the bug, or `PASS`."""
         with self._planted(mutant) as copy:
             return run_unit_tests(copy, mutant.module)
 
@@ -115,7 +117,7 @@ class Copies:
 
 
 def run_unit_tests(tree: Path, module: str) -> str:
-    """The first of the module's unit tests that fails in a tree, or `PASS`.
+    """Return the first of the module's unit tests that fails in a tree, or `PASS`.
 
     Raises:
         RuntimeError: pytest itself did not work.
@@ -145,7 +147,7 @@ def run_unit_tests(tree: Path, module: str) -> str:
 
 
 def prove(mutants: Sequence[Mutant], workers: int) -> Iterator[tuple[Mutant, str, str]]:
-    """(bug, what mypy says, what the unit tests say) of each.
+    """Yield each bug with the verdicts of mypy and of the unit tests.
 
     Raises:
         RuntimeError: the unit tests fail without any bug in the tree.

@@ -1,8 +1,9 @@
-"""Tries planted bugs: `python -m tests.simulation.mutant_run [NAME...]` tries those, or all, and writes their
-cells in the table of docs/simulation.md anew; `... NAME SEED SEED...` tries one on these seeds, in this process.
+"""Tries planted bugs against seeds.
 
-Decides: what counts as caught, and on which seeds it is tried first. Must not know: what the bugs are. Each runs in a
-process of its own.
+`python -m tests.simulation.mutant_run [NAME...]` tries these or all, and rewrites their cells in the table of
+docs/simulation.md. `... NAME SEED SEED...` tries one on these seeds, in this process.
+
+Decides: which seeds are tried first, and when a bug counts as caught. Each bug runs in a separate process.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from tests.simulation.planting import Mutant, plant
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of one: the first seed that noticed, by which checker; None when none did."""
+    """The verdict on one bug: the first seed that noticed it, and the checker; None if no seed did."""
 
     seed: int | None
     checker: str
@@ -31,7 +32,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def try_here(mutant: Mutant, seeds: Iterable[int]) -> Verdict:
-    """Plant it in this process and run seeds until one notices."""
+    """Plant it in this process, and run seeds until one notices."""
     plant(mutant)
     from tests.simulation.scenario import run_scenario  # noqa: PLC0415
     from tests.simulation.setup import scenario_of  # noqa: PLC0415 - after the planting
@@ -46,7 +47,7 @@ def try_here(mutant: Mutant, seeds: Iterable[int]) -> Verdict:
 
 
 def try_apart(mutant: Mutant, seeds: Iterable[int] | None = None) -> Verdict:
-    """Plant it in a process of its own; by default the seed that the table names comes first, then all others."""
+    """Plant it in a separate process; by default try the table's seed first, then all others."""
     chosen = seeds_for(mutant) if seeds is None else list(seeds)
     done = subprocess.run(
         [sys.executable, "-m", "tests.simulation.mutant_run", mutant.name, *map(str, chosen)],
@@ -60,7 +61,7 @@ def try_apart(mutant: Mutant, seeds: Iterable[int] | None = None) -> Verdict:
 
 
 def seeds_for(mutant: Mutant) -> list[int]:
-    """All that may be tried, in a good order."""
+    """Return all seeds that may be tried, in a good order."""
     seed = read_table().get(mutant.name, Row()).seed
     known = [int(seed)] if seed.isdigit() else []
     return list(dict.fromkeys([*known, *range(mutant.seeds)]))

@@ -1,6 +1,6 @@
-"""The table of planted bugs in docs/simulation.md: what is in a row, and how rows are read and written.
+"""The table of planted bugs in docs/simulation.md: its rows, and how they are read and written.
 
-Decides: what the table looks like. Must not know: how a cell is found out (`mutant_run`, `mutant_proof`).
+Must not know: how a cell is determined (`mutant_run`, `mutant_proof`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ HEAD: Final = "| planted bug | in | lines | mypy | unit tests of its module | fi
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of one: `PASS`, or what mypy, or which unit test, has against it; who caught it. Empty: untried."""
+    """The results for one bug: `PASS`, mypy's error or the failing unit test, and the checker. Empty: not tried."""
 
     types: str = ""
     unit_tests: str = ""
@@ -32,12 +32,12 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def passes(self) -> bool:
-        """Whether mypy and the unit tests of its module see nothing."""
+        """Return True if mypy and the unit tests of its module do not notice it."""
         return self.types == self.unit_tests == PASS
 
 
 def lines_changed(mutant: Mutant) -> int:
-    """Of the source: a line that is added, goes, or is another."""
+    """Return the number of source lines that are added, removed or changed."""
     changes = [
         line[0] for line in difflib.ndiff(mutant.was.splitlines(), mutant.becomes.splitlines()) if line[0] in "+-"
     ]
@@ -45,7 +45,7 @@ def lines_changed(mutant: Mutant) -> int:
 
 
 def read_table() -> dict[str, Row]:
-    """The rows that stand in the document, by the bug's name, as long as it is in that module."""
+    """Return the rows in the document, by the bug's name, if the bug is still in that module."""
     modules = {mutant.name: mutant.module for mutant in MUTANTS}
     rows = {}
     for line in _parts()[1].splitlines():
@@ -57,7 +57,7 @@ def read_table() -> dict[str, Row]:
 
 
 def write_table(rows: dict[str, Row]) -> None:
-    """Put these into the document in the order of `MUTANTS`; one that is missing stays as it stands there."""
+    """Write these rows in the order of `MUTANTS`; a missing row keeps its present text."""
     known = {**read_table(), **rows}
     lines = [_line(mutant, known[mutant.name]) for mutant in MUTANTS if mutant.name in known]
     head, _, tail = _parts()
@@ -74,7 +74,7 @@ def _line(mutant: Mutant, row: Row) -> str:
 
 
 def _parts() -> tuple[str, str, str]:
-    """What stands before the table, the table, what stands behind it."""
+    """Return the text before the table, the table, and the text after it."""
     head, _, rest = DOCUMENT.read_text(encoding="utf-8").partition(_BEGIN)
     table, _, tail = rest.partition(_END)
     return head, table, tail

@@ -1,4 +1,4 @@
-"""The planted bugs: each one change of the real code which some seed must notice. `mutant_run` tries them."""
+"""The planted bugs: each is one change of the real code that some seed must notice. `mutant_run` tries them."""
 
 from __future__ import annotations
 
@@ -329,7 +329,7 @@ _DEEP: Final = (
         becomes='        data = self.read(effect.read_from, effect.max_bytes, take) or b""\n',
     ),
 )
-"""Met only by faults with a plan (`faults_leader`), or by a history that has refusals in it."""
+"""Only faults with a plan (`faults_leader`) meet these, or a history with rejections."""
 
 MUTANTS: Final = (
     *_CORE,

@@ -1,4 +1,4 @@
-"""Planted bugs of linearizable reads, answered without proof that the answering node still leads; and of handovers."""
+"""Planted bugs of linearizable reads without proof of leadership, and of transfers."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Messages between machines: late, lost, twice, out of order, or not at all where machines are cut off.
+"""Messages between machines: late, lost, duplicated, out of order, or blocked between cut-off machines.
 
-Decides: when a message arrives, and what its sender is told when it does not. Must not know: what it says.
+Decides: when a message arrives, and how its sender learns of a failure. Must not know: its content.
 
-As over a connection: where the other process has ended (and its machine has not) the sender is told soon
-(`disconnected`); where packets are lost, or the machine has no power, only its own deadline tells it.
+As over a TCP connection: if the other process has ended but its machine lives, the sender learns it soon
+(`disconnected`). If packets are lost, or the machine has no power, the sender waits for its own deadline.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _CLIENT_DEADLINE_MS: Final = 3_000
 
 
 class Flight:
-    """One request of a node to another, until it is answered or failed."""
+    """One request of a node to another, until its response or failure."""
 
     __slots__ = ("asked", "boot", "is_done", "node", "request", "target")
 
@@ -54,7 +54,7 @@ class Flight:
 
 
 class SimulatedNetwork:
-    """All links. `cut` holds (from, to) pairs between which nothing passes."""
+    """All links. `cut` holds (from, to) pairs that are cut."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
@@ -62,21 +62,21 @@ class SimulatedNetwork:
         self.manners: LinkManners = cluster.setup.link
         self.cut: set[tuple[int, int]] = set()
         self.refused: set[tuple[int, int]] = set()
-        """Of these pairs the one is told at once that the other cannot be reached."""
+        """Pairs whose sender learns at once that the target cannot be reached."""
         self.late_us: dict[tuple[int, int], int] = {}
-        """By how much answers of one machine to another come later than they would."""
+        """The additional delay of responses from one machine to another."""
         self.impostors: dict[int, Impostor] = {}
-        """By agent: the one that answers it in place of all controllers."""
+        """By agent: the impostor that responds in place of all controllers."""
         self._last_id = 0
         self._latest: dict[tuple[int, int, int], int] = {}
 
     def delay_us(self) -> int:
-        """How long one message is under way."""
+        """Return the time that one message is under way."""
         manners = self.manners
         return manners.least_us + self._world.up_to(manners.spread_us)
 
     def is_lost(self, source: int, target: int) -> bool:
-        """Whether a message that leaves now never arrives."""
+        """Return True if a message sent now never arrives."""
         if (source, target) in self.cut:
             self._world.note("a message is cut off")
             return True
@@ -89,7 +89,7 @@ class SimulatedNetwork:
     # --- requests
 
     def send(self, node: Node, request: OutgoingRequest) -> None:
-        """Send a request; one answer or one failure follows."""
+        """Send a request; one response or one failure follows."""
         target = self._cluster.by_host[request.destination.endpoints[0].host]
         flight = Flight(node, target, request)
         node.flights[request.correlation] = flight
@@ -109,7 +109,7 @@ class SimulatedNetwork:
             world.after(self.delay_us(), self._arrive, flight)
 
     def _replace_fetch(self, node: Node, flight: Flight) -> None:
-        """A second Fetch to a peer takes the place of the first, which nobody hears of again."""
+        """Replace the first Fetch to a peer by the second; the first gets no response and no failure."""
         for other in list(node.flights.values()):
             if other is flight or other.target is not flight.target or type(other.request.request) is not FetchRequest:
                 continue
@@ -159,7 +159,7 @@ class SimulatedNetwork:
         self._cluster.checkers.on_answer(target, call, response)
         is_lost = self.is_lost(target.node_id, node.node_id)
         if is_lost and (target.node_id, node.node_id) in self.cut:
-            return  # the connection is there still: if it breaks, the asker hears of it
+            return  # the connection is still there: if it breaks, the sender learns it
         target.pending.pop(request_id, None)
         if not is_lost:
             late_us = self.late_us.get((target.node_id, node.node_id), 0) if self.late_us else 0
@@ -200,7 +200,7 @@ class SimulatedNetwork:
             del flights[flight.request.correlation]
 
     def _withdraw(self, flight: Flight) -> None:
-        """The asker no longer waits: whoever was asked hears of it, if anything passes."""
+        """Stop waiting for a response; the target learns it, if any message passes."""
         target = flight.target
         for boot, request_id in flight.asked:
             if boot == target.boot and request_id in target.pending:
@@ -209,12 +209,12 @@ class SimulatedNetwork:
                     self._world.after(self.delay_us(), target.deliver, boot, PeerGone(request_id=request_id))
 
     def reset(self, node: Node, target: Node) -> None:
-        """The connection from one machine to another breaks: the asker is told, the asked one is not."""
+        """Break the connection from one machine to another: only the sender learns it."""
         for flight in [flight for flight in node.flights.values() if flight.target is target]:
             self._world.after(self.delay_us(), self._fail, flight, True)
 
     def on_end(self, node: Node, *, reset: bool) -> None:
-        """A process has ended. With `reset` its machine lives, and closes its connections."""
+        """End a process. With `reset` its machine lives and closes its connections."""
         for flight in list(node.flights.values()):
             self._finish(flight)
             if reset:
@@ -224,7 +224,7 @@ class SimulatedNetwork:
             if reset and not self.is_lost(node.node_id, flight.node.node_id):
                 self._world.after(self.delay_us(), self._fail, flight, True)
 
-    # --- calls of a controller's door
+    # --- calls of a controller's listener
 
     def call(
         self,
@@ -237,7 +237,7 @@ class SimulatedNetwork:
         timeout_ms: int = _CLIENT_DEADLINE_MS,
         authorizer: Authorizer | None = None,
     ) -> None:
-        """A client's request; `take` gets the answer, or None once when there is none in time."""
+        """Send a client's request; `take` gets the response, or None once at the timeout."""
         done: list[bool] = []
         world = self._world
 
@@ -281,7 +281,7 @@ class NodePort:
         self._boot = node.boot
 
     def attach(self, replies: Replies) -> None:
-        """Answers come as events."""
+        """Connect the events for responses."""
 
     def send(self, request: OutgoingRequest) -> None:
         """See the port."""
@@ -298,7 +298,7 @@ class NodePort:
         def take(answer: ClientAnswer | None) -> None:
             node.deliver(self._boot, ControllerAnswered(correlation=call.correlation, answer=answer))
 
-        if not call.destination.endpoints:  # nobody has told where it is
+        if not call.destination.endpoints:  # no endpoint is known
             node.world.after(1, take, None)
             return
         target = node.cluster.by_host[call.destination.endpoints[0].host]

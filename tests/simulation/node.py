@@ -1,7 +1,7 @@
-"""One machine: its disk and clocks, and its process while it is up. The process is the real executor over the ports.
+"""One machine: its disk and clocks, and its process while it is up: the real executor over simulated ports.
 
-Decides: what a death, a freeze, a failed disk do to the process. Must not know: when they come (`faults`), or what must
-hold (`checkers`).
+Decides: the effects of a death, a freeze or a failed disk on the process. Must not know: when they come (`faults`), or
+the invariants (`checkers`).
 """
 
 from __future__ import annotations
@@ -53,17 +53,17 @@ _SLICE_US: Final = 50
 
 
 class Died(Exception):
-    """The process ends right before an effect."""
+    """The process ends just before an effect."""
 
 
 class Node:
-    """One voter; `agent.AgentNode` is an observer.
+    """One controller; `agent.AgentNode` is an observer.
 
     Attributes:
-        fuse: so many effects from now the process dies; None: it does not.
-        is_rotten: bits of its log have flipped: those of `flipped`, see `rot`.
-        is_held: somebody keeps it down.
-        is_lost: it has refused to start on that, and stays down.
+        fuse: the number of effects until the process dies; None: it does not.
+        is_rotten: bits of its log have flipped: see `flipped`.
+        is_held: a fault keeps it down.
+        is_lost: it has refused to start on corrupt bytes, and stays down.
     """
 
     is_voter = True
@@ -101,7 +101,7 @@ class Node:
         self._wake_at = NEVER
 
     def new_disk(self, key: ReplicaKey) -> None:
-        """An empty one, which makes it another replica."""
+        """Give it an empty disk, which makes it another replica."""
         self.key = key
         self.files = SimulatedFiles()
         self.files.mkdirs(f"{DATA}/{METADATA_DIRECTORY}")
@@ -186,7 +186,7 @@ class Node:
 
     @property
     def _looks_around(self) -> bool:
-        """Whether it has bootstrap servers: who does not know the voters needs them."""
+        """Return True if it has bootstrap servers: a node that does not know the voters needs them."""
         return not self.is_voter or self.cluster.setup.changes_voters
 
     def _application(self, executor: Executor) -> Application:
@@ -206,7 +206,7 @@ class Node:
         )
 
     def end(self, *, power: bool) -> None:
-        """kill -9, and with `power` a power cut: whatever was not durable may be gone too."""
+        """Kill -9, and with `power` a power cut: then bytes that are not durable may be lost, too."""
         self.world.tell(self.node_id, "loses its power" if power else "is killed")
         self.world.note("a machine loses its power" if power else "a process is killed")
         was_up, self.is_up = self.is_up, False
@@ -228,13 +228,15 @@ class Node:
         self.files.crash_at = None
 
     def dies_in_a_call(self) -> None:
-        """The process ends within a call of its files."""
+        """End the process within a call of its files."""
         self.world.note("a process dies within a call of its files")
         self.end(power=self.dies_by_power)
 
     def _fail(self) -> None:
-        """Its disk failed: the process has ended by itself. The machine is restarted: after a failed sync nobody can
-        tell what a second one would be worth."""
+        """End the process after its disk failed, and restart the machine.
+
+        After a failed sync, the result of a second sync means nothing.
+        """
         self.is_up = False
         self._forget_process()
         self.files.free_bytes = None
@@ -244,14 +246,14 @@ class Node:
         self.cluster.restart_later(self)
 
     def freeze(self) -> None:
-        """The process stands still: nothing is taken, no timer runs."""
+        """Freeze the process: it takes no input, and no timer runs."""
         if self.is_up and not self.is_frozen:
             self.is_frozen = True
             self.frozen_at_us = self.world.now_us
             self.world.tell(self.node_id, "freezes")
 
     def thaw(self) -> None:
-        """It goes on, and finds all at once what came meanwhile."""
+        """Let it go on, with all the inputs of the meantime at once."""
         if not self.is_frozen:
             return
         self.is_frozen = False
@@ -262,7 +264,7 @@ class Node:
         self.turn(events)
 
     def stop(self) -> None:
-        """SIGTERM."""
+        """Send SIGTERM."""
         if self.is_up and not self.is_frozen:
             self.world.tell(self.node_id, "is asked to stop")
             self.turn((StopAsked(),))
@@ -306,14 +308,14 @@ class Node:
             self.arm()
 
     def note_high_watermark(self) -> None:
-        """Tell the checkers of it, where it is another one: before they are told what depends on it."""
+        """Report a new high watermark to the checkers, before they see what depends on it."""
         high_watermark = self.executor.machine.high_watermark
         if high_watermark != self.high_watermark:
             before, self.high_watermark = self.high_watermark, high_watermark
             self.cluster.checkers.on_high_watermark(self, before, high_watermark)
 
     def _shut(self) -> None:
-        """A clean stop is done."""
+        """Complete a clean stop."""
         self.world.tell(self.node_id, "has stopped")
         self.world.note("a process stops cleanly")
         self.is_up = False
@@ -329,7 +331,7 @@ class Node:
         self.cluster.restart_later(self)
 
     def arm(self) -> None:
-        """Have the process woken when it wants to be."""
+        """Schedule the process's next wake-up."""
         due_ms = self.executor.next_deadline_ms()
         if due_ms is None:
             return
@@ -353,23 +355,23 @@ class Node:
             self.arm()
 
     def rearm(self) -> None:
-        """Its clock was changed: what it waits for comes at another time."""
+        """Schedule it again after its clock has changed."""
         self._wake_at = NEVER
         if self.is_up and not self.is_frozen:
             self.arm()
 
     def burn(self) -> None:
-        """Called before each effect on the world."""
+        """Count an effect on the world; called before each."""
         if self.fuse is not None:
             self.fuse -= 1
             if self.fuse <= 0:
                 raise Died
 
     def call(self, boot: int, call: ClientCall) -> None:
-        """A client's request has come."""
+        """Deliver a client's request."""
         self.deliver(boot, call)
 
-    # --- what it tells
+    # --- its reports
 
     def on_event(self, event: NodeEvent) -> None:
         """Implements the `Watcher` port."""
@@ -390,13 +392,13 @@ class Node:
         self.cluster.checkers.on_event(self, event)
 
     def look_at_disk(self) -> None:
-        """Something may have become durable, or be gone."""
+        """Look for changes of the durable bytes."""
         self.durable.refresh()
         if self.durable.added or self.durable.removed:
             self.cluster.checkers.on_durable(self)
 
     def disk_failed(self, boot: int, error: Exception) -> None:
-        """A job of its disk failed."""
+        """Take the failure of a disk job."""
         self.deliver(boot, DiskFailed(error=error))
 
 

@@ -1,6 +1,6 @@
-"""Whoever changes the voters of a simulated cluster: adds, removes, replaces disks, as `kraft quorum` would let them.
+"""Operators of a simulated cluster who add and remove voters and replace disks, as `kraft quorum` allows.
 
-Decides: which changes leave a majority whose directories are still there. Must not know: when they come.
+Decides: which changes leave a majority whose directories still exist. Must not know: when they come.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _OPERATOR = 1 << 50
 
 
 def leader_of(cluster: Cluster) -> Node | None:
-    """Who leads the highest epoch and can hear of it at once."""
+    """Return the leader of the highest epoch, if it can be reached at once."""
     leading = [node for node in cluster.voters if node.is_up and not node.is_frozen and node.executor.machine.is_leader]
     return max(leading, key=lambda node: node.executor.machine.epoch, default=None)
 
@@ -50,7 +50,7 @@ def _ask(cluster: Cluster, leader: Node, request: Request) -> None:
 
 
 def upgrade(cluster: Cluster, *, of: Node | None = None) -> None:
-    """kraft.version to 1, asked of the leader, or of whoever was it; harmless where it is 1."""
+    """Request kraft.version 1 from the leader or a former leader; harmless if it is 1 already."""
     leader = leader_of(cluster) if of is None else of
     if leader is not None:
         _ask(cluster, leader, UpgradeKRaftVersionRequest(kraft_version=1))
@@ -62,7 +62,7 @@ def _has_majority(cluster: Cluster, voters: VoterSet, *, without: ReplicaKey | N
 
 
 def add_voter(cluster: Cluster, pick: int) -> None:
-    """Any controller that does not vote."""
+    """Add any controller that is no voter."""
     leader = leader_of(cluster)
     if leader is None:
         return
@@ -74,7 +74,7 @@ def add_voter(cluster: Cluster, pick: int) -> None:
 
 
 def remove_voter(cluster: Cluster, pick: int) -> None:
-    """Any voter, also one whose directory is gone."""
+    """Remove any voter, also one whose directory is gone."""
     leader = leader_of(cluster)
     if leader is not None:
         keys = leader.executor.machine.voters.keys
@@ -82,7 +82,7 @@ def remove_voter(cluster: Cluster, pick: int) -> None:
 
 
 def move_voter(cluster: Cluster, pick: int) -> None:
-    """Any voter, told to the leader as it tells it itself where it listens: at another port."""
+    """Report another port of any voter to the leader, as the voter itself would."""
     leader = leader_of(cluster)
     if leader is None:
         return
@@ -95,7 +95,7 @@ def move_voter(cluster: Cluster, pick: int) -> None:
 
 
 def remove_leader(cluster: Cluster) -> None:
-    """The leader itself."""
+    """Remove the leader itself."""
     leader = leader_of(cluster)
     if leader is not None:
         _remove(cluster, leader, leader.key)
@@ -108,8 +108,10 @@ def _remove(cluster: Cluster, leader: Node, key: ReplicaKey) -> None:
 
 
 def replace_disk(cluster: Cluster, pick: int) -> Node | None:
-    """Of any controller, if those that are left can go on: no change is under way, and what the voters are is committed
-    by a leader of today, so that no other set can come back. Whose disk it was."""
+    """Replace the disk of a controller, if the others can go on; return that controller.
+
+    No change may be under way, and the present leader must have committed the voters, so that no other set can return.
+    """
     leader = leader_of(cluster)
     if leader is None:
         return None

@@ -1,6 +1,6 @@
-"""The means of a fault that goes step by step: who is unheard, who is down, what is waited for.
+"""Tools for a fault with several steps: cut a node off, take it down, wait for a condition.
 
-Decides: how each is done and undone. Must not know: any plan (`faults_leader`, `faults_rivals`, `faults_voters`).
+Must not know: any plan (`faults_leader`, `faults_rivals`, `faults_voters`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _PATIENCE_US: Final = 700 * US_PER_MS
 
 
 class Plan:
-    """One scenario within the scenario. Whatever step does not come about, all is undone."""
+    """A fault with several steps. If a step does not come about, everything is undone."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
@@ -27,12 +27,12 @@ class Plan:
         self._cuts: set[tuple[int, int]] = set()
 
     def mute(self, node: Node) -> None:
-        """Nothing that it sends to other machines arrives."""
+        """Lose all its messages to other machines."""
         self.cut({(node.node_id, other.node_id) for other in self._cluster.nodes if other is not node})
 
     def part(self, node: Node, *, with_reset: bool) -> None:
-        """Nothing passes between it and the other machines; `with_reset` these are told so whenever they ask it, as
-        where a firewall rejects."""
+        """Cut it off from the other machines; `with_reset`, their requests to it fail at once, as with a rejecting
+        firewall."""
         others = [other for other in self._cluster.nodes if other is not node]
         self.cut({pair for other in others for pair in _both_ways(node, other)})
         for other in others if with_reset else ():
@@ -40,19 +40,19 @@ class Plan:
             self._cluster.network.reset(other, node)
 
     def cut(self, pairs: set[tuple[int, int]]) -> None:
-        """Nothing passes from the one to the other of each pair."""
+        """Cut each pair from the first to the second."""
         fresh = pairs - self._cluster.network.cut
         self._cuts |= fresh
         self._cluster.network.cut |= fresh
 
     def join(self) -> None:
-        """Everything passes again."""
+        """Let all messages pass again."""
         self._cluster.network.cut.difference_update(self._cuts)
         self._cluster.network.refused.difference_update(self._cuts)
         self._cuts.clear()
 
     def take_down(self, node: Node) -> None:
-        """It is killed, and stays down."""
+        """Kill it, and keep it down."""
         node.is_held = True
         self._held.append(node)
         self.join()
@@ -60,25 +60,25 @@ class Plan:
             node.end(power=False)
 
     def bring_back(self, node: Node) -> None:
-        """It may start, and does."""
+        """Start it again."""
         node.is_held = False
         if node in self._held:
             self._held.remove(node)
         node.start()
 
     def new_leader(self, old: Node) -> Node | None:
-        """Another one that holds itself for the leader."""
+        """Return another node that believes itself leader, or None."""
         leading = (node for node in self._cluster.voters if node is not old and node.is_up)
         return next((node for node in leading if node.executor.machine.is_leader), None)
 
     def over(self) -> None:
-        """Undo all."""
+        """Undo everything."""
         self.join()
         for node in tuple(self._held):
             self.bring_back(node)
 
     def after(self, ms: int, then: Callable[[], None]) -> None:
-        """So much later, unless peace has come."""
+        """Do it later, unless the cluster quiesces first."""
         self._cluster.world.after(ms * US_PER_MS, lambda: self.over() if self._cluster.is_peaceful else then())
 
     def when(
@@ -89,7 +89,7 @@ class Plan:
         look_us: int = _LOOK_US,
         patience_us: int = _PATIENCE_US,
     ) -> None:
-        """As soon as it holds, looked at so often; else, or in peace, the plan is over."""
+        """Do it as soon as the condition holds; after `patience_us`, or when the cluster quiesces, end the plan."""
         world = self._cluster.world
         end_us = world.now_us + patience_us
 

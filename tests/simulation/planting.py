@@ -1,6 +1,6 @@
-"""Plants a bug: one module's source is changed in one place as it is imported. Only for a process of its own.
+"""Plants a bug: one module's source is changed in one place when it is imported. Only for a separate process.
 
-Decides: how. Must not know: which bugs (`mutants`).
+Must not know: the bugs (`mutants`).
 """
 
 from __future__ import annotations
@@ -27,11 +27,14 @@ PARTS: Final = {
     "executor": ("quorum.node",),
     "log": ("metadata_log",),
 }  # fmt: skip
-"""How their modules' names begin; the first that fits."""
+"""Prefixes of their module names; the first match counts."""
 
 
 class Mutant(msgspec.Struct, frozen=True, kw_only=True):
-    """`was` stands in `module` exactly once and becomes `becomes`; one of the first `seeds` seeds notices."""
+    """One planted bug: `was` occurs in `module` exactly once and is replaced by `becomes`.
+
+    One of the first `seeds` seeds notices it.
+    """
 
     name: str
     module: str
@@ -41,16 +44,16 @@ class Mutant(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def part(self) -> str:
-        """What it is a bug of: one of `PARTS`."""
+        """Return the part of the product that has the bug: one of `PARTS`."""
         return next(part for part, modules in PARTS.items() if self.module.startswith(modules))
 
 
 class NotPlantedError(Exception):
-    """The place is not there, or there twice."""
+    """The place does not exist, or exists twice."""
 
 
 def mutated_source(mutant: Mutant) -> tuple[str, str]:
-    """(path, source) with the bug in it."""
+    """Return path and source with the bug."""
     path = Path(__file__).resolve().parents[2] / (mutant.module.replace(".", "/") + ".py")
     source = path.read_text(encoding="utf-8")
     if source.count(mutant.was) != 1:
@@ -83,10 +86,10 @@ class _Mutating(Loader):
 
 
 def plant(mutant: Mutant) -> None:
-    """From now on the module is imported with the bug in it.
+    """Import the module with the bug from now on.
 
     Raises:
-        NotPlantedError: the place is not there, or the module was imported before.
+        NotPlantedError: the place does not exist, or the module was imported before.
     """
     mutated_source(mutant)
     if mutant.module in sys.modules:

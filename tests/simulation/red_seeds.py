@@ -1,7 +1,7 @@
-"""Scenarios that once did not hold: each is told in every run of the tests.
+"""Seeds whose scenario once broke an invariant: each runs in every run of the tests.
 
-What a seed draws changes with `setup`; where a seed lost its scenario by that, a seed that finds the same fault again
-(with the mutant that takes the mending away) has taken its place.
+A change of `setup` changes the draws of a seed. If a seed lost its scenario, another seed has taken its place that
+finds the same fault, shown with the mutant that removes the fix.
 """
 
 from __future__ import annotations

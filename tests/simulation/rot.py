@@ -1,4 +1,4 @@
-"""Bits that flip on a node's disk, and what was written there.
+"""Bits that flip on a node's disk, and the bytes that were written there.
 
 Decides: what the simulator then no longer expects of that disk. Must not know: when, and which bits.
 """
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def rot(node: Node, path: str, position: int, mask: int) -> None:
-    """Bits of a file flip, for ever."""
+    """Flip bits of a file permanently."""
     node.is_rotten, node.durable.is_trusted = True, False
     node.files.rot(path, position, mask)
     node.flipped.append((path, position, mask))
@@ -22,7 +22,7 @@ def rot(node: Node, path: str, position: int, mask: int) -> None:
 
 @contextmanager
 def as_written(node: Node) -> Iterator[None]:
-    """Its files without what has flipped: a checker that came upon that would say nothing of the node."""
+    """Restore the written bytes meanwhile: a checker that met flipped bits would prove nothing about the node."""
     flipped = [one for one in node.flipped if node.files.exists(one[0])]
     for one in flipped:
         node.files.rot(*one)

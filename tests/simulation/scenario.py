@@ -1,6 +1,6 @@
-"""Tells a scenario from beginning to end: faults first, then peace in which the cluster must recover.
+"""Runs a scenario from beginning to end: faults first, then the cluster quiesces and must recover.
 
-Decides: when peace comes, and when all is well. `tell` returns an `Outcome`, whatever happened.
+Decides: when it quiesces, and when it has recovered. `run_scenario` returns an `Outcome` in every case.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _LOOK_MS: Final = 100
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a scenario. `checker` is None when all held."""
+    """The outcome of a scenario; without a `checker` if every invariant held."""
 
     setup: Setup
     events: int
@@ -36,16 +36,16 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     checker: str | None = None
     what: str = ""
     where: str = ""
-    """The traceback, for what is no checker's word."""
+    """The traceback of an error that no checker raised."""
 
     @property
     def is_clean(self) -> bool:
-        """Whether all held."""
+        """Return True if every invariant held."""
         return self.checker is None
 
 
 def run_scenario(setup: Setup, watch: Callable[[int, int, str], None] | None = None) -> Outcome:
-    """Tell it. Anything that goes wrong is in the outcome, a crash of the code under test as `crash`."""
+    """Run it. Any failure is in the outcome; a crash of the code under test is the checker `crash`."""
     configuration = structlog.get_config()
     structlog.configure(processors=[_drop])
     cluster = Cluster(setup)
@@ -57,7 +57,7 @@ def run_scenario(setup: Setup, watch: Callable[[int, int, str], None] | None = N
         checker, what = broken.checker, broken.what
     except InvariantViolation as violation:
         checker, what, where = "invariant", str(violation), traceback.format_exc()
-    except Exception as error:  # noqa: BLE001 - whatever the code under test raises is what is looked for
+    except Exception as error:  # noqa: BLE001 - any error of the code under test is a result
         checker, what, where = "crash", f"{type(error).__name__}: {error}", traceback.format_exc()
     finally:
         structlog.configure(**configuration)
@@ -96,7 +96,7 @@ def _inject(cluster: Cluster, at: int) -> None:
 
 
 def _recover(cluster: Cluster) -> None:
-    """Clients ask on for a moment, then one last topic is asked for, and all must come to rest."""
+    """Let clients go on for a moment, then request one last topic, and wait until all has recovered."""
     world = cluster.world
     end_us = world.now_us + BOUND_MS * w.US_PER_MS
     world.run_until(world.now_us + 2 * _LOOK_MS * w.US_PER_MS)
@@ -114,7 +114,7 @@ def _recover(cluster: Cluster) -> None:
 
 
 def _move_voters(cluster: Cluster, end_us: int) -> str | None:
-    """Static voters move into the log, if they have not yet: each lives, and tells the leader its directory."""
+    """Move static voters into the log, if that has not happened yet: each is up and sends the leader its directory."""
     world = cluster.world
     while not cluster.checkers.voters.is_upgraded and world.now_us < end_us:
         upgrade(cluster)
@@ -123,7 +123,7 @@ def _move_voters(cluster: Cluster, end_us: int) -> str | None:
 
 
 def _last_words(cluster: Cluster, end_us: int) -> str | None:
-    """A new topic is created, and every replica sees it; brokers that were fenced may need a moment to be back."""
+    """Create a new topic and wait until every replica has it; brokers that were fenced may need a moment."""
     world, client = cluster.world, cluster.clients[0]
     for attempt in range(1000):
         topic = f"peace{attempt}"

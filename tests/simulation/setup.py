@@ -1,7 +1,7 @@
-"""What one seed draws: the cluster's size, its load, its machines' manners and the faults that come over it.
+"""The draws of one seed: the cluster's size, its load, the speed of links and disks, and its faults.
 
-Decides: the ranges (swarm testing: each seed leaves some kinds of fault out and has plenty of others). Must not know:
-how a fault is done. `scenario_of` is the only place that turns a seed into a scenario.
+Decides: the ranges (swarm testing: each seed leaves out some kinds of fault and has many of others). Must not know: how
+a fault is done. Only `scenario_of` turns a seed into a scenario.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tests.simulation.fault_names import (
 
 _CHANGES: Final = ("add voter", *VOTER_FAULTS)
 CALM_MS: Final = 400
-"""Before the first fault."""
+"""The time before the first fault."""
 _FOREIGN: Final = 0xF02_001
 _IDLE: Final = 0x1D1_FAC0
 _STATIC: Final = 0x57A_79B
@@ -36,7 +36,7 @@ _STATIC: Final = 0x57A_79B
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One fault: when (ms of true time), which, and 48 bits from which it takes all its choices."""
+    """One fault: its time (ms of true time), its name, and 48 bits from which it makes all its choices."""
 
     at_ms: int
     fault: str
@@ -44,7 +44,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class LinkManners(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """How messages travel: delay in microseconds, losses and duplicates as shares of one."""
+    """The links' behaviour: delay in microseconds, losses and duplicates as fractions."""
 
     least_us: int = 200
     spread_us: int = 800
@@ -53,14 +53,14 @@ class LinkManners(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class DiskManners(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """How long a group of writes takes to be durable, in microseconds."""
+    """The disks' behaviour: the time until a group of writes is durable, in microseconds."""
 
     least_us: int = 300
     spread_us: int = 1200
 
 
 class Setup(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """All that a scenario is made of, besides chance."""
+    """Everything that a scenario is made of, besides randomness."""
 
     seed: int
     voters: int
@@ -76,27 +76,27 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     snapshots: SnapshotConfig
     raft: RaftConfig
     drift: int
-    """Clocks may run so many parts per million too fast or too slow."""
+    """The most, in parts per million, by which clocks run too fast or too slow."""
     session_timeout_ms: int
     delete_delay_ms: int
     batches_in_flight: int
     steps: tuple[Step, ...]
     spares: int = 0
-    """Controllers that do not vote at first."""
+    """The number of controllers that are no voters at first."""
     changes_voters: bool = False
     auto_join: bool = False
     static_voters: bool = False
-    """The voters stand in the configuration at first (kraft.version 0)."""
+    """True if the voters are in the configuration at first (kraft.version 0)."""
     readers: int = 0
-    """Clients besides that only read."""
+    """The number of additional clients that only read."""
     private_clients: int = 0
-    """Of the clients, those that have topics of their own, which nobody else asks for."""
+    """The number of clients with topics of their own, which no other client uses."""
     administrators: int = 0
-    """Those that ask for all but topics: configs, moves, elections, rights, and so on."""
+    """The number of administrators: configs, reassignments, elections, ACLs and more, but no topics."""
     patience_ms: int = 3_000
-    """How long a client waits for an answer."""
+    """The response timeout of a client."""
     max_idle_interval_ms: int | None = None
-    """After so long without a record an active controller writes a NoOp; None: never."""
+    """The idle time after which an active controller writes a NoOp; None: never."""
 
 
 def scenario_of(seed: int) -> Setup:
@@ -138,8 +138,10 @@ def _with_other_voters(setup: Setup, chance: random.Random) -> Setup:
 
 
 def _with_static_voters(setup: Setup, chance: random.Random) -> Setup:
-    """One scenario in ten begins with static voters, and an administrator who wants them in the log. Half of these are
-    about that alone. A leader gives up soon to wait for the commit of a change, in most."""
+    """Begin one scenario in ten with static voters, and an administrator who moves them into the log.
+
+    Half of these scenarios have no other faults. In most, a leader soon gives up waiting for the commit of a change.
+    """
     if chance.randrange(10):
         return setup
     kinds = [kind for kind in UPGRADE_FAULTS if chance.randrange(2)] or list(UPGRADE_FAULTS)
@@ -163,19 +165,19 @@ def _with_another_quorum(setup: Setup, chance: random.Random) -> Setup:
 
 
 def _with_administrators(setup: Setup, chance: random.Random) -> Setup:
-    """One scenario in three has some."""
+    """Add administrators to one scenario in three."""
     return msgspec.structs.replace(setup, administrators=chance.choice((0, 0, 0, 0, 1, 2)))
 
 
 def _with_one_plan(setup: Setup, chance: random.Random) -> Setup:
-    """Two scenarios in five are about one kind of plan alone, which other faults would mostly cut short."""
+    """Make two scenarios in five about one kind of plan alone, which other faults would mostly cut short."""
     if chance.randrange(5) < 3:
         return setup
     return planned(setup, chance.choice((*LEADER_FAULTS, *VOTER_PLANS, "depose", "two changes")), chance)
 
 
 def planned(setup: Setup, fault: str, chance: random.Random) -> Setup:
-    """Three voters, busy and impatient clients, and four times this plan."""
+    """Return three voters, busy and impatient clients, and this plan four times."""
     changes = fault in VOTER_PLANS
     patience_ms = chance.choice((300, 6_000))
     return msgspec.structs.replace(
@@ -190,7 +192,7 @@ def planned(setup: Setup, fault: str, chance: random.Random) -> Setup:
         private_clients=1,
         readers=2,
         administrators=0,
-        patience_ms=300 if fault == "late proof" else patience_ms,  # else no reader asks while an answer is late
+        patience_ms=300 if fault == "late proof" else patience_ms,  # otherwise no client reads while a response is late
         think_ms=2,
         topics=chance.choice((1, 8)),
         duration_ms=6_000,
@@ -199,7 +201,7 @@ def planned(setup: Setup, fault: str, chance: random.Random) -> Setup:
 
 
 def _with_waits(setup: Setup, chance: random.Random) -> Setup:
-    """How long a leader keeps Fetches waiting: also far longer than anybody would configure."""
+    """Draw how long a leader parks Fetches: also far longer than any sensible configuration."""
     raft = msgspec.structs.replace(
         setup.raft,
         high_watermark_wait_ms=chance.choice((0, 2, 10, 10, 80)),
@@ -254,7 +256,7 @@ def _base(chance: random.Random, seed: int) -> Setup:
 
 
 def _with_plans(setup: Setup, chance: random.Random) -> Setup:
-    """Every second scenario has clients that only read, and faults that are done to leaders on purpose."""
+    """Give every second scenario clients that only read, and faults of leaders."""
     if chance.randrange(2) == 0:
         return setup
     kinds = [kind for kind in LEADER_FAULTS if chance.randrange(2)]
@@ -331,7 +333,7 @@ def _link(chance: random.Random) -> LinkManners:
 
 
 def _steps(chance: random.Random, duration_ms: int) -> tuple[Step, ...]:
-    """Some kinds of fault never, some often; one every 60 to 1200 ms on average."""
+    """Draw the steps: some kinds of fault never, some often; one every 60 to 1200 ms on average."""
     names = sorted(FAULTS)
     weights = [chance.choice((0, 0, 1, 1, 3)) for _ in names]
     if not any(weights):

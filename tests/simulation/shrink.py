@@ -1,7 +1,6 @@
-"""Makes a scenario that fails smaller, as long as it still fails by the same checker.
+"""Shrinks a failing scenario as long as the same checker fails.
 
-Decides: what is left out: faults first (by halves, then one by one), then what comes after the failure, then clients
-and agents. Must not know: why it fails.
+It leaves out faults first (by halves, then one by one), then everything after the failure, then clients and agents.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ _TRIES = 150
 
 
 class Shrinker:
-    """Bounded: `tries` scenarios at most."""
+    """Runs at most `tries` scenarios."""
 
     def __init__(
         self, failed: Outcome, *, tries: int = _TRIES, run_again: Callable[[Setup], Outcome] = run_scenario
@@ -27,7 +26,7 @@ class Shrinker:
         self._run_again = run_again
 
     def run(self) -> Outcome:
-        """The smallest that was found."""
+        """Return the smallest failing scenario found."""
         self._cut_the_end()
         self._drop_steps()
         for change in ({"clients": 1}, {"observers": 0, "paper_brokers": 1}, {"drift": 0}, {"topics": 1}):
@@ -46,7 +45,7 @@ class Shrinker:
         return True
 
     def _cut_the_end(self) -> None:
-        """Nothing that comes after the failure can have caused it."""
+        """Remove the steps after the failure, which cannot have caused it."""
         setup, end_ms = self._best.setup, self._best.virtual_ms
         steps = tuple(step for step in setup.steps if step.at_ms <= end_ms)
         self._try(msgspec.structs.replace(setup, steps=steps))

@@ -19,7 +19,8 @@ _HEAD: Final = ("| fault | done by | done | what came of it |", "|---|---|---|--
 
 
 class Line(NamedTuple):
-    """Of the table; `faults` are names of `fault_names`, `effects` those of `happened.EFFECTS` with a word for each."""
+    """A line of the table; `faults` are names of `fault_names`, `effects` those of `happened.EFFECTS` with a word for
+    each."""
 
     title: str
     by: str
@@ -154,7 +155,7 @@ LINES: Final = (
 
 
 def block(tally: Tally) -> str:
-    """What stands in the document of these scenarios."""
+    """Return the new block of the document for these scenarios."""
     happened = tally.happened
     rows = (
         f"| {line.title} | {line.by} | {sum(happened.get(f'fault: {fault}', 0) for fault in line.faults) or ''} | "
@@ -175,7 +176,7 @@ def block(tally: Tally) -> str:
 
 
 def written() -> str:
-    """What stands there now."""
+    """Return the present block of the document."""
     return DOCUMENT.read_text(encoding="utf-8").partition(_BEGIN)[2].partition(_END)[0]
 
 

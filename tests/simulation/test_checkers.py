@@ -1,4 +1,4 @@
-"""The checkers bite: each is shown what it must refuse, and what it must let pass."""
+"""Each checker rejects what it must reject, and accepts what it must accept."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_hiscenarios_that_have_none(operations: list[Operation]) -> None:
 
 @pytest.mark.parametrize(("kinds", "holds"), [(("create", "delete"), True), (("delete", "delete"), False)])
 def test_a_hundred_requests_of_unknown_outcome_are_decided(kinds: tuple[str, str], *, holds: bool) -> None:
-    """Nothing can be there when nobody has created it."""
+    """No read can find a topic that no request created."""
     unknown = [_operation(kinds[at % 2], at, at + 300, UNKNOWN) for at in range(100)]
     told = [_operation("describe", 100 + at, 105 + at, "UNKNOWN_TOPIC_OR_PARTITION") for at in range(0, 60, 6)]
     told += [_operation("describe", 500, 510, "NONE", ID), _operation("delete", 540, 550, "NONE", ID)]

@@ -1,4 +1,4 @@
-"""An agent's plan is held against the log that the agent had when it made it, which ends after its own registration."""
+"""The checker judges an agent's plan by the log that the agent had, which ends after its own registration."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _log(*batches: tuple[MetadataRecord, ...]) -> Reference:
 
 
 def _agent(had: int, *, has_lost_proof: bool = False) -> Any:
-    """Broker 2, with the log before offset `had`."""
+    """Return broker 2 with the log before offset `had`."""
     image = SimpleNamespace(offset_and_epoch=SimpleNamespace(offset=had))
     return SimpleNamespace(
         node_id=2,
@@ -68,7 +68,7 @@ def test_what_was_taken_is_staged_by_an_agent_that_does_not_know_it_was_given_ba
 @pytest.mark.parametrize("had", [4, 6])
 def test_a_replica_of_its_own_by_the_log_that_it_had(had: int) -> None:
     reference = _log(*BEGINNING, (TAKEN,), (GIVEN_BACK,))
-    with pytest.raises(InvariantFailure, match=f"a live replica of its own at {had}"):
+    with pytest.raises(InvariantFailure, match=f"which is its live replica at {had}"):
         check_plan(_agent(had), STAGES, reference)
 
 
@@ -125,7 +125,7 @@ def test_an_agent_that_was_unregistered_since_had_registered() -> None:
 
 def test_a_log_that_nobody_committed_and_what_is_sound_set_aside() -> None:
     reference = _log(*BEGINNING, (TAKEN,))
-    with pytest.raises(InvariantFailure, match="nobody committed"):
+    with pytest.raises(InvariantFailure, match="never committed"):
         check_plan(_agent(9), STAGES, reference)
     with pytest.raises(InvariantFailure, match="sets /data/t1-0 aside: why"):
         check_plan(_agent(5), Plan(set_aside=(SetAside(directory=OURS, why="why"),)), reference)

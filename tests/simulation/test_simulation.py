@@ -1,4 +1,4 @@
-"""A few scenarios in every run of the tests; `make campaign` and `make sim MINUTES=…` tell many more."""
+"""A few scenarios in every run of the tests; `make campaign` and `make sim MINUTES=…` run many more."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tests.support.fresh_seed import fresh_seed
 CAMPAIGN_S = 600 if os.environ.get("LONG") else 240 // CORES
 """Four minutes of fresh seeds, on one core or on several at once; with LONG=1 ten on each."""
 REPEATED = (4, 9, 12)
-"""Seeds of scenarios that cost little, two of them with plenty of faults."""
+"""Seeds of cheap scenarios, two of them with many faults."""
 QUICK_PROOFS = (
     "an agent makes a directory under its own name at once",
     "divergence is ignored",
@@ -42,11 +42,11 @@ QUICK_MUTANTS = ("a follower fetches before it has flushed", "two votes in an ep
 
 @cache
 def _digest(seed: int) -> str:
-    """Return the digest of a seed's scenario, told in this process."""
+    """Return the digest of a seed's scenario, run in this process."""
     return run_scenario(scenario_of(seed)).digest
 
 
-@pytest.mark.parametrize("first", range(10, 20, 5))  # those before cost more, and run in the campaign
+@pytest.mark.parametrize("first", range(10, 20, 5))  # the seeds before cost more, and run in the campaign
 def test_scenarios_of_the_first_seeds(first: int) -> None:
     tally = run_seeds(range(first, first + 5))
     assert tally.failed is None, report(tally.failed)
@@ -89,7 +89,7 @@ def test_every_planted_bug_has_its_place(mutant: Mutant) -> None:
 
 
 def test_any_seed_may_draw_any_kind_of_fault() -> None:
-    """Nothing comes among some seeds alone."""
+    """Each range of seeds draws every kind of fault."""
     for first in (0, 100_000):
         scenarios = [scenario_of(seed) for seed in range(first, first + 400)]
         drawn = {step.fault for scenario in scenarios for step in scenario.steps}
@@ -167,14 +167,17 @@ def test_fresh_seeds() -> None:
 @pytest.mark.campaign
 @pytest.mark.timeout(1200)
 def test_every_planted_bug_type_checks() -> None:
-    """Else no simulator would be needed to find it."""
+    """Otherwise mypy would find the bug, and no simulator would be needed."""
     assert {name: said for name, said in against_types(MUTANTS).items() if said != PASS} == {}
 
 
 @pytest.mark.campaign
 @pytest.mark.timeout(3600)
 def test_the_unit_tests_see_of_the_planted_bugs_what_the_table_says() -> None:
-    """Of all with LONG=1, else of a few: whether they pass; which of them fails first may differ."""
+    """Check the table's verdict of the unit tests: all bugs with LONG=1, otherwise a few.
+
+    Checked is only whether they pass; which test fails first may differ.
+    """
     rows = {name: row for name, row in read_table().items() if row.unit_tests}
     names = rows if os.environ.get("LONG") else QUICK_PROOFS
     chosen = [mutant for mutant in MUTANTS if mutant.name in names]
@@ -186,15 +189,17 @@ def test_the_unit_tests_see_of_the_planted_bugs_what_the_table_says() -> None:
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
 def test_every_planted_bug_is_caught(mutant: Mutant) -> None:
-    """By the seed that the table names, or by another of the first so many, on which the code as it is runs clean: the
-    test above tells the first of them, the one below all."""
+    """The table's seed catches the bug, or another of the first `seeds` seeds, on which the unchanged code is clean.
+
+    The test above checks the first of these seeds, the one below all.
+    """
     assert try_apart(mutant).seed is not None
 
 
 @pytest.mark.campaign
 @pytest.mark.timeout(1200)
 def test_the_seeds_of_the_planted_bugs_are_clean() -> None:
-    """All of them with LONG=1, else those that the table names."""
+    """Check all of them with LONG=1, otherwise those in the table."""
     seeds = {int(row.seed) for row in read_table().values()}
     if os.environ.get("LONG"):
         seeds = set(range(max(mutant.seeds for mutant in MUTANTS)))

@@ -1,4 +1,4 @@
-"""What `make sim` and the mutant runner say to words that mean nothing: one sentence, and status 2."""
+"""`make sim` and the mutant runner reject meaningless words with one sentence and status 2."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.simulation.mutant_table import ROOT
 )
 def test_make_sim_refuses_words_that_mean_nothing(words: list[str], said: str) -> None:
     python = f"BIN={sys.executable.rpartition('/')[0]}"
-    # What the make that runs the tests was told, as by ARGS, is not meant for this one.
+    # Variables of the make that runs the tests, such as ARGS, are not meant for this one.
     environment = {
         name: value for name, value in os.environ.items() if name not in ("ARGS", "MAKEFLAGS", "MAKEOVERRIDES")
     }

@@ -1,6 +1,6 @@
 """Draws a scenario as text: a line for each moment, a column for each machine.
 
-Decides: how it looks. Must not know: what the lines mean.
+Must not know: the meaning of the lines.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _LAST_LINES: Final = 120
 
 
 def draw(setup: Setup, *, last: int = _LAST_LINES) -> str:
-    """Tell the scenario again and draw the last lines of it."""
+    """Run the scenario again and draw its last lines."""
     lines: list[tuple[int, int, str]] = []
     outcome = run_scenario(setup, lambda at_us, node_id, line: lines.append((at_us, node_id, line)))
     columns = sorted({node_id for _, node_id, _ in lines if node_id > 0})
@@ -42,7 +42,7 @@ def _end(outcome: Outcome) -> str:
 
 
 def summary(setup: Setup) -> str:
-    """One line of what a scenario is made of."""
+    """Return one line about the scenario's setup."""
     faults: dict[str, int] = {}
     for step in setup.steps:
         faults[step.fault] = faults.get(step.fault, 0) + 1

@@ -1,7 +1,6 @@
-"""What administrators, and brokers that lead partitions, ask of a simulated cluster, and what is so once it is done.
+"""Requests of administrators, and of brokers that lead partitions, with the condition that holds once each is done.
 
-Decides: the requests, good ones and bad ones, from what is committed as somebody who looked would know it. Must not
-know: when they are asked, or of whom.
+Decides: the requests, valid and invalid, from the committed image. Must not know: when they are sent, or to which node.
 """
 
 from __future__ import annotations
@@ -48,7 +47,8 @@ _MOST_PARTITIONS: Final = 6
 
 
 class Wish(msgspec.Struct, frozen=True, kw_only=True):
-    """One request. `holds` is true of every image that begins where the answer says that all of it was done."""
+    """One request. `holds` is True of every image at or after the offset in the response that reports all of it as
+    done."""
 
     kind: str
     request: Request
@@ -56,7 +56,7 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def any_wish(image: MetadataImage, chance: random.Random) -> Wish | None:
-    """What somebody may want of this cluster; None where there is nothing yet to want it of."""
+    """Return a request that fits this cluster, or None if there is nothing to change yet."""
     return chance.choice(_MAKERS)(image, chance)
 
 
@@ -76,7 +76,7 @@ def _brokers(image: MetadataImage) -> list[int]:
 
 
 def _of_partition(topic_id: TopicId, index: int, holds: Callable[[PartitionImage], bool]) -> Holds:
-    """True also where the topic is gone."""
+    """Return a condition on the partition that also holds if the topic is gone."""
 
     def of_image(image: MetadataImage) -> bool:
         partition = image.topics.partition(topic_id, index)
@@ -104,7 +104,7 @@ def _partitions_named(image: MetadataImage, name: str) -> int:
 
 
 def _reassign(image: MetadataImage, chance: random.Random) -> Wish | None:
-    """To any brokers in any order, or nowhere after all."""
+    """Reassign to any brokers in any order, or cancel."""
     found, brokers = _any_partition(image, chance), _brokers(image)
     if found is None or not brokers:
         return None
@@ -124,7 +124,7 @@ def _reassign(image: MetadataImage, chance: random.Random) -> Wish | None:
 
 
 def _sync(image: MetadataImage, chance: random.Random) -> Wish | None:
-    """Its leader says who is in sync: all that move on, or any."""
+    """Let the leader report an ISR: all replicas that make progress, or any."""
     found = _any_partition(image, chance)
     if found is None or found[1].leader < 0 or found[1].leader not in image.cluster.brokers:
         return None
@@ -164,7 +164,7 @@ def _elect(image: MetadataImage, chance: random.Random) -> Wish | None:
 
 
 def _configure(image: MetadataImage, chance: random.Random) -> Wish | None:
-    """Of a topic, or of all brokers: what elections and ISRs go by, and something that they do not."""
+    """Set configs of a topic or of all brokers: some that elections and ISRs depend on, and one that they do not."""
     topic = _any_topic(image, chance)
     resource = (_BROKER, "") if topic is None or chance.randrange(4) == 0 else (_TOPIC, topic.name)
     name, value = chance.choice(
@@ -245,7 +245,7 @@ def _credentials(image: MetadataImage, chance: random.Random) -> Wish:
 
 
 def _unregister(image: MetadataImage, chance: random.Random) -> Wish | None:
-    """It is not dead: it will register again."""
+    """Unregister a broker that is alive: it will register again."""
     if not image.cluster.brokers or chance.randrange(3):
         return None
     broker_id = NodeId(chance.choice(_brokers(image)))
@@ -257,7 +257,7 @@ def _unregister(image: MetadataImage, chance: random.Random) -> Wish | None:
 
 
 def _feature(image: MetadataImage, chance: random.Random) -> Wish:
-    """Eligible leader replicas, there or not."""
+    """Turn eligible leader replicas on or off."""
     level = chance.randrange(2)
     kind = UpgradeType.UPGRADE if level or chance.randrange(3) == 0 else UpgradeType.SAFE_DOWNGRADE
     update = FeatureUpdate(name=_ELR, level=level, upgrade_type=kind)

@@ -1,6 +1,6 @@
-"""Virtual time: what happens next, in an order that follows from the seed alone.
+"""Virtual time: the next event, in an order that follows from the seed alone.
 
-Decides: the order of events, and the transcript's digest. Must not know: what the events are.
+Decides: the order of events, and the transcript's digest. Must not know: the meaning of events.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ READ: Final = 6
 CLIENT: Final = 7
 FAULT: Final = 8
 WORKED: Final = 9
-"""Kinds of events, as the transcript has them."""
+"""Kinds of events in the transcript."""
 
 
 class World:
-    """The queue of what is to come. All times in it are microseconds since the scenario began.
+    """The queue of future events. All its times are microseconds since the scenario began.
 
     Attributes:
         events: inputs given to a core and effects of network and disk that were completed, so far.
-        happened: how often each fault was done, and each of `happened.EFFECTS` came of one.
-        watch: told a line for each thing that a person would want to read; None is fastest.
+        happened: the count of each fault, and of each of `happened.EFFECTS`.
+        watch: called with a line for each event that a person would want to read; None is fastest.
     """
 
     def __init__(self, seed: int) -> None:
@@ -48,7 +48,7 @@ class World:
         self._digest = hashlib.blake2b(digest_size=16)
 
     def after(self, delay_us: int, action: Callable[..., None], *args: object) -> None:
-        """Let `action` happen so much later."""
+        """Let `action` happen after the delay."""
         self._sequence += 1
         heapq.heappush(self._queue, (self.now_us + delay_us, self._sequence, action, args))
 
@@ -58,7 +58,7 @@ class World:
         heapq.heappush(self._queue, (max(when_us, self.now_us), self._sequence, action, args))
 
     def count(self, kind: int, node_id: int, what: int) -> None:
-        """An event took place: it is counted, and goes into the transcript."""
+        """Count an event, and add it to the transcript."""
         self.events += 1
         marks = self._marks
         marks.extend((self.now_us, kind, node_id, what))
@@ -66,11 +66,11 @@ class World:
             self._flush()
 
     def note(self, what: str) -> None:
-        """A fault, or what it came to; for the statistics of a campaign."""
+        """Count a fault or an effect, for the statistics of a campaign."""
         self.happened[what] = self.happened.get(what, 0) + 1
 
     def run_until(self, end_us: int) -> None:
-        """Everything up to and with `end_us`."""
+        """Let everything up to and at `end_us` happen."""
         queue = self._queue
         while queue and queue[0][0] <= end_us:
             self.now_us, _, action, args = heapq.heappop(queue)
@@ -78,17 +78,17 @@ class World:
         self.now_us = end_us
 
     def up_to(self, most: int) -> int:
-        """A number from 0 to below `most`; the cheapest draw."""
+        """Return a number from 0 to below `most`; the cheapest draw."""
         return int(self.chance.random() * most)
 
     def tell(self, node_id: int, line: str) -> None:
-        """For the timeline; node 0 stands for the scenario itself."""
+        """Add a line to the timeline; node 0 means the scenario itself."""
         if self.watch is not None:
             self.watch(self.now_us, node_id, line)
 
     @property
     def digest(self) -> str:
-        """Of all events so far: the same for the same scenario, whatever Python hashes like."""
+        """Return the digest of all events so far: equal for the same scenario, whatever Python's hash seed is."""
         self._flush()
         return self._digest.copy().hexdigest()
 

@@ -1,7 +1,6 @@
-"""What must hold of a cluster at every moment, whatever fails: one checker a file, all told here of what happens.
+"""Invariants of a cluster that hold at every moment, whatever fails: one checker a file, all called here.
 
-Decides: which checker is told of what. Must not know: what each holds true. To add one, write its file and call it
-here.
+Decides: which checker sees which event. Must not know: the invariants. To add one, write its file and call it here.
 """
 
 from __future__ import annotations
@@ -58,7 +57,7 @@ __all__ = ["Checkers", "InvariantFailure"]
 
 
 class Checkers:
-    """All checkers of one scenario. `data` is where each node's log directory is."""
+    """All checkers of one scenario. `data` is the log directory of each node."""
 
     def __init__(self, cluster: Cluster, data: str) -> None:
         self.data = data
@@ -73,7 +72,7 @@ class Checkers:
         self.no_ops = NoOps()
 
     def on_event(self, node: Node, event: NodeEvent) -> None:
-        """A process tells its watcher."""
+        """See an event that a process reports to its watcher."""
         kind = type(event)
         if kind is ImagePublished:
             check_image(node.node_id, event.after, self.reference)  # type: ignore[union-attr]
@@ -92,7 +91,7 @@ class Checkers:
             check_installed(node, event.end, self.reference)  # type: ignore[union-attr]
 
     def on_send(self, node: Node, request: OutgoingRequest) -> None:
-        """A request leaves for a peer."""
+        """See a request that is sent to a peer."""
         sent = request.request
         if type(sent) is FetchRequest:
             check_fetch(node, sent.fetch_offset)
@@ -102,7 +101,7 @@ class Checkers:
             self._on_vote(node, sent)
 
     def on_answer(self, node: Node, call: PeerCall, response: PeerResponse) -> None:
-        """An answer leaves for a peer."""
+        """See a response that is sent to a peer."""
         asked = call.request
         is_granted = type(response) is VoteResponse and response.vote_granted
         if is_granted and type(asked) is VoteRequest and not asked.pre_vote:
@@ -113,21 +112,21 @@ class Checkers:
         self.voters.on_vote(node, asked.candidate_epoch)
 
     def on_piece(self, node: Node, piece: ReadPiece) -> None:
-        """A piece of a checkpoint has been read, to be sent to who lacks it."""
+        """See a chunk of a checkpoint that was read for a replica that lacks it."""
         check_piece(node, piece)
 
     def on_high_watermark(self, node: Node, before: int, after: int) -> None:
-        """A process's high watermark is another one."""
+        """See a process's new high watermark."""
         check_high_watermark(node, before, after)
         self.voters.on_high_watermark(node)
         self.committed.on_high_watermark(node, after)
 
     def on_write(self, node: Node, jobs: Sequence[DiskJob]) -> None:
-        """A turn hands its writes to the disk."""
+        """See the writes that a turn hands to the disk."""
         self.no_ops.on_write(node, jobs)
 
     def on_durable(self, node: Node) -> None:
-        """What is durable on a node's disk has changed."""
+        """See a change of the durable bytes on a node's disk."""
         for before, key in node.durable.added:
             self.log_matching.on_durable(node.node_id, before, key)
         if node.durable.removed:
@@ -135,16 +134,16 @@ class Checkers:
             self.committed.on_durable(node)
 
     def on_outcome(self, operation: Operation) -> None:
-        """A client has its answer."""
+        """See a response to a client."""
         check_outcome(operation, self.reference)
         check_read(operation, self.reference)
 
     def on_wish_done(self, client_id: int, wish: Wish, image_offset: int) -> None:
-        """An administrator was told that all is done."""
+        """See a response that reports an administrator's request as done."""
         check_wish(client_id, wish, image_offset, self.reference)
 
     def on_operator_told(self, node: Node, asked: Request, answer: PeerResponse) -> None:
-        """An answer leaves for whoever changes the voters."""
+        """See a response to an operator who changes the voters."""
         if type(asked) is UpgradeKRaftVersionRequest and answer.error is Error.NONE:
             node.note_high_watermark()
             check_upgrade(node, self.reference)
@@ -152,20 +151,20 @@ class Checkers:
             node.world.note("kraft.version is raised")
 
     def on_reconciled(self, agent: AgentNode, plan: Plan) -> None:
-        """An agent has carried out a plan."""
+        """See a plan that an agent has carried out."""
         check_plan(agent, plan, self.reference)
         self.removals.on_plan(agent, plan)
 
     def on_removed(self, agent: AgentNode, gone: Sequence[StagedDirectory]) -> None:
-        """An agent has removed staged directories, or could not and has forgotten them."""
+        """See staged directories that an agent has removed, or failed to remove and forgotten."""
         self.removals.on_removed(agent, gone, self.reference)
 
     def on_failure(self, node: Node, error: Exception) -> None:
-        """A process has ended by an error of its own."""
+        """See a process that ended by its own error."""
         check_failure(node, error)
 
     def on_end(self, cluster: Cluster, data: str) -> None:
-        """The scenario is over, in peace."""
+        """Check the end of the scenario, after quiesce."""
         self.history.check()
         self.committed.check_majority()
         for node in cluster.nodes:

@@ -1,5 +1,7 @@
-"""Committed is for ever: what one replica says is committed, is the same on all that ever say so, and is on the
-disks of a majority at every moment from then on; a leader has all of it."""
+"""Committed stays committed: all replicas agree on the committed log, a majority always has it on disk.
+
+A leader has all of it.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ if TYPE_CHECKING:
 
 
 def epoch_before(node: Node, offset: int) -> int:
-    """Of the record before `offset` in a node's log; where the log begins, as the snapshot there says, sound or not."""
+    """Return the epoch of the record before `offset` in a node's log; at the log's start, that of the snapshot
+    there."""
     log = node.executor.log
     if offset > log.start_offset:
         return log.epochs.epoch_at(offset - 1)  # type: ignore[arg-type]
@@ -26,7 +29,7 @@ def epoch_before(node: Node, offset: int) -> int:
 
 
 class Committed:
-    """Knows the committed log, and hands what is new of it to `reference`."""
+    """The committed log; new batches go to `reference`."""
 
     def __init__(self, cluster: Cluster, reference: Reference) -> None:
         self._cluster = cluster
@@ -38,16 +41,16 @@ class Committed:
 
     @property
     def last_epoch(self) -> int:
-        """Of the last committed batch, -1 before the first."""
+        """Return the epoch of the last committed batch, -1 before the first."""
         return self._keys[-1].epoch if self._keys else -1
 
     @property
     def end(self) -> int:
-        """Everything before it is committed."""
+        """Return the end of the committed log."""
         return self._ends[-1] if self._ends else 0
 
     def on_high_watermark(self, node: Node, offset: int) -> None:
-        """`node` says that everything before `offset` is committed."""
+        """See that `node` reports everything before `offset` as committed."""
         if offset == 0:
             return
         if offset > self.end:
@@ -89,7 +92,7 @@ class Committed:
             )
 
     def check_majority(self) -> None:
-        """What was committed last is on the disks of a majority; a rotten one counts as holding it."""
+        """Check that the last committed batch is on the disks of a majority; a corrupt replica counts as a holder."""
         if not self._keys:
             return
         last = self._keys[-1]
@@ -100,7 +103,7 @@ class Committed:
             raise InvariantFailure("committed", f"{last} is committed, but durable only on {holders} of {len(voters)}")
 
     def on_durable(self, node: Node) -> None:
-        """Batches are gone from a disk: none that is committed, unless nobody could have known."""
+        """Check that no committed batch is gone from a disk, unless no process could know that it was committed."""
         if node.is_voter and any(self._is_committed(key) for key in node.durable.removed):
             self.check_majority()
 
@@ -109,7 +112,7 @@ class Committed:
         return at < len(self._keys) and self._keys[at] == key
 
     def on_leader(self, node: Node) -> None:
-        """Require of a new leader all that was committed in earlier epochs (leader completeness, Raft 5.4.3).
+        """Check that a new leader has all that was committed in earlier epochs (leader completeness, Raft 5.4.3).
 
         A candidate that was frozen may learn of its votes when a later epoch has committed more: it lacks that.
         """

@@ -1,9 +1,11 @@
-"""Agents' directories: only what was this log's and is no longer this agent's is staged, nothing sound is set aside,
-and in peace each agent has exactly the directories that the image gives it, each with the right topic id.
+"""Agents' directories: an agent stages only directories of this log that are no longer its own, and quarantines no
+valid one.
 
-A plan is held against the log that the agent had when it made it: a replica that was taken away and given back
-meanwhile was rightly staged by an agent that lags. The log must then hold this start's own registration: a copy that
-ends before it may lack what made the directory this agent's.
+After quiesce each agent has exactly the directories that the image assigns to it, each with the right topic id.
+
+A plan is checked against the log that the agent had when it made the plan. A lagging agent rightly stages a replica
+that was taken away and given back meanwhile. That log must hold the registration of the present process. A log that
+ends before it may lack the record that assigned the directory to this agent.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def check_plan(agent: AgentNode, plan: Plan, reference: Reference) -> None:
-    """An agent has carried out a plan, made of the image that it has."""
+    """Check a plan that an agent has carried out on the image that it had."""
     had = agent.executor.image.offset_and_epoch.offset
     if plan.stage and not reference.had_registered(agent.life.incarnation_id, had):
         raise InvariantFailure(
@@ -32,7 +34,7 @@ def check_plan(agent: AgentNode, plan: Plan, reference: Reference) -> None:
         if _is_replica(agent, stage.directory, reference.image_at(had)):
             raise InvariantFailure(
                 "directories",
-                f"agent {agent.node_id} stages {stage.directory.path}, which is a live replica of its own at {had}",
+                f"agent {agent.node_id} stages {stage.directory.path}, which is its live replica at {had}",
             )
         if not _was_ours(stage.directory, reference, had):
             raise InvariantFailure(
@@ -54,7 +56,7 @@ def _was_ours(directory: PartitionDirectory, reference: Reference, end: int) -> 
 def _is_replica(agent: AgentNode, directory: PartitionDirectory, image: MetadataImage | None) -> bool:
     if image is None:
         raise InvariantFailure(
-            "directories", f"agent {agent.node_id} stages {directory.path} by a log that nobody committed"
+            "directories", f"agent {agent.node_id} stages {directory.path} by a log that was never committed"
         )
     topic = None if directory.topic_id is None else image.topics.topic(directory.topic_id)
     partition = None if topic is None else topic.partition(directory.partition)
@@ -62,7 +64,7 @@ def _is_replica(agent: AgentNode, directory: PartitionDirectory, image: Metadata
 
 
 def missing_directories(agent: AgentNode, reference: Reference) -> str | None:
-    """What is not as the image says, once all is quiet; None when nothing is."""
+    """Return the difference between directories and image after quiesce, or None."""
     wanted = {
         f"{topic.name}-{partition.partition_id}": topic.topic_id
         for topic in reference.image.topics.by_id.values()

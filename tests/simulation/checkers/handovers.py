@@ -1,5 +1,7 @@
-"""Leadership is handed over to who has everything: all of the leader's log, durably, and all of it committed, so that
-no client is left in doubt by it."""
+"""A leader transfers leadership only to a voter that has its whole log, durably and committed.
+
+So no client is left with an unknown outcome.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def check_handover(node: Node, request: EndQuorumEpochRequest) -> None:
-    """An EndQuorumEpoch leaves; one that names a single successor of several is a handover."""
+    """Check an EndQuorumEpoch; with a single successor among several voters it is a transfer."""
     machine = node.executor.machine
     if len(request.preferred_candidates) != 1 or len(machine.voters) < 3 or machine.epoch != request.leader_epoch:
         return

@@ -1,5 +1,7 @@
-"""High watermark never back: within one process it only rises, and it never passes the end of the log. A leader
-raises it only to where a record of its own epoch ends (Raft 5.4.2)."""
+"""A high watermark never falls within one process, and never passes the end of the log.
+
+A leader raises it only to the end of a record of its present epoch (Raft 5.4.2).
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def check_high_watermark(node: Node, before: int, after: int) -> None:
-    """A process's has moved; `before` is -1 when the process is new."""
+    """Check a process's new high watermark; `before` is -1 for a new process."""
     if after < before:
         raise InvariantFailure("high_watermark", f"node {node.node_id} goes back from {before} to {after}")
     machine = node.executor.machine

@@ -1,9 +1,10 @@
-"""Linearizable client history: for each topic there is one order of all requests about it that fits what every
-client was told and when. Nothing of the log is looked at.
+"""Linearizable client history: for each topic one order of all requests fits every response and its time.
 
-A topic is a register: absent, or present with an id. A request of unknown outcome may have been done at any later time,
-or never. Refusals and describes tell the state too: whoever answers them has proven that it leads. Reads that ask for
-an offset alone may lag behind, and are judged by `reads`.
+The checker never looks at the log.
+
+A topic is a register: absent, or present with an id. A request of unknown outcome may take effect at any later time, or
+never. Rejections and describes show the state, too: the controller has proven that it leads before it responds. Reads
+that ask only for an offset may lag behind; `reads` judges them.
 
 The search is Wing's and Gong's with Lowe's memory of positions already tried.
 """
@@ -18,7 +19,7 @@ from tests.simulation.clients import UNKNOWN, Operation
 _NEVER: Final = 1 << 62
 ABSENT: Final = "absent"
 _SOME: Final = "?"
-"""Present, with an id that nobody was told."""
+"""Present, with an id that no response gave."""
 _LIMIT: Final = 200_000
 
 
@@ -29,7 +30,7 @@ class History:
         self.operations: list[Operation] = []
 
     def check(self) -> None:
-        """At the end of a scenario, when nothing is under way."""
+        """Check the history at the end of a scenario, when no request is open."""
         by_topic: dict[str, list[Operation]] = {}
         for operation in self.operations:
             if _matters(operation):
@@ -50,7 +51,7 @@ def _matters(operation: Operation) -> bool:
 
 
 def _step(operation: Operation, state: str) -> str | None:
-    """The state after it, or None if it could not have been told what it was in this one."""
+    """Return the state after the operation, or None if its response was impossible in this state."""
     is_create, is_absent = operation.kind in ("create", "probe"), state == ABSENT
     if operation.outcome in (UNKNOWN, ""):
         after = _SOME if is_absent else state
@@ -67,10 +68,10 @@ def _step(operation: Operation, state: str) -> str | None:
 
 
 def find_disorder(operations: list[Operation]) -> Operation | None:
-    """None when there is an order; else an operation at which the longest try got stuck.
+    """Return None if there is an order; otherwise an operation at which the longest try ended.
 
     Raises:
-        InvariantFailure: the search takes too long to tell, which is no proof.
+        InvariantFailure: the search takes too long to decide.
     """
     ordered = sorted(operations, key=lambda operation: operation.invoked_us)
     ends = [_NEVER if _is_open(operation) else operation.returned_us or 0 for operation in ordered]
@@ -94,7 +95,7 @@ def find_disorder(operations: list[Operation]) -> Operation | None:
             operation = ordered[at]
             after = _step(operation, state)
             if ends[at] == _NEVER:
-                # It may never be done, so it need not be where it does nothing; of those alike the first begun will do.
+                # It may never be done, so it is placed only where it does something; of equal ones the first is enough.
                 if after == state or operation.kind in tried:
                     continue
                 tried.add(operation.kind)
@@ -106,7 +107,7 @@ def find_disorder(operations: list[Operation]) -> Operation | None:
 
 
 def _next(ordered: list[Operation], ends: list[int], done: int) -> list[int]:
-    """Those that may come next: begun before any of the others that are left has ended."""
+    """Return the operations that may come next: begun before any other remaining one has ended."""
     found: list[int] = []
     first_end = _NEVER
     for at in range((~done & (done + 1)).bit_length() - 1, len(ordered)):

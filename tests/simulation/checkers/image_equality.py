@@ -1,7 +1,7 @@
-"""State machine equality: every image that a replica publishes is the one that the committed log gives at that offset.
+"""State machine equality: every image that a replica publishes equals the image of the committed log at that offset.
 
-A leader's image comes from records that it never encoded, a follower's from bytes, a restarted one's from its files;
-the reference is one replay of the committed batches. The whole image is compared, provenance included.
+A leader's image comes from records that it never encoded, a follower's from bytes, a restarted node's from its files.
+The reference is one replay of the committed batches. The whole image is compared, provenance included.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from tests.simulation.checkers.reference import Reference
 
 
 def check_image(node_id: int, image: MetadataImage, reference: Reference) -> None:
-    """A replica has published an image."""
+    """Check an image that a replica has published."""
     offset = image.offset_and_epoch.offset
     expected = reference.image_at(offset)
     if expected is None:

@@ -1,10 +1,10 @@
-"""What every checker raises."""
+"""The exception of every checker."""
 
 from __future__ import annotations
 
 
 class InvariantFailure(AssertionError):
-    """Something that must hold does not. `checker` is the name of the file that says so."""
+    """An invariant does not hold. `checker` is the name of the checker's file."""
 
     def __init__(self, checker: str, what: str) -> None:
         super().__init__(f"{checker}: {what}")

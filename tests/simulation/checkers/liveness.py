@@ -1,5 +1,8 @@
-"""Liveness: when all faults have ended, within bounded virtual time there is an active controller, every request has
-been answered, a new topic is committed, every replica has all of it, and the agents have their directories."""
+"""Liveness: after quiesce the cluster recovers within bounded virtual time.
+
+There is an active controller, and every request has a response. A new topic is committed, every replica has all of
+it, and the agents have their directories.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +16,12 @@ if TYPE_CHECKING:
     from tests.simulation.node import Node
 
 BOUND_MS: Final = 40_000
-"""So long all of it may take. A disk that takes half a second for each write, thirty nodes' worth of backlog and broker
-sessions of nine seconds fit into it; a stuck cluster does not."""
+"""The bound in ms. It suffices for a disk with half a second for each write, a backlog of thirty nodes and broker
+sessions of nine seconds. A stuck cluster exceeds it."""
 
 
 def unrest(cluster: Cluster) -> str | None:
-    """What is not as it should be in peace; None when all is well."""
+    """Return what has not recovered yet, or None."""
     if cluster.active is None:
         return "there is no active controller"
     waiting = [client for client in cluster.clients if client.busy is not None]
@@ -39,7 +42,7 @@ def unrest(cluster: Cluster) -> str | None:
 
 
 def _unrest_of(node: Node, changed_end: int) -> str | None:
-    """NoOps follow for as long as the cluster is idle: the last few may still be under way."""
+    """Return what this node lacks, or None. An idle leader goes on writing NoOps: the last few may be under way."""
     if not node.is_up:
         return f"node {node.node_id} is down"
     end = node.executor.image.offset_and_epoch
@@ -59,7 +62,7 @@ def _unrest_of_agents(cluster: Cluster) -> str | None:
 
 
 def check_recovered(cluster: Cluster, unrested: str | None) -> None:
-    """The bound has passed, or nothing was wrong any more."""
+    """Check the cluster at the end of the bound, or once everything has recovered."""
     if unrested is not None:
         described = "; ".join(
             f"{node.node_id} {node.executor.machine.describe() if node.is_up else 'down'}" for node in cluster.nodes

@@ -1,4 +1,4 @@
-"""NoOps: a leader writes one only while all that it has appended is committed, never while commits are stuck."""
+"""A leader writes a NoOp only while all that it has appended is committed, never while commits are stuck."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 
 class NoOps:
-    """One scenario's."""
+    """The NoOps of one scenario."""
 
     def __init__(self) -> None:
         self._written: set[tuple[Epoch, Offset]] = set()
 
     def on_write(self, node: Node, jobs: Sequence[DiskJob]) -> None:
-        """A turn hands its writes to the disk. Its own NoOp follows nothing that is not committed yet."""
+        """Check the writes of a turn: its own NoOp follows no uncommitted record."""
         if not node.executor.machine.is_leader:
             return
         for job in jobs:

@@ -1,4 +1,4 @@
-"""One leader an epoch: no two replicas ever lead the same one, and none leads it in two processes."""
+"""One leader an epoch: no two replicas lead the same epoch, and no replica leads it in two processes."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from tests.simulation.checkers.invariant_failure import InvariantFailure
 
 
 class OneLeader:
-    """Knows every leader that there ever was."""
+    """Every leader of the scenario."""
 
     def __init__(self) -> None:
         self._leaders: dict[int, tuple[int, int]] = {}
 
     def on_leader(self, node_id: int, boot: int, epoch: int) -> None:
-        """A replica has become leader."""
+        """Check a replica that has become leader."""
         first = self._leaders.setdefault(epoch, (node_id, boot))
         if first != (node_id, boot):
             raise InvariantFailure(

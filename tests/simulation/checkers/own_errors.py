@@ -1,5 +1,7 @@
-"""A node that fails says why, and only what was done to its disk is a reason: nothing that it read or was sent may
-end it."""
+"""A node that fails reports the reason, which must be a fault of its disk.
+
+No bytes that it reads or receives may end it.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def check_failure(node: Node, error: Exception) -> None:
-    """A process has ended by `error`."""
+    """Check a process that has ended by `error`."""
     if node.is_rotten and isinstance(error, CorruptBatchError | CorruptFileError):
         node.world.note("rot is refused by a reader")
         return

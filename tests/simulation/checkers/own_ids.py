@@ -1,4 +1,4 @@
-"""No replica refuses a peer of the same quorum by the metadata topic's id: it would cost an election."""
+"""No replica rejects a peer of the same quorum by the metadata topic's id: that would cost an election."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ from tests.simulation.checkers.invariant_failure import InvariantFailure
 
 
 def check_refusal(node_id: int, event: RequestRejected) -> None:
-    """A request was refused. In these scenarios another quorum only answers, it asks nothing."""
+    """Check a rejected request. In these scenarios the other quorum only sends responses, never requests."""
     if event.by_us and event.error in ID_ERRORS:
         raise InvariantFailure("own_ids", f"node {node_id} refuses {event.request} of {event.peer}: {event.why}")

@@ -1,7 +1,7 @@
-"""Partitions are sound at the end of each committed batch: the ISR within the replicas; a leader that is in it,
-registered and not fenced, or none; epochs that never fall.
+"""Partitions are valid at the end of each committed batch.
 
-What a batch changes is looked at: the topics of its records; all of them where a broker has come, gone or changed.
+The ISR is within the replicas. The leader is in the ISR, registered and unfenced, or there is no leader. Epochs never
+fall. Checked are the topics in a batch's records; all topics if a broker has come, gone or changed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tests.simulation.checkers.invariant_failure import InvariantFailure
 
 
 def check_partitions(before: MetadataImage, after: MetadataImage, records: Sequence[MetadataRecord]) -> None:
-    """A batch is committed."""
+    """Check a committed batch."""
     for topic_id in _concerned(before, after, records):
         topic = after.topics.topic(topic_id)
         if topic is None:
@@ -40,10 +40,11 @@ def _why_unsound(partition: PartitionImage, image: MetadataImage) -> str | None:
     leader = image.cluster.brokers.get(partition.leader)
     has_leader = partition.leader != NO_LEADER
     faults = {
-        "a broker stands there twice": len(replicas) != len(partition.replicas) or len(isr) != len(partition.isr),
-        "who is no replica is in sync": not isr <= replicas,
-        "who is no replica is eligible or moves": not {*partition.adding, *partition.removing, *elr} <= replicas,
-        "who is in sync is eligible besides": bool(isr & elr),
+        "a broker occurs twice": len(replicas) != len(partition.replicas) or len(isr) != len(partition.isr),
+        "no replica, but in the ISR": not isr <= replicas,
+        "a broker that is no replica is in the ELR or is reassigned": not {*partition.adding, *partition.removing, *elr}
+        <= replicas,
+        "a broker is in the ISR and in the ELR": bool(isr & elr),
         "its leader is not in sync": has_leader and partition.leader not in isr,
         "its leader is not registered, or fenced": has_leader and (leader is None or leader.fenced),
     }

@@ -1,4 +1,4 @@
-"""Reads tell the truth of the offset that they name: the answer is what the committed log says up to there."""
+"""A read returns the state of the committed log at the offset that it names."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tests.simulation.clients import Operation
 
 
 def check_read(operation: Operation, reference: Reference) -> None:
-    """A describe was answered."""
+    """Check the response to a describe."""
     if operation.kind not in ("describe", "read") or operation.outcome == "unknown":
         return
     told = operation.topic_id if operation.outcome == "NONE" else None

@@ -1,6 +1,6 @@
-"""The committed log, replayed once: what every replica's image and every answer is held against.
+"""The committed log, replayed once: every replica's image and every response is compared with it.
 
-Decides: what the log says at each batch's end. Must not know: which replica said so.
+Must not know: which replica committed it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tests.simulation.checkers.topic_ids import TopicIds
 
 
 class Reference:
-    """One scenario's.
+    """The replay of one scenario.
 
     Attributes:
         created, deleted: offset of the record that did it, by topic id.
@@ -37,16 +37,16 @@ class Reference:
 
     @property
     def end(self) -> int:
-        """Everything before it is replayed."""
+        """Return the end of the replayed log."""
         return self._replayer.end.offset
 
     @property
     def image(self) -> MetadataImage:
-        """At the end."""
+        """Return the image at the end."""
         return self._replayer.image
 
     def on_batch(self, header: BatchHeader, data: bytes) -> None:
-        """The next batch is committed."""
+        """Replay the next committed batch."""
         if header.is_control:
             self._note_voters(header, data)
         records = [] if header.is_control else decode_values(batch_values(data, header), header.base_offset)
@@ -80,11 +80,12 @@ class Reference:
                 self._voters = self._voters.append(record.offset, VoterSet.from_record(control))
 
     def voters_at(self, offset: int) -> VoterSet | None:
-        """The set that a committed record before `offset` put in force."""
+        """Return the voter set of the last committed VotersRecord before `offset`."""
         return self._voters.carried_at(offset)  # type: ignore[arg-type]
 
     def had_registered(self, incarnation_id: Uuid, offset: int) -> bool:
-        """Whether a record before `offset` registered that start of a broker, be it unregistered since."""
+        """Return True if a record before `offset` registered this process of a broker, even if it was unregistered
+        since."""
         return self._registered.get(incarnation_id, offset) < offset
 
     def _note(self, name: str, offset: int, topic_id: TopicId | None) -> None:
@@ -93,11 +94,11 @@ class Reference:
         ids.append(topic_id)
 
     def image_at(self, offset: int) -> MetadataImage | None:
-        """The image of the log before `offset`, where a batch ends there."""
+        """Return the image of the log before `offset`, if a batch ends there."""
         return self._images.get(offset)
 
     def topic_at(self, name: str, offset: int) -> TopicId | None:
-        """The topic of that name after all records before `offset`."""
+        """Return the topic of that name after all records before `offset`."""
         offsets, ids = self._history.get(name, ([], []))
         at = bisect_right(offsets, offset - 1) - 1
         return ids[at] if at >= 0 else None

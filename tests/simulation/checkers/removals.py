@@ -1,7 +1,7 @@
-"""Removals: no staged directory goes before its time on both clocks, or without proof that it was this log's.
+"""No staged directory is removed before its time on both clocks, or without proof that it belonged to this log.
 
-The scenario counts the delay: the time that the agent's processes have run, on its machine's monotonic clock. That is
-never less than the agent itself counts, since a crash costs the agent what it had not saved.
+The scenario counts the delay as the time that the agent's processes have run, on its machine's monotonic clock. The
+agent never counts more, since a crash costs it what it had not saved.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
 
 
 class Removals:
-    """All agents' of one scenario."""
+    """The removals of all agents of one scenario."""
 
     def __init__(self) -> None:
         self._staged: dict[tuple[int, TopicId, int], int] = {}
-        """When each replica was last staged, in ms that its agent had run; by agent, topic id and partition."""
+        """When each replica was last staged, in ms of its agent's running time; by agent, topic id and partition."""
 
     def on_plan(self, agent: AgentNode, plan: Plan) -> None:
-        """An agent has staged directories."""
+        """See directories that an agent has staged."""
         for stage in plan.stage:
             directory = stage.directory
             if directory.topic_id is not None:
                 self._staged.setdefault((agent.node_id, directory.topic_id, directory.partition), agent.ran_ms)
 
     def on_removed(self, agent: AgentNode, gone: Sequence[StagedDirectory], reference: Reference) -> None:
-        """An agent has removed directories."""
+        """Check directories that an agent has removed."""
         for each in gone:
             if each.replica is None or each.replica[0] not in reference.created:
                 raise InvariantFailure(

@@ -1,6 +1,8 @@
-"""Snapshot equals replay: each checkpoint on a disk holds the image, and the voters, that the committed log gives at
-its end, and none ends where nothing is committed; nobody is given a rotten one; whoever has installed one goes by its
-voters."""
+"""Each checkpoint on a disk holds the image and the voters of the committed log at its end, and ends at a committed
+offset.
+
+A corrupt checkpoint is never sent. A replica that has installed a snapshot uses its voters.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def check_snapshot(node_id: int, files: SimulatedFiles, data: str, end: OffsetAndEpoch, reference: Reference) -> None:
-    """One checkpoint under its own name."""
+    """Check one checkpoint under its final name."""
     expected = reference.image_at(end.offset)
     if expected is None:
         raise InvariantFailure("snapshots", f"node {node_id} has a checkpoint at {end}; {reference.end} is committed")
@@ -36,26 +38,26 @@ def check_snapshot(node_id: int, files: SimulatedFiles, data: str, end: OffsetAn
 
 
 def check_piece(node: Node, piece: ReadPiece) -> None:
-    """What is read of a checkpoint for another replica: of one that is sound, or was when its first piece was read."""
+    """Check a chunk that is read for another replica: its checkpoint is valid, or was when its first chunk was read."""
     if piece.position > 0:
         return
     try:
         load_snapshot(node.files, piece.path, piece.end)
     except (CorruptBatchError, CorruptFileError) as error:
-        raise InvariantFailure("snapshots", f"node {node.node_id} gives away what has rotted: {error}") from error
+        raise InvariantFailure("snapshots", f"node {node.node_id} sends a corrupt checkpoint: {error}") from error
 
 
 def check_all_snapshots(node: Node, data: str, reference: Reference) -> None:
-    """All of a node's, at the end of the scenario; those that it was formatted with are none of the log."""
+    """Check all checkpoints of a node at the end of the scenario, except those that it was formatted with."""
     for end in checkpoint_ends(node.files, f"{data}/{METADATA_DIRECTORY}"):
         if end.offset > 0 and not node.is_rotten:
             check_snapshot(node.node_id, node.files, data, end, reference)
 
 
 def check_installed(node: Node, end: OffsetAndEpoch, reference: Reference) -> None:
-    """A node has put a snapshot in place of its log: it goes by the voters of that."""
+    """Check that a node uses the voters of the snapshot that has replaced its log."""
     expected = reference.voters_at(end.offset)
     if expected is not None and node.executor.machine.voters != expected:
         raise InvariantFailure(
-            "snapshots", f"node {node.node_id} installs {end} and goes by {node.executor.machine.voters}"
+            "snapshots", f"node {node.node_id} installs {end} and uses {node.executor.machine.voters}"
         )

@@ -1,4 +1,4 @@
-"""Topic ids are never reused: no two TopicRecords of the committed log name the same id, and none a reserved one."""
+"""Topic ids are never reused: no two committed TopicRecords have the same id, and no id is reserved."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from tests.simulation.checkers.invariant_failure import InvariantFailure
 
 
 class TopicIds:
-    """Knows every id that was ever committed."""
+    """Every id that was ever committed."""
 
     def __init__(self) -> None:
         self._seen: dict[TopicId, tuple[str, int]] = {}
 
     def on_topic(self, topic_id: TopicId, name: str, offset: int) -> None:
-        """A TopicRecord is committed."""
+        """Check a committed TopicRecord."""
         if is_reserved_topic_id(topic_id):
             raise InvariantFailure("topic_ids", f"topic {name} at offset {offset} has the reserved id {topic_id.hex()}")
         if topic_id in self._seen:

@@ -1,5 +1,8 @@
-"""Voter-set rules (KIP-853): one uncommitted change at a time, by one voter, and only by a leader whose epoch has a
-committed record; every replica goes by what its log says; what is committed is on a majority of those who decide."""
+"""The rules of KIP-853 for voter sets.
+
+One uncommitted change at a time, by one voter, and only by a leader whose epoch has a committed record. Every replica
+uses the latest set in its log. Committed batches are on a majority of the voters in force.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +21,11 @@ if TYPE_CHECKING:
 
 
 class VoterRules:
-    """Knows who decides, by the leader that committed last, and what directories held that are gone.
+    """The voters in force, by the leader that committed last, and the content of lost directories.
 
     Attributes:
-        deciding: the voters of whom a majority holds what is committed.
-        is_upgraded: somebody was told that kraft.version is 1.
+        deciding: the voters of which a majority must hold the committed log.
+        is_upgraded: a response has reported kraft.version 1.
     """
 
     def __init__(self, cluster: Cluster) -> None:
@@ -36,13 +39,13 @@ class VoterRules:
         self.is_upgraded = False
 
     def on_start(self, node: Node) -> None:
-        """A process begins with the voters that its log names."""
+        """Check that a process begins with the voters in its log."""
         machine = node.executor.machine
         self._latest[node.node_id, node.boot] = (machine.voters_offset, machine.voters)
         self._note_named(machine.voters_offset, machine.voters)
 
     def on_voters(self, node: Node, event: VotersKnown) -> None:
-        """A process goes by another voter set."""
+        """See that a process uses another voter set."""
         me = (node.node_id, node.boot)
         offset, before = self._latest[me]
         self._latest[me] = (event.offset, event.voters)
@@ -56,9 +59,10 @@ class VoterRules:
             self._named_at[key] = max(offset, self._named_at.get(key, -1))
 
     def on_vote(self, node: Node, epoch: int) -> None:
-        """A vote leaves `node`: none where it knows a committed set without it, until it is added again.
+        """Check a vote that `node` sends: a node that knows a committed set without itself grants none until it is
+        added again.
 
-        A process knows what it has heard; a later one knows what quorum-state says.
+        A process knows what it has received; a later process knows what quorum-state holds.
         """
         offset, boot = self._removed_at.get(node.key, (-1, 0))
         if offset < 0 or self._named_at[node.key] > offset:
@@ -87,23 +91,23 @@ class VoterRules:
             raise InvariantFailure("voters", f"{who} changes the voters, and nothing of its epoch is committed yet")
 
     def _is_upgrade(self, before: VoterSet, voters: VoterSet) -> bool:
-        """Static voters (kraft.version 0) move into the log: the same, each with the directory that it has."""
+        """Return True if static voters (kraft.version 0) move into the log: the same ones, each with its directory."""
         directories = {node.key for node in self._cluster.voters}
         return not before.are_dynamic and before.node_ids == voters.node_ids and set(voters.keys) <= directories
 
     def on_upgraded(self) -> None:
-        """Somebody was told that kraft.version is 1."""
+        """Note a response that reports kraft.version 1."""
         self.is_upgraded = True
 
     def on_leader(self, node: Node) -> None:
-        """A replica leads: what somebody was told of kraft.version is so for it."""
+        """Check that a new leader has the kraft.version that a response has reported."""
         if self.is_upgraded and node.executor.machine.kraft_version < 1:
             raise InvariantFailure(
                 "voters", f"node {node.node_id} leads with static voters, though kraft.version was raised"
             )
 
     def on_high_watermark(self, node: Node) -> None:
-        """Who has heard that its voter set is committed, has the same as all others; a removed leader leads no more."""
+        """Check that replicas with a committed voter set agree on it, and that no removed leader leads on."""
         machine = node.executor.machine
         offset = machine.voters_offset
         if not 0 <= offset < machine.high_watermark:
@@ -113,29 +117,30 @@ class VoterRules:
         known = self._committed.setdefault(offset, machine.voters)
         if known != machine.voters:
             raise InvariantFailure(
-                "voters", f"node {node.node_id} goes by {machine.voters.node_ids} of {offset}, others {known.node_ids}"
+                "voters", f"node {node.node_id} uses {machine.voters.node_ids} of {offset}, others {known.node_ids}"
             )
-        newest = max(self._committed)  # a snapshot stands for the record that it holds, one offset before its end
+        newest = max(self._committed)  # a snapshot ends one past the record that it holds
         if offset < newest < machine.high_watermark and self._committed[newest] != machine.voters:
             raise InvariantFailure(
-                "voters", f"node {node.node_id} goes by the voters of {offset}, those of {newest} are later"
+                "voters", f"node {node.node_id} uses the voters of {offset}, those of {newest} are later"
             )
         if machine.is_leader and not machine.is_voter:
             raise InvariantFailure("voters", f"node {node.node_id} leads on, and the set without it is committed")
 
     def on_committing(self, node: Node) -> None:
-        """`node`, the leader, has found something to be committed: by these voters."""
+        """Note the voters by which `node`, the leader, has committed."""
         self.deciding = node.executor.machine.voters
 
     def on_disk_gone(self, node: Node) -> None:
-        """It had kept its word until then."""
+        """Keep the log of a lost directory: it kept its promises until then."""
         self._gone[node.key] = node.durable
 
     def holds(self, key: ReplicaKey, batch: BatchKey) -> bool:
-        """Whether that very directory has the batch durably, or had when it was lost; a rotten one counts as having."""
+        """Return True if exactly this directory has the batch durably, or had when it was lost; a corrupt one
+        counts."""
         gone = self._gone.get(key)
         if gone is not None:
             return gone.holds(batch)
         node = self._cluster.voters[key.node_id - 1]
-        is_its = key.directory_id in (ZERO_DIRECTORY_ID, node.key.directory_id)  # zero: a static voter's
+        is_its = key.directory_id in (ZERO_DIRECTORY_ID, node.key.directory_id)  # zero: a static voter's key
         return is_its and (node.durable.holds(batch) or node.is_rotten)

@@ -1,4 +1,4 @@
-"""No vote forgotten: a vote that has left a replica is durable there, and it gives no other in that epoch, ever."""
+"""No vote is forgotten: a sent vote is durable, and the replica grants no other in that epoch, ever."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from tests.simulation.checkers.invariant_failure import InvariantFailure
 
 
 class Votes:
-    """Knows every vote that was ever given."""
+    """Every vote that was ever sent."""
 
     def __init__(self) -> None:
         self._given: dict[tuple[ReplicaKey, int], ReplicaKey] = {}
 
     def on_vote(self, voter: ReplicaKey, media: Directory, epoch: int, candidate: ReplicaKey) -> None:
-        """A vote leaves `voter`, whose metadata directory is `media`: a granted one, or a candidate's own."""
+        """Check a vote that `voter` sends, granted or its own; `media` is its metadata directory."""
         before = self._given.setdefault((voter, epoch), candidate)
         if before != candidate:
             raise InvariantFailure(
@@ -31,7 +31,7 @@ class Votes:
         is_own = state is not None and state.leader_id == voter.node_id == candidate.node_id
         if state is None or state.leader_epoch < epoch:
             raise InvariantFailure("votes", f"node {voter.node_id} votes in epoch {epoch}, but durable is {state}")
-        # With static voters the file has no room for a directory (data_version 0).
+        # With static voters the file has no field for a directory (data_version 0).
         without = ReplicaKey(node_id=candidate.node_id) if state.data_version == 0 else candidate
         if state.leader_epoch == epoch and state.voted_key not in (without, None) and not is_own:
             raise InvariantFailure(
