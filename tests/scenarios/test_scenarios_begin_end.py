@@ -1,4 +1,4 @@
-"""A leader that makes itself known, and one that takes its leave: BeginQuorumEpoch and EndQuorumEpoch (KIP-595)."""
+"""A leader that announces itself, and one that resigns: BeginQuorumEpoch and EndQuorumEpoch (KIP-595)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.support.scenario import Scenario, candidate, leader
 
 
 def _begin(scenario: Scenario, voter: ReplicaKey, endpoints: tuple[Endpoint, ...] = endpoints_of(3)) -> Error:
-    """Of leader 3 in epoch 5, addressed to `voter`."""
+    """Return the error for a BeginQuorumEpoch of leader 3 in epoch 5, addressed to `voter`."""
     request = BeginQuorumEpochRequest(
         leader_id=NodeId(3), leader_epoch=Epoch(5), voter=voter, leader_endpoints=endpoints
     )
@@ -72,7 +72,7 @@ def test_more_endpoints_of_the_same_leader_are_taken_over_and_fewer_are_not() ->
 
 
 def test_a_leader_that_gives_no_endpoint_and_has_none_in_the_log_is_not_followed() -> None:
-    """Its epoch counts all the same."""
+    """The replica still takes over the leader's epoch."""
     scenario = Scenario("node me=1 voters=1,2 epoch=4", "start")
     assert _begin(scenario, key_of(1), ()) is Error.NONE
     assert scenario.position == ("unattached", 5, None)
@@ -87,7 +87,7 @@ def test_a_leader_that_gives_no_endpoint_and_has_none_in_the_log_is_not_followed
     ids=["another node", "another disk"],
 )
 def test_what_is_meant_for_another_voter_changes_nothing(voter: ReplicaKey) -> None:
-    """Kafka follows the leader that it hears of so; here what was said to another is not acted on at all."""
+    """Kafka follows the leader in such a request; this replica ignores a request for another voter."""
     scenario = Scenario("node me=1 voters=1,2,3 epoch=4", "start")
     before = scenario.core.describe()
     assert _begin(scenario, voter) is Error.INVALID_VOTER_KEY
@@ -117,7 +117,7 @@ def test_a_resigned_leader_follows_the_next() -> None:
 
 
 def test_a_resigned_leader_does_not_follow_another_of_its_own_epoch() -> None:
-    """Kafka's state machine would (KAFKA-18379); it led that epoch itself, so whoever says so is wrong."""
+    """Kafka's state machine would (KAFKA-18379). This replica led that epoch itself, so the request is wrong."""
     scenario = Scenario("node me=1 voters=1,2,3 epoch=5 leader=1", "start", "begin id=7 from=2 epoch=5")
     assert scenario.reply(7, BeginQuorumEpochResponse).error is Error.INVALID_REQUEST
     assert scenario.position == ("resigned", 5, None)
@@ -155,7 +155,7 @@ def test_a_voter_that_fetches_is_not_told_until_it_falls_silent() -> None:
 
 
 def test_a_fetch_is_as_good_as_an_acknowledgement() -> None:
-    """BeginQuorumEpoch is lost, the voter has found the leader in another way."""
+    """BeginQuorumEpoch is lost, but the voter has found the leader in another way."""
     scenario = leader(voters="1,2", epoch=5).tell("wait ms=500", "fetch id=8 from=2 epoch=5 at=0@0 wait=0")
     scenario.fail(2)
     assert _told(scenario.tell("wait ms=500")) == []
@@ -188,7 +188,7 @@ def test_a_leader_is_not_moved_by_the_end_of_an_older_epoch() -> None:
 
 @pytest.mark.parametrize("remembered", ["", "voted=3", "leader=2"])
 def test_the_first_successor_asks_for_pre_votes_at_once(remembered: str) -> None:
-    """Also one that had not heard of the leader yet."""
+    """So does one that did not know the leader yet."""
     scenario = Scenario(f"node me=1 voters=1,2,3 epoch=2 {remembered}", "start")
     assert _end(scenario, "from=2 epoch=2 successors=1,3") == (Error.NONE, 2, 2)
     assert scenario.position == ("prospective", 2, 2)
@@ -211,7 +211,7 @@ def test_a_later_successor_fetches_for_a_while_then_asks_for_pre_votes() -> None
 
 
 def test_a_successor_that_was_refused_a_pre_vote_is_passed_over() -> None:
-    """It lost its round before this replica heard of the resignation, so the next of the list asks at once."""
+    """It lost its round before this replica saw the resignation, so the next in the list campaigns at once."""
     scenario = Scenario("node me=1 voters=1,2,3 epoch=2 leader=2 log=5@2", "start").answer_fetch(2)
     scenario.tell("vote id=6 from=3 epoch=2 end=5@2 pre")
     assert not scenario.reply(6, VoteResponse).vote_granted
@@ -240,7 +240,7 @@ def test_a_resignation_that_is_repeated_makes_no_successor_wait_longer() -> None
 
 
 def test_who_learned_by_fetch_of_the_resignation_leaves_it_to_the_only_successor() -> None:
-    """The short wait for EndQuorumEpoch does not shorten the time that the successor has."""
+    """The short wait for EndQuorumEpoch does not shorten the time of the successor."""
     scenario = Scenario("node me=1 voters=1,2,3 epoch=2 leader=2", "start").answer_fetch(2)
     scenario.answer(2, f"epoch=2 leader=-1 error={Error.NOT_LEADER_OR_FOLLOWER.name}")
     _end(scenario, "from=2 epoch=2 successors=3")
@@ -250,11 +250,12 @@ def test_who_learned_by_fetch_of_the_resignation_leaves_it_to_the_only_successor
     assert scenario.position == ("prospective", 2, 2)
 
 
-# --- a leader gives up
+# --- a leader resigns
 
 
 def test_a_leader_without_the_fetches_of_a_majority_resigns_observers_do_not_count() -> None:
-    """Every fetch of a voter moves the deadline (3 s): a majority with the leader itself. That of an observer not."""
+    """Each fetch of a voter moves the deadline (3 s): with the leader it is a majority. A fetch of an observer does
+    not."""
     scenario = leader(epoch=5)
     scenario.tell("wait ms=1500", "fetch id=1 from=2 epoch=5 at=0@0 wait=0", "wait ms=1500")
     assert scenario.core.role == "leader"

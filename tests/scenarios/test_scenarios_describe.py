@@ -1,4 +1,4 @@
-"""What a leader tells of its quorum (DescribeQuorum, KIP-595, KIP-836): how far each replica is, and since when."""
+"""DescribeQuorum at a leader (KIP-595, KIP-836): how far each replica is, and since when."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ UNHEARD = (-1, -1, -1)
 
 
 def _told(replica: ReplicaDescription) -> tuple[int, int, int]:
-    """Log end, last fetch and last caught up, in ms of the scenario's clock; -1 where nothing is known."""
+    """Return log end, last fetch and last caught up, in ms of the scenario's clock; -1 if unknown."""
     stamps = (replica.last_fetch_timestamp_ms, replica.last_caught_up_timestamp_ms)
     return (replica.log_end_offset, *(stamp if stamp < 0 else stamp - WALL_MS for stamp in stamps))  # type: ignore[return-value]
 
@@ -38,7 +38,7 @@ def _static_leader(*voters: int) -> Scenario:
 
 @pytest.mark.parametrize("remembered", ["", "leader=2"])
 def test_who_does_not_lead_names_the_leader_and_nobodys_progress(remembered: str) -> None:
-    """Kafka's answers NOT_LEADER_OR_FOLLOWER alone; here a client learns from any replica whom to ask."""
+    """Kafka's response has NOT_LEADER_OR_FOLLOWER alone; here a client finds the leader through any replica."""
     description = Scenario(f"node me=1 voters=1,2,3 epoch=2 {remembered}", "start").core.describe_quorum()
     assert (description.leader_id, description.leader_epoch) == (2 if remembered else None, 2)
     assert {_told(replica) for replica in description.voters} == {UNHEARD}

@@ -1,4 +1,4 @@
-"""The side of who wants to lead: prospective and candidate, the answers they get and those they no longer want."""
+"""Elections from the side of the campaigning replica: prospective and candidate, responses in time and late ones."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.scenario import Scenario, candidate
 
 
 def _prospective(voters: str = "1,2,3", *, followed: bool = False) -> Scenario:
-    """Of epoch 5; `followed`: of a leader 2 that has been silent for the fetch timeout."""
+    """Return a prospective of epoch 5; `followed`: its leader 2 was silent for the fetch timeout."""
     if not followed:
         return Scenario(f"node me=1 voters={voters} epoch=5", "start")
     scenario = Scenario(f"node me=1 voters={voters} epoch=5 leader=2", "start").tell("wait ms=2000")
@@ -31,7 +31,7 @@ def _is_asking(scenario: Scenario, *, epoch: int, pre: bool) -> list[int]:
 
 
 def test_the_election_timeout_makes_a_candidate_ask_for_pre_votes_again() -> None:
-    """It has stood for one to two election timeouts; the vote that it gave itself stays given."""
+    """It has campaigned for one to two election timeouts; it keeps its vote for itself."""
     scenario = candidate(voters="1,2", epoch=1)
     due_ms = scenario.core.next_deadline_ms()
     assert due_ms is not None
@@ -45,7 +45,8 @@ def test_the_election_timeout_makes_a_candidate_ask_for_pre_votes_again() -> Non
 
 
 def test_a_lost_election_is_held_again_after_a_short_wait_and_the_vote_stays_given() -> None:
-    """Kafka waits for the rest of the election timeout; here the leader is known to be gone, 5 to 20 ms are enough."""
+    """Kafka waits for the rest of the election timeout; here the leader is known to be gone, so 5 to 20 ms are
+    enough."""
     scenario = candidate(voters="1,2", epoch=1).answer(2, "epoch=1")
     assert scenario.position == ("candidate", 1, None)
     assert scenario.stored.voted == key_of(1)
@@ -110,7 +111,7 @@ def test_an_answer_of_a_higher_epoch_with_its_leader_ends_the_round_in_following
 
 @pytest.mark.parametrize("answer", ["granted", ""], ids=["granted", "refused"])
 def test_an_answer_that_names_the_leader_of_the_epoch_ends_the_round_in_following_it(answer: str) -> None:
-    """Whatever it says of the vote: somebody leads."""
+    """It does not matter whether the vote was granted: there is a leader."""
     scenario = _prospective().answer(2, f"epoch=5 leader=3 {answer}")
     assert scenario.position == ("follower", 5, 3)
     assert scenario.stored.leader_id == 3
@@ -151,7 +152,7 @@ def test_a_third_replica_that_knows_more_endpoints_of_a_silent_leader_does_not_b
     assert scenario.position == ("candidate", 6, None)
 
 
-# --- answers that come too late
+# --- responses that come too late
 
 
 def test_pre_votes_that_come_late_are_no_votes() -> None:
@@ -203,7 +204,7 @@ def test_a_vote_without_an_answer_in_time_is_asked_again_in_the_next_epoch() -> 
 
 @pytest.mark.parametrize("voters", ["1", "1,2,3"])
 def test_nobody_stands_beyond_the_last_epoch_and_it_is_said(voters: str) -> None:
-    """One Vote may bring a quorum there; an epoch that no file can hold would end the process for good."""
+    """One Vote may bring a quorum there; an epoch that no file can hold would end the process permanently."""
     scenario = Scenario(f"node me=1 voters={voters} epoch={MAX_EPOCH}", "start")
     for _ in range(20):
         scenario.tell("wait")

@@ -1,5 +1,7 @@
-"""From state to state: what each message and deadline makes of a replica, what quorum-state remembers of it, and what
-stops the node because it must never happen."""
+"""Transitions between epoch states: for each message and deadline, the next state and the content of quorum-state.
+
+And the inputs that stop the node because they must never happen.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,7 @@ SCENES: dict[str, list[str]] = {
     "observer that voted": [f"{OBSERVER} voted=3", "start"],
     "observer that follows": [f"{OBSERVER} leader=2", "start"],
 }
-"""Each in epoch 5. The leader is 2 or, where nobody knows its place, 7; the vote is 3's."""
+"""Each in epoch 5. The leader is 2, or 7 if its endpoint is unknown; the vote is for 3."""
 
 
 def _in(scene: str) -> Scenario:
@@ -65,7 +67,7 @@ def _remembered(scenario: Scenario) -> tuple[int, int | None, ReplicaKey | None]
 
 
 def _vote_of(scene: str) -> ReplicaKey | None:
-    """That the replica gave in epoch 5."""
+    """Return the vote of the replica in epoch 5."""
     return key_of(3) if "voted" in scene else key_of(1) if scene == "candidate" else None
 
 
@@ -115,7 +117,7 @@ NEVER: dict[str, list[tuple[Role, int]]] = {
     "observer that voted": [(Role.PROSPECTIVE, 0), (Role.CANDIDATE, 1), (Role.LEADER, 0), (Role.RESIGNED, 0)],
     "observer that follows": [(Role.PROSPECTIVE, 0), (Role.CANDIDATE, 1), (Role.LEADER, 0), (Role.RESIGNED, 0)],
 }  # fmt: skip
-"""The state and how far from epoch 5; a vote of epoch 5 is forgotten on the way."""
+"""The state and its distance from epoch 5; a vote of epoch 5 is forgotten on the way."""
 
 
 @pytest.mark.parametrize(
@@ -137,7 +139,7 @@ def test_a_step_that_may_not_be_stops_the_node_and_changes_nothing(scene: str, t
 @pytest.mark.parametrize("scene", SCENES)
 @pytest.mark.parametrize("end", ["end=2@1", "end=99@9 pre"], ids=["vote refused", "pre-vote"])
 def test_a_higher_epoch_without_a_leader_leaves_a_replica_unattached_in_it(scene: str, end: str) -> None:
-    """It asks for pre-votes soon, as nobody leads; an observer never does."""
+    """It starts pre-votes soon, since there is no leader; an observer never does."""
     scenario = _in(scene).tell(f"vote id=7 from=2 epoch=9 {end}")
     assert scenario.reply(7, VoteResponse).vote_granted == ("pre" in end)
     assert scenario.position == ("unattached", 9, None)
@@ -151,7 +153,7 @@ def test_a_higher_epoch_without_a_leader_leaves_a_replica_unattached_in_it(scene
 
 @pytest.mark.parametrize("scene", SCENES)
 def test_a_vote_of_a_higher_epoch_is_written_with_it_and_leaves_time_to_win(scene: str) -> None:
-    """One write: there is no moment in which the epoch is durable and the vote is not."""
+    """One write: the epoch is never durable without the vote."""
     scenario = _in(scene).tell("flush", "vote id=7 from=2 epoch=9 end=99@8")
     assert scenario.reply(7, VoteResponse).vote_granted
     assert scenario.position == ("unattached", 9, None)
@@ -172,7 +174,7 @@ def test_a_leader_of_a_higher_epoch_is_followed_and_the_old_vote_is_over(scene: 
 
 @pytest.mark.parametrize("scene", ["prospective", "prospective with a leader", "candidate"])
 def test_a_leader_of_a_higher_epoch_that_nobody_knows_the_place_of_is_not_followed(scene: str) -> None:
-    """Kafka remembers its id; here the epoch alone, in which this replica has given no vote."""
+    """Kafka remembers its id; here only the epoch, in which this replica has granted no vote."""
     scenario = _in(scene)
     answer = VoteResponse(error=Error.FENCED_LEADER_EPOCH, leader_id=7, leader_epoch=10)
     scenario.answer_late(2, scenario.correlation(2), answer)
@@ -196,7 +198,8 @@ def test_an_older_epoch_moves_nobody(scene: str, line: str) -> None:
 @pytest.mark.parametrize("scene", ["prospective", "candidate", "follower", "leader", "resigned", "observer"])
 @pytest.mark.parametrize("error", sorted(STRANGERS), ids=lambda error: error.name)
 def test_a_refusal_by_who_may_be_of_another_quorum_tells_nothing_of_epochs(scene: str, error: Error) -> None:
-    """Not of our cluster, not authorised: told, and asked again later; Kafka's client stops on the second."""
+    """It is of another cluster, or not authorised: reported, and asked again later; Kafka's client stops on the
+    second."""
     scenario = _in(scene)
     if scene == "leader":
         scenario.fail(2).tell("wait ms=1000")
@@ -228,7 +231,7 @@ def test_the_leader_of_the_epoch_is_followed_and_the_vote_stays(scene: str) -> N
 
 @pytest.mark.parametrize("scene", [scene for scene in SCENES if "follow" in scene or "with a leader" in scene])
 def test_a_second_leader_of_the_epoch_is_refused(scene: str) -> None:
-    """Kafka's state machine follows it from prospective; two leaders of an epoch are never both right."""
+    """Kafka's state machine follows it from prospective; two leaders of an epoch can never both be right."""
     scenario = _in(scene)
     before = scenario.core.describe()
     scenario.tell("begin id=7 from=3 epoch=5")
@@ -289,7 +292,7 @@ def test_a_prospective_stands_for_the_next_epoch_and_votes_for_itself(scene: str
 
 
 def test_a_vote_in_the_same_epoch_leaves_time_to_win() -> None:
-    """Also a prospective gives it, and asks no longer itself: Kafka's stays prospective."""
+    """A prospective grants it, too, and ends its own campaign: Kafka's stays prospective."""
     for scene in ("unattached", "prospective"):
         scenario = _in(scene).tell("vote id=7 from=2 epoch=5 end=9@4")
         assert scenario.position == ("unattached", 5, None)

@@ -1,4 +1,4 @@
-"""Those who fetch: followers and observers, what they append, and where they look when the leader is silent."""
+"""Followers and observers: what they append, and where they look for a silent leader."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ def _batch(base: int, *values: bytes, epoch: int = 3) -> bytes:
 
 
 def _follower(*, me: str = "1 voters=1,2,3", epoch: int = 5, log: str = "") -> Scenario:
-    """Of leader 2; its first Fetch is under way."""
+    """Return a follower of leader 2; its first Fetch is under way."""
     scenario = Scenario(f"node me={me} epoch={epoch} leader=2 {log}", "start")
     assert scenario.position == ("follower", epoch, 2)
     return scenario
 
 
 def _fetches(scenario: Scenario) -> list[tuple[int, int, int]]:
-    """Whom, from where, after which epoch."""
+    """Return the destination, the fetch offset and the last fetched epoch of each open Fetch."""
     return [
         (who, fetch.fetch_offset, fetch.last_fetched_epoch) for who, fetch in scenario.requests(FetchRequest).items()
     ]
@@ -38,7 +38,7 @@ def _fetches(scenario: Scenario) -> list[tuple[int, int, int]]:
 
 @pytest.mark.parametrize("me", [1, 9], ids=["voter", "observer"])
 def test_a_leader_of_whom_one_listener_is_told_has_those_that_the_voter_set_names(me: int) -> None:
-    """As Kafka's answers do: who asks this replica by gRPC still hears where the leader takes that."""
+    """Kafka's responses do the same: a client that asks this replica by gRPC still gets the leader's gRPC endpoint."""
     told = Endpoint(name="CONTROLLER", host="n2", port=9093)
     both = (told, *endpoints_of(2))
     voters = VoterSet.of(
@@ -63,7 +63,7 @@ def test_a_leader_of_whom_one_listener_is_told_has_those_that_the_voter_set_name
     "me", ["1 voters=1,2,3", "9 voters=2,3", "9 voters=2,3 broker"], ids=["voter", "spare", "broker"]
 )
 def test_what_is_fetched_is_appended_and_made_durable_before_the_next_fetch(me: str) -> None:
-    """By observers too: Kafka's that can never vote leave it to the operating system."""
+    """Observers do so, too: Kafka's that can never vote leave it to the operating system."""
     scenario = _follower(me=me)
     scenario.answer_records(2, _batch(0, b"a", b"b"), epoch=5, high_watermark=0)
     (append,) = scenario.written
@@ -119,7 +119,7 @@ def test_what_is_committed_stays_so_while_leaders_change() -> None:
     assert scenario.core.describe_quorum().high_watermark == -1
 
 
-# --- answers that come too late
+# --- responses that come too late
 
 
 def test_an_answer_to_a_fetch_is_ignored_by_who_asks_for_pre_votes_by_now() -> None:
@@ -145,11 +145,11 @@ def test_an_answer_of_the_leader_before_is_ignored() -> None:
     assert scenario.position == ("follower", 6, 3)
 
 
-# --- the leader is silent, or nobody is known to lead
+# --- the leader is silent, or no leader is known
 
 
 def test_a_follower_asks_the_leader_again_after_a_timeout_and_the_voters_after_a_broken_connection() -> None:
-    """Kafka asks its bootstrap servers; here a voter learns of a new leader by the pre-votes that it asks for."""
+    """Kafka asks its bootstrap servers; here a voter finds a new leader through its pre-votes."""
     scenario = _follower().fail(2).tell("wait")
     assert _fetches(scenario) == [(2, 0, 0)]
     scenario.fail(2, "reset")
@@ -246,7 +246,7 @@ def test_an_observer_goes_back_to_its_leader_when_others_know_no_newer(error: st
 
 
 def test_answers_that_cross_are_harmless() -> None:
-    """The leader's comes after its time, and another server, which may be the leader itself, sends the same records."""
+    """The leader's response comes too late, and another server, maybe the leader itself, sends the same records."""
     scenario = _discovered()
     late = scenario.correlation(2)
     scenario.fail(2)
@@ -264,7 +264,7 @@ def test_answers_that_cross_are_harmless() -> None:
 
 
 def _discovered() -> Scenario:
-    """An observer that has found leader 2 by a bootstrap server."""
+    """Return an observer that has found leader 2 through a bootstrap server."""
     scenario = Scenario("node me=9 voters= bootstrap=2,3 broker", "start")
     ((who, _, _),) = _fetches(scenario)
     scenario.answer(who, "epoch=5 leader=2 error=FENCED_LEADER_EPOCH").tell("flush")
@@ -274,7 +274,7 @@ def _discovered() -> Scenario:
 
 
 def test_one_fetch_at_a_time_is_under_way() -> None:
-    """To the leader, it is over by its timeout; the one to another server waits for its answer."""
+    """A Fetch to the leader ends at its timeout; one to another server waits for its response."""
     scenario = _discovered().fail(2).tell("wait")
     assert len(_fetches(scenario)) == 1
     for _ in range(5):

@@ -1,4 +1,4 @@
-"""Requests of another cluster do not reach the core, whatever they ask for; those that name no cluster do."""
+"""Requests with another cluster id never reach the core; requests without a cluster id do."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_another_clusters_are_refused_in_their_own_form_and_learn_of_no_leader(n
 
 @pytest.mark.parametrize("name", REQUESTS)
 def test_another_partition_is_refused(name: str) -> None:
-    """The metadata topic has one."""
+    """The metadata topic has one partition."""
     request: PeerRequest = REQUESTS[name][0]
     refusal = TopicIdFence("ours").validate(PeerCall(request=request, cluster_id="ours", partition=1))
     assert refusal is not None

@@ -1,4 +1,4 @@
-"""The leader's log: what is appended, what is answered and when, and what is committed by whose fetches."""
+"""The leader's log: what it appends, when it responds, and which fetches commit."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.support.scenario import Scenario, elect, leader, static_voters
 
 
 def _committed(scenario: Scenario) -> int | None:
-    """As far as the leader knows; None before it knows."""
+    """Return the leader's high watermark, or None before it knows one."""
     offset = scenario.core.describe_quorum().high_watermark
     return None if offset < 0 else offset
 
@@ -33,7 +33,7 @@ def _advanced(scenario: Scenario) -> list[int]:
 
 
 def _static_leader(*voters: int) -> Scenario:
-    """Of static voters, in epoch 1: it opens with one record."""
+    """Return a leader of static voters in epoch 1, which opens with one record."""
     scenario = Scenario().load(StorageState(voters=static_voters(*voters))).tell("start")
     elect(scenario, 1)
     return scenario
@@ -73,7 +73,7 @@ def test_a_batch_over_the_bound_is_refused_whole(size: int, is_taken: bool) -> N
 
 @pytest.mark.parametrize(("count", "is_taken"), [(100, True), (101, False)])
 def test_a_bound_counts_the_whole_batch(count: int, is_taken: bool) -> None:
-    """Many small values are too large a batch as one large value is; what it costs to frame each counts too."""
+    """Many small values make as large a batch as one large value; the framing of each value counts, too."""
     framed = len(build_batch(base_offset=Offset(1), epoch=Epoch(1), timestamp_ms=0, values=[b"a"] * 100))
     scenario = Scenario().load(StorageState(voters=static_voters(1)), config=RaftConfig(max_batch_bytes=framed))
     scenario.tell("start", "flush", "flush")
@@ -93,7 +93,7 @@ def test_a_bound_counts_the_whole_batch(count: int, is_taken: bool) -> None:
     ids=["follower", "voted", "unattached"],
 )
 def test_a_deposed_leader_says_so_and_takes_no_more_proposals(line: str, position: tuple[str, int, int | None]) -> None:
-    """What the node had gathered for the next batch is told by LostLeadership; the core keeps nothing back."""
+    """LostLeadership reports what the node had collected for the next batch; the core keeps nothing."""
     scenario = leader(voters="1,2", epoch=5).tell("propose epoch=5")
     assert [type(write) for write in scenario.written] == [AppendBatches]
     scenario.tell(line)
@@ -126,7 +126,7 @@ def test_a_fetch_that_cannot_be_served_is_refused_with_the_leader(line: str, err
 
 
 def test_a_log_that_leaves_the_leaders_is_told_at_once_where() -> None:
-    """Epoch 2 is not on the leader's log: the largest before it is 1, which ends at 3."""
+    """Epoch 2 is not in the leader's log: the largest before it is 1, which ends at 3."""
     scenario = leader(epoch=6, log="3@1,6@3,9@5").tell("fetch id=7 from=2 epoch=6 at=6@2")
     reply = scenario.reply(7, FetchResponse)
     assert (reply.error, reply.diverging) == (Error.NONE, OffsetAndEpoch(offset=Offset(3), epoch=Epoch(1)))
@@ -180,11 +180,11 @@ def test_a_single_voter_commits_by_its_own_flush_and_serves_an_observer() -> Non
     assert scenario.reply(3, FetchResponse).high_watermark == 4
 
 
-# --- what is committed
+# --- commits
 
 
 def test_a_leader_knows_no_high_watermark_before_a_majority_holds_its_first_record() -> None:
-    """Also where the log is long: what older epochs left may yet be replaced."""
+    """Even a long log proves nothing: records of older epochs may still be replaced."""
     scenario = leader(voters="1,2", epoch=5, log="3@1,9@2")
     assert _committed(scenario) is None
     scenario.tell("fetch id=7 from=2 epoch=5 at=3@1 wait=0")

@@ -1,4 +1,4 @@
-"""Scenarios that need more than the core: what a whole controller makes of its directory, and of what is committed."""
+"""Scenarios that need a whole controller: its directory, and the committed log."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.support.scenario import Scenario, dynamic_voters, static_voters
 
 @pytest.mark.parametrize("topics", [0, 3], ids=["empty log", "log of earlier epochs"])
 def test_the_controller_is_active_once_its_image_holds_its_epochs_first_record(topics: int) -> None:
-    """Not when it is elected: what earlier leaders committed would be missing from its image."""
+    """Not when it is elected: its image would lack what earlier leaders committed."""
     cluster = Cluster(3, seed=1)
     cluster.start()
     if topics:
@@ -46,7 +46,7 @@ def test_the_controller_is_active_once_its_image_holds_its_epochs_first_record(t
 
 
 def test_the_voters_are_those_of_the_checkpoint_whatever_the_configuration_names() -> None:
-    """A directory that was formatted with voters keeps them; `controller.quorum.voters` is for those that were not."""
+    """A directory formatted with voters keeps them; `controller.quorum.voters` is for directories without."""
     cluster = Cluster(3, seed=1)
     for node in cluster.nodes:
         two = VoterSet.of(other.voter for other in cluster.nodes[:2])
@@ -58,7 +58,7 @@ def test_the_voters_are_those_of_the_checkpoint_whatever_the_configuration_names
 
 @pytest.mark.parametrize("count", [1, 3], ids=["one", "three"])
 def test_the_records_that_a_directory_was_formatted_with_are_in_every_image(count: int) -> None:
-    """The first active controller writes them into the log: from there everybody has them."""
+    """The first active controller writes them into the log, from which every replica gets them."""
     cluster = Cluster(count, seed=1)
     cluster.start()
     for node in cluster.nodes:
@@ -76,7 +76,8 @@ def test_the_records_that_a_directory_was_formatted_with_are_in_every_image(coun
 
 @pytest.mark.parametrize("entire_log", [True, False], ids=["entire log", "trimmed log"])
 def test_a_restarted_controller_goes_on_from_its_newest_checkpoint(entire_log: bool) -> None:
-    """Leader and followers: the image is that of the checkpoint before a record of the log is known to be committed."""
+    """For leader and followers, the image is that of the checkpoint before a record of the log is known to be
+    committed."""
     kept = {"retention_bytes": -1, "retention_ms": -1} if entire_log else {"retention_bytes": 1}
     config = SnapshotConfig(max_new_record_bytes=800, settle_ms=0, **kept)
     cluster = Cluster(3, seed=1, log=LogConfig(segment_bytes=1000), snapshots=config)
@@ -105,7 +106,7 @@ def test_a_restarted_controller_goes_on_from_its_newest_checkpoint(entire_log: b
 
 @pytest.mark.parametrize("kind", ["static", "dynamic"])
 def test_a_replica_without_a_directory_id_votes_among_static_voters_alone(kind: str) -> None:
-    """Kafka refuses to make one; a directory that Kafka before 3.7 formatted has no id, and is a static voter's."""
+    """Kafka never makes one; a directory that Kafka before 3.7 formatted has no id, and is a static voter's."""
     voters = static_voters(1, 2) if kind == "static" else dynamic_voters(1, 2)
     nameless = ReplicaKey(node_id=NodeId(1), directory_id=ZERO_DIRECTORY_ID)
     scenario = Scenario().load(StorageState(voters=voters), me=nameless).tell("start")

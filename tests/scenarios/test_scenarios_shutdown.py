@@ -1,4 +1,4 @@
-"""The clean stop: who may go at once, who tells the others first, and for how long."""
+"""The clean stop: which replicas may go at once, which announce it first, and for how long they wait."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def _is_shut(scenario: Scenario) -> bool:
 
 
 def test_a_leader_tells_the_voters_and_waits_to_hear_of_the_next_epoch() -> None:
-    """It votes meanwhile, so that there soon is one."""
+    """It grants votes meanwhile, so that there is a new leader soon."""
     scenario = leader(voters="1,2", epoch=1).tell("shutdown")
     assert scenario.position == ("resigned", 1, None)
     assert list(scenario.requests(EndQuorumEpochRequest)) == [2]

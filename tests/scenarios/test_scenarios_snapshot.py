@@ -1,4 +1,4 @@
-"""Snapshots (KIP-630): who is sent one instead of the log, how it is served and received, and what makes it void."""
+"""Snapshots (KIP-630): which replica gets one instead of the log, how it is served and received, and what ends it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.support.raft_transcript import position_of
 from tests.support.scenario import Scenario, leader
 
 SIZE = 100
-"""Of every snapshot that a transcript takes."""
+"""The size in bytes of every snapshot that a transcript takes."""
 
 
 def _end(text: str) -> OffsetAndEpoch:
@@ -36,7 +36,7 @@ def _end(text: str) -> OffsetAndEpoch:
 
 
 def _leader(log: str, *, taken: str = "", trimmed: bool = False) -> Scenario:
-    """Of epoch 5 and two voters; its log is committed, `taken` is a snapshot of it, which the log may begin with."""
+    """Return a leader of epoch 5 and two voters with a committed log; `taken` is its snapshot."""
     scenario = leader(voters="1,2", epoch=5, log=log)
     scenario.tell(f"fetch id=1 from=2 epoch=5 at={scenario.core.log_end_offset}@5 wait=0")
     assert scenario.core.high_watermark == scenario.core.log_end_offset
@@ -85,7 +85,7 @@ def test_a_fetch_from_before_the_log_begins_gets_the_newest_snapshot() -> None:
 
 
 def test_a_fetch_from_the_very_start_gets_the_log_while_it_is_there_and_then_the_snapshot() -> None:
-    """Kafka's sends the snapshot as soon as there is one; here who can have the log gets the log."""
+    """Kafka's sends the snapshot as soon as there is one; here a follower gets the log while it is there."""
     scenario = _leader("9@4", taken="6@4")
     assert _fetched(scenario, "0@0").snapshot_id is None
     assert [records.read_from for records in scenario.effects(SendRecords)] == [0]
@@ -114,7 +114,7 @@ def test_a_log_that_leaves_the_leaders_right_after_the_snapshot_is_cut_there(tri
 
 
 def test_a_fetch_of_an_epoch_before_all_that_is_left_gets_the_snapshot() -> None:
-    """While the log is there from its start: where it leaves it, which is nowhere but there."""
+    """While the log is there from its start, the response names the point of divergence, which is the start."""
     scenario = _leader("6@2,9@4", taken="3@2")
     assert _fetched(scenario, "12@1").diverging == _end("0@0")
     scenario.tell("trimmed to=3@2")
@@ -191,7 +191,7 @@ def test_voters_that_fetch_a_snapshot_keep_the_leader_in_office_and_observers_do
 
 
 def _follower() -> Scenario:
-    """Of leader 2 in epoch 2, its log empty; it has been told of snapshot 100@1 and asks for it."""
+    """Return a follower of leader 2 in epoch 2 with an empty log, which fetches snapshot 100@1."""
     scenario = Scenario("node me=1 voters=1,2,3 epoch=2 leader=2", "start").answer(
         2, "epoch=2 leader=2 hw=200 snapshot=100@1"
     )
@@ -200,7 +200,7 @@ def _follower() -> Scenario:
 
 
 def _asks(scenario: Scenario) -> list[tuple[int, int]]:
-    """Whom for snapshot 100@1, and from which byte on."""
+    """Return the destination of each FetchSnapshot of 100@1, and its position."""
     asked = scenario.requests(FetchSnapshotRequest)
     assert {request.snapshot_id for request in asked.values()} <= {_end("100@1")}
     return [(who, request.position) for who, request in asked.items()]
@@ -309,7 +309,7 @@ def test_a_snapshot_that_is_not_sound_leaves_the_log_as_it_is() -> None:
     assert _fetches(scenario) == [(2, 2, 0, 0)]
 
 
-# --- our own
+# --- local snapshots
 
 
 @pytest.mark.parametrize("role", ["leader", "follower"])

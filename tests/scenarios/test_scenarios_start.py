@@ -1,4 +1,4 @@
-"""What a replica is when it starts, from what its disk remembers of the epoch."""
+"""The epoch state of a replica at its start, from the epoch and vote on its disk."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.support.scenario import Scenario, elect
     ids=["nothing", "it led", "another led", "it stood", "another stood"],
 )
 def test_the_only_voter_elects_itself_whatever_it_remembers(remembered: str, led: int) -> None:
-    """Always in a new epoch: one in which it may have acted is never led again."""
+    """It always begins a new epoch: it never leads again an epoch in which it may have acted."""
     scenario = Scenario(f"node me=1 voters=1 {remembered}", "start", "flush")
     assert scenario.position == ("leader", led, 1)
     assert scenario.stored.leader_id == 1
@@ -41,7 +41,7 @@ def test_a_voter_that_knows_no_leader_asks_for_pre_votes_at_once() -> None:
 
 @pytest.mark.parametrize("voted", [3, 1], ids=["for another", "for itself"])
 def test_a_voter_that_voted_remembers_it_and_asks_for_pre_votes(voted: int) -> None:
-    """Also one that stood: it does not go on as a candidate, which would tell nothing of whether it can win."""
+    """This includes a former candidate: it does not go on as one, since its log may no longer be able to win."""
     scenario = Scenario(f"node me=1 voters=1,2,3 epoch=2 voted={voted}", "start")
     assert scenario.position == ("prospective", 2, None)
     asked = scenario.requests(VoteRequest)
@@ -104,7 +104,7 @@ def test_a_voter_that_led_follows_the_next_leader() -> None:
     ("voted", "log", "at"), [("", "", (0, 0)), ("voted=2", "log=1@3", (1, 3)), ("voted=3", "log=4@2,9@5", (9, 5))]
 )
 def test_a_voter_that_followed_fetches_from_that_leader(voted: str, log: str, at: tuple[int, int]) -> None:
-    """Whoever has its vote, from the end of its log."""
+    """It follows whatever its vote was, and fetches from the end of its log."""
     scenario = Scenario(f"node me=1 voters=1,2,3 epoch=5 leader=2 {voted} {log}", "start")
     assert scenario.position == ("follower", 5, 2)
     (fetch,) = scenario.requests(FetchRequest).values()
@@ -115,7 +115,7 @@ def test_a_voter_that_followed_fetches_from_that_leader(voted: str, log: str, at
 
 
 def test_a_leader_that_nobody_knows_the_place_of_stays_known() -> None:
-    """It is no voter that the log names: not followed, not forgotten, and its epoch's vote goes to nobody else."""
+    """It is no voter in the log: the replica neither follows nor forgets it, and grants no other vote in its epoch."""
     scenario = Scenario("node me=1 voters=1,2 epoch=2 leader=7", "start")
     assert scenario.position == ("prospective", 2, 7)
     for expected in ("unattached", "prospective", "unattached"):
@@ -138,7 +138,7 @@ def test_a_leader_that_nobody_knew_the_place_of_is_followed_once_it_tells_it(sta
 
 
 def test_an_observer_that_remembers_a_leader_but_no_place_finds_it_in_the_same_epoch() -> None:
-    """It crashed between hearing of the leader and its first records: its log names no voter."""
+    """It crashed between learning of the leader and its first records: its log names no voter."""
     scenario = Scenario("node me=9 voters= bootstrap=3 epoch=4 leader=2 broker", "start")
     assert scenario.position == ("unattached", 4, 2)
     scenario.answer(-2, "epoch=4 leader=2 error=NOT_LEADER_OR_FOLLOWER")
@@ -152,7 +152,7 @@ def test_an_observer_that_remembers_a_leader_but_no_place_finds_it_in_the_same_e
     ids=["no leader", "another led", "it led"],
 )
 def test_who_leads_is_told_at_the_start_if_another_does(remembered: str, told: list[int]) -> None:
-    """That it led itself is no news to act on: it leads no more."""
+    """A replica that led itself does not report this: it no longer leads."""
     scenario = Scenario(f"node me=1 voters=1,2 {remembered}", "start")
     assert [(change.leader_id, change.epoch) for change in scenario.effects(LeaderChanged)] == [
         (who, 7) for who in told
@@ -182,7 +182,7 @@ def test_the_batch_that_opens_an_epoch_says_who_leads_who_votes_and_who_granted(
 
 
 def elect_without_flush(scenario: Scenario) -> None:
-    """As `elect`, and stop at the very answer that makes it leader."""
+    """Elect it as `elect` does, and stop at the response that makes it leader."""
     voters = scenario.core.voters
     granting = [voter.key.node_id for voter in voters][1 : voters.majority]
     for node_id in granting:

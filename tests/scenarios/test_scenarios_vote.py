@@ -1,4 +1,4 @@
-"""Who is given a vote, or the promise of one: Vote and pre-vote in every position (KIP-595, KIP-996, KIP-853)."""
+"""When a vote or a pre-vote is granted: Vote and pre-vote in every epoch state (KIP-595, KIP-996, KIP-853)."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ VOTES = pytest.mark.parametrize("pre", ["", "pre"], ids=["vote", "pre-vote"])
 
 
 def _asked(scenario: Scenario, line: str) -> tuple[Error, bool, int, int]:
-    """Error, granted, leader and epoch of the answer to a Vote."""
+    """Return error, granted, leader and epoch of the response to a Vote."""
     scenario.tell(f"vote id=7 {line}")
     reply = scenario.reply(7, VoteResponse)
     return reply.error, reply.vote_granted, reply.leader_id, reply.leader_epoch
 
 
 def _follower(*, has_fetched: bool, me: int = 1, voters: str = "1,2,3") -> Scenario:
-    """Of leader 3, in epoch 2."""
+    """Return a follower of leader 3 in epoch 2."""
     scenario = Scenario(f"node me={me} voters={voters} epoch=2 leader=3", "start")
     if has_fetched:
         scenario.answer(3, "epoch=2 leader=3 hw=0")
@@ -77,7 +77,7 @@ def test_a_candidate_keeps_its_vote_for_itself() -> None:
 @VOTES
 @pytest.mark.parametrize("asker", [2, 9], ids=["voter", "observer"])
 def test_a_leader_refuses_both_in_its_epoch_and_before(pre: str, asker: int) -> None:
-    """By the position of the asker's log it would be worth a vote."""
+    """The candidate's log alone would earn the vote."""
     scenario = leader(epoch=5)
     assert _asked(scenario, f"from={asker} epoch=4 end=99@3 {pre}") == (Error.FENCED_LEADER_EPOCH, False, 1, 5)
     end = "99@5" if pre else "99@4"
@@ -94,7 +94,7 @@ def test_an_older_epoch_is_refused_and_changes_nothing(pre: str) -> None:
 
 
 def test_a_controller_outside_the_voter_set_that_it_knows_votes() -> None:
-    """The set may be an old one: who asks may know better (KIP-853)."""
+    """The set may be an old one: the candidate may know a newer one (KIP-853)."""
     scenario = Scenario("node me=1 voters=2,3 epoch=2", "start")
     assert not scenario.core.is_voter
     assert _asked(scenario, "from=2 epoch=3 end=1@2") == (Error.NONE, True, -1, 3)
@@ -117,7 +117,8 @@ def test_a_request_that_cannot_be_true_is_refused_and_changes_nothing(pre: str, 
 
 
 def test_a_vote_of_a_log_of_the_epoch_that_it_stands_in_cannot_be_true_and_a_pre_vote_can() -> None:
-    """A candidate has raised its epoch and nobody has led it yet; a prospective is in the epoch of its last leader."""
+    """A candidate has raised its epoch and no replica has led it yet; a prospective is in the epoch of its last
+    leader."""
     vote, pre_vote = (Scenario("node me=1 voters=1,2 epoch=5", "start") for _ in range(2))
     assert _asked(vote, "from=2 epoch=6 end=9@6")[0] is Error.INVALID_REQUEST
     assert _asked(pre_vote, "from=2 epoch=6 end=9@6 pre") == (Error.NONE, True, -1, 6)
@@ -132,7 +133,7 @@ def test_a_vote_of_a_log_of_the_epoch_that_it_stands_in_cannot_be_true_and_a_pre
     ids=["another voter", "another disk of ours", "nobody"],
 )  # fmt: skip
 def test_a_request_that_is_meant_for_another_replica_changes_nothing(pre: str, addressed: ReplicaKey) -> None:
-    """The epoch that it names neither: what is said to another is not for this one to act on."""
+    """Its epoch changes nothing either: this replica ignores a request for another one."""
     scenario = leader(epoch=5)
     request = VoteRequest(
         candidate=key_of(2),

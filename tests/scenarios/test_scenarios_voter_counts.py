@@ -1,4 +1,4 @@
-"""The high watermark, the majority that a leader has to hear, and what it observes, while the voters change."""
+"""The high watermark, a leader's majority, and its observers, while the voters change."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _high_watermark(scenario: Scenario) -> int:
 
 
 def test_a_new_voter_counts_from_the_record_on() -> None:
-    """As an observer it moves nothing; as a voter what it has counts at once."""
+    """An observer does not move the high watermark; a voter counts at once."""
     scenario = committed_leader(1, 2, caught_up=3).tell("propose epoch=5", "flush")
     before = _high_watermark(scenario)
     fetch_up(scenario, 3)
@@ -54,7 +54,8 @@ def test_a_new_voter_that_is_behind_by_now_does_not_take_the_high_watermark_back
 
 @pytest.mark.parametrize("removed", [2, 1], ids=["follower", "leader"])
 def test_a_voter_that_goes_takes_nothing_back_and_the_rest_have_to_catch_up(removed: int) -> None:
-    """Of 1, 2, 3 the third is behind; what the first two committed stays so while the others are too few for it."""
+    """The third of 1, 2, 3 is behind. What the first two committed stays committed, though the rest are too few for
+    it."""
     scenario = committed_leader(1, 2, 3).tell("propose epoch=5", "flush")
     end = scenario.core.log_end_offset
     fetch_up(scenario, 2)
@@ -71,7 +72,7 @@ def test_a_voter_that_goes_takes_nothing_back_and_the_rest_have_to_catch_up(remo
 
 
 def test_a_leader_has_to_hear_a_majority_of_the_voters_as_they_are() -> None:
-    """Of three one other is enough, of four two are, and of the three that are left without the leader two."""
+    """One other voter of three is enough; of four two; of three that remain without the leader two."""
     scenario = committed_leader(1, 2, 3, caught_up=4).tell("wait ms=1500")
     state = scenario.core._core.state
     fetch_up(scenario, 2)

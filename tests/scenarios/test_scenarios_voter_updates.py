@@ -1,4 +1,4 @@
-"""What a voter says of itself, and the way from static voters into the log (KIP-853, kraft.version 0 to 1)."""
+"""UpdateRaftVoter, and the way from static voters into the log (KIP-853, kraft.version 0 to 1)."""
 
 from __future__ import annotations
 
@@ -93,14 +93,14 @@ def test_an_update_that_no_record_can_hold_or_that_leads_nowhere_is_refused(chan
 
 
 def _follower(line: str) -> Scenario:
-    """Of leader 2 in epoch 4; it fetches from it."""
+    """Return a follower of leader 2 in epoch 4 that fetches from it."""
     scenario = Scenario(f"node me=1 voters=1,2,3 epoch=4 leader=2 {line}", "start").answer(2, "epoch=4 leader=2 hw=0")
     assert not scenario.requests(UpdateRaftVoterRequest)
     return scenario
 
 
 def _until_update(scenario: Scenario) -> dict[int, UpdateRaftVoterRequest]:
-    """For three fetch timeouts its Fetches are answered; the first UpdateRaftVoter, if it sends one."""
+    """Respond to its Fetches for three fetch timeouts; return its first UpdateRaftVoter, if it sends one."""
     end_ms = scenario.now_ms + 6000
     while scenario.now_ms < end_ms:
         scenario.tell("wait ms=400")
@@ -114,7 +114,7 @@ def _until_update(scenario: Scenario) -> dict[int, UpdateRaftVoterRequest]:
 
 @pytest.mark.parametrize("static", ["", "static"], ids=["dynamic", "static"])
 def test_a_voter_that_listens_elsewhere_tells_the_leader_once_a_fetch_timeout(static: str) -> None:
-    """A static one tells every leader: it is how its directory becomes known."""
+    """A static voter sends it to every leader: so the leader learns its directory."""
     scenario = _follower(f"port=9999 {static}")
     ((who, asked),) = _until_update(scenario).items()
     assert (who, asked.current_leader_epoch, asked.voter.key) == (2, 4, key_of(1))
@@ -127,7 +127,7 @@ def test_a_voter_that_listens_elsewhere_tells_the_leader_once_a_fetch_timeout(st
 
 @pytest.mark.parametrize("error", ["NONE", "UNSUPPORTED_VERSION"])
 def test_a_static_voter_tells_each_leader_once(error: str) -> None:
-    """Also one that does not know the request: it will not learn it while it leads."""
+    """This includes a leader that does not know the request: it will not know it later either."""
     scenario = _follower("port=9999 static")
     assert _until_update(scenario)
     scenario.answer(2, f"epoch=4 leader=2 error={error}")
@@ -138,7 +138,7 @@ def test_a_static_voter_tells_each_leader_once(error: str) -> None:
 
 
 def test_the_leader_is_told_while_a_fetch_is_under_way() -> None:
-    """Kafka's waits for the answer to the Fetch: both are one connection's."""
+    """Kafka's waits for the response to the Fetch: both use one connection."""
     scenario = _follower("port=9999")
     for _ in range(3):
         scenario.tell("wait ms=600").answer_fetch(2)
@@ -188,7 +188,7 @@ def test_the_voters_move_into_the_log_once_each_has_told_its_directory() -> None
 
 
 def test_an_upgrade_that_is_not_committed_is_nobodys() -> None:
-    """Whoever asks again hears the same as the one whose time ran out: the next leader may be without it."""
+    """A repeated request gets the same response as the one that timed out: the next leader may not have the upgrade."""
     scenario = static_leader(1, 2, 3).tell("update from=2 epoch=1 id=2", "update from=3 epoch=1 id=3")
     assert ask(scenario, "upgrade to=1", UPGRADE) is None
     scenario.tell("flush")

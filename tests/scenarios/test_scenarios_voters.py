@@ -1,4 +1,4 @@
-"""Changes of the voters (KIP-853): who may ask for one, when it holds, and what becomes of it and of the leader."""
+"""Voter changes (KIP-853): when one is allowed, when it takes effect, and how it ends for the leader."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_a_leader_that_listens_elsewhere_than_the_log_says_writes_so_first() -> 
 
 
 def _add(scenario: Scenario, line: str = "add voter=3", answer: str = "epoch=0 is=3") -> Scenario:
-    """Ask for it, and let the new voter say who it is."""
+    """Request it, and let the new voter report its id."""
     scenario.tell(f"{line} id=7")
     assert not scenario.replies
     (asked,) = [sent for sent in scenario.asked.values() if isinstance(sent.request, ApiVersionsRequest)]
@@ -214,7 +214,7 @@ def test_a_removal_that_does_not_commit_in_time_is_said_to_be_unknown_and_stays(
 
 
 def test_a_removal_of_a_leader_that_loses_its_epoch_is_said_to_be_unknown_and_stays() -> None:
-    """Kafka says NOT_LEADER_OR_FOLLOWER, as if nothing had been written."""
+    """Kafka's response is NOT_LEADER_OR_FOLLOWER, as if nothing had been written."""
     scenario = committed_leader(1, 2, 3).tell("remove voter=3 id=7", "begin id=8 from=2 epoch=6")
     assert answered(scenario, REMOVE) is Error.REQUEST_TIMED_OUT
     assert voter_ids(scenario) == [1, 2]
@@ -241,7 +241,7 @@ def test_who_does_not_lead_refuses(line: str, kind: Answer, remembered: str) -> 
 
 @CHANGES
 def test_before_anything_of_its_epoch_is_committed_a_leader_changes_nothing(line: str, kind: Answer) -> None:
-    """A leader before it may have appended another set. What it knows of the log is committed, its own epoch is not."""
+    """A former leader may have appended another set: the leader's known log is committed, but its own epoch is not."""
     storage = StorageState(
         quorum_state=QuorumStateData(leader_id=NodeId(2), leader_epoch=Epoch(4)),
         end=OffsetAndEpoch(offset=Offset(3), epoch=Epoch(4)),
