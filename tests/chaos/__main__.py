@@ -1,7 +1,7 @@
 """`python -m tests.chaos [--minutes M] [--seed N] ...`: one campaign of real faults, and the verdict on it.
 
-Ends with 0 if everything held, 1 if not (what did not is printed, and everything stays in the directory), 2 where real
-faults cannot be made.
+The exit status is 0 if every invariant held, 1 if one failed, 2 if this machine cannot make real faults. A failed
+invariant is printed, and the directory is kept.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tests.support.fresh_seed import fresh_seed
 
 
 def main() -> int:
-    """Enter namespaces of our own, then run there."""
+    """Enter private namespaces, then run there."""
     parser = argparse.ArgumentParser(prog="python -m tests.chaos", description=__doc__)
     parser.add_argument("--minutes", type=float, default=5.0)
     parser.add_argument("--seed", type=int)

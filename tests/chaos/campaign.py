@@ -1,7 +1,7 @@
 """One campaign: rounds of faults drawn from a seed, under a load of clients, until the time is over; then all stops.
 
-Decides: which faults come together, how long they last, and that after each round the quorum works again. Must not
-know: what a fault is, and what the history and the logs have to say afterwards (`proof.py`).
+Decides: which faults come together, how long they last, and that the quorum works again after each round. Must not
+know: the faults, and what the history and the logs must show afterwards (`proof.py`).
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from tests.chaos.hosts import Hosts
 
 _SHORTEST_S, _LONGEST_S = 1.0, 6.0
 _MOST_BETWEEN, _MOST_BETWEEN_S = 40, 5.0
-"""The next round begins after some acknowledged writes, fewer than this, or after so long."""
+"""The next round begins after a random number of acknowledged writes below this, or after this time."""
 
 
 class Round(msgspec.Struct, frozen=True, kw_only=True):
-    """What came together, from when to when (s from the start), and how long after it nothing was acknowledged."""
+    """The faults of one round, its start and end (s from the start), and the time without acknowledgements after it."""
 
     network: str
     act: str
@@ -40,7 +40,7 @@ class Round(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
-    """What a campaign did."""
+    """The rounds and the result of a campaign."""
 
     seed: int
     rounds: list[Round]
@@ -52,7 +52,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Load:
-    """The clients' processes, one a host, while it is entered. They write `root`/history-HOST.jsonl."""
+    """The clients' processes, one for each host, while it is entered. They write `root`/history-HOST.jsonl."""
 
     def __init__(self, cluster: HostedCluster, hosts: Hosts, seed: int, root: Path, names_live_s: float) -> None:
         self._histories = {host: root / f"history-{host}.jsonl" for host in CLIENTS}
@@ -82,13 +82,13 @@ class Load:
             process.wait()
 
     def check(self) -> None:
-        """Raise if one has ended."""
+        """Raise if a process has ended."""
         for host, process in self._processes.items():
             if process.poll() is not None:
                 raise RuntimeError(f"the clients of host {host} ended with {process.returncode}: {self._said(host)}")
 
     def stop(self, whole: Path) -> None:
-        """Let everything that was asked end; `whole` is then the history of all."""
+        """Let all open requests end; `whole` then holds the history of all clients."""
         self.check()
         for process in self._processes.values():
             process.send_signal(signal.SIGTERM)
@@ -116,10 +116,11 @@ def run_campaign(
     names_live_s: float = NAMES_LIVE_S,
     by_kafkas: bool = False,
 ) -> Summary:
-    """Run one below `root`: history.jsonl, what the nodes logged, and below `kept` what they left on their disks.
+    """Run one below `root`: history.jsonl, the nodes' logs, and below `kept` the content of their disks.
 
-    With `only`, these rounds (network, act) and no others, however long they take; with `hold_s`, each for so long.
-    Clients go over to other names after `names_live_s`. `by_kafkas`: controllers ask one another by Kafka's protocol.
+    With `only`, run these rounds (network, act) and no others, however long they take; with `hold_s`, each for this
+    time. Clients use other names after `names_live_s`. `by_kafkas`: controllers send each other requests in Kafka's
+    protocol.
     """
     dice = random.Random(f"campaign-{seed}")
     small, loop = dice.sample(CONTROLLERS, 2)
@@ -168,7 +169,7 @@ def _rounds(scene: Scene, load: Load, drawn: Iterable[tuple[str, str]]) -> Itera
 
 
 def _disturb(scene: Scene, network: str, act: str) -> None:
-    """All that is disturbed is well again when this returns; links first or last."""
+    """Do the faults of one round, and end them all before it returns; links first or last."""
     NETWORK[network](scene)
     time.sleep(scene.dice.uniform(0.0, _SHORTEST_S))
     finish = ACTS[act](scene)
@@ -180,7 +181,7 @@ def _disturb(scene: Scene, network: str, act: str) -> None:
 
 
 def _drawn(dice: random.Random, seconds: float) -> Iterator[tuple[str, str]]:
-    """Rounds for so long, and until each fault has come: each as often as every other, in other company each time."""
+    """Yield rounds for this time, and until each fault has come: all equally often, in changing combinations."""
     end, least = time.monotonic() + seconds, max(len(NETWORK), len(ACTS))
     networks, acts = _deck(NETWORK, dice), _deck(ACTS, dice)
     for count in itertools.count():
@@ -190,7 +191,7 @@ def _drawn(dice: random.Random, seconds: float) -> Iterator[tuple[str, str]]:
 
 
 def _deck(names: Iterable[str], dice: random.Random) -> Iterator[str]:
-    """All of them in some order, then all of them again in another."""
+    """Yield all of them in a random order, then again in another."""
     while True:
         cards = list(names)
         dice.shuffle(cards)

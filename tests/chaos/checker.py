@@ -1,4 +1,4 @@
-"""Asks Porcupine whether a history is linearizable: builds the program in `linearizable/` with Go, and runs it."""
+"""Porcupine's verdict on a history: builds the program in `linearizable/` with Go, and runs it."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ _DECIDED: Final = (0, 1, 3)
 
 
 class CannotBuildError(RuntimeError):
-    """What Go says."""
+    """Go cannot build the program; with Go's output."""
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
-    """What the program says. `open`: operations of unknown outcome; `undecided`: names for which time was too short."""
+    """The program's verdict. `open`: operations of unknown outcome; `undecided`: names for which the time was too
+    short."""
 
     names: int
     operations: int
@@ -29,7 +30,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def build() -> Path:
-    """The program; Go knows itself whether it has to be built anew.
+    """Return the program; Go itself decides whether to build it again.
 
     Raises:
         CannotBuildError: Go cannot build it, or cannot fetch Porcupine.
@@ -40,7 +41,7 @@ def build() -> Path:
 
 
 def check(history: Path, *, pictures: Path, timeout: str = "60s") -> Verdict:
-    """The verdict; a page with the picture of each name that is not linearizable goes to `pictures`.
+    """Return the verdict; a page with the picture of each name that is not linearizable goes to `pictures`.
 
     Raises:
         RuntimeError: the history could not be read.

@@ -1,8 +1,8 @@
-"""`python -m tests.chaos.clients ...`: several clients on few topic names, and the history of what they were told.
+"""`python -m tests.chaos.clients ...`: several clients on few topic names, and the history of their operations.
 
-Decides: what is asked. Each client does one thing after another over connections of its own; their names are the same,
-so that they meet. Names change every few seconds, which keeps what has to be searched for one name short. Ends at
-SIGTERM, when everything that was asked is over. Several processes may run at once, from the same time on.
+Each client does one operation after another over its own connections. All use the same names, so that they meet. Names
+change every few seconds, which keeps the search for one name short. After SIGTERM it ends once all open requests have
+ended. Several processes may run at once; they share the time base.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _THINK_S: Final = 0.03
 Shares = dict[Kind, float]
 _WRITER: Final[Shares] = {CREATE: 0.35, DELETE: 0.25, READ: 0.3, READ_AT_LEAST: 0.1}
 _READER: Final[Shares] = {READ: 0.9, READ_AT_LEAST: 0.1}
-"""One that never waits for a write: it reads while writes of the others hang."""
+"""A client that never waits for a write: it reads while other clients' writes hang."""
 _CLIENTS: Final = (_WRITER, _WRITER, _WRITER, _READER)
 
 
@@ -66,7 +66,7 @@ class Recorder:
         self._file = file
 
     def add(self, operation: Operation) -> None:
-        """Write one that is over."""
+        """Write a finished operation."""
         self._file.write(msgspec.json.encode(operation) + b"\n")
         self._file.flush()
 
@@ -82,7 +82,7 @@ class LoadClient:
         self._random = random.Random(f"client-{number}-{seed}")
 
     async def step(self, names: list[str]) -> None:
-        """One operation on one of the names, and a moment of thought."""
+        """Do one operation on one of the names, and pause."""
         (kind,) = self._random.choices(tuple(self._shares), tuple(self._shares.values()))
         name = self._random.choice(names)
         called = time.monotonic_ns()
@@ -129,14 +129,14 @@ class LoadClient:
         except UnavailableError:
             return NOT_DONE, ""
         except RefusedError as refusal:
-            # The broker is fenced for a moment: no leader heard of it, or the one that did was deposed.
+            # The broker is fenced for a moment: no leader got its heartbeat, or the one that did was deposed.
             if refusal.error is not Error.INVALID_REPLICA_ASSIGNMENT:
                 raise
             return NOT_DONE, ""
 
 
 async def run(options: argparse.Namespace) -> None:
-    """Until SIGTERM, or until the process that started this one is gone."""
+    """Run until SIGTERM, or until the parent process has ended."""
     parent = os.getppid()
     stopping = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stopping.set)

@@ -1,6 +1,6 @@
-"""Three controllers on hosts of their own, each with a disk and a wall clock that can be disturbed.
+"""Three controllers on separate hosts, each with a disk and a wall clock that can be disturbed.
 
-Decides: configuration, where directories lie, how a process is started on a host. Must not know: what is done to them.
+Decides: configuration, directories, how a process is started on a host. Must not know: the faults.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from tests.support.log_bytes import log_bytes
 
 CONTROLLERS: Final = (1, 2, 3)
 CLIENTS: Final = (8, 9)
-"""The hosts of the clients: two, so that some may see what others do not."""
+"""The hosts of the clients: two, so that some clients may see what others do not."""
 _PORTS: Final = {"CONTROLLER": 9093, "GRPC": 9094, "HTTP": 9095}
 _START_S: Final = 60.0
 _STOP_S: Final = 60.0
 _LISTENING: Final = b" listening "
 KRAFT: Final = "quorum.cli.demo.child"
-"""The module that starts a controller; a planted bug brings another."""
+"""The module that starts a controller; a planted bug uses another one."""
 
 
 def listeners_at(host: str) -> str:
@@ -91,7 +91,7 @@ class HostedNode(Node):
 
     @property
     def clock_file(self) -> Path:
-        """How far its wall clock is off, as libfaketime reads it."""
+        """Return the file with its wall clock's offset, in libfaketime's form."""
         return self.root / "clock"
 
     @property
@@ -99,13 +99,13 @@ class HostedNode(Node):
         return _LISTENING in self.said()
 
     def said(self) -> bytes:
-        """What it has logged since its last start."""
+        """Return its log output since its last start."""
         with self.log_file.open("rb") as log:
             log.seek(self._log_start)
             return log.read()
 
     def set_clock(self, seconds: int) -> None:
-        """Its wall clock jumps to so many seconds from the right time; the monotonic one goes on."""
+        """Set its wall clock to this offset from the right time; the monotonic clock is unchanged."""
         beside = self.clock_file.with_suffix(".new")
         beside.write_text(f"{seconds:+d}\n")
         beside.rename(self.clock_file)
@@ -124,10 +124,10 @@ class HostedNode(Node):
         super().wait_listening(timeout_s)
 
     def wait_failed(self) -> str:
-        """Wait until it ends by itself; the one line that it leaves for the operator.
+        """Wait until it ends by itself; return the one line that it prints for the operator.
 
         Raises:
-            NodeFailedError: it ended in another way, or said more or less than that.
+            NodeFailedError: it ended in another way, or printed more or less than that line.
         """
         status = self.wait(_STOP_S)
         said = self.said().decode(errors="replace")
@@ -138,7 +138,7 @@ class HostedNode(Node):
 
 
 class HostedCluster:
-    """The controllers; `disks` by node, for those that are not on the checkout's own file system."""
+    """The controllers; `disks` by node, for nodes that are not on the checkout's own file system."""
 
     def __init__(
         self,
@@ -151,8 +151,13 @@ class HostedCluster:
         by_kafkas: bool = False,
         name_of: Callable[[int], str] = address_of,
     ) -> None:
-        """`small` and `loop`: the nodes on a `SmallDisk` and on a `LoopDisk`; 0 for none. `by_kafkas`: they ask
-        one another by Kafka's protocol. `name_of`: how the others find a node."""
+        """Prepare the controllers.
+
+        Args:
+            small: the node on a `SmallDisk`; `loop`: the node on a `LoopDisk`; 0 for none.
+            by_kafkas: they send each other requests in Kafka's protocol.
+            name_of: returns the address or name under which the others find a node.
+        """
         self.root = root
         entropy = SystemEntropy()
         self.cluster_id = id_text(entropy.new_id())
@@ -182,7 +187,7 @@ class HostedCluster:
             self.disks[loop] = LoopDisk(self.controllers[loop].log_dir)
 
     def format(self) -> None:
-        """Write configurations and format directories, by the command that an operator uses."""
+        """Write configurations and format directories with the operator's command."""
         voters = ",".join(
             f"{node}@{self._name_of(node)}:{_PORTS['CONTROLLER']}/{_PORTS['GRPC']}:{id_text(directory)}"
             for node, directory in self.directory_ids.items()
@@ -207,17 +212,17 @@ class HostedCluster:
             node.wait_listening()
 
     def stop(self) -> dict[int, int]:
-        """Stop all in good order; their exit statuses."""
+        """Stop all cleanly; return their exit statuses."""
         return {node.node_id: node.stop(_STOP_S) for node in self.controllers.values()}
 
     def kill_all(self) -> None:
-        """Leave no process behind."""
+        """Kill every process."""
         for node in self.controllers.values():
             if node.is_running:
                 node.kill()
 
     def await_level(self) -> None:
-        """Wait until all logs are of one length."""
+        """Wait until all logs have the same length."""
 
         def are_level() -> bool:
             return len({log_bytes(node.metadata_dir) for node in self.controllers.values()}) == 1
@@ -225,14 +230,14 @@ class HostedCluster:
         wait_until("all logs to be of one length", are_level, timeout_s=_START_S, every_s=0.2)
 
     def keep(self, target: Path) -> None:
-        """Copy what the stopped nodes left on their disks below `target`: some disks are mounts."""
+        """Copy the stopped nodes' disks below `target`: some disks are mounts."""
         others = shutil.ignore_patterns("lost+found", "filler")
         for node in self.controllers.values():
             shutil.copytree(node.log_dir, target / f"controller-{node.node_id}", ignore=others)
 
 
 def _faketime() -> dict[str, str]:
-    """The environment in which libfaketime holds the wall clock, and only that."""
+    """Return the environment in which libfaketime changes only the wall clock."""
     library = faketime_library()
     if library is None:
         raise RuntimeError("libfaketime is not installed")
@@ -246,5 +251,5 @@ def _faketime() -> dict[str, str]:
 
 
 def faketime_library() -> Path | None:
-    """Where the distribution puts it."""
+    """Return the library's path in the distribution, or None."""
     return next(iter(sorted(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))), None)

@@ -1,6 +1,6 @@
 """Disks that can be made to fail: a small tmpfs that fills up, and a file system on a loop file whose backing fills up.
 
-Decides: how a disk fails and how it is mended. Must not know: whose it is. Mounts are private to this process.
+Decides: how a disk fails and recovers. Must not know: which node uses it. Mounts are private to this process.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import Final
 
 _TMPFS_MB: Final = 192
 _LOOP_MB: Final = 192
-"""What the file system believes to have."""
+"""The size that the file system believes to have."""
 _CORRECTED: Final = 1
 _CHUNK: Final = bytes(1 << 20)
 
 
 class SmallDisk:
-    """A tmpfs at `path`; full, every write of a new page is refused with ENOSPC."""
+    """A tmpfs at `path`; when full, it rejects every write of a new page with ENOSPC."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -32,19 +32,21 @@ class SmallDisk:
         fill(self._filler)
 
     def mend(self) -> None:
-        """Make room. Whoever used it has ended."""
+        """Make room. The node on it has ended."""
         self._filler.unlink()
 
 
 _FEATURES: Final = "^has_journal,^extent,^64bit,^metadata_csum"
-"""Without a journal a failed write fails the sync, and not the whole file system. And block maps instead of extents: a
-tree of extents that outgrows its inode moves the old extents into a new block, whose write fails with all others here.
-Then fsck empties the file, and so what was synced before is gone. A map only adds."""
+"""Without a journal a failed write fails the sync, and not the whole file system. Block maps replace extents.
+
+A tree of extents that outgrows its inode moves the old extents into a new block, whose write fails with all others
+here. Then fsck empties the file, and the synced bytes are lost. A map only adds blocks.
+"""
 
 
 class LoopDisk:
-    """An ext4 in a sparse file on a tmpfs. With the tmpfs full, a write succeeds still, the sync after it does not, and
-    what was synced before stays."""
+    """An ext4 in a sparse file on a tmpfs. If the tmpfs is full, a write succeeds, its sync fails, and synced bytes
+    stay."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -64,7 +66,7 @@ class LoopDisk:
         fill(self._filler)
 
     def mend(self) -> None:
-        """Make room, let fsck look at what was left, and mount it again. Whoever used it has ended."""
+        """Make room, run fsck, and mount it again. The node on it has ended."""
         _run("umount", str(self.path))
         self._filler.unlink()
         done = subprocess.run(["e2fsck", "-y", "-f", str(self._image)], capture_output=True, text=True, check=False)
@@ -79,13 +81,13 @@ class LoopDisk:
             for line in Path("/proc/self/mounts").read_text().splitlines()
             if line.split()[1] == str(self.path)
         )
-        # The loop driver takes a write that the tmpfs cut short for a whole one, and the sync after it succeeds. One
-        # page at a time it cannot be cut: it fails.
+        # If the tmpfs cuts a write short, the loop driver takes it for whole, and its sync succeeds.
+        # A write of one page cannot be cut short: it fails.
         Path(f"/sys/block/{Path(device).name}/queue/max_sectors_kb").write_text("4")
 
 
 def fill(path: Path) -> None:
-    """Write a file until its file system takes nothing more."""
+    """Write a file until its file system is full."""
     with path.open("wb", buffering=0) as filler:
         for size in (len(_CHUNK), 4096, 1):
             _write_all(filler.fileno(), _CHUNK[:size])

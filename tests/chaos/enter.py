@@ -1,7 +1,7 @@
-"""Enters namespaces of our own: mounts and networks that the kernel removes when the last of our processes has ended.
+"""Private namespaces: mounts and networks that the kernel removes once the last process in them has ended.
 
-Decides: what must be here for that, and says all that is missing. A suite that cannot run fails: it never passes by
-not having run.
+Decides: what the machine must have for that, and reports all that is missing. A suite that cannot run fails: it never
+passes without running.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ _COMMANDS: Final = {
     "go": "golang-go",
 }
 _PRIVATE: Final = ("/run/netns", "/dev/shm")
-"""Where our processes leave files that nobody else shall see, even if they are killed."""
+"""Directories whose files no other process must see, even if these processes are killed."""
 
 
 class CannotEnterError(RuntimeError):
-    """What is missing here, and how to get it."""
+    """The machine lacks something; with the way to get it."""
 
 
 def check_possible() -> None:
-    """Raise CannotEnterError where real faults cannot be made."""
+    """Raise CannotEnterError if this machine cannot make real faults."""
     packages = {package for command, package in _COMMANDS.items() if shutil.which(command) is None}
     if faketime_library() is None:
         packages.add("libfaketime")
@@ -49,9 +49,9 @@ def check_possible() -> None:
 
 
 def command(words: Sequence[str]) -> list[str]:
-    """The command that runs `python words` in namespaces of its own.
+    """Return the command that runs `python words` in private namespaces.
 
-    The checker is built before: Go may have to fetch Porcupine, and inside there is no network.
+    It builds the checker first: Go may have to fetch Porcupine, and inside there is no network.
     """
     check_possible()
     try:
@@ -62,17 +62,17 @@ def command(words: Sequence[str]) -> list[str]:
 
 
 def is_inside() -> bool:
-    """Whether this process was started by `command`."""
+    """Return True if this process was started by `command`."""
     return os.environ.get(_INSIDE) == "1"
 
 
 def environment() -> dict[str, str]:
-    """For `command`."""
+    """Return the environment for `command`."""
     return {**os.environ, _INSIDE: "1"}
 
 
 def prepare() -> None:
-    """Called first thing inside."""
+    """Prepare the namespaces; the first call inside."""
     for place in _PRIVATE:
         Path(place).mkdir(parents=True, exist_ok=True)
         subprocess.run(["mount", "-t", "tmpfs", "tmpfs", place], check=True)

@@ -1,8 +1,9 @@
-"""What happens to hosts, links, processes, disks and clocks.
+"""Faults of hosts, links, processes, disks and clocks.
 
-Decides: what each fault is. Must not know: when it comes, with what else, and what has to hold afterwards.
+Must not know: when a fault comes, with which others, and what must hold afterwards.
 
-`NETWORK` holds faults of links, which `Hosts.heal` ends; `ACTS` the others: each begins, and returns what ends it.
+`NETWORK` holds faults of links, which `Hosts.heal` ends; `ACTS` the others: each begins, and returns the function that
+ends it.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from tests.support.kill_run import leader_of
 
 PATIENCE_S: Final = 60.0
 _LOOKS, _LOOK_EVERY_S = 3000, 0.02
-"""How long a quorum may take until it works again, in looks: a machine that gives us no time gives the nodes none."""
+"""The looks within which a quorum must work again: on a machine without free time, looks are rare for the test, too."""
 _WIDEST_SKEW_S: Final = 86_400
 
 
@@ -34,7 +35,7 @@ def await_in_looks(what: str, condition: Callable[[], bool]) -> None:
     """Wait as long as a quorum may take until it works again.
 
     Raises:
-        TimeoutError: it did not; `what` says what was waited for.
+        TimeoutError: it did not; with `what`.
     """
     for _ in range(_LOOKS):
         if condition():
@@ -44,40 +45,40 @@ def await_in_looks(what: str, condition: Callable[[], bool]) -> None:
 
 
 class Scene(msgspec.Struct, kw_only=True):
-    """What faults are done to, and what the dice say."""
+    """The objects of faults, and the random draws."""
 
     cluster: HostedCluster
     hosts: Hosts
     progress: Progress
     dice: random.Random
     hold_s: float | None = None
-    """How long faults last, where that is not left to the dice."""
+    """The duration of faults, if it is not drawn."""
 
     def leader(self) -> HostedNode:
-        """The newest leader that runs; any node that runs, while there is none."""
+        """Return the newest running leader, or any running node while there is no leader."""
         found = leader_of(self.cluster)  # type: ignore[arg-type]
         running = [node for node in self.cluster.controllers.values() if node.is_running]
         return found[1] if found is not None else self.dice.choice(running)  # type: ignore[return-value]
 
     def follower(self) -> HostedNode:
-        """Any other."""
+        """Return any other running node."""
         leader = self.leader()
         return self.dice.choice([node for node in self.cluster.controllers.values() if node is not leader])
 
     def await_write(self) -> None:
-        """Wait until a write is acknowledged that had not been before."""
+        """Wait until another write is acknowledged."""
         before = self.progress.look()
         await_in_looks("an acknowledged write", lambda: self.progress.look() > before)
 
     def let_write(self, more: int, seconds: float) -> None:
-        """Let the clients work until so many more writes are acknowledged, or for so long on a slow machine."""
+        """Let the clients work until this many more writes are acknowledged, or for this time on a slow machine."""
         goal, end = self.progress.look() + more, time.monotonic() + seconds
         wait_until(
             "writes, or time", lambda: self.progress.look() >= goal or time.monotonic() >= end, timeout_s=2 * seconds
         )
 
     def hold(self, least_s: float, most_s: float) -> None:
-        """Let the faults that are on last for a while."""
+        """Let the present faults last for a while."""
         drawn_s = self.dice.uniform(least_s, most_s)
         time.sleep(drawn_s if self.hold_s is None else self.hold_s)
 
@@ -89,18 +90,18 @@ Finish = Callable[[], None]
 
 
 def _sound(scene: Scene) -> None:
-    """Nothing."""
+    """Leave all links as they are."""
 
 
 def _slow(scene: Scene) -> None:
-    """Every link takes its time; they differ by direction."""
+    """Delay every link, each direction differently."""
     for source, destination in permutations((*CONTROLLERS, *CLIENTS), 2):
         delay = scene.dice.uniform(0.002, 0.06)
         scene.hosts.relay.set_link(source, destination, Link(delay_s=delay, jitter_s=delay))
 
 
 def _lossy(scene: Scene) -> None:
-    """Every link loses, doubles and reorders packets."""
+    """Let every link lose, duplicate and reorder packets."""
     link = Link(
         jitter_s=scene.dice.uniform(0.001, 0.03),
         loss=scene.dice.uniform(0.01, 0.12),
@@ -122,7 +123,7 @@ def _others(node_id: int) -> list[int]:
 
 
 def _leader_apart(scene: Scene) -> None:
-    """Clients still reach it."""
+    """Cut the leader off from the followers; clients still reach it."""
     leader = scene.leader().node_id
     _apart(scene, ((leader, other) for other in _others(leader)))
 
@@ -137,33 +138,34 @@ def _all_apart(scene: Scene) -> None:
 
 
 def _bridge(scene: Scene) -> None:
-    """One node sees both others, which do not see each other."""
+    """Cut two nodes off from each other; the third reaches both."""
     one, other = _others(scene.dice.choice(CONTROLLERS))
     _apart(scene, [(one, other)])
 
 
 def _leader_mute(scene: Scene) -> None:
-    """One way: what the leader sends to the others is lost in the network; it hears them."""
+    """Lose what the leader sends to the others, but not what they send to it."""
     leader = scene.leader().node_id
     for other in _others(leader):
         scene.hosts.relay.set_link(leader, other, Link(is_cut=True))
 
 
 def _leader_deaf(scene: Scene) -> None:
-    """The other way."""
+    """Lose what the others send to the leader, but not what it sends to them."""
     leader = scene.leader().node_id
     for other in _others(leader):
         scene.hosts.relay.set_link(other, leader, Link(is_cut=True))
 
 
 def _clients_apart(scene: Scene) -> None:
-    """The leader is well, but no client reaches it."""
+    """Cut the clients off from a healthy leader."""
     leader = scene.leader().node_id
     _apart(scene, ((host, leader) for host in CLIENTS))
 
 
 def _split(scene: Scene) -> None:
-    """The leader keeps some of the clients, the followers have the others: who is deposed does not hear of it."""
+    """Leave some clients with the leader and the others with the followers, so that a deposed leader does not learn
+    it."""
     leader, (one, other) = scene.leader().node_id, CLIENTS
     followers = _others(leader)
     _apart(scene, [(leader, host) for host in (*followers, other)] + [(host, one) for host in followers])
@@ -222,7 +224,7 @@ def _break_disk(scene: Scene, kind: type[SmallDisk | LoopDisk]) -> Finish:
     disk.fail()
 
     def mend() -> None:
-        scene.hosts.heal()  # it ends at a write, and may get none while it is apart
+        scene.hosts.heal()  # it ends at a write, and may get none while it is cut off
         complaint = node.wait_failed()
         if str(node.metadata_dir) not in complaint:
             raise RuntimeError(f"{node.name} does not name its directory: {complaint}")
@@ -242,7 +244,7 @@ def _failing_sync(scene: Scene) -> Finish:
 
 
 def _jump_clocks(scene: Scene) -> Finish:
-    """The wall clocks jump, each by itself, forth and back; they stay there."""
+    """Let the wall clocks jump, each separately, forth and back; they keep their last offset."""
     for node in scene.cluster.controllers.values():
         node.set_clock(scene.dice.randint(-_WIDEST_SKEW_S, _WIDEST_SKEW_S))
     return lambda: None

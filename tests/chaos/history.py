@@ -1,6 +1,6 @@
-"""What clients asked and were told: one line of JSON an operation, written when it is over.
+"""The clients' operations: one line of JSON each, written when the operation is over.
 
-Decides: what is kept of an operation, and how its outcome is called. Read by `linearizable/` (Go) and by `proof.py`.
+Decides: the fields of an operation, and the names of outcomes. `linearizable/` (Go) and `proof.py` read it.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import msgspec
 CREATE: Final = "create"
 DELETE: Final = "delete"
 READ: Final = "read"
-"""A linearizable one."""
+"""A linearizable read."""
 READ_AT_LEAST: Final = "read-at-least"
-"""Of any controller whose image reaches as far as what this client has seen: not linearizable, but never wrong."""
+"""A read at any controller whose image includes all that this client has seen: not linearizable, but never wrong."""
 
 OK: Final = "ok"
 EXISTS: Final = "exists"
@@ -24,9 +24,9 @@ EXISTS: Final = "exists"
 ABSENT: Final = "absent"
 """UNKNOWN_TOPIC_OR_PARTITION."""
 UNKNOWN: Final = "unknown"
-"""It may have been done, now or later."""
+"""The operation may have been done, or may yet be."""
 NOT_DONE: Final = "not-done"
-"""Nobody took it: it was not done and never will be."""
+"""No controller took it: it was not done and never will be."""
 
 Kind = Literal["create", "delete", "read", "read-at-least"]
 Outcome = Literal["ok", "exists", "absent", "unknown", "not-done"]
@@ -36,9 +36,9 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     """One operation on the topic `name`.
 
     Attributes:
-        called: when it was asked, and returned: when the answer was there, in ns of one monotonic clock.
-        topic_id: as text, where one was told.
-        offset: the end of the image that the answer was made from; -1 without an answer.
+        called: the time of the request; returned: the time of the response; in ns of one monotonic clock.
+        topic_id: as text, if the response has one.
+        offset: the end of the image behind the response; -1 without a response.
     """
 
     client: int
@@ -55,21 +55,21 @@ _LINE: Final = msgspec.json.Decoder(Operation)
 
 
 def read_operations(path: Path) -> Iterator[Operation]:
-    """All of a finished history, in the order in which they ended."""
+    """Yield the operations of a finished history, in the order in which they ended."""
     with path.open("rb") as lines:
         for line in lines:
             yield _LINE.decode(line)
 
 
 class Progress:
-    """How many writes were acknowledged so far, by histories that are being written."""
+    """The number of acknowledged writes so far, from histories that are being written."""
 
     def __init__(self, *paths: Path) -> None:
         self._files = [_Growing(path) for path in paths]
         self.acknowledged = 0
 
     def look(self) -> int:
-        """The number up to now."""
+        """Return the present number."""
         for file in self._files:
             operations = map(_LINE.decode, file.new_lines())
             self.acknowledged += sum(each.outcome == OK and each.kind in (CREATE, DELETE) for each in operations)
@@ -77,7 +77,7 @@ class Progress:
 
 
 class _Growing:
-    """A file that others write."""
+    """A file that other processes write."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -85,7 +85,7 @@ class _Growing:
         self._rest = b""
 
     def new_lines(self) -> list[bytes]:
-        """What has come since, in whole lines."""
+        """Return the new complete lines."""
         if not self._path.exists():
             return []
         with self._path.open("rb") as lines:

@@ -1,6 +1,6 @@
 """Hosts: network namespaces with one address each, joined by the relay. Linux, root, iproute2 and /dev/net/tun.
 
-Decides: names, addresses, routes. Must not know: what runs on a host, and what is done to it. Everything lives in the
+Decides: names, addresses, routes. Must not know: what runs on a host, and its faults. Everything lives in the
 mount and network namespace of this process (`enter.py`), so the kernel removes it when the process is gone.
 """
 
@@ -23,12 +23,12 @@ _NETWORK: Final = "10.77.0"
 
 
 def address_of(host: int) -> str:
-    """Its IP address."""
+    """Return its IP address."""
     return f"{_NETWORK}.{host}"
 
 
 class Hosts:
-    """Namespaces for these hosts and the relay between them, while it is entered."""
+    """Namespaces for these hosts, and the relay between them, while it is entered."""
 
     def __init__(self, hosts: Sequence[int], seed: int) -> None:
         self._hosts = tuple(hosts)
@@ -50,17 +50,17 @@ class Hosts:
             os.close(descriptor)
 
     def command(self, host: int, words: Sequence[str]) -> list[str]:
-        """The command that runs `words` on that host, as the same process."""
+        """Return the command that runs `words` on that host, in the same process."""
         return ["nsenter", f"--net=/run/netns/{_name(host)}", *words]
 
     def blackhole(self, source: int, destination: int) -> None:
-        """The kernel of `source` throws away what goes to `destination`; nobody is told."""
+        """Let the kernel of `source` silently drop packets to `destination`."""
         if (source, destination) not in self._blackholes:
             self._ip("-n", _name(source), "route", "add", "blackhole", address_of(destination))
             self._blackholes.add((source, destination))
 
     def heal(self) -> None:
-        """Every host reaches every other, over sound links."""
+        """Let every host reach every other over links without faults."""
         for source, destination in sorted(self._blackholes):
             self._ip("-n", _name(source), "route", "del", "blackhole", address_of(destination))
         self._blackholes.clear()

@@ -1,10 +1,10 @@
 """`python -m tests.chaos.moves ROOT [--by-kafkas] [--times N]`: controllers that come back under other addresses.
 
-The voters are known by name, and a name server says where each is now. A follower is killed and starts on another host,
-as a pod does in Kubernetes. Its former address answers nothing any more. Then it is to lead: first it is handed the
-leadership, next its leader dies. Prints a JSON object of class `Moves`.
+The voters are known by name, and a name server returns each one's present address. A follower is killed and starts on
+another host, as a pod does in Kubernetes. Nothing responds at its former address. Then it must lead: first by a
+transfer of leadership, next because its leader dies. It prints a JSON object of class `Moves`.
 
-Decides: what happens in which order, and what is counted. Must not know: what is right (`test_moves.py`).
+Decides: the order of events, and what is counted. Must not know: the right result (`test_moves.py`).
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from tests.chaos.relay import Link
 _NAMES_HOST: Final = 7
 _CLIENTS_HOST: Final = 8
 _FREE_HOST: Final = 4
-"""No node is here at first."""
+"""A host without a node at first."""
 _PATIENCE_S: Final = 60.0
 _PATIENT: Final = {
     "controller.quorum.election.timeout.ms": "3000",
     "controller.quorum.fetch.timeout.ms": "4000",
     "controller.quorum.request.timeout.ms": "4000",
 }
-"""A busy machine may give a node no time for a second or two: by default another leader would be elected then."""
+"""A busy machine may stall a node for a second or two: with the default timeouts that causes an election."""
 _LEADS: Final = re.compile(r"transition .*role=leader epoch=(\d+) ")
 
 
@@ -46,15 +46,15 @@ class Move(msgspec.Struct, frozen=True, kw_only=True):
     """One controller that came back under another address."""
 
     handed_over: int
-    """Leaders that were elected from the request to hand over until a write was acknowledged."""
+    """Leaders elected from the request for the transfer until a write was acknowledged."""
     handed_over_s: float
     leader_died: int
-    """The same, from the death of the leader that was handed over to."""
+    """The same, from the death of the leader after that transfer."""
     leader_died_s: float
 
 
 class Moves(msgspec.Struct, frozen=True, kw_only=True):
-    """All of one run."""
+    """The moves of one run."""
 
     moves: list[Move]
 
@@ -73,7 +73,7 @@ class Scene:
         self.write_names()
 
     def write_names(self) -> None:
-        """Let each name lead to where its node is."""
+        """Let each name lead to its node's host."""
         nodes = self.cluster.controllers.values()
         write_zone(self._zone, {_name_of(node.node_id): address_of(node.host) for node in nodes})
 
@@ -91,11 +91,11 @@ class Scene:
 
     @property
     def bootstrap(self) -> str:
-        """All controllers, by name."""
+        """Return the names of all controllers."""
         return ",".join(self.cluster.bootstrap)
 
     def described(self) -> dict[str, Any]:
-        """Return what `kraft quorum describe` says."""
+        """Return the output of `kraft quorum describe`."""
         words = ("quorum", "describe", "--bootstrap-controller", self.bootstrap, "--output", "json", "--timeout", "60")
         return msgspec.json.decode(self.kraft(*words), type=dict[str, Any])
 
@@ -104,13 +104,13 @@ class Scene:
         return self.cluster.controllers[self.described()["status"]["leader_id"]]
 
     def write(self) -> None:
-        """Have a change acknowledged."""
+        """Make a change, and wait until it is acknowledged."""
         self._writes += 1
         change = ("--entity-default", "--add-config", f"log.cleaner.threads={self._writes}", "--timeout", "60")
         self.kraft("configs", "alter", "--bootstrap-controller", self.bootstrap, "--entity-type", "brokers", *change)
 
     def leaders_since(self, epoch: int) -> int:
-        """Return how many leaders were elected in later epochs, by what the nodes have logged."""
+        """Return the number of leaders elected in later epochs, from the nodes' logs."""
         elected = set[int]()
         for node in self.cluster.controllers.values():
             for found in _LEADS.finditer(node.log_file.read_text(errors="replace")):
@@ -141,7 +141,7 @@ class Scene:
 
 
 def run(root: Path, *, by_kafkas: bool, times: int) -> Moves:
-    """Return what came of `times` moves."""
+    """Return the result of `times` moves."""
     moves: list[Move] = []
     with Hosts((*CONTROLLERS, _FREE_HOST, _NAMES_HOST, _CLIENTS_HOST), seed=1) as hosts:
         scene = Scene(root, hosts, by_kafkas=by_kafkas)
@@ -209,7 +209,7 @@ def _names_served(root: Path, hosts: Hosts) -> Iterator[None]:
 
 
 def main() -> int:
-    """Run inside the namespaces of `enter.command`, and print what came of it."""
+    """Run inside the namespaces of `enter.command`, and print the result."""
     parser = argparse.ArgumentParser(prog="python -m tests.chaos.moves")
     parser.add_argument("root", type=Path)
     parser.add_argument("--by-kafkas", action="store_true", help="controllers ask one another by Kafka's protocol")

@@ -1,7 +1,7 @@
-"""A name server whose answers change: `python -m tests.chaos.names ZONE ADDRESS`.
+"""A name server whose responses change: `python -m tests.chaos.names ZONE ADDRESS`.
 
-Decides: what a question is answered. The file ZONE holds a JSON object of addresses by name, and is read again for each
-question. Answers may not be kept (TTL 0). Must not know: who asks, and why a name moves. Source: RFC 1035.
+The file ZONE holds a JSON object of addresses by name, and is read again for each query. Responses may not be cached
+(TTL 0). Must not know: which host asks, and why a name moves. Source: RFC 1035.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MOST_BYTES: Final = 512
 
 
 def answer_to(question: bytes, zone: Mapping[str, str]) -> bytes:
-    """Return the answer to a question for a name's IPv4 address, and an empty one to all others."""
+    """Return the response to a query for a name's IPv4 address, and an empty one to all others."""
     number, *_ = _HEADER.unpack_from(question)
     name, end = _name_in(question)
     kind, _ = struct.unpack_from(">HH", question, end)
@@ -38,7 +38,7 @@ def answer_to(question: bytes, zone: Mapping[str, str]) -> bytes:
 
 
 def _name_in(question: bytes) -> tuple[str, int]:
-    """Return the first name in a question, and where it ends."""
+    """Return the first name in a query, and where it ends."""
     labels, at = [], _HEADER.size
     while size := question[at]:
         labels.append(question[at + 1 : at + 1 + size].decode("ascii").lower())
@@ -47,7 +47,7 @@ def _name_in(question: bytes) -> tuple[str, int]:
 
 
 def serve(zone: Path, address: str) -> None:
-    """Answer questions until the process is killed."""
+    """Serve queries until the process is killed."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as server:
         server.bind((address, PORT))
         print("listening", flush=True)
@@ -57,14 +57,14 @@ def serve(zone: Path, address: str) -> None:
 
 
 def write_zone(zone: Path, names: Mapping[str, str]) -> None:
-    """Let the server answer by these from now on."""
+    """Let the server use these addresses from now on."""
     beside = zone.with_suffix(".new")
     beside.write_bytes(msgspec.json.encode(names))
     beside.rename(zone)
 
 
 def ask_only(address: str, place: Path) -> None:
-    """Let all processes in this mount namespace ask this server alone."""
+    """Let all processes in this mount namespace use only this server."""
     place.write_text(f"nameserver {address}\noptions timeout:1 attempts:2\n")
     subprocess.run(["mount", "--bind", str(place), "/etc/resolv.conf"], check=True)
 

@@ -1,7 +1,7 @@
-"""Planted bugs, for the proof that they would be seen: `$KRAFT_PLANTED` names those that a controller is started with.
+"""Planted bugs, which a campaign must notice: `$KRAFT_PLANTED` names those of a controller.
 
-`python -m tests.chaos.planted PARENT COMMAND...`, as `quorum.cli.demo.child`. They live in this launcher only; nothing
-of them is in what is shipped.
+`python -m tests.chaos.planted PARENT COMMAND...`, as `quorum.cli.demo.child`. They exist in this launcher only; the
+shipped code has none of them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ VARIABLE: Final = "KRAFT_PLANTED"
 
 
 def _early_answer() -> None:
-    """A write is answered before it is committed."""
+    """Respond to a write before it is committed."""
 
     def answer_at_once(self: Any, call: Any, result: Any, offset: Offset) -> None:
         call.respond(self._answer(result.response, offset))
@@ -28,7 +28,7 @@ def _early_answer() -> None:
 
 
 def _stale_read() -> None:
-    """A leader answers reads without asking whether it still leads."""
+    """Let a leader serve reads without a read barrier."""
     as_it_should = ControllerRole._handle_read
 
     def read_at_once(self: Any, call: Any) -> None:
@@ -41,7 +41,7 @@ def _stale_read() -> None:
 
 
 def _no_check_quorum() -> None:
-    """A leader without followers goes on: no fault of safety by itself, but it brings those out that are."""
+    """Let a leader without followers go on: not unsafe in itself, but it exposes the bugs that are."""
     replication.CHECK_QUORUM_FACTOR = 1000
 
 

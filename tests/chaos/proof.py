@@ -1,6 +1,6 @@
-"""What has to hold after a campaign, by the clients' history and by what each node left on its disk.
+"""Invariants after a campaign, from the clients' history and from each node's disk.
 
-Decides: what is wrong. Each check gives complaints in words; none means that it holds.
+Each check returns complaints as text; none means that it holds.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ _SHOWN: Final = 10
 
 
 class Remains(msgspec.Struct, frozen=True, kw_only=True):
-    """What a campaign left.
+    """The remains of a campaign.
 
     Attributes:
-        histories: what each node's log says, by node id.
-        committed: everything below it was committed.
+        histories: the content of each node's log, by node id.
+        committed: the end of the committed log.
         led: (epoch, node id) of each time that a node logged itself as leader.
     """
 
@@ -68,7 +68,7 @@ def remains(root: Path, summary: Summary) -> Remains:
 
 
 def complaints(root: Path, summary: Summary) -> list[str]:
-    """Everything that does not hold."""
+    """Return every complaint."""
     left = remains(root, summary)
     found = [*linearizability(root), *sound_directories(root)]
     for check in (acknowledged, nothing_else, answers, one_leader_an_epoch, equal_logs, good_ends):
@@ -77,16 +77,17 @@ def complaints(root: Path, summary: Summary) -> list[str]:
 
 
 def linearizability(root: Path) -> Iterator[str]:
-    """The history as a whole, by Porcupine."""
+    """Check the whole history with Porcupine."""
     verdict = checker.check(root / "history.jsonl", pictures=root)
     for name in verdict.illegal:
-        yield f"what clients were told of {name} is not linearizable: see {root / name}.html"
+        yield f"the history of {name} is not linearizable: see {root / name}.html"
     for name in verdict.undecided:
-        yield f"whether what clients were told of {name} is linearizable could not be decided in time"
+        yield f"whether the history of {name} is linearizable could not be decided in time"
 
 
 def sound_directories(root: Path) -> Iterator[str]:
-    """`kraft check` finds nothing: logs, checkpoints against their logs, votes, replicas against each other."""
+    """Check that `kraft check` finds nothing: logs, checkpoints against their logs, votes, replicas against each
+    other."""
     done = subprocess.run(
         [sys.executable, "-m", "quorum.cli.main", "check", str(root / "kept")],
         capture_output=True, text=True, check=False,
@@ -96,7 +97,7 @@ def sound_directories(root: Path) -> Iterator[str]:
 
 
 def acknowledged(left: Remains) -> Iterator[str]:
-    """Every acknowledged write is in every log below what is committed, once."""
+    """Check that every log has every acknowledged write once, below the committed end."""
     done = [each for each in left.operations if each.outcome == OK]
     for node, history in left.histories.items():
         created = {id_text(topic_id): name for topic_id, name in history.created}
@@ -116,7 +117,7 @@ def acknowledged(left: Remains) -> Iterator[str]:
 
 
 def nothing_else(left: Remains) -> Iterator[str]:
-    """Nothing is in a log that nobody asked for, or that was told not to have been done; an id means one topic."""
+    """Check that a log has no record of an unrequested or rejected write, and that an id belongs to one topic."""
     told = {each.topic_id for each in left.operations if each.kind == CREATE and each.outcome == OK}
     unknown = Counter(each.name for each in left.operations if each.kind == CREATE and each.outcome == UNKNOWN)
     names: dict[str, str] = {}
@@ -133,7 +134,7 @@ def nothing_else(left: Remains) -> Iterator[str]:
 
 
 def answers(left: Remains) -> Iterator[str]:
-    """Each answer is what the log says at the offset that came with it, reads of standbys included."""
+    """Check each response against the log at its offset, also reads from standbys."""
     longest = max(left.histories.values(), key=lambda history: history.log_end_offset)
     lives = _lives(longest)
     for each in left.operations:
@@ -144,12 +145,12 @@ def answers(left: Remains) -> Iterator[str]:
         if each.kind == DELETE and each.outcome == OK:
             right = ""
         if there != right:
-            said = f"{each.kind} of {each.name} by client {each.client} was told {each.outcome} {each.topic_id}".strip()
+            said = f"{each.kind} of {each.name} by client {each.client} got {each.outcome} {each.topic_id}".strip()
             yield f"{said} at offset {each.offset}, where the log says {there or 'absent'}"
 
 
 def _lives(history: History) -> dict[str, list[tuple[int, str]]]:
-    """By name, who has it from which offset on: an id, or nothing."""
+    """Return, by name, its topic id from each offset on, or nothing."""
     lives: dict[str, list[tuple[int, str]]] = defaultdict(list)
     for topic_id, name in history.created:
         lives[name].append((history.created_at[topic_id] + 1, id_text(topic_id)))
@@ -161,13 +162,13 @@ def _lives(history: History) -> dict[str, list[tuple[int, str]]]:
 
 
 def _at(life: list[tuple[int, str]], offset: int) -> str:
-    """Who has the name in an image that ends at `offset`."""
+    """Return the topic id of the name in an image that ends at `offset`."""
     index = bisect.bisect_right(life, offset, key=lambda change: change[0])
     return life[index - 1][1] if index else ""
 
 
 def one_leader_an_epoch(left: Remains) -> Iterator[str]:
-    """By the LeaderChange records in the logs and by what the nodes logged themselves."""
+    """Check the LeaderChange records in the logs, and the nodes' own log output."""
     leaders: dict[int, int] = {}
     for node, history in left.histories.items():
         if [epoch for epoch, _ in history.leaders] != [epoch for epoch, _ in history.epochs]:
@@ -181,7 +182,7 @@ def one_leader_an_epoch(left: Remains) -> Iterator[str]:
 
 
 def equal_logs(left: Remains) -> Iterator[str]:
-    """Byte for byte as far as they are committed."""
+    """Check that the logs are equal byte for byte up to the committed end."""
     longest = max(left.histories.values(), key=lambda history: history.log_end_offset)
     for node, history in left.histories.items():
         shared = min(history.log_end_offset, left.committed)
@@ -190,7 +191,7 @@ def equal_logs(left: Remains) -> Iterator[str]:
 
 
 def good_ends(left: Remains) -> Iterator[str]:
-    """Every node stopped well at the end, and none ever left a traceback."""
+    """Check that every node stopped cleanly, and that none logged a traceback."""
     for node, status in left.summary.statuses.items():
         if status != 0:
             yield f"node {node} ended with {status}"
@@ -199,7 +200,7 @@ def good_ends(left: Remains) -> Iterator[str]:
 
 
 def _first(found: Iterator[str]) -> list[str]:
-    """Some of them; one fault makes many."""
+    """Return some of them; one fault causes many."""
     everything = list(found)
     more = len(everything) - _SHOWN
     return everything if more <= 0 else [*everything[:_SHOWN], f"... and {more} more of this kind"]

@@ -1,9 +1,9 @@
 """The network between the hosts, in user space: every IP packet passes here, and each direction of a link has faults.
 
-Decides: what becomes of a packet: lost, late, doubled, overtaken. Must not know: who sends what to whom and why.
+Decides: whether a packet is lost, delayed, duplicated or overtaken. Must not know: its content.
 
-Hosts are numbers, the last part of their addresses. A packet comes from one TUN device and goes to another, so TCP in
-the kernels of both ends meets loss and reordering as on a real network, and resends.
+Hosts are numbers, the last byte of their addresses. A packet comes from one TUN device and goes to another. So TCP
+in the kernels of both ends meets loss and reordering as on a real network, and resends.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Final, Self
 import msgspec
 
 _SOURCE, _DESTINATION = 15, 19
-"""Where the last part of each address stands in an IPv4 header."""
+"""The position of each address's last byte in an IPv4 header."""
 _LONGEST_PACKET: Final = 65_536
 _IPV4: Final = 4
 _SHORTEST: Final = 20
@@ -54,7 +54,7 @@ class Counts(msgspec.Struct, kw_only=True):
 
 
 class Relay:
-    """Passes packets between TUN devices, by host, in a thread of its own while it is entered."""
+    """Passes packets between TUN devices, by host, in a separate thread while it is entered."""
 
     def __init__(self, devices: Mapping[int, int], seed: int) -> None:
         """`devices`: an open file descriptor by host."""
@@ -70,15 +70,15 @@ class Relay:
         self._thread = threading.Thread(target=self._run, name="relay", daemon=True)
 
     def set_link(self, source: int, destination: int, link: Link) -> None:
-        """From now on; packets that are on their way stay so."""
+        """Set the link from now on; packets under way keep their fate."""
         self._links[source, destination] = link
 
     def heal(self) -> None:
-        """All links are sound."""
+        """Remove the faults of all links."""
         self._links = {}
 
     def check(self) -> None:
-        """Raise what ended the thread early, if anything did."""
+        """Raise the error that ended the thread, if there is one."""
         if self._failure is not None:
             raise self._failure
 

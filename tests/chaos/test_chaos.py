@@ -1,6 +1,6 @@
-"""Three minutes (`LONG=1`: an hour) of real faults on real processes, and what the clients and the disks say after it.
+"""Three minutes (`LONG=1`: an hour) of real faults on real processes, then a check of history and disks.
 
-`CHAOS_SEED=n` repeats what the dice said; times and the kernel's own choices stay what they are.
+`CHAOS_SEED=n` repeats the random draws; times and the kernel's own choices vary.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ pytestmark = [pytest.mark.campaign, pytest.mark.timeout(_MINUTES * 60 + 2 * _PAT
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A campaign that was run, and said that all held. Where real faults cannot be made, this fails and says why."""
+    """Run a campaign in which every invariant held. If this machine cannot make real faults, fail with the reason."""
     root = tmp_path_factory.mktemp("chaos")
     words = ["--minutes", str(_MINUTES), "--seed", str(fresh_seed("CHAOS_SEED")), "--directory", str(root)]
     done = subprocess.run(
@@ -60,7 +60,7 @@ def test_the_run_was_what_it_says(root: Path, left: Remains) -> None:
     print(f"nothing was acknowledged for {longest.answered_s:.1f} s, the longest time")
 
 
-# That all of it held is the fixture's; these show that it would be seen.
+# The fixture has shown that all invariants hold; these tests show that a violation would be seen.
 
 
 def _with(left: Remains, operation: Operation) -> Remains:

@@ -1,4 +1,4 @@
-"""The program around Porcupine: what it accepts and what it does not, by histories small enough to see why."""
+"""The program around Porcupine: histories that it accepts and rejects, small enough to see why."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.campaign
 
 
 def _history(path: Path, *lines: str) -> Path:
-    """Each line: client, when asked, when answered, kind, outcome, id where one was told."""
+    """Write a history; each line has client, request and response time, kind, outcome, and the id if there is one."""
     operations = []
     for line in lines:
         client, called, returned, kind, outcome, *topic_id = line.split()

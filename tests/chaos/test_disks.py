@@ -1,4 +1,5 @@
-"""The disk whose syncs fail: it keeps what was synced before, else a node that starts on it again is wronged."""
+"""The disk whose syncs fail keeps what was synced before; otherwise a restarted node would suffer an impossible
+fault."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from tests.chaos.disks import LoopDisk
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = 4096
 PIECES = range(1, 16)
-"""A file of each number of pieces that do not touch each other on the disk."""
+"""The numbers of pieces of the files; the pieces of a file are apart on the disk."""
 
 pytestmark = [pytest.mark.campaign, pytest.mark.timeout(300)]
 
@@ -27,7 +28,7 @@ def _append(path: Path, data: bytes) -> None:
 
 
 def keep_what_was_synced(place: Path) -> None:
-    """What the test runs in mounts of its own. Prints how many syncs failed, and the files that lost something."""
+    """Run in private mounts. Print the number of failed syncs, and the files that lost bytes."""
     disk = LoopDisk(place / "disk")
     files = {count: disk.path / str(count) for count in PIECES}
     for piece in range(max(PIECES)):

@@ -1,6 +1,6 @@
-"""Controllers that come back under other addresses, as pods do: each leads at once when it is to (`LONG=1`: 20 times).
+"""Controllers that come back under other addresses, as pods do, can lead at once (`LONG=1`: 20 times).
 
-A leader that the others look for under its former address would be elected and lost, again and again.
+If the others looked for a leader under its former address, it would be elected and deposed again and again.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Bugs planted in the launcher of the test: each is seen in the one round that brings it out."""
+"""Bugs planted in the test's launcher: each is noticed in the one round that exposes it."""
 
 from __future__ import annotations
 
@@ -13,12 +13,11 @@ from tests.chaos.planted import VARIABLE
 pytestmark = [pytest.mark.campaign, pytest.mark.timeout(300)]
 
 _HOLD = ("--hold", "10", "--names-live", "60")
-"""Seconds: enough for the others to elect a leader, on a slow machine too, and for what was told of a name on one side
-to be asked on the other."""
+"""Seconds: enough for an election on a slow machine, and for a name's state on one side to be read on the other."""
 
 
 _SEEDS = range(1, 5)
-"""A bug is seen in nearly every round; where a slow machine let nobody ask at the right moment, in the next."""
+"""Nearly every round exposes a bug; if a slow machine delayed the requests, the next one does."""
 
 
 def _run(root: Path, planted: str, network: str, seed: int = 1) -> subprocess.CompletedProcess[str]:
@@ -30,7 +29,7 @@ def _run(root: Path, planted: str, network: str, seed: int = 1) -> subprocess.Co
 
 
 def _seen(root: Path, planted: str, network: str, *signs: str) -> tuple[Path, str]:
-    """Where the first round lies whose verdict has all `signs`, and what it said."""
+    """Return the directory of the first round whose verdict has all `signs`, and its output."""
     said = []
     for seed in _SEEDS:
         directory = root / str(seed)
@@ -43,19 +42,19 @@ def _seen(root: Path, planted: str, network: str, *signs: str) -> tuple[Path, st
 
 
 def test_an_answer_before_the_commit_is_seen(tmp_path: Path) -> None:
-    """A leader that nobody follows any more acknowledges what the next one never hears of."""
+    """A leader without followers acknowledges writes that the next leader never gets."""
     directory, _ = _seen(tmp_path, "early-answer,no-check-quorum", "leader apart", "is not linearizable", "is lost")
     assert list(directory.glob("*.html"))
 
 
 def test_a_read_without_a_barrier_is_seen(tmp_path: Path) -> None:
-    """Who is still with the deposed leader reads what the others, with the next one, have changed."""
+    """A client of the deposed leader reads state that clients of the next leader have changed."""
     _, said = _seen(tmp_path, "stale-read,no-check-quorum", "split", "is not linearizable")
     assert "is lost" not in said
 
 
 @pytest.mark.parametrize("network", ["leader apart", "split"])
 def test_the_same_round_without_them_is_clean(tmp_path: Path, network: str) -> None:
-    """Though the deposed leader never notices."""
+    """The deposed leader never notices its deposition, but without the bug no client sees a wrong response."""
     done = _run(tmp_path, "no-check-quorum", network)
     assert done.returncode == 0, done.stdout + done.stderr

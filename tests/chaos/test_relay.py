@@ -1,4 +1,4 @@
-"""The relay between devices that are no network: sockets which keep the bounds of packets."""
+"""The relay between sockets that keep the bounds of packets, in place of devices."""
 
 from __future__ import annotations
 
