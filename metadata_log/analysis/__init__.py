@@ -1,6 +1,6 @@
-"""Checking metadata logs for consistency with Spark: the rules of `kraft check`, one verdict, a report.
+"""The check of metadata logs with Spark: the rules of `kraft check`, one verdict, a report.
 
-The only importer of pyspark; it is loaded when an analysis runs, not before.
+Only this package imports pyspark, and only when an analysis runs.
 """
 
 from __future__ import annotations
@@ -27,17 +27,16 @@ def run_analysis(
     """Check the logs at these paths against themselves and each other.
 
     Args:
-        paths: exports (`metadata_log.tools.backup.export`), nodes' log directories, ours or Kafka's, or directories of
-            such; all that `kraft check` takes. Live directories are read as they are, without their lock.
-        report: where to write the HTML page, or None.
-        marks: the operator's own events, each a time in ms and a text; the verdict has them among its events.
+        paths: exports (`metadata_log.tools.backup.export`), log directories of this software or Kafka, or their
+            parents: everything that `kraft check` accepts. Directories of running nodes are read without their lock.
+        report: the file for the HTML page, or None.
+        marks: the operator's own events, each a time in ms and a text; the verdict lists them among its events.
         made_by: the program and its version, for the page.
-        tell: is called with what is being done, in a few words.
 
     Raises:
         AnalysisError: a path holds no log, there is no Java, or no space for Spark.
         CorruptFileError: nothing there can be read.
-        OSError: a file cannot be read, or the report not written.
+        OSError: a file cannot be read, or the report cannot be written.
     """
     from metadata_log.analysis.job import analyse  # noqa: PLC0415  (pyspark takes half a second to import)
     from metadata_log.analysis.report.page import write_report  # noqa: PLC0415

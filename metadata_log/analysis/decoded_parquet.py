@@ -1,7 +1,7 @@
 """The decoded tables of an export as Parquet: a typed column for each field, a folder for each record type.
 
-Decides: which Arrow type a field has. Must not know: which tables there are (`tools.dump.decoded` does). Ids are text
-as Kafka shows them; raw batches are binary. Rows are written by the tens of thousands, so memory stays flat.
+Decides: the Arrow type of a field. Must not know: which tables there are (`tools.dump.decoded` does). Ids are text in
+Kafka's form; raw batches are binary. Rows are written by the tens of thousands, so memory stays constant.
 
     decoded/batches.parquet
     decoded/records/type=TOPIC_RECORD/records.parquet
@@ -41,9 +41,9 @@ from metadata_log.tools.dump.decoded import (
 from metadata_log.tools.dump.lines import common_values
 
 _Row: TypeAlias = tuple[str, int, int, int, int, int, MetadataRecord | ControlRecord | None, bytes, str | None]
-"""File, position, offset, epoch, timestamp, version, record, and what stands for one that cannot be read."""
+"""File, position, offset, epoch, timestamp, version, record; raw bytes and error if the record cannot be read."""
 _ONE_BYTE: Final = 0x80
-"""Types and versions from here on take two bytes in a value."""
+"""Types and versions from this value on take two bytes."""
 _known_id_text: Final = lru_cache(1 << 16)(id_text)
 _ROWS: Final = 50_000
 _RAW_BYTES: Final = 32 << 20
@@ -64,7 +64,7 @@ _BATCH_TYPES: Final = {
 
 
 def write_parquet(export: Path, target: Path, files: OsFiles | None = None) -> Decoded:
-    """The tables as Parquet."""
+    """Write the tables as Parquet, and return their sizes."""
     batches = 0
     with ExitStack() as stack:
         batch_table = stack.enter_context(_BatchTable(target))
@@ -78,7 +78,7 @@ def write_parquet(export: Path, target: Path, files: OsFiles | None = None) -> D
 
 
 class _Tables:
-    """A table for each type of record, made when it is met first. `count`: how many records went into them."""
+    """A table for each type of record, created with the first one. `count`: the number of records in all tables."""
 
     def __init__(self, target: Path, stack: ExitStack) -> None:
         self.count = 0
@@ -86,10 +86,10 @@ class _Tables:
         self._stack = stack
         self._by_type: dict[str, _RecordTable] = {}
         self._by_frame: dict[bytes, _RecordTable] = {}
-        """Of the tables that took a record that began so."""
+        """The table of each record frame that was met."""
 
     def add(self, file: str, batch: LocatedBatch) -> None:
-        """Take the records of a batch: quickly those of a common one, all else row by row."""
+        """Add the records of a batch: the fast way for common records, otherwise row by row."""
         header = batch.header
         values = common_values(batch.buffer, header, batch.at)
         self.count += header.count
@@ -98,7 +98,7 @@ class _Tables:
                 self._add(row)
 
     def _add_common(self, file: str, batch: LocatedBatch, values: list[bytes]) -> bool:
-        """False where a value is of a type that has no table yet, or cannot be read; then none was taken."""
+        """Add the records if all their tables exist and all can be read; otherwise add none and return False."""
         header, by_frame = batch.header, self._by_frame
         position, epoch, time_ms = batch.position, header.partition_leader_epoch, header.base_timestamp
         rows: list[tuple[_RecordTable, _Row]] = []
@@ -126,7 +126,7 @@ class _Tables:
 
 
 class _Table(ABC):
-    """A Parquet file that takes rows until it has enough of them to write."""
+    """A Parquet file that collects rows and writes them in groups."""
 
     def __init__(self, path: Path, schema: pa.Schema) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -139,7 +139,7 @@ class _Table(ABC):
 
     @abstractmethod
     def flush(self) -> None:
-        """Write what is kept."""
+        """Write the collected rows."""
 
     def __enter__(self) -> Self:
         return self
@@ -193,12 +193,13 @@ class _RecordTable(_Table):
 
 
 def _column_name(field: Field) -> str:
-    """A field that is called as a column of the place (LeaderChange has a version) is told apart."""
+    """Return the column's name; it differs from the field's if a fixed column has that name, as LeaderChange's
+    version."""
     return f"{field.name}_" if field.name in {name for name, _ in _PLACE} else field.name
 
 
 def _of_record(field: Field) -> Callable[[list[Any]], Iterable[Any]]:
-    """What makes a column of a field of all records."""
+    """Return the function that makes a column of one field of all records."""
     convert, get = _converter(field), attrgetter(field.name)
     if convert is None:
         return partial(map, get)
@@ -206,7 +207,7 @@ def _of_record(field: Field) -> Callable[[list[Any]], Iterable[Any]]:
 
 
 def _converter(field: Field) -> Callable[[Any], Any] | None:
-    """What makes a field's value one of Arrow's; None where it is already."""
+    """Return the function that converts a field's value for Arrow, or None if it needs no conversion."""
     one: Callable[[Any], Any] | None = None
     if field.wire_type == "uuid":
         one = _known_id_text

@@ -1,6 +1,6 @@
-"""Chosen records as one Arrow table, streamed: what `dump -o parquet` and `-o arrow` write.
+"""Selected records as one Arrow table, streamed, for `dump -o parquet` and `-o arrow`.
 
-Decides: the columns' types. Must not know: what is chosen, nor where the bytes go. Memory is that of one piece.
+Decides: the columns' types. Must not know: the selection, or where the bytes go. Only one chunk is in memory.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def write_table(
     """Write the records of these files to `out`, as `parquet` or as an Arrow stream (`arrow`), while being iterated.
 
     Yields:
-        what is wrong with them, once all is written; what stands behind it is written as well.
+        the flaws of the files, after everything is written, including the records behind a flaw.
     """
     found: list[tuple[str, Flaw | str]] = []
     with pq.ParquetWriter(out, _SCHEMA) if form == "parquet" else pa.ipc.new_stream(out, _SCHEMA) as writer:
@@ -71,7 +71,7 @@ def _rows_of(path: str, selection: Selection, files: OsFiles) -> Iterator[list[T
                 for piece in course.pieces(course.position):
                     yield list(text_rows(piece, selection, sealed=True))
             except MetadataLogError:
-                pass  # the course stands where it was met, and tells of it
+                pass  #   # the course is still at the flaw, and reports it below
             yield from course.past_trouble(
                 lambda piece: list(text_rows(piece, selection, sealed=True)),
                 lambda piece: list(text_rows(piece, selection)),
@@ -81,7 +81,7 @@ def _rows_of(path: str, selection: Selection, files: OsFiles) -> Iterator[list[T
 
 
 def _batch(path: str, rows: list[TextRow]) -> pa.RecordBatch:
-    name = os.fsencode(path).decode(errors="backslashreplace")  # a column of strings has to be UTF-8
+    name = os.fsencode(path).decode(errors="backslashreplace")  #   # a column of strings must be UTF-8
     columns = [[name] * len(rows), *([getattr(row, name) for row in rows] for name in _SCHEMA.names[1:])]
     arrays = [pa.array(column, field.type) for column, field in zip(columns, _SCHEMA, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=_SCHEMA)

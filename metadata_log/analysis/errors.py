@@ -1,4 +1,4 @@
-"""What keeps an analysis from being made at all, as opposed to what it finds."""
+"""The errors that prevent an analysis, as opposed to its findings."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from metadata_log.errors import MetadataLogError
 
 
 class AnalysisError(MetadataLogError):
-    """The analysis cannot be made: there is no log where one was named, or no Java. Its exit status is 2."""
+    """The analysis cannot run: a path holds no log, or there is no Java. Its exit status is 2."""
 
     exit_status: Final = 2
 
 
 class JavaNotFoundError(AnalysisError):
-    """Spark needs Java 17 or newer, and there is none."""
+    """Spark needs Java 17 or newer, and none was found."""

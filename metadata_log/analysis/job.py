@@ -1,9 +1,8 @@
-"""The one job: from paths to a verdict, by way of Spark.
+"""The Spark job: from paths to a verdict.
 
-Decides: what runs in a task. Must not know: the rules, and what a verdict is made of.
-
-A task for each log runs the rules of `kraft check` over it. This process takes what they gave and judges the logs
-together: the list of partition directories, which is larger than all that a task finds, stays where it was read.
+Decides: the work of a task. Must not know: the rules, or the content of a verdict. One task for each log runs the rules
+of `kraft check` over it. This process collects the results and judges the logs together. The partition directories,
+whose list is larger than all results of tasks, stay in this process.
 """
 
 from __future__ import annotations
@@ -74,7 +73,7 @@ def _run(spark: SparkContext, plan: Plan, tasks: Sequence[LogTask]) -> Verdict |
 
 
 def _size_of(plan: Plan) -> int:
-    """Return the bytes of all files; those that a running node removes meanwhile do not count."""
+    """Return the bytes of all files, without those that a running node removes meanwhile."""
     size = 0
     for path in (*(path for node in plan.logs if node.metadata for path in node.metadata.iterdir()), *plan.files):
         with contextlib.suppress(FileNotFoundError):

@@ -1,6 +1,6 @@
-"""The course of one log that an analysis draws: its end at each time, its records by type, and changes of topics.
+"""The course of one log for the report: its end at each time, its records by type, and changes of topics.
 
-Decides: how much of it is kept, which does not grow with the log. Must not know: Spark, and what is wrong with the log.
+Decides: how much of it is kept, which does not grow with the log. Must not know: Spark, or the faults of the log.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from metadata_log.tools.read.fast_scan import NoOpRun
 from metadata_log.tools.read.log_reader import LogEvent
 
 _POINTS: Final = 160
-"""A picture is so many points wide; at most twice as many are kept of each epoch."""
+"""The width of a picture in points; of each epoch at most twice as many are kept."""
 _UNREADABLE: Final = "unreadable"
 _FRAME: Final = 1
 _FRAME_BYTES: Final = 3
@@ -39,14 +39,14 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class EpochTimes(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The times of the first and the last batch of an epoch, in ms since 1970; -1 where none has a time."""
+    """The times of the first and the last batch of an epoch, in ms since 1970; -1 if no batch has a time."""
 
     first_ms: int
     last_ms: int
 
 
 class TopicChange(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Topics that were created, or deleted, close together: `count` of them, and the first and the last one's name."""
+    """Topics that were created, or deleted, close together: their count, and the first and last name."""
 
     is_creation: bool
     at_ms: int
@@ -61,7 +61,7 @@ class TopicChange(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class LogCourse(msgspec.Struct, frozen=True, kw_only=True):
-    """All of it for one log. `times` are by epoch."""
+    """The course of one log. `times` are by epoch."""
 
     progress: tuple[Progress, ...] = ()
     times: dict[int, EpochTimes] = {}
@@ -70,7 +70,7 @@ class LogCourse(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Thinned(Generic[_Entry]):
-    """Entries by time: those that fall together are joined, the more of them the longer the log is.
+    """Entries by time. Close ones are joined, with a growing distance as the log gets longer.
 
     Entries with different keys are never joined.
     """
@@ -95,7 +95,7 @@ class _Thinned(Generic[_Entry]):
         self._entries[place] = entry if known is None else self._join(known, entry)
 
     def of_width(self, width_ms: int) -> Iterator[_Entry]:
-        """Yield what is left when entries within so many ms are joined, too."""
+        """Yield the entries after those within `width_ms` are joined."""
         self._width_ms = max(self._width_ms, width_ms)
         former, self._entries = self._entries, {}
         for (key, _), each in former.items():
@@ -104,7 +104,7 @@ class _Thinned(Generic[_Entry]):
 
 
 class CourseReading:
-    """Listens to the pass over one log, and keeps of it what is drawn."""
+    """Follows one pass over a log, and keeps the points for the report."""
 
     def __init__(self) -> None:
         self._progress = _Thinned[Progress](lambda point: point.at_ms, _further)
@@ -113,7 +113,7 @@ class CourseReading:
         self._types: Counter[str] = Counter()
 
     def on_event(self, event: LogEvent) -> None:
-        """Take the next event: batches and runs of NoOps count."""
+        """Take the next event; batches and runs of NoOps count."""
         if isinstance(event, NoOpRun):
             self._types[_NO_OP] += event.count
             self._at(event.max_timestamp, event.end_offset, event.epoch)
@@ -123,7 +123,7 @@ class CourseReading:
             self._at(header.max_timestamp, int(header.next_offset), int(header.partition_leader_epoch))
 
     def _at(self, at_ms: int, end_offset: int, epoch: int) -> None:
-        if at_ms <= 0:  # Kafka writes -1 for no time, and 0 is 1970
+        if at_ms <= 0:  #   # Kafka writes -1 for no time; 0 is 1970
             self._times.setdefault(epoch, EpochTimes(first_ms=-1, last_ms=-1))
             return
         self._progress.add(epoch, Progress(at_ms=at_ms, end_offset=end_offset, epoch=epoch))
@@ -153,7 +153,7 @@ class CourseReading:
                 self._on_topic(value, offset, header.max_timestamp)
 
     def _on_topic(self, value: bytes, offset: int, at_ms: int) -> None:
-        with contextlib.suppress(RecordError):  # what is wrong with it is found elsewhere
+        with contextlib.suppress(RecordError):  #   # the check reports an unreadable record
             record = decode_record(value)
             if at_ms > 0 and isinstance(record, TopicRecord | RemoveTopicRecord):
                 is_creation = isinstance(record, TopicRecord)

@@ -1,9 +1,8 @@
-"""The one Spark of a process: small, local, quiet, and with workers that find this project.
+"""The one Spark of a process: small, local, without output, with workers that find this project.
 
-Decides: Spark's settings. Must not know: what is computed.
-
-Starting a JVM costs far more here than the data: so the first compiler tier only and the serial collector (large logs
-want the second tier: `large`), no SQL, no user interface.
+Decides: Spark's settings. Must not know: the computation. The start of a JVM costs far more than the data. So it has
+only the first compiler tier, the serial collector, no SQL and no user interface. Large logs need the second tier
+(`large`).
 """
 
 from __future__ import annotations
@@ -37,16 +36,16 @@ _PROJECT_ROOT: Final = Path(metadata_log.__file__).resolve().parent.parent
 
 @cache
 def java() -> Java:
-    """The Java that this process uses for Spark.
+    """Return the Java that this process uses for Spark.
 
     Raises:
-        JavaNotFoundError: there is none.
+        JavaNotFoundError: no suitable Java was found.
     """
     return find_java(_scratch())
 
 
 def spark_context(*, large: bool = False) -> SparkContext:
-    """The running Spark, started on the first call; later calls return the same one, whatever their settings.
+    """Return the running Spark. The first call starts it; later calls ignore the settings.
 
     Raises:
         JavaNotFoundError: there is no Java for it.
@@ -62,10 +61,10 @@ def spark_context(*, large: bool = False) -> SparkContext:
     said, on_interrupt = _scratch() / "spark.log", signal.getsignal(signal.SIGINT)
     try:
         with said.open("wb") as stderr:
-            # Its JVM writes warnings there that are nobody's concern; whatever goes wrong comes back as an exception.
+            # The JVM's standard error holds only warnings; every failure comes back as an exception.
             gateway = launch_gateway(conf, popen_kwargs={"stderr": stderr, **own_group()})  # type: ignore[no-untyped-call]
             context = SparkContext(conf=conf, gateway=gateway)
-            # Its own asks the JVM to cancel its jobs, and prints what then goes wrong.
+            # Spark's handler asks the JVM to cancel its jobs, and prints the errors of that.
             signal.signal(signal.SIGINT, on_interrupt)
     except (Py4JJavaError, PySparkRuntimeError, OSError) as error:
         last = "; ".join(said.read_text(encoding="utf-8", errors="replace").splitlines()[-3:])
@@ -75,36 +74,36 @@ def spark_context(*, large: bool = False) -> SparkContext:
 
 
 def out_of_space(error: Exception) -> AnalysisError | None:
-    """What stopped Spark in our words, where that is a full disk."""
+    """Return the error for the operator if a full disk stopped Spark, or None."""
     if os.strerror(errno.ENOSPC) not in str(error):
         return None
     return AnalysisError(f"no space is left for Spark's files in {_scratch().parent}: name another directory in TMPDIR")
 
 
 def abandon() -> None:
-    """Whoever waits has given up: end Spark's processes, whatever they are at, and remove its files."""
-    logging.getLogger("py4j").setLevel(logging.CRITICAL)  # what it cannot tell a JVM any more is nobody's concern
+    """End Spark's processes and remove its files, because the operator has interrupted the analysis."""
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)  #   # py4j's failures to reach the ended JVM do not matter
     end_descendants()
     shutil.rmtree(_scratch(), ignore_errors=True)
 
 
 @cache
 def _scratch() -> Path:
-    """A directory for this process's Spark, removed when the process ends."""
+    """Return the directory for this process's Spark, which is removed when the process ends."""
     directory = Path(tempfile.mkdtemp(prefix="kraft-analysis-"))
     atexit.register(shutil.rmtree, directory, ignore_errors=True)
     return directory
 
 
 def _prepare_environment() -> None:
-    """What the JVM and the Python workers inherit. Spark reads these only when its JVM starts."""
+    """Set the environment of the JVM and of the Python workers. Spark reads it only when its JVM starts."""
     paths = [str(_PROJECT_ROOT), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
     os.environ["JAVA_HOME"] = java().home
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(paths))
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    # The command line's JVM only composes the command of the real one: it needs no optimising compiler either.
+    # The launcher's JVM only composes the command of the real one, so it needs no optimising compiler either.
     os.environ.setdefault("SPARK_LAUNCHER_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto")
 
 
@@ -127,7 +126,7 @@ def _settings(*, large: bool) -> dict[str, str]:
 
 _PROC: Final = Path("/proc")
 _STATE, _PARENT, _GROUP = 0, 1, 2
-"""Of /proc/PID/stat, counted behind the name in brackets."""
+"""Fields of /proc/PID/stat, counted after the name in brackets."""
 _WAIT_S: Final = 5.0
 _LOOK_S: Final = 0.01
 
@@ -139,15 +138,15 @@ class _Process(NamedTuple):
 
 
 def own_group() -> dict[str, int]:
-    """For Popen: a terminal's Ctrl-C is to reach this process alone, which then ends the others."""
+    """Return arguments for Popen: a terminal's Ctrl-C reaches only this process, which then ends the others."""
     return {"process_group": 0} if _PROC.is_dir() else {}
 
 
 def end_descendants() -> None:
-    """Kill all of them, and wait until they are gone.
+    """Kill all descendants, and wait until they are gone.
 
-    Those that lead a group of their own (`own_group`) with all who are in it: one that was started after we looked has
-    lost its parent by the next look, but not its group.
+    The groups that a descendant leads (`own_group`) are killed as well. A process that starts between two looks may
+    have lost its parent by the second one, but not its group.
     """
     until, groups = time.monotonic() + _WAIT_S, set[int]()
     while time.monotonic() < until:
@@ -182,7 +181,7 @@ def _descendants(processes: Collection[_Process], of: int) -> set[_Process]:
 
 
 def _processes() -> list[_Process]:
-    """Those that still run; a child that waits to be reaped does not."""
+    """Return the running processes, without zombies."""
     found = []
     for entry in _PROC.glob("[0-9]*/stat") if _PROC.is_dir() else ():
         with contextlib.suppress(OSError, IndexError, ValueError):

@@ -1,6 +1,6 @@
-"""The work of Spark's tasks, which check one log each by the rules of `kraft check`; and judging all logs together.
+"""The work of Spark's tasks, which check one log each by the rules of `kraft check`, and the judgment of all logs.
 
-Decides: what of a check makes a verdict. Must not know: Spark, and the rules themselves.
+Decides: which results of a check are in a verdict. Must not know: Spark, or the rules themselves.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ from metadata_log.tools.verify.log_facts import LogFacts
 from metadata_log.tools.verify.verify_log import verify_file, verify_log
 
 _DIFFERENCES_READ: Final = 20
-"""Of so many differences the records are read."""
+"""The number of differences of which the records are read."""
 
 
 class LogTask(msgspec.Struct, frozen=True, kw_only=True):
-    """One log, or one file that was named by itself, for one task. `number`: its place in the plan."""
+    """One log, or one file that was named on its own, for one task. `number`: its position in the plan."""
 
     number: int
     source: NodeSource | Path
@@ -61,7 +61,7 @@ class LogRead(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Refused(msgspec.Struct, frozen=True, kw_only=True):
-    """Why a task could not do its work, in a sentence: errors do not come whole through Spark."""
+    """The reason why a task failed, as a sentence: Spark does not transfer exceptions whole."""
 
     why: str
 
@@ -73,7 +73,7 @@ def tasks_of(plan: Plan) -> list[LogTask]:
 
 
 def read_log(task: LogTask) -> LogRead | Refused:
-    """Check one log by itself, or one file."""
+    """Check one log on its own, or one file."""
     try:
         if isinstance(task.source, Path):
             return LogRead(number=task.number, is_file=True, report=verify_file(task.source), course=LogCourse())
@@ -84,7 +84,7 @@ def read_log(task: LogTask) -> LogRead | Refused:
 
 
 def _log_and_course(source: NodeSource, probes: frozenset[int]) -> tuple[LogFacts, LogCourse]:
-    """Return what one pass finds in a log, and what is drawn of it: of the last pass, where the log was changing."""
+    """Return the results of one pass over a log, and its course; of the last pass if the log was changing."""
     readings: list[CourseReading] = []
 
     def listening() -> list[CourseReading]:
@@ -96,7 +96,7 @@ def _log_and_course(source: NodeSource, probes: frozenset[int]) -> tuple[LogFact
 
 
 def judge_logs(plan: Plan, read: Iterable[LogRead | Refused]) -> Verdict | Refused:
-    """Judge all that the tasks gave, as `kraft check` does."""
+    """Judge the results of all tasks, as `kraft check` does."""
     logs: dict[int, LogRead] = {}
     files: dict[int, LogRead] = {}
     for one in read:
@@ -105,7 +105,9 @@ def judge_logs(plan: Plan, read: Iterable[LogRead | Refused]) -> Verdict | Refus
         (files if one.is_file else logs)[one.number] = one
     try:
         replicas = [
-            Replica(source=node, facts=logs[number].report, label=node.label)  # the plan's node: it is known by itself
+            Replica(
+                source=node, facts=logs[number].report, label=node.label
+            )  #   # the plan's node, which others compare by identity
             for number, node in enumerate(plan.logs)
         ]
         evidence = Evidence(plan, replicas, [files[number].report for number in range(len(plan.files))])
@@ -144,13 +146,13 @@ def _verdict(evidence: Evidence, course: Mapping[str, LogCourse]) -> Verdict:
 
 
 def _cluster_id(nodes: Sequence[NodeSource]) -> str:
-    """Return the id that most of them have; empty where none says one."""
+    """Return the cluster id that most nodes have, or an empty text if none states one."""
     counts = Counter(node.identity.cluster_id for node in nodes if node.identity is not None)
     return max(counts, key=lambda cluster_id: (counts[cluster_id], cluster_id), default="")
 
 
 def _paths(plan: Plan) -> Iterator[Path]:
-    """Yield every path that was read: a page that others see must name none of them."""
+    """Yield every path that was read: a page for others must contain none of them."""
     for node in plan.nodes:
         yield node.path
         yield from (disk.path for disk in node.log_directories)
@@ -195,7 +197,7 @@ def _epochs(report: LogFacts, course: LogCourse) -> Iterator[LeaderEpoch]:
 
 
 def _differences(partings: Sequence[Parting]) -> Iterator[Difference]:
-    """Yield the partings in the words of a verdict; the first ones with the fields that differ."""
+    """Yield the divergences in the form of a verdict; the first ones with the fields that differ."""
     for number, parting in enumerate(partings):
         places = [(side.file, side.position) for side in parting.sides]
         compared = compare_records(OsFiles(), places) if number < _DIFFERENCES_READ else Compared()
@@ -212,7 +214,7 @@ def _differences(partings: Sequence[Parting]) -> Iterator[Difference]:
 
 
 def _time_at(file: str, position: int) -> int:
-    """Return the time of a batch in ms since 1970; -1 if it carries none, or a running node has removed it."""
+    """Return the time of a batch in ms since 1970, or -1 if it has none or a running node has removed it."""
     with closing(LogReader(OsFiles(), [file], start=position).seen(past_removed=True)) as found:
         first = next(found, None)
     return max(first.header.max_timestamp, -1) if isinstance(first, LocatedBatch) else -1

@@ -30,9 +30,9 @@ from metadata_log.tools.times import time_text
 from metadata_log.tools.words import count_of
 
 SERIES: Final = 5
-"""Colours of groups that differ from nothing; further ones begin again, with dashes."""
+"""The number of colours for groups without a difference; further groups repeat them, with dashes."""
 _BOX: Final = 1000
-"""Width and height of the coordinates in which step lines are drawn: only they are stretched."""
+"""The width and height of the coordinates of step lines; only they are stretched."""
 _HEIGHT: Final = 190
 _TOP: Final = 12
 _BAND_PX: Final = 26
@@ -55,7 +55,7 @@ def draw_times(verdict: Verdict, groups: Sequence[Group]) -> str:
 
 
 def legend(groups: Sequence[Group]) -> str:
-    """Return the list of lines, each with its replicas, and where they begin to differ."""
+    """Return the list of lines, each with its replicas and the offset where they begin to differ."""
     items = "".join(
         f'<li><svg aria-hidden="true" viewBox="0 0 26 14"><path class="step" d="M2 7H24" '
         f'style="{_style(groups, number)}"/></svg>{escape(group.name + _apart(group))}</li>'
@@ -65,7 +65,7 @@ def legend(groups: Sequence[Group]) -> str:
 
 
 def draw_offsets(verdict: Verdict, groups: Sequence[Group]) -> str:
-    """Return each group's log by offset: its epochs, checkpoints, findings, and how far the cluster has committed."""
+    """Return each group's log by offset: its epochs, checkpoints and findings, and the committed bounds."""
     lowest = min(replica.start_offset for replica in verdict.replicas)
     highest = max(max(replica.end_offset, replica.snapshot_end) for replica in verdict.replicas)
     span = Span(low=lowest if lowest < highest * 0.9 else 0, high=max(highest, lowest + 1))
@@ -121,7 +121,7 @@ def _progress(verdict: Verdict, groups: Sequence[Group], span: Span) -> str:
 
 
 def _step(groups: Sequence[Group], number: int, span: Span, vertical: Span) -> str:
-    """Return a group's line. Lines may lie on each other: each next one is thinner, so that all are seen."""
+    """Return a group's line. Each next line is thinner, so that all are visible where they overlap."""
     group = groups[number]
     points = max((replica.progress for replica in group.replicas), key=len)
     if not points:
@@ -138,7 +138,7 @@ def _step(groups: Sequence[Group], number: int, span: Span, vertical: Span) -> s
 
 
 def _style(groups: Sequence[Group], number: int) -> str:
-    """Return a line's colour and width. Groups that differ are red, and dashed as they lie upon others."""
+    """Return a line's colour and width. Groups that differ are red, and dashed because they overlap with others."""
     group = groups[number]
     width = 2.5 + 2 * (min(len(groups), 3) - 1 - min(number, 2))
     if group.apart is not None:
@@ -159,7 +159,7 @@ def _dividers(verdict: Verdict, span: Span) -> Iterator[str]:
 
 
 def _rings(verdict: Verdict, span: Span, vertical: Span) -> Iterator[str]:
-    """Yield a ring at each of the first places where replicas differ; the very first one says its offset."""
+    """Yield a ring at each of the first offsets where replicas differ; the very first one has its offset as text."""
     timed = [difference for difference in verdict.differences if difference.at_ms > 0][:_MOST_FLAGS]
     heights = [_TOP + (_HEIGHT - _TOP) * (1 - vertical.share(difference.offset)) for difference in timed]
     for difference, y in zip(timed, heights, strict=True):
@@ -169,7 +169,7 @@ def _rings(verdict: Verdict, span: Span, vertical: Span) -> Iterator[str]:
 
 
 def _ring_text(span: Span, difference: Difference, y: float, width_px: float) -> str:
-    """Return the text beside a ring where no line is: a log never goes down, so right and below, or left and above."""
+    """Return the text beside a ring, right and below or left and above: a log never goes down, so no line is there."""
     at = span.share(difference.at_ms)
     room, offset = max(at, 1 - at) * width_px - _RING_GAP_PX, f"{difference.offset:,}"
     text = first_that_fits((f"differs at offset {offset}", f"at offset {offset}", offset), room)
@@ -244,7 +244,7 @@ def _marks(verdict: Verdict, span: Span) -> list[str]:
 
 
 def _marks_outside(verdict: Verdict, span: Span) -> Iterator[str]:
-    """Yield a sentence for each mark that is not on the axis: the axis is the log's."""
+    """Yield a sentence for each mark outside the time axis, which is the log's."""
     for event in verdict.events:
         if event.kind is EventKind.MARKED and not span.low <= event.at_ms <= span.high:
             when = "before the first" if event.at_ms < span.low else "after the last"
@@ -281,7 +281,7 @@ def _offsets(verdict: Verdict, group: Group, span: Span) -> str:
 
 
 def _apart_bar(group: Group, span: Span, apart: Difference) -> str:
-    """Return the part of a log that is not the majority's: one batch, or all from the first one on."""
+    """Return the bar of the part of a log that differs from the majority's: one batch, or all from the first one on."""
     end = apart.offset if apart.batches == 1 else group.first.end_offset
     bar = Bar(start=apart.offset, end=end, kind="apart", title=f"{group.name}{_apart(group)}")
     return draw_bar(span, bar, 22, 4)

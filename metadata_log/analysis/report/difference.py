@@ -1,6 +1,6 @@
-"""The difference itself: which fields of which record differ, and on which replicas.
+"""The differences between replicas: which fields of which record differ, and on which replicas.
 
-Decides: what of a value is marked, and which side comes first. Must not know: where differences were found.
+Decides: which part of a value is marked, and which side comes first. Must not know: how differences were found.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from metadata_log.tools.times import time_text
 
 _SHOWN: Final = 20
 _LEAST_ALIKE: Final = 0.5
-"""Letters are marked in values that are alike to this extent; of others, all is another."""
+"""The least similarity for marks within a value; values that are less similar have none."""
 
 
 def differences_section(verdict: Verdict) -> str:
@@ -35,7 +35,7 @@ def differences_section(verdict: Verdict) -> str:
 def first_change(verdict: Verdict) -> str:
     """Return the first field in the news as `payments` → `paymants`: the majority's value, then the other one.
 
-    It is empty if the news is something else, with more than two sides, or without a majority.
+    Return an empty text if the news is no difference, or one with more than two sides, or without a majority.
     """
     difference = difference_in_news(verdict)
     if difference is None or len(difference.sides) != 2 or not any(side.is_majority for side in difference.sides):
@@ -63,7 +63,7 @@ def _difference(difference: Difference) -> str:
 
 
 def _record(difference: Difference, record: RecordDifference) -> str:
-    """A table with a column for each side, the majority's first: what should be there, then what is."""
+    """Return a table with a column for each side, the majority's first."""
     order = _majority_first(difference)
     columns = [Column(name="Field")]
     for number in order:
@@ -76,14 +76,14 @@ def _record(difference: Difference, record: RecordDifference) -> str:
 
 
 def _values(field: FieldDifference, order: list[int]) -> list[str]:
-    """The values as HTML, of the first with what another one lacks, of the others with what the first lacks."""
+    """Return the values as HTML. The first one marks what the second lacks, the others what the first lacks."""
     values = [_plain(field.values[number]) for number in order]
     others = [values[1], *[values[0]] * (len(values) - 1)]
     return [f"<code>{_marked(value, other)}</code>" for value, other in zip(values, others, strict=True)]
 
 
 def _plain(text: str) -> str:
-    """Return a text field without its quotes, where nothing in it can be mistaken."""
+    """Return a text field without its quotes, if it is unambiguous without them."""
     try:
         value = json.loads(text)
     except ValueError:

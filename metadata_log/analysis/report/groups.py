@@ -1,4 +1,4 @@
-"""Replicas whose logs are equal, which pictures show as one line, and how sentences name replicas.
+"""Replicas with equal logs, which pictures show as one line, and the names of replicas in sentences.
 
 Decides: which replicas are equal. Must not know: how they are drawn.
 """
@@ -16,13 +16,13 @@ from metadata_log.tools.words import join_names
 
 _NODE: Final = re.compile(r"node (\d+)")
 _RANGE_FROM: Final = 4
-"""So many consecutive ids are written as a range."""
+"""The least number of consecutive ids that are written as a range."""
 
 
 class Group(msgspec.Struct, frozen=True, kw_only=True):
     """Replicas with equal logs: the same batches from the same start to the same end.
 
-    `apart`: the first difference in which these replicas are not on the majority's side; None if they always are.
+    `apart`: the first difference in which these replicas are not on the majority's side; None if there is no such one.
     """
 
     replicas: tuple[ReplicaSummary, ...]
@@ -77,7 +77,7 @@ def names_of(labels: Sequence[str]) -> str:
 
 
 def _log_of(verdict: Verdict, replica: ReplicaSummary) -> tuple[object, ...]:
-    """Return what is equal for equal logs: extent and sizes, and the side taken in each difference."""
+    """Return a key that is equal for equal logs: extent and sizes, and the side in each difference."""
     sides = tuple(
         next((number for number, side in enumerate(difference.sides) if replica.label in side.replicas), -1)
         for difference in verdict.differences

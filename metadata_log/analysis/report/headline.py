@@ -1,6 +1,6 @@
 """The news of a verdict in one sentence: which replica, what, and at which offset.
 
-Decides: which finding is the news, and its words. Must not know: the page.
+Decides: which finding is the news, and its sentence. Must not know: the page.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _NUMBERS: Final = ("no", "one", "two", "three", "four", "five", "six", "seven", 
 
 
 def headline(verdict: Verdict) -> str:
-    """Return the news, without a full stop: the gravest finding, or that nothing is wrong."""
+    """Return the news, without a full stop: the gravest finding, or that there are no errors."""
     gravest = _gravest(verdict)
     news = _clean(verdict) if gravest is None else _bad(verdict, gravest)
     return news[:1].upper() + news[1:]
@@ -30,7 +30,7 @@ def in_words(count: int) -> str:
 
 
 def difference_in_news(verdict: Verdict) -> Difference | None:
-    """Return the difference that the headline is about, or None if it is about something else."""
+    """Return the difference that is the news, or None if the news is something else."""
     gravest = _gravest(verdict)
     if gravest is None or gravest.kind not in _DIFFERENCE:
         return None
@@ -38,7 +38,7 @@ def difference_in_news(verdict: Verdict) -> Difference | None:
 
 
 def _gravest(verdict: Verdict) -> Finding | None:
-    """Return the finding that is the news: the first error, and before others a difference between replicas."""
+    """Return the finding that is the news: the first error; a difference between replicas precedes others."""
     counted = [finding for finding in verdict.findings if finding.counts]
     errors = [finding for finding in counted if finding.severity is Severity.ERROR] or counted
     return next((finding for finding in errors if finding.kind in _DIFFERENCE), errors[0] if errors else None)
@@ -89,7 +89,7 @@ def _clean(verdict: Verdict) -> str:
 
 
 def _agreement(replicas: Sequence[ReplicaSummary]) -> str:
-    """Return up to which offset these agree: at no offset below it do two of them hold different batches."""
+    """Return the offset up to which these replicas agree: below it, no two of them hold different batches."""
     if not replicas:
         return "the logs are empty"
     end = min(replica.end_offset for replica in replicas)

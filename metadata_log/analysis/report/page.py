@@ -1,7 +1,7 @@
-"""The verdict as one HTML page that needs nothing else: text, tables and SVG in one file.
+"""The verdict as one self-contained HTML page: text, tables and SVG in one file.
 
-Decides: the order of the page, and what is folded. Must not know: how anything was found. Everything that comes from
-logs, paths or names is escaped: a topic may be called anything.
+Decides: the order of the page, and which parts are folded. Must not know: how findings are made. Everything from logs,
+paths or names is escaped: a topic may have any name.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _EVENT_COLUMNS: Final = (Column(name="Time"), Column(name="Offset", is_number=Tr
 
 
 def write_report(verdict: Verdict, path: Path) -> None:
-    """Write the page, replacing one that is there.
+    """Write the page, and replace an existing one.
 
     Raises:
         TargetError: this user may not write there.
@@ -47,12 +47,12 @@ def write_report(verdict: Verdict, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}.{os.getpid()}.unfinished")
     with naming(path, hidden=beside, is_target=True), new_file(beside, named=path) as file:
-        file.write(render(verdict).encode(errors="replace"))  # a directory's name may be no UTF-8
+        file.write(render(verdict).encode(errors="replace"))  #   # a directory's name may not be UTF-8
     beside.replace(path)
 
 
 def render(verdict: Verdict) -> str:
-    """Return the whole page; it names no path of this machine."""
+    """Return the whole page, without this machine's paths."""
     shown = for_other_readers(verdict)
     news = headline(shown)
     cluster = (
@@ -150,7 +150,7 @@ def _by_offset(verdict: Verdict) -> str:
 
 
 def _checks(verdict: Verdict) -> str:
-    """The kinds that were judged and not found, folded, and those that were not judged, with the reasons."""
+    """Return the kinds that were judged and not found, folded, and those that were not judged, with the reasons."""
     passed = [KINDS[name] for name in verdict.judged_kinds if not verdict.count_of(name)]
     items = "".join(f"<li>{escape(_capital(kind.title))}{_outcome(verdict, kind.name)}</li>" for kind in passed)
     found = _folded(

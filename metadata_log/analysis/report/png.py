@@ -1,7 +1,6 @@
-"""An SVG of ours as a PNG, by resvg, which is one wheel without a library beside it.
+"""An SVG of this package as a PNG, by resvg, a single wheel without system libraries.
 
-Decides: how large, and that its words must be seen: they are drawn with this machine's fonts. Must not know: what is
-drawn.
+Decides: the size, and that the text is visible, in this machine's fonts. Must not know: the picture.
 """
 
 from __future__ import annotations
@@ -13,22 +12,22 @@ import resvg_py
 from metadata_log.errors import WrongUseError
 
 _ZOOM: Final = 2.0
-"""For screens of today, and for print: 2400 pixels across."""
+"""For high-resolution screens and print: 2400 pixels wide."""
 _FONTS: Final = "svg { font-family: sans-serif, 'DejaVu Sans', 'Liberation Sans', 'Noto Sans' }"
-"""resvg takes the first for Arial, which few Linux machines have."""
+"""resvg replaces the first one by Arial, which few Linux machines have."""
 _PROBE: Final = '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="20">{}</svg>'
 
 
 class NoFontError(WrongUseError):
-    """There is no font on this machine, and the picture would be without a word."""
+    """No font is installed on this machine, so the picture would have no text."""
 
 
 def png_of(svg: str) -> bytes:
-    """The picture, on white.
+    """Return the picture, on white.
 
     Raises:
-        NoFontError: see there.
-        ValueError: it is no SVG.
+        NoFontError: no font is installed.
+        ValueError: it is not an SVG.
     """
     if _png(_PROBE.format('<text x="2" y="15">Kg</text>')) == _png(_PROBE.format("")):
         raise NoFontError("no font is installed here, so that a PNG would have no words: take .svg, or install one")

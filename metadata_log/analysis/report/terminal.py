@@ -1,6 +1,6 @@
 """The verdict on a terminal: tables that the caller prints.
 
-Decides: which columns are worth a terminal's width. Must not know: which terminal, or whether it is one.
+Decides: which columns a terminal's width allows. Must not know: the terminal.
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ from metadata_log.tools.words import heading_of
 
 _HUMP: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _WIDE: Final = 110
-"""Columns that the table of replicas takes with its headings whole."""
+"""The columns that the table of replicas needs with its headings on one line."""
 _COLOURS: Final = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
 
 
 def render_verdict(verdict: Verdict, *, limit: int = 50) -> RenderableType:
-    """Return the replicas, up to `limit` findings, and the verdict in a sentence; not the kinds that are not judged.
+    """Return the replicas, up to `limit` findings, and the verdict in a sentence, without the kinds that were not
+    judged.
 
     Names from logs are shown as plain text.
     """
@@ -48,7 +49,7 @@ def _bounds(verdict: Verdict) -> str:
 
 
 class _Replicas:
-    """The table of replicas; a narrow terminal gets its headings with a word a line, so that none is cut."""
+    """The table of replicas. In a narrow terminal its headings have one word a line, so that none is cut."""
 
     def __init__(self, verdict: Verdict) -> None:
         self._verdict = verdict
@@ -104,10 +105,7 @@ def _findings(verdict: Verdict, limit: int) -> Table:
 
 
 def _lines(finding: Finding, directories: Sequence[str]) -> Iterator[str]:
-    """Yield the sentence, with the file where no offset in the log says what is meant, and what follows from it.
-
-    The name of a whole log directory says nothing.
-    """
+    """Yield the meaning, with the file unless an offset in the log identifies the place, and the consequences."""
     file = None if finding.file is None or finding.file in directories else Path(finding.file).name
     if finding.offset is not None and file is not None and file.endswith(".log"):
         file = None

@@ -1,6 +1,6 @@
-"""The outcome of an analysis: what was read, how far it is committed, what was found.
+"""The outcome of an analysis: which logs were read, how far they are committed, and the findings.
 
-Decides: when nothing was found, and how it says what was judged. Must not know: how it is shown.
+Decides: when a verdict is clean, and its sentence. Must not know: how it is shown.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _PATH_ENDS: Final = r"(?![\w.-])"
 
 
 class LeaderEpoch(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One epoch of the cluster's log: who led it (-1: no LeaderChange is there), from which offset and time on."""
+    """One epoch of the cluster's log: its leader (-1 without a LeaderChange), first offset and time."""
 
     epoch: int
     leader_id: int
@@ -39,7 +39,7 @@ class LeaderEpoch(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class ReplicaSummary(msgspec.Struct, frozen=True, kw_only=True):
     """One replica's log. Offsets are exclusive at their end; `epochs` are its own.
 
-    `node_id` is None where nothing says whose log it is.
+    `node_id` is `None` if the log's node is unknown.
     """
 
     label: str
@@ -60,7 +60,7 @@ class ReplicaSummary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EventKind(enum.StrEnum):
-    """What happened to topics, or what the operator marked."""
+    """The kind of event: a change of topics, or the operator's mark."""
 
     CREATED = "created"
     DELETED = "deleted"
@@ -68,9 +68,10 @@ class EventKind(enum.StrEnum):
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that happened at a time; elections are in `Verdict.epochs`.
+    """An event at a time; elections are in `Verdict.epochs`.
 
-    `count` topics, from `offset` on: events that lie close together are one. A mark has neither topics nor an offset.
+    It concerns `count` topics, from `offset` on: events close together are joined. A mark has neither topics nor an
+    offset.
     """
 
     at_ms: int
@@ -92,7 +93,7 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     """A way in which replicas divide: first at `offset`, at `batches` offsets in all.
 
     Attributes:
-        at_ms: the time of the first side's batch; -1 if it carries none.
+        at_ms: the time of the first side's batch; -1 if it has none.
         records: the fields that differ at the first offsets; their values are in the order of `sides`.
         unread: labels of replicas whose records there cannot be read; then `records` is empty.
     """
@@ -106,24 +107,25 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
-    """What an analysis says.
+    """The result of an analysis.
 
     Attributes:
-        cluster_id: of most logs; empty where no meta.properties says.
-        paths: all that was looked at.
+        cluster_id: of most logs; empty if no meta.properties states one.
+        paths: all paths that were read.
         replicas: by node id.
-        voters: node ids of the voter set in force; empty when no log names one.
-        lower, upper: committed bounds (DESIGN: below `lower` every record was committed, from `upper` on none was;
-            `upper` None: unknown), and `because`, where `lower` comes from.
+        voters: node ids of the voter set in force; empty if no log names one.
+        lower, upper: committed bounds. Below `lower` every record was committed, from `upper` on none was; `upper` is
+            None if unknown.
+        because: the reason for `lower`.
         epochs: of the most advanced log.
-        records_by_type: how many of each type the most advanced log holds, the most frequent first.
+        records_by_type: the count of each type in the most advanced log, the most frequent first.
         findings: those of `kraft check`, the gravest first.
-        not_judged: the kinds that could not be judged of what was given, with the reason.
+        not_judged: the kinds that could not be judged, with the reason.
         differences: where replicas hold different batches, by offset.
-        events: topics of the most advanced log, and the operator's marks, by time.
-        made_ms, made_by: when, and by which program and version.
-        elapsed_s: what it took.
-        java: what ran Spark.
+        events: topics of the most advanced log and marks of the operator, by time.
+        made_ms, made_by: time and program, with its version.
+        elapsed_s: the duration.
+        java: the Java that ran Spark.
     """
 
     cluster_id: str
@@ -146,17 +148,17 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_clean(self) -> bool:
-        """Whether nothing was found beyond notes."""
+        """True if there are no findings but notes."""
         return not any(finding.counts for finding in self.findings)
 
     @property
     def exit_status(self) -> int:
-        """0 clean, 1 findings. (2, wrong use, is an `AnalysisError`.)"""
+        """0 if clean, 1 with findings. (2, wrong use, is an `AnalysisError`.)"""
         return CLEAN if self.is_clean else FINDINGS
 
     @property
     def sentence(self) -> str:
-        """The verdict in words."""
+        """The verdict as a sentence."""
         cluster = f"cluster {self.cluster_id}" if self.cluster_id else "an unnamed cluster"
         logs = f"{count_of(len(self.replicas), 'log')} of {cluster}"
         errors = sum(finding.severity is Severity.ERROR for finding in self.findings)
@@ -171,13 +173,13 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def judged_kinds(self) -> tuple[str, ...]:
-        """The kinds of findings that were judged of every log."""
+        """The kinds of findings that were judged for every log."""
         without = {kind for one in self.not_judged for kind in one.kinds}
         return tuple(kind for kind in KINDS if kind not in without)
 
     @property
     def _judged(self) -> str:
-        """What was judged, in half a sentence."""
+        """The judged kinds and offsets, as a part of the sentence."""
         count = len(self.judged_kinds)
         kinds = f"{count} kinds of findings" if count == len(KINDS) else f"{count} of {len(KINDS)} kinds of findings"
         start = min((replica.start_offset for replica in self.replicas), default=0)
@@ -186,11 +188,11 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def not_judged_lines(self) -> tuple[str, ...]:
-        """What was not judged, a line for each reason."""
+        """A line for each reason why kinds were not judged."""
         return not_judged_lines(self.not_judged)
 
     def label_of(self, found: Finding) -> str:
-        """Return the replica that a finding is about, by its label; else its node, else where it was found."""
+        """Return the label of the replica that a finding concerns, else its node, else its file."""
         if found.file is not None:
             file = Path(found.file)
             holders = [replica for replica in self.replicas if file.is_relative_to(replica.path)]
@@ -202,7 +204,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
         return labels[0] if len(labels) == 1 else f"node {found.node_id}"
 
     def count_of(self, kind: str) -> int:
-        """How many findings of one kind count."""
+        """Return the number of findings of one kind that count."""
         return sum(finding.kind == kind and finding.counts for finding in self.findings)
 
 
@@ -214,10 +216,10 @@ def with_marks(verdict: Verdict, marks: Sequence[tuple[int, str]]) -> Verdict:
 
 
 def for_other_readers(verdict: Verdict) -> Verdict:
-    """Return the verdict without this machine's paths, and without characters that would change how its texts look.
+    """Return the verdict without this machine's paths, and without characters that would distort its texts.
 
-    Each path is cut in all texts to the part that distinguishes the copies. An unprintable character, such as one that
-    turns the direction of a text, becomes its escape.
+    Each path is cut in all texts to the part that distinguishes the replicas. An unprintable character, such as one
+    that reverses the direction of a text, becomes its escape.
     """
     replicas = [replica.path for replica in verdict.replicas]
     short = dict(zip(replicas, short_paths(replicas), strict=True))

@@ -1,1 +1,1 @@
-"""Print a log as Kafka's tools do, as rows, or follow it."""
+"""The dump of a log: as text in the form of Kafka's tools, as rows, or continuously."""

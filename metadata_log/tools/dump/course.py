@@ -1,8 +1,8 @@
-"""One file's way through a dump, past its damage: quick where all is sound, batch by batch where something is not.
+"""The course of a dump through one file, past its damage: fast where all is intact, batch by batch elsewhere.
 
-Decides: what is shown of damaged bytes (batches whose only fault is their checksum, as Kafka's tool shows them), what
-is passed over, and where the dump goes on: at the next batch with a right checksum, as `scan` has it. Must not know:
-what a batch is shown as, nor who is told of a flaw.
+Decides: which damaged bytes are shown (batches whose only fault is their checksum, as in Kafka's tool), and which are
+skipped. The dump continues at the next batch with a right checksum, as in `scan`. Must not know: the form of a shown
+batch, or who reads about a flaw.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ REMOVED: Final = (
     "it was removed while the log was read, as a running node does with what its checkpoints cover: its records are "
     "not shown"
 )
-"""Of a file that was listed, and is gone when its turn comes."""
+"""The flaw of a file that was listed but is gone when its turn comes."""
 T = TypeVar("T")
 _TRIES: Final = 2
-"""How much of what `scan` finds is looked at: behind a damaged range it goes on only where a batch is sound."""
+"""The number of results of `scan` to look at: after a damaged range it continues only at an intact batch."""
 
 
 class Flaw(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What is wrong with `size` bytes from `position`, and which offsets are not shown for it.
+    """The fault of `size` bytes from `position`, and the offsets that are missing because of it.
 
     Attributes:
         shown: its batches are shown all the same: only their checksum is wrong.
-        is_torn: an unfinished write at the end of the file, as far as can be told.
-        first_offset, end_offset: what is missing; the first is None where nothing before says what it should be, the
-            second (exclusive) where nothing sound follows.
+        is_torn: probably an unfinished write at the end of the file.
+        first_offset, end_offset: the missing offsets. The first is `None` if no batch before shows it; the second
+            (exclusive) is `None` if no intact batch follows.
     """
 
     position: int
@@ -73,9 +73,10 @@ class Flaw(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Course:
-    """Where a dump of one file stands. `position` is where the next piece begins; `tail`, at the end, what is left.
+    """The position of a dump in one file: `position` is where the next piece begins; at the end, `tail` is the rest in
+    bytes.
 
-    `is_lost` says whether what stands beside the file proves that it lost its end; it is asked only about a torn one.
+    `is_lost` returns True if files beside this one prove that it lost its end; it is called only for a torn end.
     """
 
     def __init__(
@@ -95,16 +96,16 @@ class Course:
 
     @property
     def left(self) -> int:
-        """How many bytes are to come."""
+        """The number of bytes still to come."""
         return self._size - self.position
 
     def is_rubbish(self) -> bool:
-        """Whether there are bytes, and no sound batch anywhere among them."""
+        """Return True if the file has bytes, but no intact batch."""
         found = scan(self._handle, 0, self._size)
         return self._size > 0 and all(isinstance(each, Damage) for each in islice(found, _TRIES))
 
     def pieces(self, start: int) -> Iterator[Piece]:
-        """The pieces from `start` on; `position` moves as they are asked for.
+        """Yield the pieces from `start` on; `position` advances with them.
 
         Raises:
             CorruptBatchError: a length that no batch has.
@@ -115,15 +116,16 @@ class Course:
             self.position, self._before = piece.end, piece
 
     def past_trouble(self, show: Callable[[Piece], T], show_unsealed: Callable[[Piece], T]) -> Iterator[T | Flaw]:
-        """What is at `position`, where a piece is not sound or no piece follows, up to the first sound batch after it.
+        """Yield the content from `position`, where a piece is damaged or missing, up to the first intact batch after
+        it.
 
         Args:
-            show: shows a piece of one batch, or raises MetadataLogError where it is not sound.
+            show: shows a piece of one batch, or raises MetadataLogError if the batch is damaged.
             show_unsealed: the same, whatever its checksum.
         """
         self._take_up()
         waiting: list[Damage] = []
-        met, least = False, self.position + PIECE_BYTES  # so that no piece is shown more than twice
+        met, least = False, self.position + PIECE_BYTES  #   # so that no piece is shown more than twice
         for found in scan(self._handle, self.position, self._size):
             if isinstance(found, Damage):
                 waiting.append(found)
@@ -144,14 +146,14 @@ class Course:
                 )  # fmt: skip
             self.position, self._due = found.position + found.header.size_in_bytes, found.header.next_offset
         read_to = waiting[-1].end if waiting else self.position
-        if read_to < self._size:  # zeros up to the end, which `scan` passes over: no writer claims space ahead
+        if read_to < self._size:  #   # zeros up to the end, which `scan` skips: no writer claims space ahead
             zeros = Damage(position=read_to, size=self._size - read_to, fault=Fault.TORN, what="zeros")
             waiting.append(zeros)
         yield from self._flaws(waiting, None, show_unsealed)
         self.tail = self._size - self.position
 
     def _take_up(self) -> None:
-        """Learn from the last piece which offset is due."""
+        """Take the next offset from the last piece."""
         piece, self._before = self._before, None
         at = 0
         while piece is not None and at < piece.size:
@@ -185,14 +187,15 @@ class Course:
                 self.position = damage.end
 
     def _may_be_cut_short(self, damage: Damage) -> bool:
-        """Whether it may be one interrupted write of the batch that was due, and nothing proves that it was whole."""
+        """Return True if this may be one interrupted write of the next batch, and nothing proves that the batch was
+        whole."""
         due = self._due
         if due is not None and not may_be_one_write(self._handle, damage.position, damage.size, offset=due, epoch=0):
             return False
         return not self._is_lost()
 
     def _unsealed(self, damage: Damage) -> list[Piece]:
-        """The batches that fill the damaged bytes, each with its length; none where lengths do not add up."""
+        """Return the batches that fill the damaged bytes, by their lengths; none if the lengths do not add up."""
         found: list[Piece] = []
         if damage.fault is not Fault.CORRUPT or damage.size > LARGEST_BATCH:
             return found

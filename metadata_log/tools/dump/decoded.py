@@ -1,10 +1,10 @@
 """Decoded tables beside an export's files: every batch with its raw bytes, and the records, a folder for each type.
 
-Decides: which tables there are, their columns, and how they look as JSON lines. Must not know: Parquet (`analysis`
-writes the same tables so), and other replicas. Damaged bytes are in no table: `kraft log verify` names them.
+Decides: which tables there are, their columns, and their form as JSON lines. Must not know: Parquet (`analysis` writes
+the same tables in it), and other replicas. Damaged bytes are in no table: `kraft log verify` reports them.
 
-    decoded/batches.jsonl                               a line a batch; `raw` is base64
-    decoded/records/type=TOPIC_RECORD/records.jsonl     a line a record of that type
+    decoded/batches.jsonl                               a line for each batch; `raw` is base64
+    decoded/records/type=TOPIC_RECORD/records.jsonl     a line for each record of that type
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ BATCH_FIELDS: Final = (
 
 
 class DecodedRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A record and where it stands. `record` None: it cannot be read, `error` says why, and `raw` is its value."""
+    """A record and its position. If it cannot be read, `record` is `None`, `error` is the reason, and `raw` is its
+    value."""
 
     file: str
     position: int
@@ -59,20 +60,21 @@ class DecodedRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Decoded(msgspec.Struct, frozen=True, kw_only=True):
-    """How much was written."""
+    """The number of batches and records that were written."""
 
     batches: int
     records: int
 
 
 def write_beside(export: Path, write: Callable[[Path, Path], Decoded], *, group_readable: bool = False) -> Decoded:
-    """Let `write(export, target)` make the tables; they appear whole or not at all, and closed to others."""
+    """Let `write(export, target)` make the tables. They appear whole or not at all, and other users cannot read
+    them."""
     with new_directory(export / DECODED, group_readable=group_readable) as beside:
         return write(export, beside)
 
 
 def write_json_lines(export: Path, target: Path, files: OsFiles = _FILES) -> Decoded:
-    """The tables as JSON lines."""
+    """Write the tables as JSON lines, and return their sizes."""
     batches = records = 0
     with ExitStack() as stack:
         batch_lines = stack.enter_context((target / f"{BATCHES}.jsonl").open("w", encoding="utf-8"))
@@ -92,7 +94,7 @@ def write_json_lines(export: Path, target: Path, files: OsFiles = _FILES) -> Dec
 
 
 def sound_batches(export: Path, files: OsFiles = _FILES) -> Iterator[tuple[str, LocatedBatch]]:
-    """Every sound batch of the segments and checkpoints of a directory, with its file's name."""
+    """Yield every intact batch of a directory's segments and checkpoints, with its file's name."""
     for name in data_files(os.listdir(export)):
         handle = files.open(str(export / name), read_only=True)
         try:
@@ -104,12 +106,12 @@ def sound_batches(export: Path, files: OsFiles = _FILES) -> Iterator[tuple[str, 
 
 
 def raw_bytes(batch: LocatedBatch) -> bytes:
-    """The whole batch as it stands in the file."""
+    """Return the bytes of the whole batch in the file."""
     return batch.buffer[batch.at : batch.at + batch.header.size_in_bytes]
 
 
 def decoded_rows(file: str, batch: LocatedBatch) -> Iterator[DecodedRow]:
-    """The records of a sound batch."""
+    """Yield the records of an intact batch."""
     header = batch.header
     for record in batch_records(batch.buffer, header, batch.at):
         value = record.value or b""

@@ -1,12 +1,12 @@
-"""What is in a segment or a checkpoint: as the text of `kafka-dump-log --cluster-metadata-decoder`, or as rows.
+"""The content of a segment or checkpoint, as the text of `kafka-dump-log --cluster-metadata-decoder`, or as rows.
 
-The text is byte for byte what Kafka 4.4, or 3.9, prints of the same bytes, so that runbooks and scripts work on it.
-Only what it says of damage is our own: a record that cannot be read shows as "Error at <offset>, skipping." with our
-reason, and where Kafka ends with a stack trace one of our errors is raised, after everything before the damage. Rows,
-one for each record, are for JSON and tables.
+The text is byte for byte that of Kafka 4.4, or 3.9, so that runbooks and scripts work on it. Only the texts about
+damage differ. A record that cannot be read shows as "Error at <offset>, skipping." with this software's reason. Where
+Kafka ends with a stack trace, this raises an error, after everything before the damage. Rows, one for each record, are
+for JSON and tables.
 
-Decides: the form of the output. Must not know: what records do to an image, nor who prints. Memory does not grow with
-the file: it is read and shown in pieces.
+Decides: the form of the output. Must not know: the effect of records on an image, or who prints. Memory does not grow
+with the file: it is read and shown in pieces.
 """
 
 from __future__ import annotations
@@ -34,9 +34,8 @@ _EVERYTHING: Final = Selection()
 
 
 class DumpRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One record. `position` is that of its batch in the file, in bytes; `data` None: it cannot be read, and `error`
-    says why.
-    """
+    """One record. `position` is that of its batch in the file, in bytes. If it cannot be read, `data` is `None` and
+    `error` is the reason."""
 
     position: int
     offset: Offset
@@ -50,7 +49,7 @@ class DumpRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Shown(msgspec.Struct, frozen=True, kw_only=True):
-    """A piece as text. `error`: what is wrong with it after that text, where nothing more can be shown."""
+    """A piece as text. `error`: the fault after that text, if nothing more can be shown."""
 
     text: str
     error: MetadataLogError | None = None
@@ -67,10 +66,10 @@ class _InMemory:
 
 
 def dump_text(path: str, buffer: bytes, style: Style = Style.KAFKA_4_3) -> Iterator[str]:
-    """The lines, without their ends, that kafka-dump-log prints of the file `path` whose bytes are `buffer`.
+    """Yield the lines, without line ends, that kafka-dump-log prints of the file `path` with the bytes `buffer`.
 
     Raises:
-        CorruptBatchError: a batch cannot be framed, or its records cannot.
+        CorruptBatchError: a batch or its records cannot be framed.
         UnsupportedBatchError: a batch is compressed or older than format 2.
     """
     handle = _InMemory(buffer)
@@ -88,7 +87,8 @@ def dump_text(path: str, buffer: bytes, style: Style = Style.KAFKA_4_3) -> Itera
 def show_text(
     piece: Piece, style: Style = Style.KAFKA_4_3, selection: Selection = _EVERYTHING, *, sealed: bool = False
 ) -> Shown:
-    """The lines of a piece's batches as one text. With `sealed`, a wrong checksum is an error, chosen or not."""
+    """Return the lines of a piece's batches as one text. With `sealed`, a wrong checksum is an error, selected or
+    not."""
     lines: list[str] = []
     everything = selection.is_everything
     try:
@@ -110,7 +110,7 @@ def show_text(
 
 
 def dump_rows(buffer: bytes) -> Iterator[DumpRow]:
-    """A row for each record of a segment or checkpoint, in order. What follows the last whole batch is not looked at.
+    """Yield a row for each record of a segment or checkpoint, in order. Bytes after the last whole batch are ignored.
 
     Raises:
         CorruptBatchError, UnsupportedBatchError: as `dump_text`.
@@ -126,7 +126,7 @@ def dump_rows(buffer: bytes) -> Iterator[DumpRow]:
 
 
 def batches_of(piece: Piece) -> Iterator[tuple[int, BatchHeader]]:
-    """Where in a piece's buffer each batch stands, and its header."""
+    """Yield each batch's position in a piece's buffer, and its header."""
     at = 0
     while at < piece.size:
         header = parse_header(piece.buffer, at)
@@ -135,10 +135,10 @@ def batches_of(piece: Piece) -> Iterator[tuple[int, BatchHeader]]:
 
 
 def require_sealed(piece: Piece, header: BatchHeader, at: int) -> None:
-    """Let a batch pass whose checksum is right.
+    """Check a batch's checksum.
 
     Raises:
-        CorruptBatchError: it is not; at its position in the piece.
+        CorruptBatchError: the checksum is wrong; the error has the position in the piece.
     """
     checksum = computed_checksum(piece.buffer, header, at)
     if checksum != header.crc:
@@ -147,7 +147,7 @@ def require_sealed(piece: Piece, header: BatchHeader, at: int) -> None:
 
 
 def title_lines(path: str) -> Iterator[str]:
-    """What is printed before the first batch of a file."""
+    """Yield the lines before the first batch of a file."""
     name = os.path.basename(path)
     yield f"Dumping {path}"
     if segment := _SEGMENT_NAME.fullmatch(name):
@@ -159,7 +159,7 @@ def title_lines(path: str) -> Iterator[str]:
 
 
 def first_offset_of(path: str) -> int | None:
-    """The offset that a file begins with, by its name."""
+    """Return the first offset of a file, by its name, or None."""
     name = os.path.basename(path)
     if segment := _SEGMENT_NAME.fullmatch(name):
         return int(segment[1])
@@ -167,18 +167,18 @@ def first_offset_of(path: str) -> int | None:
 
 
 def tail_lines(path: str, size: int) -> Iterator[str]:
-    """What is printed after the last batch, when `size` bytes follow that are none."""
+    """Yield the lines after the last batch, if `size` bytes follow that are no batch."""
     if size > 0:
         yield f"Found {size} invalid bytes at the end of {os.path.basename(path)}"
 
 
 def joined(lines: list[str]) -> str:
-    """Lines as one text that ends with the last one's end."""
+    """Return the lines as one text with a line end after each."""
     return "\n".join([*lines, ""])
 
 
 def placed(error: MetadataLogError, piece: Piece) -> MetadataLogError:
-    """The error with its position in the file: what was raised counts from the piece's start."""
+    """Return the error with its position in the file in place of that in the piece."""
     if isinstance(error, CorruptBatchError) and error.position is not None:
         return CorruptBatchError(error.what, position=piece.position + error.position, base_offset=error.base_offset)
     return error

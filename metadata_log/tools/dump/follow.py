@@ -1,7 +1,7 @@
-"""The batches that are added to a log that somebody else writes, read without its lock.
+"""The batches that are added to a log that another process writes, read without its lock.
 
-Decides: which file is the one that grows, when a batch is whole, and what a log that was cut back means. Must not know:
-time (the caller asks again when it likes), nor what is done with the batches.
+Decides: which file grows, when a batch is whole, and how to continue after a truncation. Must not know: time (the
+caller polls when it likes), or the use of the batches.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from metadata_log.tools.dump.pieces import Piece, pieces
 
 
 class Opened(msgspec.Struct, frozen=True, kw_only=True):
-    """The log goes on in this file."""
+    """The log continues in this file."""
 
     path: str
 
@@ -32,7 +32,8 @@ class Removed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CutBack(msgspec.Struct, frozen=True, kw_only=True):
-    """The file was truncated, and grows anew from byte `position`: a follower dropped what was never committed."""
+    """The file was truncated, and grows again from byte `position`: a follower dropped records that were never
+    committed."""
 
     path: str
     position: int
@@ -46,7 +47,7 @@ class Added(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Follower:
-    """Where somebody who reads along stands in the segments of one directory."""
+    """A reader's position in the segments of one directory."""
 
     def __init__(self, files: Files, directory: str) -> None:
         self._files = files
@@ -55,20 +56,20 @@ class Follower:
         self._handle: FileHandle | None = None
         self._position = 0
         self._last: tuple[int, bytes] = (0, b"")
-        """Where the last batch shown began, and its header."""
+        """The position of the last batch shown, and its header."""
         self._unfinished: tuple[int, int] | None = None
-        """A last batch with a wrong checksum, and the file's size then: shown only once it is no longer being written.
-        """
+        """The position of a last batch with a wrong checksum, and the file's size then. It is shown only once the
+        file stops changing."""
 
     @property
     def path(self) -> str:
         return f"{self._directory}/{segment_file(self._base or 0)}"
 
     def poll(self) -> Iterator[Opened | Removed | CutBack | Added]:
-        """What has happened since the last call.
+        """Yield the changes since the last call.
 
         Raises:
-            CorruptBatchError: a length in the file is none.
+            CorruptBatchError: the file has a length that no batch has.
             FileNotFoundError: the directory is gone.
         """
         while True:
@@ -114,7 +115,8 @@ class Follower:
             yield Added(path=self.path, piece=piece)
 
     def _finished(self, piece: Piece, size: int) -> Piece:
-        """Without its last batch while that may still be written: space claimed ahead is filled after its header."""
+        """Return the piece without its last batch while that may still be written: a writer claims space, then fills
+        it."""
         last = 0
         try:
             for at, _ in batches_of(piece):
@@ -134,7 +136,7 @@ _START: Final = 0
 
 
 def _sound_end(handle: FileHandle, limit: int) -> int:
-    """The end of the last whole batch that ends at `limit` or before."""
+    """Return the end of the last whole batch that ends at or before `limit`."""
     end = _START
     for piece in pieces(handle, limit):
         end = piece.end

@@ -1,8 +1,8 @@
-"""The lines that Kafka's dump tool prints of a batch, made quickly.
+"""The lines that Kafka's dump tool prints of a batch, built fast.
 
-Decides: the text of a batch and of its records, as Kafka 4.4 or 3.9 has it. Must not know: files, titles, what is
-chosen. What a record of the common shape needs (no key, no headers, the batch's own time) is done in one loop; all
-else goes the long way, and both give the same text.
+Decides: the text of a batch and of its records, as in Kafka 4.4 or 3.9. Must not know: files, titles, the selection.
+Records of the common shape (no key, no headers, the batch's own time) take one loop. All others take the slow path, and
+both produce the same text.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from metadata_log.records.serde import control_type_of, decode_control, decode_v
 _LOG_APPEND_TIME: Final = 0x08
 _DELETE_HORIZON: Final = 0x40
 _UNCOMMON: Final = 0xFFFF & ~0x10
-"""Attributes that a batch of the common shape has none of."""
+"""Attributes that no batch of the common shape has."""
 
 CONTROL_NAMES: Final[dict[type[ControlRecord], tuple[str, str]]] = {
     LeaderChangeMessage: ("LEADER_CHANGE", " LeaderChange: "),
@@ -40,20 +40,22 @@ CONTROL_NAMES: Final[dict[type[ControlRecord], tuple[str, str]]] = {
     KRaftVersionRecord: ("KRAFT_VERSION", " KRaftVersion "),
     VotersRecord: ("KRAFT_VOTERS", " KRaftVoters "),
 }
-"""The type's name, and how the text announces it."""
+"""The type's name, and its prefix in the text."""
 
 _QUORUM_CONTROL_TYPES: Final = range(2, 7)
 
 Known: TypeAlias = dict[bytes, tuple[Callable[[bytes], MetadataRecord], str, Callable[[Any], str]]]
 _NEWER_THAN_3_9: Final = (b"\x01\x00\x04", b"\x01\x11\x03", b"\x01\x1c\x00")
-"""How values begin that 3.9 cannot read, or not wholly: RegisterBroker 4, BrokerRegistrationChange 3, ClearElr 0."""
+"""The first bytes of values that 3.9 cannot read completely: RegisterBroker 4, BrokerRegistrationChange 3, ClearElr
+0."""
 
 _PREFIXES: Final[list[bytes]] = []
-"""How a record of the common shape begins, by its offset delta: no attributes, no time of its own, no key. Grows."""
+"""The first bytes of a record of the common shape, by its offset delta: no attributes, no own time, no key.
+Grows."""
 
 
 class Style(enum.StrEnum):
-    """Whose text."""
+    """The Kafka release whose text is printed."""
 
     KAFKA_4_3 = "4.3"
     KAFKA_3_9 = "3.9"
@@ -73,9 +75,10 @@ def batch_lines(
     style: Style = Style.KAFKA_4_3,
     chosen: Callable[[Record], bool] | None = None,
 ) -> list[str]:
-    """The line of the batch at `position` of its file, which stands at `at` in `buffer`, and those of its records.
+    """Return the line of the batch, and those of its records. The batch is at `position` in its file and at `at` in
+    `buffer`.
 
-    With `chosen`, only those records; no line at all where there is none.
+    With `chosen`, only the records that it accepts; without any, no line at all.
 
     Raises:
         CorruptBatchError: its records cannot be framed.
@@ -95,7 +98,7 @@ def batch_lines(
 
 
 def require_uncompressed(header: BatchHeader, position: int) -> None:
-    """Let a batch pass whose records can be read.
+    """Check that a batch's records can be read.
 
     Raises:
         UnsupportedBatchError: it is compressed.
@@ -105,7 +108,8 @@ def require_uncompressed(header: BatchHeader, position: int) -> None:
 
 
 def _add_common(lines: list[str], buffer: bytes, header: BatchHeader, at: int, known: Known) -> bool:
-    """Add the lines of the records; False as soon as one is not of the common shape, and then none counts."""
+    """Add the lines of the records. At the first record of another shape return False; the added lines are then
+    invalid."""
     values = _common_values(buffer, header, at)
     if values is None:
         return False
@@ -121,7 +125,7 @@ def _add_common(lines: list[str], buffer: bytes, header: BatchHeader, at: int, k
 
 
 def common_values(buffer: bytes, header: BatchHeader, at: int) -> list[bytes] | None:
-    """The values of a data batch of the common shape, whose records have its own time; None where one is another."""
+    """Return the values of a data batch whose records all have the common shape and time, or None."""
     return None if header.attributes else _common_values(buffer, header, at)
 
 
@@ -164,7 +168,7 @@ def _prefixes(count: int) -> list[bytes]:
 
 
 def _text(value: bytes, known: Known) -> str:
-    """The payload's text; raises IndexError where it cannot be read, so that the long way says why."""
+    """Return the payload's text. Raises IndexError if it cannot be read, so that the slow path reports the reason."""
     found = known.get(value[:3])
     if found is None:
         raise IndexError
@@ -223,7 +227,7 @@ def _payload(record: Record, style: Style) -> str:
 
 
 def _payload_as_3_9(record: Record, text: str) -> str:
-    """What 3.9 makes of records that it is too old for: its words for two kinds, and a field less of the third."""
+    """Return the text in the form of 3.9, which is too old for some records: two of its errors, and one field less."""
     decoded, version = decode_versioned(value_of(record))
     match decoded:
         case ClearElrRecord():
@@ -257,7 +261,7 @@ def _unreadable(record: Record, error: RecordError) -> str:
 
 
 def key_of(record: Record) -> bytes:
-    """Its key.
+    """Return the record's key.
 
     Raises:
         MalformedRecordError: it has none.
@@ -268,7 +272,7 @@ def key_of(record: Record) -> bytes:
 
 
 def value_of(record: Record) -> bytes:
-    """Its value.
+    """Return the record's value.
 
     Raises:
         MalformedRecordError: it has none.

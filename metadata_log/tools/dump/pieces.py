@@ -1,7 +1,7 @@
-"""A segment or checkpoint in pieces of whole batches, so that what reads it needs no more memory for a longer one.
+"""A segment or checkpoint in pieces of whole batches, so that memory does not grow with the file.
 
-Decides: where pieces end, and where the sound-looking part of a file does: as Kafka's tool, at a batch that is not all
-there, or at zeros up to the end. Must not know: what is made of the pieces. Only lengths are looked at.
+Decides: where pieces end. The intact part of a file ends as in Kafka's tool, at an incomplete batch or at zeros up to
+the end. Must not know: the use of the pieces. Only lengths are checked.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from metadata_log.format.batch import HEADER_SIZE, LARGEST_BATCH, LOG_OVERHEAD, 
 
 PIECE_BYTES: Final = 1 << 20
 _LEAST_HEAD: Final = 17
-"""With fewer bytes Kafka does not look for a batch any more."""
+"""With fewer bytes left, Kafka does not look for another batch."""
 _LENGTH: Final = struct.Struct(">i")
 _ZEROS: Final = 4 << 20
 
 
 class Readable(Protocol):
-    """The part of a file's port that is needed."""
+    """The part of a file's port that is needed here."""
 
     def pread(self, count: int, position: int) -> bytes:
-        """Up to `count` bytes at `position`; fewer only at the end of the file."""
+        """Return up to `count` bytes at `position`; fewer only at the end of the file."""
 
 
 class Piece(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Whole batches: `size` bytes of a file from `position`, which `buffer` begins with (it may hold more)."""
+    """Whole batches: `size` bytes of a file from `position`, with which `buffer` begins (it may hold more)."""
 
     position: int
     size: int
@@ -42,7 +42,7 @@ class Piece(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def pieces(handle: Readable, size: int, start: int = 0) -> Iterator[Piece]:
-    """The pieces of the first `size` bytes of a file from `start`, where a batch begins; what follows is its tail.
+    """Yield the pieces of the first `size` bytes of a file from `start`, where a batch begins; the rest is its tail.
 
     Raises:
         CorruptBatchError: a length that no batch has; after the piece before it.
@@ -60,16 +60,17 @@ def pieces(handle: Readable, size: int, start: int = 0) -> Iterator[Piece]:
                 return
             buffer = handle.pread(claimed, position)
             whole = claimed if len(buffer) == claimed else 0
-            if not whole:  # cut off since its size was asked for
+            if not whole:  #   # the file was cut since its size was read
                 return
         yield Piece(position=position, size=whole, buffer=buffer)
         position += whole
 
 
 def _walk(buffer: bytes, position: int) -> tuple[int, int]:
-    """How many bytes whole batches take from its start; if none is whole, also how many the first one claims.
+    """Return how many bytes of whole batches the buffer begins with; if none is whole, also the size that the first
+    claims.
 
-    Of the latter, 0 is a length of zero and negative one that is too small.
+    Of the latter, 0 is a length of zero, and a negative one is too small.
 
     Raises:
         CorruptBatchError: it claims more than any batch has.

@@ -1,6 +1,6 @@
-"""Records as rows whose data is JSON text already: what programs are given, a line a record.
+"""Records as rows with JSON data, for programs: one line for each record.
 
-Decides: the columns, and how a row stands in JSON and in CSV. Must not know: files beyond their names, who prints.
+Decides: the columns, and the form of a row in JSON and in CSV. Must not know: files beyond their names, or who prints.
 """
 
 from __future__ import annotations
@@ -30,8 +30,10 @@ CSV_HEAD: Final = ",".join(COLUMNS) + "\n"
 
 
 class TextRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One record. `position` is that of its batch in the file, in bytes; `data` its fields as a JSON object, None
-    when it cannot be read. `error` says why, or that its batch is damaged.
+    """One record. `position` is that of its batch in the file, in bytes.
+
+    `data` has its fields as a JSON object, or is `None` if it cannot be read. `error` is the reason, or says that its
+    batch is damaged.
     """
 
     position: int
@@ -46,7 +48,7 @@ class TextRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def text_rows(piece: Piece, selection: Selection, *, sealed: bool = False) -> Iterator[TextRow]:
-    """The chosen records of a piece. With `sealed`, a wrong checksum is an error, chosen or not.
+    """Yield the selected records of a piece. With `sealed`, a wrong checksum is an error, selected or not.
 
     Raises:
         CorruptBatchError, UnsupportedBatchError: as `dump_text`, after the rows before it.
@@ -70,19 +72,20 @@ def text_rows(piece: Piece, selection: Selection, *, sealed: bool = False) -> It
 def show_json_lines(
     piece: Piece, file: str, selection: Selection, separator: str = "\n", *, begin: str = "", sealed: bool = False
 ) -> Shown:
-    """A JSON object for each record of a piece, each followed by `separator`. `begin`: fields that each begins with."""
+    """Return a JSON object for each record of a piece, each followed by `separator`. `begin`: the first fields of
+    each."""
     head = f'{{{begin}"file":{json.dumps(file)},"position":'
     return show_rows(piece, selection, lambda row: f"{head}{_json_rest(row)}{separator}", sealed=sealed)
 
 
 def show_csv(piece: Piece, file: str, selection: Selection, *, sealed: bool = False) -> Shown:
-    """A line of CSV for each record of a piece, in the order of COLUMNS."""
+    """Return a line of CSV for each record of a piece, in the order of COLUMNS."""
     name = _cell(file)
     return show_rows(piece, selection, lambda row: f"{name},{_csv_rest(row)}\n", sealed=sealed)
 
 
 def show_rows(piece: Piece, selection: Selection, line: Callable[[TextRow], str], *, sealed: bool = False) -> Shown:
-    """The chosen records of a piece, each as `line` has it."""
+    """Return the selected records of a piece, each in the form of `line`."""
     lines: list[str] = []
     try:
         for row in text_rows(piece, selection, sealed=sealed):

@@ -1,6 +1,6 @@
-"""Which records of a log are asked for: by offset, time, epoch, type, topic or broker.
+"""The selection of records of a log: by offset, time, epoch, type, topic or broker.
 
-Decides: what it means that a record concerns a topic or a broker. Must not know: how records are shown.
+Decides: when a record concerns a topic or a broker. Must not know: how records are shown.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ _NODES_FIELDS: Final = (
 
 
 class BrokerPartitions:
-    """The partitions that records name a node as a replica or leader of. A change that takes it out of the ISR names it
-    no more."""
+    """The partitions of which records name a node as replica or leader. A change that removes it from the ISR does
+    not name it."""
 
     def __init__(self, broker_id: int) -> None:
         self._broker_id = broker_id
         self._found: set[tuple[TopicId, int]] = set()
 
     def take(self, batches: Iterable[list[bytes]]) -> None:
-        """Learn from the values of these batches."""
+        """Collect the partitions in the values of these batches."""
         for values in batches:
             for value in values:
                 if value[1:2] in _OF_A_PARTITION:
@@ -55,7 +55,7 @@ class BrokerPartitions:
                         continue
 
     def holds(self, record: MetadataRecord | ControlRecord) -> bool:
-        """Whether the record is of a partition that this record, or one before it, names the node for."""
+        """Return True if the record is of a partition for which this or an earlier record names the node."""
         if not isinstance(record, PartitionRecord | PartitionChangeRecord):
             return False
         key = (record.topic_id, record.partition_id)
@@ -65,15 +65,15 @@ class BrokerPartitions:
 
 
 class Selection(msgspec.Struct, frozen=True, kw_only=True):
-    """What a record must be to be shown. All that is given must hold; of several types, epochs or topics, one.
+    """The conditions for a shown record. All must hold; of several types, epochs or topics, one must.
 
     Attributes:
         from_offset, to_offset: the second is exclusive.
         since_ms, until_ms: of the record's timestamp, milliseconds since 1970; the second is exclusive.
-        types: as `plain_type` gives them.
-        topic_ids, topic_names: of the topics; `topic_ids` holds those of the names as well.
+        types: in the form of `plain_type`.
+        topic_ids, topic_names: of the topics; `topic_ids` includes those of the names.
         broker_id: a broker, or a controller.
-        broker_partitions: which that is or was a replica or leader of; learns as records are tested.
+        broker_partitions: those of which it is or was a replica or leader; grows while records are tested.
     """
 
     from_offset: int | None = None
@@ -92,7 +92,7 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
         return self == Selection()
 
     def of_batch(self, header: BatchHeader) -> Callable[[Record], bool] | None:
-        """Which of a batch's records are chosen: a test of one; None where none can be."""
+        """Return a test for a batch's records, or None if it can select none."""
         if self.epochs and header.partition_leader_epoch not in self.epochs:
             return None
         if self.from_offset is not None and header.last_offset < self.from_offset:
@@ -133,18 +133,18 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def plain_type(text: str) -> str:
-    """A type's name without what people spell differently: `TOPIC_RECORD`, `TopicRecord` and `topic` are one."""
+    """Return a type's name without differences in spelling: `TOPIC_RECORD`, `TopicRecord` and `topic` are equal."""
     return re.sub(r"[_-]|record$", "", text, flags=re.IGNORECASE).lower()
 
 
 def known_types() -> dict[str, str]:
-    """Every type's plain name, with the one that the dump shows."""
+    """Return every type's plain name, with the name that the dump shows."""
     names = [type_name(record) for record in METADATA_RECORDS.values()] + [name for name, _ in CONTROL_NAMES.values()]
     return {plain_type(name): name for name in names}
 
 
 def ids_of(names: frozenset[str], batches: Iterable[list[bytes]]) -> set[TopicId]:
-    """The ids that topics of these names ever had, by the TopicRecords among the values of these batches."""
+    """Return the ids that topics of these names ever had, by the TopicRecords in the values of these batches."""
     wanted = tuple(name.encode() for name in names)
     found: set[TopicId] = set()
     for values in batches:

@@ -1,9 +1,9 @@
-"""One file's pieces rendered by several processes that write in turn, so that the output keeps its order.
+"""One file's pieces, rendered by several processes that write in turn, so that the output keeps its order.
 
-Decides: who renders which piece (every n-th), and when each may write: a token goes round, and only its holder writes.
-So nothing is copied from process to process, and memory stays at a piece for each. Must not know: what pieces become.
+Decides: which process renders a piece (every n-th), and when each may write: a token circulates, and only its holder
+writes. So no bytes are copied between processes, and each holds one piece in memory. Must not know: the rendering.
 
-An error ends the round: the token says who met it and where, and the calling process meets it again to raise it.
+An error ends the round: the token carries its place, and the calling process repeats that piece to raise it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from metadata_log.errors import MetadataLogError
 from metadata_log.tools.dump.pieces import PIECE_BYTES, Piece
 
 WORTH_IT: Final = 8 * PIECE_BYTES
-"""A smaller file is done before the other processes have started."""
+"""A smaller file is finished before the other processes have started."""
 
 _TOKEN: Final = struct.Struct(">iq")
 _GO_ON: Final = 0
@@ -29,14 +29,14 @@ _STOP: Final = -1
 
 
 class Rendered(msgspec.Struct, frozen=True, kw_only=True):
-    """A piece as bytes to write. `error`: why nothing can follow them."""
+    """A piece as bytes to write. `error`: the reason why no more can follow."""
 
     content: bytes
     error: MetadataLogError | None = None
 
 
 class _Ended(Exception):
-    """The round is over: an operating system's error number, or `_STOP`, met at a piece."""
+    """The round is over: an operating system's error number, or `_STOP`, at a piece."""
 
     def __init__(self, code: int, at: int) -> None:
         super().__init__(code, at)
@@ -45,21 +45,21 @@ class _Ended(Exception):
 
 
 def processes() -> int:
-    """How many are worth starting here."""
+    """Return the number of processes that are worthwhile here."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") and hasattr(os, "fork") else 1
 
 
 def write_in_turns(
     open_pieces: Callable[[], Iterator[Piece]], render: Callable[[Piece], Rendered], descriptor: int, count: int
 ) -> None:
-    """Write every piece, rendered, to `descriptor`, by `count` processes of which this is one.
+    """Write every piece, rendered, to `descriptor`, by `count` processes including this one.
 
     Args:
-        open_pieces: gives the same pieces in each process.
+        open_pieces: yields the same pieces in each process.
 
     Raises:
-        MetadataLogError: what rendering or reading met, after everything before it was written.
-        OSError: the output cannot be written: BrokenPipeError when its reader is gone.
+        MetadataLogError: the error of rendering or reading, after everything before it was written.
+        OSError: the output cannot be written: BrokenPipeError if its reader is gone.
     """
     pipes = [os.pipe() for _ in range(count)]
     children: list[int] = []
@@ -83,7 +83,7 @@ def write_in_turns(
 
 
 class _Turns:
-    """One process's place in the round: the pipe that it waits on, and the one that wakes the next."""
+    """One process's place in the round: the pipe on which it waits, and the one that wakes the next."""
 
     def __init__(self, index: int, pipes: list[tuple[int, int]]) -> None:
         self.index = index
@@ -96,7 +96,7 @@ class _Turns:
             os.close(end)
 
     def wait(self) -> None:
-        """Until it is this process's turn.
+        """Wait until it is this process's turn.
 
         Raises:
             _Ended: the round is over, or the process before is gone.
@@ -109,11 +109,11 @@ class _Turns:
             raise _Ended(code, at)
 
     def wait_or_pass_on(self) -> None:
-        """`wait`, telling the next process too when the round is over."""
+        """Wait; if the round is over, pass that on to the next process."""
         try:
             self.wait()
         except _Ended as ended:
-            with contextlib.suppress(BrokenPipeError):  # it knew before, and has left
+            with contextlib.suppress(BrokenPipeError):  #   # it knew already, and has ended
                 self.pass_on(ended.code, ended.at)
             raise
 
@@ -130,7 +130,7 @@ class _Turns:
 def _take_part(
     turns: _Turns, open_pieces: Callable[[], Iterator[Piece]], render: Callable[[Piece], Rendered], descriptor: int
 ) -> None:
-    """Render this process's pieces, write each in its turn, and pass the token on until nothing is left."""
+    """Render this process's pieces, write each in its turn, and pass the token on until no piece is left."""
     at = turns.index
     stream = islice(open_pieces(), turns.index, None, turns.count)
     while True:
@@ -173,7 +173,7 @@ def _be_child(
 
 
 def _meet_again(open_pieces: Callable[[], Iterator[Piece]], render: Callable[[Piece], Rendered], at: int) -> None:
-    """Raise the error that some process met at piece `at`; without one, everything was written."""
+    """Raise the error that some process met at piece `at`; if it does not recur, everything was written."""
     if at < 0:
         raise ChildProcessError(
             "a process that rendered a part of the dump ended before it was done: KRAFT_DEBUG=1 shows why"
@@ -184,7 +184,7 @@ def _meet_again(open_pieces: Callable[[], Iterator[Piece]], render: Callable[[Pi
 
 
 def write_all(descriptor: int, content: bytes) -> None:
-    """Write all of it, in as many calls as it takes."""
+    """Write all of it, in as many calls as necessary."""
     view = memoryview(content)
     while view:
         view = view[os.write(descriptor, view) :]
