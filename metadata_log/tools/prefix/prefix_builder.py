@@ -36,6 +36,7 @@ from metadata_log.tools.prefix.prefix_parts import (
 from metadata_log.tools.prefix.replay import PrefixReplay
 from metadata_log.tools.prefix.valid_prefix import ValidPrefix
 from metadata_log.tools.read.batch_sums import BatchSums
+from metadata_log.tools.read.commit_proof import is_proof
 from metadata_log.tools.read.contents import EpochSpan
 from metadata_log.tools.read.control_facts import Election
 from metadata_log.tools.read.fast_scan import Marks, NoOpRun
@@ -78,7 +79,7 @@ class PrefixBuilder:
         self._epoch = self._greatest_epoch = self._timestamp = -1
         self._began = self._committed_before = 0
         self._proofs = 0
-        """Batches of metadata, or runs of them, in the last epoch, since the last `_settle`."""
+        """Batches of metadata in the last epoch, since the last `_settle`."""
         self._failed: BatchHeader | None = None
         self._sums = BatchSums(files)
         self._repair: OffsetAndEpoch | None = None
@@ -214,7 +215,7 @@ class PrefixBuilder:
         else:
             self._extend(run.epoch, run.base_offset, run.end_offset, run.max_timestamp)
             self._sums.on_run(run)
-            self._proofs += 1
+            self._proofs += run.count
             self._replay.on_run(run)
             self._valid_size = run.end_position
 
@@ -321,7 +322,7 @@ class PrefixBuilder:
         if failed is not None and not failed.is_control and self._failed is None:
             self._proofs -= 1
         self._failed = failed
-        if self._proofs:
+        if is_proof(self._proofs):
             self._committed_before = self._began
         self._proofs = 0
 

@@ -24,7 +24,7 @@ def with_second_look(view: ReplicaSet, read: Callable[[NodeSource], Replica]) ->
     Raises:
         OSError: a log cannot be read any more.
     """
-    behind = {id(replica.source) for replica in lacking_copies(view)}
+    behind = {id(replica.source) for replica in lacking_copies(view) or lacking_copies(_with_last_epoch(view))}
     if not behind:
         return view
     replicas = [read(one.source) if id(one.source) in behind else one for one in view.replicas]
@@ -32,3 +32,15 @@ def with_second_look(view: ReplicaSet, read: Callable[[NodeSource], Replica]) ->
     bounds = msgspec.structs.replace(again.bounds, lower=view.bounds.lower, because=view.bounds.because)
     voters = msgspec.structs.replace(again.voters, keys=view.voters.keys, source=view.voters.source)
     return ReplicaSet(again.replicas, again.bare, voters=voters, bounds=bounds)
+
+
+def _with_last_epoch(view: ReplicaSet) -> ReplicaSet:
+    """Return the quorum as if the first record of the last epoch in any log had been committed, which it may be.
+
+    Its leader may have been elected after the others' logs were read.
+    """
+    last = max(
+        (one.facts.epochs[-1] for one in view.replicas if one.facts.epochs), key=lambda span: span.epoch, default=None
+    )
+    lower = max(view.bounds.lower, 0 if last is None else last.start_offset + 1)
+    return view.with_bounds(msgspec.structs.replace(view.bounds, lower=lower))

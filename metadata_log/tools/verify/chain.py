@@ -34,6 +34,7 @@ from metadata_log.tools.findings.facts import (
     UnreadableControlRecord,
 )
 from metadata_log.tools.findings.sink import FindingSink, Taken
+from metadata_log.tools.read.commit_proof import ProvedEpochs
 from metadata_log.tools.read.contents import EpochSpan, voter_keys
 from metadata_log.tools.read.control_facts import Election, QuorumChange, Voting
 from metadata_log.tools.read.fast_scan import NoOpRun, Seen
@@ -78,8 +79,7 @@ class ChainCheck:
         """All that any voter set in the log names."""
         self.kraft_version: int | None = None
         self.quorum_changes: list[QuorumChange] = []
-        self.last_data_epoch = -1
-        """The last epoch with a metadata record that is possible there: its leader had committed all before it."""
+        self._proved = ProvedEpochs()
         self.epoch_began: dict[int, int] = {}
         """One past each epoch's first batch."""
         self.batches = 0
@@ -100,13 +100,10 @@ class ChainCheck:
 
     @property
     def committed_before(self) -> int:
-        """One past the first batch of the last epoch with metadata records.
-
-        A leader's high watermark is known once it is past its epoch's start, and a controller writes metadata once it
-        is known (Kafka: LeaderState.updateHighWatermark, maybeFireLeaderChange): the LeaderChange was committed.
-        """
-        start = next((span.start_offset for span in self.spans if span.epoch == self.last_data_epoch), 0)
-        return self.epoch_began.get(self.last_data_epoch, start)
+        """One past the first batch of the last epoch whose metadata proves that it was committed."""
+        last = self._proved.last
+        start = next((span.start_offset for span in self.spans if span.epoch == last), 0)
+        return self.epoch_began.get(last, start)
 
     @property
     def last_seen(self) -> int:
@@ -175,12 +172,12 @@ class ChainCheck:
         self.batches += run.count
         self._accepted = ()
         if in_order:
-            self.on_metadata(run.epoch)
+            self._proved.on_metadata(run.epoch, run.count)
         return in_order
 
     def on_metadata(self, epoch: int) -> None:
         """Take note that a batch of this epoch, in order, holds metadata that a leader may have written there."""
-        self.last_data_epoch = max(self.last_data_epoch, epoch)
+        self._proved.on_metadata(epoch)
 
     def _on_damage(self, damage: Damage) -> bool:
         is_torn = damage.fault is Fault.TORN and self._is_last

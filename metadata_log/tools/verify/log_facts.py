@@ -42,7 +42,7 @@ class LogFacts(msgspec.Struct, frozen=True, kw_only=True):
         settled: the image as it stood `SETTLED_MS` before the log's last batch; None where none did.
         rules: knows every topic id that the log ever gave.
         committed_before: all before this offset was committed, since the leader of the epoch whose first batch ends
-            there wrote metadata records that can be replayed, which it does only then.
+            there wrote metadata that can be replayed, which it does only then (`commit_proof`).
         kept_committed: all before this offset was committed, by the node's `committed-state`; 0 without one.
         proved_end: up to where the log once reached, by what stands beside it; at least its end.
         held_when_cut: all before this offset was committed, by the audit file of a repair that cut it; 0 without one.

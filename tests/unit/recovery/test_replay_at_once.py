@@ -130,18 +130,32 @@ def test_batches_wait_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     assert 1 < max(taken) < 10
 
 
-@pytest.mark.parametrize(("last", "is_proof"), [(topic(9), True), (change(9), False)], ids=["sound", "impossible"])
-def test_a_batch_that_cannot_be_replayed_proves_no_commit(last: MetadataRecord, is_proof: bool) -> None:
+@pytest.mark.parametrize(
+    ("written", "can_be_replayed", "is_proof"),
+    [
+        ([topic(9)], True, False),
+        ([topic(9), topic(10)], True, True),
+        ([topic(9), change(10)], False, False),
+        ([topic(9), topic(10), change(11)], False, True),
+    ],
+    ids=["one", "two", "one sound", "two sound"],
+)
+def test_two_batches_that_can_be_replayed_prove_a_commit(
+    written: Sequence[MetadataRecord], can_be_replayed: bool, is_proof: bool
+) -> None:
+    """A single one may be forged, and no other log says anything of the end that one log has alone."""
     files = load_nodes("basic", 1)
     go_on(files, "/n1", of(files, "/n1").end.offset + 1)
     led = of(files, "/n1")
     log = files.open(f"/n1/{METADATA}/{led.prefix.segments[-1].name}")
-    values = [encode_record(last, 0)]
-    data = build_batch(base_offset=led.end.offset, epoch=led.end.epoch, timestamp_ms=1_000, values=values)
-    log.pwrite(data, log.size())
+    base, epoch = led.end.offset, led.end.epoch
+    for number, record in enumerate(written):
+        values = [encode_record(record, 0)]
+        at = Offset(base + number)
+        log.pwrite(build_batch(base_offset=at, epoch=epoch, timestamp_ms=1_000, values=values), log.size())
     copy = of(files, "/n1")
 
-    assert copy.end.offset == led.end.offset + 1
-    assert (copy.state is not None) == is_proof
-    assert copy.prefix.committed_before == (led.end.offset if is_proof else led.prefix.committed_before)
-    assert led.prefix.committed_before < led.end.offset
+    assert copy.end.offset == base + len(written)
+    assert (copy.state is not None) == can_be_replayed
+    assert copy.prefix.committed_before == (base if is_proof else led.prefix.committed_before)
+    assert led.prefix.committed_before < base
