@@ -1,4 +1,4 @@
-"""What no request has room for is refused by the client itself: a typed error names the field, and nothing is sent."""
+"""The client itself rejects values that fit no request: a typed error names the field, and nothing is sent."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from tests.support.controlled_door import controlled
 from tests.support.loop import run
 
 LONE = "\ud800"
-"""Half of a character: Python has it, UTF-8 has not."""
+"""Half of a surrogate pair: Python's str can hold it, UTF-8 cannot."""
 TOO_LARGE = 1 << 31
 ENTRY: dict[str, Any] = {
     "resource_type": 2,

@@ -1,4 +1,4 @@
-"""The Python client against real doors: whom it asks, and what it tells."""
+"""The Python client against real listeners: which controller it asks, and what it returns."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class TestFinding:
         run(main())
 
     def test_a_leader_without_a_grpc_listener_is_said_to_be_out_of_reach(self) -> None:
-        """A Java controller of a mixed quorum."""
+        """Such a leader is a Java controller of a mixed quorum."""
 
         def follower(call: ClientCall) -> ClientAnswer:
             at = (Endpoint(name="CONTROLLER", host="java.example", port=9093),)
@@ -111,7 +111,7 @@ class TestFinding:
                 nodes[0].at_once = follower
                 said: ClientError | None = None
                 timeout_s = 0.1
-                # Whoever has no time left for an answer is told that none came: then it is asked for longer.
+                # A client without time for a response reports that none came: repeat the request with more time.
                 while "node 4" not in str(said):
                     timeout_s *= 2
                     with pytest.raises(ClientError) as raised:

@@ -1,4 +1,4 @@
-"""Where a gRPC call is said to come from."""
+"""The client identity of a gRPC call."""
 
 from __future__ import annotations
 

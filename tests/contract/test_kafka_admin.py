@@ -1,4 +1,4 @@
-"""What administrators ask at the Kafka door about configs, access, quotas, credentials and tokens."""
+"""Administrators' requests at the Kafka listener: configs, access, quotas, credentials and tokens."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ FILTER = AclFilter(
 
 
 def raw_exchange(frame: bytes, answer: ClientAnswer) -> tuple[ClientCall, bytes]:
-    """As `exchange`, of bytes."""
+    """Exchange bytes, otherwise like `exchange`."""
     node = ScriptedNode()
     node.at_once = lambda call: answer
 

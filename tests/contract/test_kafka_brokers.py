@@ -1,4 +1,4 @@
-"""What brokers ask at the Kafka door for themselves: each field reaches the controller, each answer its broker."""
+"""Brokers' own requests at the Kafka listener: each field reaches the controller, each response its broker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The door of Kafka's protocol, over real connections: what ApiVersions offers, order, hostile bytes."""
+"""The listener of Kafka's protocol over real connections: ApiVersions, the order of responses, hostile bytes."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ class TestApiVersions:
         ],
     )
     def test_both_ids_or_neither_are_taken(self, cluster_id: str | None, node_id: int, code: Error) -> None:
-        """Kafka's controllers compare no id with their own, either."""
+        """Kafka's controllers check no id against their own, either."""
 
         async def main() -> None:
             async with kafka_door(_Node()) as door, connected(door.port) as client:
@@ -162,7 +162,7 @@ class TestDescribing:
         run(main())
 
     def test_static_voters_are_described_with_the_listeners_that_they_have_registered(self) -> None:
-        """Those of the configuration have no name, and Kafka's tools take none without."""
+        """Listeners in the configuration have no name, and Kafka's tools reject listeners without one."""
 
         async def main() -> None:
             node = _OfStaticVoters()
@@ -212,7 +212,7 @@ class TestDescribing:
     def test_who_holds_the_leader_for_dead_or_knows_none_names_itself(
         self, role: str, leader_id: int | None, told: int
     ) -> None:
-        """Told that there is none, Kafka's Admin asks nobody else until its call has timed out."""
+        """If a response names no leader, Kafka's Admin asks no other controller until its call has timed out."""
 
         async def main() -> None:
             node = _Node()

@@ -1,4 +1,4 @@
-"""What administrators ask at the Kafka door about the cluster's levels and members."""
+"""Administrators' requests at the Kafka listener: the cluster's levels and members."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _features(*levels: tuple[str, int], validate_only: bool = False) -> Any:
 def _asked(
     request: Any, at_once: Callable[[Any], ClientAnswer], raised: Error = Error.NONE
 ) -> tuple[list[UpdateFeatures], list[UpgradeKRaftVersionRequest], Any]:
-    """What the controller was asked, what Raft was asked, and the answer."""
+    """Return the controller's requests, Raft's requests, and the response."""
     node = ScriptedNode()
     node.at_once = at_once
     upgrades: list[UpgradeKRaftVersionRequest] = []

@@ -1,4 +1,4 @@
-"""Fetch and FetchSnapshot at the Kafka door: what reaches the node, what a broker is told, and how long it is held."""
+"""Fetch and FetchSnapshot at the Kafka listener: the node's input, a broker's response, and how long it is parked."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _answer(error: Error = Error.NONE, leader_id: int = 2, **values: Any) -> Fet
 
 
 def _asked(node: ScriptedNode, respond: Callable[[], Any], request: Any) -> Any:
-    """The node is asked `request` and responds; what the broker is answered."""
+    """Send `request`, let the node respond, and return the broker's response."""
 
     async def main() -> Any:
         async with kafka_door(node) as door, connected(door.port) as client:
@@ -79,7 +79,8 @@ class TestFetch:
 
     @pytest.mark.parametrize("version", [12, 13, 14, 15])
     def test_a_broker_before_3_7_is_answered_in_its_version(self, version: int) -> None:
-        """It knows each voter's place by its configuration: the leader is named to it, also where nothing else is."""
+        """It knows each voter's endpoint from its configuration, so the response names the leader even without
+        endpoints."""
         node = ScriptedNode()
         calls = []
 
@@ -272,7 +273,7 @@ def _led_by(leader_id: int) -> RoleChanged:
 
 
 async def _after(door: KafkaListener, watcher: LeaderWatcher) -> None:
-    """Somebody leads, and what follows from that has been done: a request that came later is answered."""
+    """Wait until a later request has its response: then everything that follows from the election is done."""
     watcher.on_event(_led_by(2))
     async with connected(door.port) as client:
         await client.ask(describe_quorum(2))

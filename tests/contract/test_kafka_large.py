@@ -1,4 +1,4 @@
-"""Large requests of many connections at once: the loop, and with it Raft, has its turn between any two."""
+"""Large requests of many connections at once: between any two, the loop and with it Raft has its turn."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ DELETE_TOPICS = requests_of(20, 5)
 
 
 def _deletion(size: int) -> Any:
-    """By names that never were: so many bytes of them."""
+    """Return a DeleteTopics with `size` bytes of unknown names."""
     names = tuple(f"{number:0100d}" for number in range(size // 100))
     return DELETE_TOPICS.DeleteTopicsRequest(topic_names=names, timeout=timedelta(seconds=1))
 
 
 class _Served:
-    """What a `LargeRequests` serves, refuses and gives up; a request is answered by hand."""
+    """The requests that a `LargeRequests` serves, rejects and drops; the test responds by hand."""
 
     def __init__(self, large: LargeRequests) -> None:
         self.large = large

@@ -1,4 +1,4 @@
-"""A CONTROLLER listener and who comes there by mistake: a gRPC client is told where gRPC is, others are closed."""
+"""Misdirected clients at a CONTROLLER listener: a gRPC client gets gRPC's endpoint, others are disconnected."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ async def _told(port: int, *pieces: bytes) -> bytes:
 
 
 def test_what_reads_requests_is_there_before_the_listener_is() -> None:
-    """Imported with the first request, it would take the interpreter from elections: in a process of its own."""
+    """An import at the first request would take the interpreter from elections. Tested in a separate process."""
     program = f"""
 import asyncio, sys
 from metadata_log.voters import Endpoint

@@ -1,4 +1,4 @@
-"""What administrators ask at the Kafka door about where partitions are and who leads them."""
+"""Administrators' requests at the Kafka listener: replicas and leaders of partitions."""
 
 from __future__ import annotations
 

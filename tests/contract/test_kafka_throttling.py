@@ -1,4 +1,4 @@
-"""Clients that have used up their quota, at the Kafka door (KIP-599): what they are told, and that they must wait."""
+"""Clients beyond their quota, at the Kafka listener (KIP-599): the throttle time in the response, and their wait."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_the_client_within_an_envelope_counts() -> None:
 
 
 def _seconds_to_the_next_answer(request: Any, throttle_ms: int) -> tuple[Any, float]:
-    """From the answer to a request of who is throttled to that of the next on the same connection."""
+    """Return the seconds from a throttled response to the next response on the same connection."""
     node = ScriptedNode()
     answer = ClientAnswer(response=ApiCreateTopicsResponse(topics=CREATED.topics, throttle_time_ms=throttle_ms))
     node.at_once = lambda call: answer
@@ -80,7 +80,7 @@ def _seconds_to_the_next_answer(request: Any, throttle_ms: int) -> tuple[Any, fl
 
 def test_a_client_is_not_heard_for_so_long() -> None:
     _, seconds = _seconds_to_the_next_answer(create_topics(2), A_WHILE_MS)
-    # Measured at the client's side, from when the answer has come.
+    # Measured at the client, from the arrival of the response.
     assert seconds > A_WHILE_MS / 1000 - 0.1
 
 

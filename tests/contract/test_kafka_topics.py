@@ -1,4 +1,4 @@
-"""What clients ask at the Kafka door about topics, themselves and in an Envelope."""
+"""Clients' requests about topics at the Kafka listener, direct and in an Envelope."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class TestCreateTopics:
 
     @pytest.mark.parametrize("version", [4, 7])
     def test_a_refusal_that_repeats_a_long_name_is_cut(self, version: int) -> None:
-        """No text of Kafka's protocol is longer than 32,767 bytes: its clients could not read the answer."""
+        """No text in Kafka's protocol is longer than 32,767 bytes: its clients could not read the response."""
         topic = CreatableTopicResult(
             name="t", error=Error.INVALID_TOPIC_EXCEPTION, topic_id=ZERO_TOPIC_ID, error_message="ü" * 32_767
         )

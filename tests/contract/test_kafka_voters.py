@@ -1,4 +1,4 @@
-"""What controllers ask of each other at the Kafka door: what reaches the node, and what they are told."""
+"""Controllers' requests to each other at the Kafka listener: the node's input, and the responses."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _key(node_id: int, directory_id: bytes) -> ReplicaKey:
 
 
 def _asked(request: Any, response: PeerResponse) -> tuple[PeerCall, Any]:
-    """What the node was asked, and what came of its response."""
+    """Return the node's request, and the encoded response."""
 
     async def main() -> tuple[PeerCall, Any]:
         node = ScriptedNode()
@@ -228,7 +228,7 @@ class TestVoters:
 
 class _OfVoters(ScriptedNode):
     def describe_quorum(self) -> QuorumDescription:
-        """Node 11 votes."""
+        """Return a description in which node 11 is a voter."""
         voter = ReplicaDescription(
             replica=_key(11, ID.bytes),
             log_end_offset=Offset(12),
@@ -241,7 +241,7 @@ class _OfVoters(ScriptedNode):
 
 
 def test_a_voter_is_held_for_a_tenth_of_the_time_while_nobody_leads() -> None:
-    """A Java voter's Vote would stand behind its Fetch on the same connection."""
+    """A Java voter's Vote would wait behind its Fetch on the same connection."""
 
     async def main() -> None:
         node = _OfVoters()

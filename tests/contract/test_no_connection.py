@@ -1,4 +1,4 @@
-"""What is told of an address where no gRPC connection comes to stand: nothing was sent, and in people's words why."""
+"""The error for an address without a gRPC connection: nothing was sent, and the reason is in plain words."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _REQUEST = RemoveRaftVoterRequest(voter=ReplicaKey(node_id=NodeId(4), directory_
 
 @asynccontextmanager
 async def _listener(*, answers: bool) -> AsyncIterator[str]:
-    """A gRPC server without services; or one that breaks each call's connection."""
+    """Serve gRPC without services; or break each call's connection."""
     server = grpc.aio.server()
     port = server.add_insecure_port("127.0.0.1:0")
     if not answers:

@@ -1,4 +1,4 @@
-"""Which protocol is taken to another controller: gRPC where it listens, else Kafka's; who has no name is looked at."""
+"""The protocol to another controller: gRPC if it listens there, otherwise Kafka's; an unnamed endpoint is probed."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class TestWhichProtocol:
 
     @pytest.mark.parametrize(("asked", "named"), [("CONTROLPLANE-9090", "CONTROLPLANE-9090"), ("", "PLANE")])
     def test_a_leader_is_named_by_the_listener_that_was_asked(self, asked: str, named: str) -> None:
-        """An answer of Kafka's protocol holds no name, and brokers hear of a leader under that name alone."""
+        """A response in Kafka's protocol holds no listener name, and brokers learn of a leader only under that name."""
 
         async def main() -> None:
             node = ScriptedNode()
@@ -128,7 +128,7 @@ class TestWhichProtocol:
         assert not replies.failures
 
     async def _until_asked(self, network: PeerNetwork, replies: Replies, node: ScriptedNode, port: int) -> None:
-        """As Raft does: ask again after each failure."""
+        """Repeat the request after each failure, as Raft does."""
         for number in range(100, 200):
             failed = len(replies.failures)
             network.send(outgoing_to(port, number, fetch(3), name=""))
@@ -192,7 +192,7 @@ def test_who_says_nothing_at_an_address_without_a_name_is_not_held_for_dead() ->
 
 
 def test_a_leader_at_an_address_without_a_name_is_registered_with() -> None:
-    """A static voter, at kraft.version 0."""
+    """The leader is a static voter, at kraft.version 0."""
 
     async def main() -> None:
         node = ScriptedNode()

@@ -1,4 +1,4 @@
-"""Whose description of the quorum is taken: the leader's, also where who is asked has not heard of its election."""
+"""The client takes the leader's description of the quorum, even if the first controller does not know the leader."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.support.scripted_node import ScriptedNode, served
 
 @asynccontextmanager
 async def _voters(count: int) -> AsyncIterator[tuple[list[ScriptedNode], list[str]]]:
-    """Nodes 1 to `count`: each knows where all listen, and no leader."""
+    """Serve nodes 1 to `count`: each knows all endpoints, but no leader."""
     async with scripted_nodes(count) as (nodes, addresses):
         voters = tuple(_voter(node_id, address) for node_id, address in enumerate(addresses, start=1))
         for node_id, node in enumerate(nodes, start=1):
@@ -88,7 +88,7 @@ def test_those_who_name_each_other_are_asked_once(epoch: int) -> None:
 
 
 class _Counting(ScriptedNode):
-    """Knows nobody who leads, and counts how often it was asked."""
+    """A node that knows no leader, and counts its requests."""
 
     asked = 0
 
@@ -99,7 +99,7 @@ class _Counting(ScriptedNode):
 
 
 def test_where_nobody_is_elected_the_last_that_was_told_is_told() -> None:
-    """Though who told it has gone meanwhile."""
+    """This holds even if the node that named the leader has gone meanwhile."""
 
     async def main() -> None:
         node = _Counting()
@@ -113,7 +113,7 @@ def test_where_nobody_is_elected_the_last_that_was_told_is_told() -> None:
 
 
 class _Elected(ScriptedNode):
-    """Leads once it has been asked."""
+    """A node that leads from its first request on."""
 
     def describe_quorum(self) -> QuorumDescription:
         """See the port."""

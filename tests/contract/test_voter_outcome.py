@@ -1,4 +1,4 @@
-"""A change of the voters whose outcome the leader does not tell: done once the voters show it, committed."""
+"""A voter change whose outcome the leader does not report: it is done once the committed voters show it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _REMOVE = RemoveRaftVoterRequest(voter=_FOUR)
 
 
 class _Leader(ScriptedNode):
-    """Leads, tells its log's end, and counts how often it was asked for the voters."""
+    """A leader that reports its log's end, and counts the requests for the voters."""
 
     def __init__(self, *others: ReplicaKey) -> None:
         super().__init__()
@@ -39,7 +39,7 @@ class _Leader(ScriptedNode):
         self.has(*others, end=12)
 
     def has(self, *others: ReplicaKey, end: int) -> None:
-        """These vote beside it, in a log that ends there."""
+        """Let these vote beside it, in a log that ends at `end`."""
         own = ReplicaKey(node_id=NodeId(NODE_ID), directory_id=DirectoryId(bytes([7]) * 16))
         self.voters = (_replica(own, end), *(_replica(key, -1) for key in others))
 
@@ -59,7 +59,7 @@ def _replica(key: ReplicaKey, end: int) -> ReplicaDescription:
 async def _changing(
     node: _Leader, request: AddRaftVoterRequest | RemoveRaftVoterRequest, timeout_s: float
 ) -> AsyncIterator[asyncio.Task[Offset]]:
-    """The change, which that leader has just said to be in its log at offset 12, or not to be known."""
+    """Start a change that the leader has just reported as appended at offset 12, or as unknown."""
     answers = AddRaftVoterResponse if isinstance(request, AddRaftVoterRequest) else RemoveRaftVoterResponse
     unknown = answers(
         error=Error.REQUEST_TIMED_OUT, error_message=_MAY_STAND, leader_epoch=Epoch(3), voters_offset=Offset(12)
@@ -72,7 +72,7 @@ async def _changing(
 
 
 async def _look_again(node: _Leader) -> None:
-    """Until it was asked for the voters, and its answer was taken: it was asked once more."""
+    """Wait until the voters were requested and the response was taken, which another request shows."""
     asked = node.descriptions
     await until(lambda: node.descriptions >= asked + 2, what="another look at the voters")
 
