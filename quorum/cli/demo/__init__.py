@@ -1,1 +1,1 @@
-"""The demo: the main job from the first start to the last verdict, one module an act. Every act proves what it says."""
+"""The demo: the main job from the first start to the last verdict, one module an act. Every act checks its claims."""

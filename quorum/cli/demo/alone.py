@@ -1,8 +1,8 @@
-"""Act: a leader dies with a record that nobody else has, so that there is something to cut.
+"""Act: a leader dies with a record that no other replica has, so that its return shows a truncation.
 
-It seldom happens by itself, since a leader sends a record to its followers before its own disk has it. So it is made to
-happen: the followers are stopped (SIGSTOP) until the leader has no Fetch of theirs to answer, a topic is asked for, and
-the leader is killed once its own log holds it. It resigns soon without them; then all is done again.
+This rarely happens by itself, since a leader sends a record to its followers before its own disk has it. So the act
+holds the followers (SIGSTOP) until none of their Fetch requests is parked at the leader. Then it creates a topic, and
+kills the leader once its log has the record. Without followers the leader resigns soon; then the act starts again.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def run(stage: Stage) -> None:
 
 
 def _write_alone(stage: Stage) -> tuple[Node, int, int]:
-    """Kill a leader with records that nobody else has: which one, and their offsets, the second exclusive."""
+    """Kill a leader that has records which no other replica has. Return it and their offsets, the second exclusive."""
     for _ in range(_ATTEMPTS):
         leader = wait_until("a leader that has everything committed", lambda: _quiet_leader(stage))
         writer = Writer(stage.client)
@@ -66,7 +66,7 @@ def _write_alone(stage: Stage) -> tuple[Node, int, int]:
             check(writer.unanswered == [_TOPIC], f"{leader.name} acknowledged a topic that no follower had")
             stage.unanswered.extend(writer.unanswered)
             return leader, found.batch_start, ReplicaFiles(leader.metadata_dir).end_offset
-        # It had resigned, and whoever led next may have taken the topic: it is to be a new one the next time, too.
+        # it had resigned, and the next leader may have created the topic: use a new name
         stage.ask(stage.client.delete_topic(_TOPIC, if_exists=True))
     raise CheckFailedError(
         f"in {_ATTEMPTS} attempts no leader wrote alone: each time another client's request came first, or the leader "
@@ -83,7 +83,7 @@ def _quiet_leader(stage: Stage) -> Node | None:
 
 
 def _is_quiet(status: QuorumStatus) -> bool:
-    """Whether everything in the leader's log is committed."""
+    """Return True if everything in the leader's log is committed."""
     leader = status.leader
     return status.is_from_leader and leader is not None and leader.log_end_offset == status.high_watermark
 
@@ -94,9 +94,10 @@ def _alone_from(stage: Stage, leader: Node, followers: Iterable[Node]) -> int | 
 
 
 def alone_from(look: Callable[[], QuorumStatus], followers: Sequence[int], longest_ms: int) -> int | None:
-    """From where on nobody else will get what a leader appends, once it keeps no Fetch of these: `longest_ms` it may.
+    """Return the offset from which no follower will fetch the leader's records: none of these has a Fetch parked there.
 
-    None where it does not lead any more, or a broker's request came first: its record may be on the way to followers.
+    `longest_ms`: the longest wait of a parked Fetch. Return None if the node no longer leads, or if a broker's request
+    came first: its record may be on the way to the followers.
     """
 
     def none_parked_or_deposed() -> QuorumStatus | None:
@@ -117,9 +118,9 @@ def _appended(stage: Stage, leader: Node, first: int) -> FoundTopic | None:
 
 
 def appended(topic: str, first: int, look: Callable[[], ReplicaFiles], leads: Callable[[], bool]) -> FoundTopic | None:
-    """The topic in the leader's own log, from offset `first` on, once it is there; None if it resigned before.
+    """Return the topic in the leader's log, from offset `first` on, or None if the leader resigned before.
 
-    What others have it append besides is as little anybody else's as the topic, but does not do in its place.
+    Other records that the leader appends meanwhile are on no follower either, but do not replace the topic.
     """
 
     def found() -> FoundTopic | None:
@@ -131,7 +132,7 @@ def appended(topic: str, first: int, look: Callable[[], ReplicaFiles], leads: Ca
 
 @contextlib.contextmanager
 def _held(held: Sequence[Node]) -> Iterator[Sequence[Node]]:
-    """Stop these processes for as long as the block lasts."""
+    """Hold these processes (SIGSTOP) within the block."""
     try:
         for node in held:
             node.signal(signal.SIGSTOP)

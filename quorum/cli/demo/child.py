@@ -1,7 +1,7 @@
 """`python -m quorum.cli.demo.child PARENT COMMAND...`: `kraft COMMAND...` in a process that dies with its parent.
 
-The kernel sends it SIGKILL when the process that started it ends, however that ends (Linux; elsewhere it is an ordinary
-start). Asked for here and not between fork and exec, where a parent with gRPC's threads must not run code.
+On Linux the kernel sends it SIGKILL when its parent ends, in whatever way. The child itself asks for that: a parent
+with gRPC's threads must not run code between fork and exec.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _PR_SET_PDEATHSIG: Final = 1
 
 
 def run() -> None:
-    """Tie this process to its parent, then be `kraft`."""
+    """Tie this process to its parent, then run `kraft`."""
     parent = int(sys.argv[1])
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

@@ -1,7 +1,7 @@
 """A cluster on this machine: controllers and agents as real processes, each with its own directory.
 
-Decides: ports, configuration files, how a process is started, awaited, killed and never left behind. Must not know:
-what the demo tells, or what a test wants to prove with it.
+Decides: ports, configuration files, and how a process is started, awaited and killed. Must not know: the acts of the
+demo, or the claims of a test.
 """
 
 from __future__ import annotations
@@ -25,23 +25,22 @@ from quorum.node.process.system_ports import SystemEntropy
 
 LOOPBACK: Final = "127.0.0.1"
 LOG_NAME: Final = "node.log"
-"""In a node's directory, from its first start on."""
+"""The log in a node's directory, from its first start on."""
 PORTS = range(20_000, 29_000)
-"""Below the range from which the kernel takes the ports of outgoing connections, so that none of those interferes, and
-below those that the logs of recorded clusters name: whoever asks there whether a controller lives must hear nobody."""
+"""Below the ports that the kernel uses for outgoing connections, and below those in the logs of recorded clusters."""
 
 MOST_MARKS: Final = 200
-"""The ports of some ten clusters: those of an older one are taken, or its nodes are gone."""
+"""The ports of some ten clusters. Those of an older cluster are bound, or its nodes are gone."""
 _marks: Final = deque[socket.socket]()
 
 LAUNCHER: Final = (sys.executable, "-m", "quorum.cli.demo.child")
-"""The words before the parent's pid and the command of a node."""
+"""The words before the parent's pid and a node's command."""
 
 T = TypeVar("T")
 
 
 class Process(Protocol):
-    """A node's process: what is asked of a `subprocess.Popen`."""
+    """A node's process: the part of `subprocess.Popen` that is used."""
 
     pid: int
     returncode: int | Any  # as of a Popen: None while it runs
@@ -60,13 +59,14 @@ class Process(Protocol):
 
 
 class NodeFailedError(RuntimeError):
-    """A process ended or did not do in time what was waited for; its last lines are in the message."""
+    """A process ended, or did not do something in time. The message has its last lines."""
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports of loopback that nobody listens on now, and that nobody else was given who has yet to listen there.
+    """Return free ports of loopback that no other caller has received and not bound yet.
 
-    Each is marked by its namesake of UDP, which no node uses, until this process ends or has given out many more.
+    The UDP port of the same number, which no node uses, marks each as taken. The marks last until this process ends or
+    has given out many more.
     """
     found: list[int] = []
     with contextlib.ExitStack() as held:
@@ -93,10 +93,10 @@ def _takes_connections(port: int) -> bool:
 
 
 def wait_until(what: str, condition: Callable[[], T | None], *, timeout_s: float = 30.0, every_s: float = 0.02) -> T:
-    """Ask `condition` until it gives something true, and return that.
+    """Call `condition` until it returns a true value, and return that.
 
     Raises:
-        TimeoutError: it did not within `timeout_s`; `what` says what was waited for.
+        TimeoutError: it returned none within `timeout_s`; `what` names the awaited event.
     """
     deadline = time.monotonic() + timeout_s
     while True:
@@ -109,13 +109,13 @@ def wait_until(what: str, condition: Callable[[], T | None], *, timeout_s: float
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    """Kill it if it still runs, and close its pipes."""
+    """Kill a process that still runs, and close its pipes."""
     with process:
         process.kill()
 
 
 class Node:
-    """One process: its directory, configuration, ports, and how it runs."""
+    """One process: its directory, configuration and ports."""
 
     def __init__(
         self, role: str, node_id: int, root: Path, ports: Mapping[str, int], properties: Mapping[str, str]
@@ -125,76 +125,76 @@ class Node:
         self.node_id = node_id
         self.root = root
         self.ports = dict(ports)
-        """By listener name, and `HTTP`."""
+        """The ports by listener name, and `HTTP`."""
         self.properties = dict(properties)
         self.launcher: Sequence[str] = LAUNCHER
-        """A test starts another release by its own."""
+        """The words that start the process. A test starts another release with other ones."""
         self.process: Process | None = None
 
     @property
     def name(self) -> str:
-        """`controller 1`."""
+        """The node's name, such as `controller 1`."""
         return f"{self.role} {self.node_id}"
 
     @property
     def config_file(self) -> Path:
-        """Its .properties file."""
+        """The node's .properties file."""
         return self.root / "node.properties"
 
     @property
     def command(self) -> list[str]:
-        """The words after `kraft` that start it."""
+        """The words after `kraft` that start the node."""
         return [self.role, "start", "--config", str(self.config_file)]
 
     @property
     def log_file(self) -> Path:
-        """What it writes to standard output and error, over all its starts."""
+        """The file with its standard output and error, over all its starts."""
         return self.root / LOG_NAME
 
     @property
     def log_dir(self) -> Path:
-        """Its first log directory."""
+        """The first log directory."""
         return self.root / "data"
 
     @property
     def metadata_dir(self) -> Path:
-        """Its copy of the metadata log."""
+        """The directory of the metadata log."""
         return self.log_dir / "__cluster_metadata-0"
 
     @property
     def grpc_address(self) -> str:
-        """`host:port` of its GRPC listener."""
+        """The `host:port` of the GRPC listener."""
         return f"{LOOPBACK}:{self.ports['GRPC']}"
 
     @property
     def http_address(self) -> str:
-        """`host:port` of /livez, /readyz and /metrics."""
+        """The `host:port` of /livez, /readyz and /metrics."""
         return f"{LOOPBACK}:{self.ports['HTTP']}"
 
     @property
     def pid(self) -> int:
-        """Of its process, which was started."""
+        """The process id of the latest start."""
         if self.process is None:
             raise NodeFailedError(f"{self.name} was never started")
         return self.process.pid
 
     @property
     def is_running(self) -> bool:
-        """Whether its process lives."""
+        """Return True if the process runs."""
         return self.process is not None and self.process.poll() is None
 
     @property
     def is_listening(self) -> bool:
-        """Whether its GRPC listener and its health page take connections now; the page opens last."""
+        """Return True if the GRPC listener and the health page accept connections. The page opens last."""
         return all(_takes_connections(port) for name, port in self.ports.items() if name in ("GRPC", "HTTP"))
 
     def write_config(self) -> None:
-        """Write its configuration file."""
+        """Write the configuration file."""
         self.root.mkdir(parents=True, exist_ok=True)
         self.config_file.write_text("".join(f"{key}={value}\n" for key, value in self.properties.items()))
 
     def start(self, *, environment: Mapping[str, str] | None = None) -> None:
-        """Start its process, which ends with ours whatever happens to us."""
+        """Start the process. It ends with this one, in whatever way this one ends."""
         with self.log_file.open("ab") as log, shielded():
             self.process = subprocess.Popen(
                 [*self.launcher, str(os.getpid()), *self.command],
@@ -203,10 +203,10 @@ class Node:
             )  # fmt: skip
 
     def wait_listening(self, timeout_s: float = 30.0) -> None:
-        """Wait until its GRPC listener and its health page take connections.
+        """Wait until the GRPC listener and the health page accept connections.
 
         Raises:
-            NodeFailedError: it ended instead.
+            NodeFailedError: the process ended before.
         """
 
         def listens() -> bool:
@@ -216,24 +216,24 @@ class Node:
         wait_until(f"{self.name} to listen on {self.grpc_address}", listens, timeout_s=timeout_s)
 
     def check_running(self) -> None:
-        """Raise `NodeFailedError`, with its last lines, when its process has ended."""
+        """Raise `NodeFailedError`, with the last lines of the log, if the process has ended."""
         if not self.is_running:
             status = None if self.process is None else self.process.returncode
             raise NodeFailedError(f"{self.name} is not running (exit status {status}):\n{self.last_lines()}")
 
     def last_lines(self, count: int = 15) -> str:
-        """The end of its log."""
+        """Return the end of the log."""
         if not self.log_file.exists():
             return "(no log)"
         return "\n".join(self.log_file.read_text(errors="replace").splitlines()[-count:])
 
     def kill(self) -> None:
-        """SIGKILL: no goodbye, nothing flushed by its own hand."""
+        """Send SIGKILL: the process can neither say goodbye nor flush anything."""
         self.signal(signal.SIGKILL)
         self.wait()
 
     def stop(self, timeout_s: float = 20.0) -> int:
-        """SIGTERM, and its exit status."""
+        """Send SIGTERM, and return the exit status."""
         self.signal(signal.SIGTERM)
         return self.wait(timeout_s)
 
@@ -243,10 +243,10 @@ class Node:
             self.process.send_signal(number)
 
     def wait(self, timeout_s: float = 20.0) -> int:
-        """Wait for its end.
+        """Wait until the process ends.
 
         Raises:
-            NodeFailedError: it did not end in time (and is killed now).
+            NodeFailedError: it did not end in time, and was killed.
         """
         if self.process is None:
             raise NodeFailedError(f"{self.name} was never started")
@@ -259,7 +259,7 @@ class Node:
 
 
 class Cluster:
-    """Three controllers and two agents unless told otherwise, below one directory."""
+    """A cluster below one directory, by default of three controllers and two agents."""
 
     kind_of_node: type[Node] = Node
 
@@ -274,14 +274,15 @@ class Cluster:
         ports: Sequence[int] | None = None,
         cluster_id: str | None = None,
     ) -> None:
-        """`properties` go into every node's configuration, `agent_properties` into the agents'.
+        """Choose ports and ids, and write nothing yet.
 
-        `ports`: three for each controller (CONTROLLER, GRPC, HTTP), then two for each agent (GRPC, HTTP); else free
-        ones. `cluster_id`: of a cluster that was formatted before; else a new one.
+        `properties` go into every node's configuration, `agent_properties` into the agents'. `ports`: three for each
+        controller (CONTROLLER, GRPC, HTTP), then two for each agent (GRPC, HTTP); by default free ones. `cluster_id`:
+        that of a cluster that was formatted before; by default a new one.
         """
         self.root = root.absolute()
         self.kraft: Sequence[str] = (sys.executable, "-m", "quorum.cli.main")
-        """The command that formats. A test formats with another release by its own."""
+        """The command that formats. A test formats with another release by setting it."""
         entropy = SystemEntropy()
         self.cluster_id = cluster_id or id_text(entropy.new_id())
         self.directory_ids = {node: DirectoryId(entropy.new_id()) for node in controllers}
@@ -316,13 +317,13 @@ class Cluster:
 
     @property
     def nodes(self) -> Iterator[Node]:
-        """Controllers, then agents."""
+        """Yield the controllers, then the agents."""
         yield from self.controllers.values()
         yield from self.agents.values()
 
     @property
     def initial_controllers(self) -> str:
-        """The first voters, as `kraft storage format --initial-controllers` takes them."""
+        """The first voters, in the form of `kraft storage format --initial-controllers`."""
         return ",".join(
             f"{node}@{LOOPBACK}:{at.ports['CONTROLLER']}/{at.ports['GRPC']}:{id_text(self.directory_ids[node])}"
             for node, at in self.controllers.items()
@@ -330,12 +331,14 @@ class Cluster:
 
     @property
     def bootstrap(self) -> list[str]:
-        """The controllers' GRPC addresses, as a client takes them."""
+        """The controllers' GRPC addresses for a client."""
         return self._bootstrap.split(",")
 
     def format(self, *words: str) -> None:
-        """Write every node's configuration and format its directories, by the command that an operator uses; `words`
-        are said for the controllers besides."""
+        """Write every node's configuration, and format its directories with the operator's command.
+
+        `words` are further arguments for the controllers.
+        """
         for node in self.nodes:
             node.write_config()
             self.run(
@@ -344,10 +347,10 @@ class Cluster:
             )  # fmt: skip
 
     def run(self, *words: str) -> str:
-        """Standard output of `kraft words`, whose process has ended when this returns or is interrupted.
+        """Run `kraft words`, and return its standard output. Its process has ended when this returns or is interrupted.
 
         Raises:
-            NodeFailedError: it ended with a status other than 0.
+            NodeFailedError: the exit status is not 0.
         """
         process: subprocess.Popen[str] | None = None
         try:
@@ -372,7 +375,7 @@ class Cluster:
             node.wait_listening()
 
     def stop(self) -> dict[str, int]:
-        """Stop all running nodes in good order, agents first; their exit statuses by name."""
+        """Stop all running nodes cleanly, agents first. Return their exit statuses by name."""
         statuses: dict[str, int] = {}
         for group in (self.agents, self.controllers):
             running = [node for node in group.values() if node.is_running]
@@ -382,7 +385,7 @@ class Cluster:
         return statuses
 
     def kill_all(self) -> None:
-        """Leave no process behind."""
+        """Kill all running nodes, so that no process is left behind."""
         for node in self.nodes:
             if node.is_running:
                 node.kill()

@@ -1,4 +1,4 @@
-"""Act: the killed controller comes back, cuts what was never committed, and catches up."""
+"""Act: the killed controller comes back, truncates its uncommitted records, and catches up."""
 
 from __future__ import annotations
 
@@ -14,13 +14,16 @@ HEADING = "The killed controller comes back"
 
 
 def run(stage: Stage) -> None:
-    """Start it; its log must become the leader's."""
+    """Start the killed controller. Its log must become equal to the leader's."""
     bring_back(stage, stage.killed_controller, must_cut=False)
 
 
 def bring_back(stage: Stage, back: Node, *, must_cut: bool) -> None:
-    """Compare its log with the leader's, start it, compare again, and wait until it has registered itself, so that its
-    record comes into no later act. `must_cut`: it holds what nobody else has."""
+    """Start a controller, and compare its log with the leader's before and after.
+
+    This waits until it has registered itself, so that this record does not come into a later act. `must_cut`: it holds
+    records that no other replica has.
+    """
     story, leader = stage.story, stage.leader()
     before, truth = ReplicaFiles(back.metadata_dir), ReplicaFiles(leader.metadata_dir)
     cut_from, registered = before.first_difference(truth), _incarnation(back, truth)
@@ -57,7 +60,10 @@ def bring_back(stage: Stage, back: Node, *, must_cut: bool) -> None:
 
 
 def reaching(end: int, name: str, look: Callable[[], ReplicaFiles]) -> ReplicaFiles:
-    """A leader's files, once they reach `end`: it sends a record before its own disk has it, so they may lag."""
+    """Return a leader's files once they reach `end`.
+
+    They may lag, since it sends a record before its own disk has it.
+    """
 
     def at_end() -> ReplicaFiles | None:
         files = look()
@@ -72,13 +78,13 @@ def registered_anew(node: Node, before: Uuid | None, look: Callable[[], ReplicaF
 
 
 def _incarnation(node: Node, files: ReplicaFiles) -> Uuid | None:
-    """Which run of a controller's process has registered itself last."""
+    """Return the incarnation id of the controller's latest registration, or None."""
     found = files.image().cluster.controllers.get(NodeId(node.node_id))
     return None if found is None else found.incarnation_id
 
 
 def _caught_up(stage: Stage, node: Node) -> int | None:
-    """Where both logs end, once the leader says that the node has all of its log."""
+    """Return the end of both logs once the leader reports that the node has its whole log, or None."""
     node.check_running()
     status = stage.quorum()
     ends = {int(voter.replica.node_id): voter.log_end_offset for voter in status.voters}

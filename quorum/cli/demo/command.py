@@ -1,6 +1,6 @@
-"""`kraft demo`: the main job of this project on one machine, told in acts, each of which checks what it claims.
+"""`kraft demo`: the main job of this project on one machine, in acts that check their claims.
 
-Decides: the order of the acts, and that nothing is left running. Must not know: what an act does.
+Decides: the order of the acts, and that no process is left running. Must not know: an act's content.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ EPILOG: Final = "Example:  kraft demo --directory /tmp/kraft-demo"
 
 _DEFAULT: Final = Path("demo-out")
 _PROPERTIES: Final = {"metadata.max.idle.interval.ms": "0"}
-"""In one act a leader writes without its followers. A NoOp that they cannot commit would hold up the topic."""
+"""In one act a leader writes without its followers. A NoOp that they cannot commit would delay the topic."""
 
 
 def run(
@@ -50,7 +50,7 @@ def run(
 
 
 def _check_spark() -> None:
-    """Before anything is started: the last acts need it."""
+    """Raise CliError before anything is started if a package is missing that the last acts need."""
     require(ANALYSIS, "pyspark", "pyarrow", "numpy")
     from metadata_log.analysis.errors import JavaNotFoundError  # noqa: PLC0415  (not needed for help)
     from metadata_log.analysis.java import find_java  # noqa: PLC0415
@@ -63,10 +63,10 @@ def _check_spark() -> None:
 
 
 def _tell(place: Path) -> None:
-    """All acts, and the end.
+    """Run all acts, and print the end.
 
     Raises:
-        CliError: something did not hold, or a process failed.
+        CliError: a check failed, or a process did.
     """
     from quorum.cli.demo import (  # noqa: PLC0415  (not needed for help)
         alone,

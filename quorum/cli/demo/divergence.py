@@ -1,4 +1,4 @@
-"""Act: one record in a copy of one replica's log is made another one, checksum and all; Spark must say where."""
+"""Act: one record in a copy of a replica's log is changed, checksum included; Spark must name the offset."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MEANT: Final = ("log_mismatch", "committed_prefix_differs")
 
 
 def run(stage: Stage) -> None:
-    """Copy, change, analyse; the replica, the offset and the fault must be named."""
+    """Copy, change and analyse. The verdict must name the replica, the offset and the fault."""
     story, victim = stage.story, stage.killed_controller
     planted = stage.directory / "planted"
     shutil.copytree(stage.exports, planted)
@@ -55,10 +55,10 @@ def run(stage: Stage) -> None:
 
 
 def plant(export: Path) -> FoundTopic:
-    """Rename a topic in an export, so that nothing but another replica's log can tell.
+    """Rename a topic in an export. The log stays valid: only a comparison with another replica shows the change.
 
     Raises:
-        CheckFailedError: the topic is not there, or the changed batch has another size.
+        CheckFailedError: the topic does not exist, or the changed batch has another size.
     """
     log = ReplicaFiles(export)
     topic = next((each for each in log.topics() if each.name == PAYMENTS), None)

@@ -49,7 +49,7 @@ def run(stage: Stage) -> None:
 
 
 def _own_id(stage: Stage) -> TopicId:
-    """The metadata topic's own id, once it is committed."""
+    """Return the metadata topic's own id once it is committed."""
 
     def known() -> TopicId | None:
         topic_id = stage.quorum().topic_id
@@ -59,7 +59,10 @@ def _own_id(stage: Stage) -> TopicId:
 
 
 def record_of(topic: str, whose: str, look: Callable[[], ReplicaFiles]) -> FoundTopic:
-    """The TopicRecord in the leader's file: two followers that are quicker commit it before it is there."""
+    """Return the TopicRecord in the leader's file.
+
+    Two quicker followers may commit it before the leader has written it.
+    """
 
     def found() -> FoundTopic | None:
         return next((each for each in look().topics() if each.name == topic), None)

@@ -1,7 +1,7 @@
-"""The five logs are exported while their nodes run, and while nothing is written: they are to end at one offset.
+"""The five logs are exported while their nodes run but nothing is written, so that all end at one offset.
 
-Exports follow one another. What is committed between two of them makes later ones longer than earlier ones, and then no
-log need be its voter's last: nobody could say up to where a majority holds the log.
+The exports follow one another. A record that is committed in between makes later exports longer. Then no export need be
+its voter's last state, and nothing would show up to where a majority holds the log.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _ATTEMPTS: Final = 10
 
 
 def export_all(stage: Stage) -> int:
-    """Export all replicas while they run; the offset at which all of them end, which is the high watermark of all."""
+    """Export all replicas while they run. Return the offset at which all end, which is the high watermark of each."""
     with stage.story.working("exporting five logs"):
         end = at_one_offset(lambda: _settled_at(stage), lambda: _export(stage))
     stage.story.say(f"Exported the five logs with their high watermarks to {as_written(stage.exports)}.")
@@ -32,10 +32,10 @@ def export_all(stage: Stage) -> int:
 
 
 def at_one_offset(settled_at: Callable[[], int | None], export: Callable[[], Sequence[Manifest]]) -> int:
-    """Export once all is settled, and again where something was written meanwhile; the offset at which all ended.
+    """Export once all replicas are equal, and again if a record came meanwhile. Return the common end.
 
     Raises:
-        CheckFailedError: something was written each time.
+        CheckFailedError: a record came during each attempt.
     """
     ends: list[int] = []
     for _ in range(_ATTEMPTS):
@@ -51,7 +51,7 @@ def at_one_offset(settled_at: Callable[[], int | None], export: Callable[[], Seq
 
 
 def common_end(status: QuorumStatus, node_ids: Iterable[int], marks: Iterable[int]) -> int | None:
-    """Where the logs of all these nodes end, if that is one offset, and the high watermark that each of them tells."""
+    """Return the end of all nodes' logs if it is one offset, and also each node's high watermark; otherwise None."""
     end = status.high_watermark
     ends = {int(each.replica.node_id): each.log_end_offset for each in (*status.voters, *status.observers)}
     is_common = all(ends.get(node_id) == end for node_id in node_ids) and set(marks) == {end}
@@ -59,14 +59,14 @@ def common_end(status: QuorumStatus, node_ids: Iterable[int], marks: Iterable[in
 
 
 def _settled_at(stage: Stage) -> int | None:
-    """Where all logs end, once nothing is on the way to any; a controller's own registration may come late."""
+    """Return the end of all logs once they are equal, or None. A controller's own registration may come late."""
     cluster = stage.cluster
     try:
         status = stage.quorum()
         marks = [stage.quorum(node).high_watermark for node in cluster.controllers.values()]
         marks += [stage.agent(node).high_watermark for node in cluster.agents.values()]
     except ClientError:
-        return None  # one that does not answer now is asked once more
+        return None  # a node that does not respond now is asked again
     end = common_end(status, [node.node_id for node in cluster.nodes], marks)
     if end is None:
         return None
@@ -76,7 +76,7 @@ def _settled_at(stage: Stage) -> int | None:
 
 
 def _export(stage: Stage) -> list[Manifest]:
-    """Export all replicas, one after another, in the place of what was exported before."""
+    """Export all replicas, one after another. Earlier exports are replaced."""
     if stage.exports.exists():
         shutil.rmtree(stage.exports)
     manifests = []

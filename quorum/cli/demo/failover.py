@@ -1,4 +1,4 @@
-"""Act: SIGKILL of the leader while topics are being created, and how long nothing could be written."""
+"""Act: SIGKILL of the leader while topics are created, and the time without a successful write."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _AFTER: Final = 60
 
 
 def run(stage: Stage) -> None:
-    """Write, kill, see who leads and how long nothing could be written."""
+    """Write, kill the leader, and show the new leader and the time without a successful write."""
     story, leader = stage.story, stage.leader()
     writer = Writer(stage.client)
     writing = stage.loop.start(writer.run())
@@ -55,7 +55,7 @@ def _tell(stage: Stage, writer: Writer, killed_at_s: float, old: Node, sizes: Ma
 
 
 def _wait_written(writing: Future[None], what: str, is_done: Callable[[], bool]) -> None:
-    """Wait until it is done; whatever ended the writer before its time is raised."""
+    """Wait until `is_done`. If the writer ends before, raise its error."""
 
     def is_done_or_failed() -> bool:
         return is_done() or writing.done()

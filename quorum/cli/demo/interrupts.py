@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM as one exception, raised once, so that cleaning up is never itself interrupted."""
+"""Ctrl-C and SIGTERM as one exception that is raised once, so that cleaning up is never interrupted."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def signal_name(number: int) -> str:
 
 
 class Interrupted(BaseException):
-    """Somebody wants this process to stop. Not an Exception: nothing that handles failures may swallow it."""
+    """A signal asks this process to stop. Not an Exception, so that no handler of failures swallows it."""
 
     def __init__(self, number: int) -> None:
         super().__init__(signal_name(number))
@@ -31,8 +31,7 @@ class Interrupted(BaseException):
 
 
 class _Shield:
-    """How deep the main thread is in code that must not be interrupted, and which signal came meanwhile; and what has
-    been raised."""
+    """The state of `shielded`: its depth in the main thread, the waiting signal, and the raised exception."""
 
     depth = 0
     pending: int | None = None
@@ -41,11 +40,11 @@ class _Shield:
 
 @contextlib.contextmanager
 def interrupts() -> Iterator[None]:
-    """Within the block the first such signal raises `Interrupted` in the main thread.
+    """Raise `Interrupted` in the main thread at the first such signal within the block.
 
-    From then on they are ignored, also after the block: this process is about to end, and does so in good order. What
-    is ignored already stays so: SIGHUP under nohup, SIGINT of a shell's background job. What is interrupted may fail at
-    it in its own way, as a lock does that was being waited for: that is an interrupt all the same.
+    Later signals are ignored, also after the block: this process cleans up and ends. A signal that is ignored already
+    stays so: SIGHUP under nohup, SIGINT of a shell's background job. The interrupted code may fail with an error of its
+    own, such as a lock that was being awaited. That counts as the interrupt, too.
     """
 
     def on_signal(number: int, _: FrameType | None) -> None:
@@ -77,9 +76,9 @@ def _restore(before: Mapping[signal.Signals, _Handler]) -> None:
 
 @contextlib.contextmanager
 def shielded() -> Iterator[None]:
-    """What is within the block is done to its end; a signal that came meanwhile interrupts after it.
+    """Complete the block before a signal interrupts it: the signal is raised at the end.
 
-    Signals interrupt the main thread alone: in another thread nothing needs this, and nothing is held back.
+    Signals interrupt only the main thread. In another thread this does nothing.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -1,4 +1,4 @@
-"""What a node wrote into its log, for the story to tell."""
+"""Lines in a node's log that the acts show."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from quorum.cli.demo.story import CheckFailedError
 _COLOURS: Final = re.compile(r"\x1b\[[0-9;]*m")
 _TRANSITION: Final = re.compile(r"^(?P<time>\S+)Z .*\btransition\b.* role=(?P<role>\w+) epoch=(?P<epoch>\d+)")
 _BEFORE_IT: Final = ("prospective", "candidate")
-"""A node that asks for pre-votes again and again in one epoch does not write each round."""
+"""A node that repeats pre-votes in one epoch does not log each round."""
 
 
 def node_log_lines(node: Node, *words: str, start: int = 0) -> list[str]:
-    """The lines that hold all `words`, from byte `start` of its log on."""
+    """Return the lines that hold all `words`, from byte `start` of the node's log on."""
     if not node.log_file.exists():
         return []
     text = _COLOURS.sub("", node.log_file.read_bytes()[start:].decode(errors="replace"))
@@ -25,19 +25,19 @@ def node_log_lines(node: Node, *words: str, start: int = 0) -> list[str]:
 
 
 def log_size(node: Node) -> int:
-    """How many bytes its log has now."""
+    """Return the size of the node's log in bytes."""
     return node.log_file.stat().st_size if node.log_file.exists() else 0
 
 
 def log_sizes(nodes: Iterable[Node]) -> dict[str, int]:
-    """Return how many bytes the log of each has now, by its name."""
+    """Return the size of each node's log in bytes, by name."""
     return {node.name: log_size(node) for node in nodes}
 
 
 def how_it_was_elected(node: Node, since: Mapping[str, int] | None = None) -> str:
-    """By which states, and how fast, it came to lead the last time.
+    """Return the states through which the node became leader the last time, and the time that took.
 
-    `since`: by node, how many bytes its log had before the former leader was killed; older lines do not count.
+    `since`: by node, the size of its log before the former leader was killed; older lines do not count.
     """
     start = 0 if since is None else since[node.name]
     moves = [found for line in node_log_lines(node, "transition", start=start) if (found := _TRANSITION.match(line))]

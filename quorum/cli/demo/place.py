@@ -42,7 +42,7 @@ _TRIES: Final = 100
 
 
 def as_written(path: Path) -> Path:
-    """As a person would write it: from where they are, if it lies below."""
+    """Return the path as a person would write it: relative if it lies below the working directory."""
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
@@ -57,11 +57,10 @@ def kraft_command() -> str:
 
 @contextlib.contextmanager
 def held_directory(path: Path, owner: Owner) -> Iterator[Path]:
-    """A directory that `owner` made, now or before, locked for as long as the block lasts.
+    """Make or find a directory of `owner`, and lock it within the block.
 
     Raises:
-        CliError: something is there that the command did not make, or that another user made, or the command is
-            running there.
+        CliError: the directory holds files that the command did not make, or is another user's, or is in use.
     """
     path = path.absolute()
     with _locked_marker(path, owner) as held:
@@ -110,10 +109,10 @@ def _in_use(path: Path, owner: Owner) -> CliError:
 
 @contextlib.contextmanager
 def own_directory(path: Path) -> Iterator[Path]:
-    """An empty directory at `path` for as long as the block lasts; what a demo left there before is removed.
+    """Make an empty directory at `path`, locked within the block. An earlier demo's files there are removed.
 
     Raises:
-        CliError: something is there that no demo made, or another demo is running there.
+        CliError: the directory holds files that no demo made, or another demo uses it.
     """
     with held_directory(path, DEMO) as place:
         clear(place, DEMO)

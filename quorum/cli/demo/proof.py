@@ -1,4 +1,4 @@
-"""Act: every replica's log is exported, everything stops, and each replica's own files must hold what was promised."""
+"""Act: every replica's log is exported, all nodes stop, and each replica's files must hold all acknowledged topics."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def _check_same(logs: dict[Node, ReplicaFiles], high_watermark: int) -> None:
 
 
 def _check_leaders(logs: dict[Node, ReplicaFiles]) -> dict[int, NodeId]:
-    """Who led each epoch, by all the logs together."""
+    """Return the leader of each epoch, by all logs together."""
     leaders: dict[int, set[NodeId]] = {}
     for log in logs.values():
         for epoch, named in log.leaders().items():

@@ -1,7 +1,4 @@
-"""What a stopped replica's own files say: read from the disk, by nobody's word but theirs.
-
-Decides: nothing; it reads a metadata directory of a node, or an export. Must not know: what they ought to say.
-"""
+"""The content of a stopped replica's files, or of an export, read from the disk without any node's help."""
 
 from __future__ import annotations
 
@@ -33,29 +30,29 @@ class FoundTopic(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class ReplicaFiles:
-    """The metadata log in one directory. An unfinished write at its end is passed over, all other damage is refused.
+    """The metadata log in one directory. An unfinished write at its end is ignored.
 
     Raises:
-        CheckFailedError: it is damaged.
+        CheckFailedError: the log has any other damage.
     """
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
         self.batches = tuple(_batches(directory))
-        """In order, with their bytes."""
+        """All batches in order, with their bytes."""
 
     @property
     def end_offset(self) -> int:
-        """One past the last record."""
+        """The offset after the last record."""
         return self.batches[-1].header.next_offset if self.batches else 0
 
     @property
     def last_epoch(self) -> int:
-        """Of the last record."""
+        """The epoch of the last record, or -1."""
         return self.batches[-1].header.partition_leader_epoch if self.batches else -1
 
     def image(self) -> MetadataImage:
-        """All of it replayed."""
+        """Return the image after a replay of the whole log."""
         replayer = Replayer.start(MetadataImage.empty())
         for batch in self.batches:
             header = batch.header
@@ -64,7 +61,7 @@ class ReplicaFiles:
         return replayer.image
 
     def topics(self) -> Iterator[FoundTopic]:
-        """Every TopicRecord, also of topics that were deleted later."""
+        """Yield every TopicRecord, also of topics that were deleted later."""
         for batch in self.batches:
             header = batch.header
             if header.is_control:
@@ -81,7 +78,7 @@ class ReplicaFiles:
                     )
 
     def leaders(self) -> dict[int, set[NodeId]]:
-        """Who led each epoch, by its LeaderChange records."""
+        """Return the leaders of each epoch in the LeaderChange records."""
         found: dict[int, set[NodeId]] = {}
         for batch in self.batches:
             if batch.header.is_control:
@@ -91,7 +88,7 @@ class ReplicaFiles:
         return found
 
     def first_difference(self, other: ReplicaFiles) -> int | None:
-        """The offset from which this log holds batches that the other does not have there; None when it has all."""
+        """Return the first offset whose batch the other log does not have, or None if it has all batches."""
         theirs = {batch.header.base_offset: _content(batch) for batch in other.batches}
         for batch in self.batches:
             if theirs.get(batch.header.base_offset) != _content(batch):

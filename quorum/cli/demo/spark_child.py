@@ -1,6 +1,6 @@
-"""`kraft` in a process that brings others with it (a JVM, Python workers): all of them end with it, whatever happens.
+"""`kraft` in a process that starts others (a JVM, Python workers), all of which end with it.
 
-They share a session of the kernel's, by which they are found. Where there is no /proc, only the process group is.
+They share a kernel session, by which they are found. Without /proc only the process group is killed.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from quorum.cli.demo.interrupts import shielded
 
 _PROC: Final = Path("/proc")
 _SESSION_FIELD: Final = 3
-"""Of /proc/PID/stat, counted behind the name in brackets: state, parent, group, session."""
+"""The field of /proc/PID/stat, counted behind the name in brackets: state, parent, group, session."""
 
 
 class Done(msgspec.Struct, frozen=True, kw_only=True):
-    """How a process ended, and what it wrote to standard output and standard error."""
+    """The exit status of a process, and its standard output and standard error."""
 
     status: int
     output: str
@@ -35,9 +35,9 @@ class Done(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def run_kraft(words: Sequence[str], *, scratch: Path) -> Done:
-    """Run `kraft words` to its end; temporary files go below `scratch`.
+    """Run `kraft words` to its end, with temporary files below `scratch`.
 
-    When this is interrupted, and when it returns, none of its processes is left, and none of these files.
+    When this returns or is interrupted, none of its processes and none of these files is left.
     """
     scratch.mkdir(parents=True, exist_ok=True)
     own = Path(tempfile.mkdtemp(dir=scratch))
@@ -59,7 +59,7 @@ def run_kraft(words: Sequence[str], *, scratch: Path) -> Done:
 
 
 def _end_session(process: subprocess.Popen[str]) -> None:
-    """Kill whatever is left of a process and of those that it started, and wait until they are gone."""
+    """Kill a process and those that it started, and wait until they are gone."""
 
     def is_gone() -> bool:
         left = list(_members(process.pid))
@@ -75,7 +75,7 @@ def _end_session(process: subprocess.Popen[str]) -> None:
 
 
 def _members(session: int) -> Iterator[int]:
-    """The processes of a session that still run."""
+    """Yield the running processes of a session."""
     if not _PROC.is_dir():
         with contextlib.suppress(ProcessLookupError):
             os.killpg(session, signal.SIGKILL)

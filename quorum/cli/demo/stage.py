@@ -1,6 +1,6 @@
-"""What the acts share: the cluster, a client of it, the story, and what has been promised so far.
+"""The state that the acts share: the cluster, a client of it, the story, and the acknowledged topics.
 
-Decides: nothing. Must not know: the order of the acts.
+Must not know: the order of the acts.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from quorum.client.quorum_status import QuorumStatus
 T = TypeVar("T")
 
 _ASK_TIMEOUT_S: Final = 5.0
-"""For one question to one node."""
+"""The timeout of a request to one node."""
 _CALL_TIMEOUT_S: Final = 60.0
 
 
 class Stage:
-    """One run of the demo in one directory. What was acknowledged is kept here, to be asked for at the end."""
+    """One run of the demo in one directory. Acknowledged topics are kept here for the check at the end."""
 
     def __init__(self, directory: Path, story: Story, cluster: Cluster, loop: LoopThread) -> None:
         self.directory: Final = directory
@@ -35,40 +35,40 @@ class Stage:
         self.story: Final = story
         self.cluster: Final = cluster
         self.loop: Final = loop
-        """Where the client lives."""
+        """The thread in which the client runs."""
         self.client: Final = loop.call(_client_of(cluster))
         self.acknowledged: Final[dict[str, TopicId]] = {}
-        """Topics whose creation was acknowledged and whose deletion was not asked for, by name."""
+        """Topics, by name, whose creation was acknowledged and whose deletion was not requested."""
         self.unanswered: Final[list[str]] = []
-        """Names of topics whose creation was asked for and never answered."""
+        """Names of topics whose creation was requested and never answered."""
         self.killed: Node | None = None
         self.marks: Final[list[tuple[int, str]]] = []
-        """What was done to the processes, each a time in ms and a text: the pages show them."""
+        """The signals sent to processes, each a time in ms and a text, for the page with the plots."""
 
     def ask(self, work: Coroutine[Any, Any, T]) -> T:
-        """What a coroutine of the client returns."""
+        """Run a coroutine of the client, and return its result."""
         return self.loop.call(work, _CALL_TIMEOUT_S)
 
     def mark(self, text: str) -> None:
-        """Note what is done to a process now."""
+        """Note that a process gets a signal now."""
         self.marks.append((time.time_ns() // 1_000_000, text))
 
     def close(self) -> None:
-        """End everything: the client's connections, and all processes, by SIGKILL where they still run."""
+        """Close the client's connections, and kill all processes that still run."""
         self.cluster.kill_all()
         self.loop.call(self.client.close(), _ASK_TIMEOUT_S)
 
     def quorum(self, at: Node | None = None) -> QuorumStatus:
-        """The quorum as its leader sees it, or somebody who can be reached; with `at`, as that controller does."""
+        """Return the quorum as its leader or any controller sees it; with `at`, as that controller does."""
         address = None if at is None else at.grpc_address
         return self.ask(self.client.describe_quorum(address=address, timeout_s=_ASK_TIMEOUT_S))
 
     def agent(self, node: Node) -> AgentStatus:
-        """What an agent tells of itself."""
+        """Return the state of an agent."""
         return self.ask(describe_agent(node.grpc_address, _ASK_TIMEOUT_S))
 
     def leader(self) -> Node:
-        """The controller that leads, once it says so itself."""
+        """Return the leading controller, once it reports that itself."""
 
         def leads() -> Node | None:
             try:
@@ -81,7 +81,7 @@ class Stage:
 
     @property
     def killed_controller(self) -> Node:
-        """The one that the failover act killed."""
+        """The controller that the failover act killed."""
         if self.killed is None:
             raise RuntimeError("no controller was killed yet")
         return self.killed

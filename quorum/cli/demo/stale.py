@@ -1,4 +1,4 @@
-"""Act: a topic is deleted and created again while an agent is away; the agent tells the two apart by their ids."""
+"""Act: a topic is deleted and created again while an agent is down. The agent distinguishes the two by their ids."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PARTITIONS: Final = 2
 
 
 def run(stage: Stage) -> None:
-    """Stop the agent, delete, create, start it, look at its directories and its log."""
+    """Stop the agent, delete and create the topic, start the agent, check its directories and its log."""
     story, old_id = stage.story, stage.acknowledged[ORDERS]
     agent = max(stage.cluster.agents.values(), key=lambda node: node.node_id)
     with story.working(f"stopping {agent.name}"):

@@ -1,6 +1,6 @@
-"""How the demo speaks: numbered acts, short lines, what is under way, what was proved.
+"""The output of the demo: numbered acts, short lines, the step under way, the proven claims.
 
-Decides: the look, with colours and a spinner on a terminal, plain lines in a pipe. Must not know: what is told.
+Decides: the look, with colours and a spinner on a terminal, plain lines in a pipe. Must not know: the acts.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _INDENT: Final = 2
 
 
 class CheckFailedError(Exception):
-    """What the demo claims turned out not to hold; the message says what was wrong."""
+    """A claim of the demo is false; the message says which."""
 
 
 class Story:
-    """One telling. Lines are written as they happen; `acts` is how many there will be."""
+    """The output of one run, written line by line. `acts`: the number of acts."""
 
     def __init__(self, acts: int, console: Console | None = None) -> None:
         self.console: Final = console or terminal_console(highlight=False, emoji=False, markup=False)
@@ -37,40 +37,40 @@ class Story:
 
     @property
     def seconds(self) -> float:
-        """Since the telling began."""
+        """The seconds since the start of the run."""
         return time.monotonic() - self._started
 
     def title(self, text: str) -> None:
-        """The first line."""
+        """Print the first line."""
         self._line(text, "bold", indent=0)
 
     def act(self, heading: str) -> None:
-        """The next act begins."""
+        """Print the heading of the next act."""
         self._act += 1
         self._write("")
         clock = f"   ({self.seconds:.0f} s)" if self._act > 1 else ""
         self._line(f"[{self._act}/{self._acts}] {heading}{clock}", "bold cyan", indent=0)
 
     def say(self, text: str) -> None:
-        """One line of the story."""
+        """Print a line."""
         self._line(text, "")
 
     def quote(self, text: str) -> None:
-        """A line that somebody else wrote, a node's log or a file."""
+        """Print a line of a node's log or a file."""
         self._line(f"| {text}", "dim")
 
     def proved(self, text: str) -> None:
-        """Something that was checked, and holds."""
+        """Print a claim that was checked and is true."""
         self._line(f"{self._mark} {text}", "green")
 
     def table(self, columns: Sequence[str], rows: Sequence[Mapping[str, object]]) -> None:
-        """Rows under their columns."""
+        """Print rows under their columns."""
         width = self.console.width - _INDENT if self._is_terminal else None
         for line in table_lines(columns, rows, width=width):
             self._line(line, "", wrap=False)
 
     def show(self, what: RenderableType) -> None:
-        """Something that renders itself."""
+        """Print an object of rich's."""
         if self._is_terminal:
             self.console.print(Padding(what, (0, 0, 0, _INDENT), expand=False))
             return
@@ -94,11 +94,11 @@ class Story:
             self._write(Text(" " * indent) + styled)
 
     def _write(self, what: str | Text | Padding) -> None:
-        # In a pipe nothing is wrapped: a line stays a line for whoever searches in it.
+        # In a pipe nothing is wrapped: a line stays whole for a search.
         self.console.print(what, soft_wrap=not isinstance(what, Padding))
 
 
 def check(holds: bool, otherwise: str) -> None:
-    """Raise `CheckFailedError` with `otherwise` unless it holds."""
+    """Raise `CheckFailedError` with `otherwise` unless `holds`."""
     if not holds:
         raise CheckFailedError(otherwise)

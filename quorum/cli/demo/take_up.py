@@ -1,4 +1,4 @@
-"""Act: topics are created, and the agents take up their partitions because the log says so."""
+"""Act: topics are created, and the agents create the directories of their partitions from the log."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TOPICS: Final = ((ORDERS, 2, 2), (PAYMENTS, 2, 1), ("audit", 1, 2))
 
 
 def run(stage: Stage) -> None:
-    """Create, wait for the directories, look into them."""
+    """Create the topics, wait for the directories, check them."""
     story = stage.story
     rows: list[dict[str, object]] = []
     for name, partitions, replicas in _TOPICS:
@@ -54,7 +54,7 @@ def run(stage: Stage) -> None:
 
 
 def _expected(stage: Stage) -> dict[int, dict[str, TopicId]]:
-    """By agent: the directories that it must hold, and their topics' ids."""
+    """Return the directories that each agent must hold, with their topics' ids, by agent."""
     expected: dict[int, dict[str, TopicId]] = {node_id: {} for node_id in stage.cluster.agents}
     for topic in stage.ask(stage.client.describe_topics([name for name, _, _ in _TOPICS])):
         for partition in topic.partitions:
@@ -71,7 +71,7 @@ def _wait_held(stage: Stage, agent: Node, expected: dict[str, TopicId]) -> None:
 
 
 def check_directory(agent: Node, name: str, topic_id: TopicId) -> None:
-    """Raise `CheckFailedError` unless the directory lies there and its partition.metadata holds that id."""
+    """Raise `CheckFailedError` unless the directory exists and its partition.metadata holds that id."""
     path: Path = agent.log_dir / name
     check(path.is_dir(), f"{agent.name} says that it holds {name}, but there is no {path}")
     found = read_partition_metadata(OsFiles(), str(path))

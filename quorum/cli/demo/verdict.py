@@ -22,7 +22,7 @@ _FOUND_SOMETHING: Final = 1
 
 
 def run(stage: Stage) -> None:
-    """Analyse; nothing may be found."""
+    """Analyse the exports. There must be no finding."""
     page = stage.directory / "verdict.html"
     verdict = analyse(stage, stage.exports, page)
     check(verdict.is_clean, f"Spark found something in the logs of this run; see {page}")
@@ -32,10 +32,10 @@ def run(stage: Stage) -> None:
 
 
 def analyse(stage: Stage, logs: Path, page: Path) -> Verdict:
-    """What `kraft analyze` says of these logs; the story shows it.
+    """Return the verdict of `kraft analyze` on these logs, after printing it.
 
     Raises:
-        CheckFailedError: it could not be made, or there is no page.
+        CheckFailedError: the analysis failed, or wrote no page.
     """
     marks = [word for at_ms, text in stage.marks for word in ("--mark", f"{at_ms}={text}")]
     words = ("analyze", str(logs), "--report", str(page), *marks, "-o", "json")

@@ -1,7 +1,7 @@
-"""A client that creates topics all the time, and remembers what it was told of each.
+"""A client that creates topics all the time, and records the outcome of each.
 
-Decides: what counts as acknowledged (an answer that says so) and as unanswered (everything else). Runs in the client's
-loop; another thread may look at the lists, which only grow.
+Decides: only a response counts as an acknowledgement; everything else is unanswered. It runs in the client's loop;
+another thread may read the lists, which only grow.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ class Writer:
         self._is_stopping = False
 
     async def run(self) -> None:
-        """Go on until `stop`.
+        """Create topics until `stop`.
 
         Raises:
-            ClientError: a creation was refused, which none should be.
+            ClientError: a creation was rejected, which must not happen.
         """
         async with asyncio.TaskGroup() as tasks:
             for _ in range(_TASKS):
@@ -54,13 +54,13 @@ class Writer:
             await self.create(f"written-{next(self._numbers):04d}")
 
     async def create(self, name: str) -> None:
-        """Create one topic and note what became of it."""
+        """Create one topic, and record its outcome."""
         try:
             created = await self._client.create_topic(
                 name, num_partitions=1, replication_factor=1, timeout_s=_TOPIC_TIMEOUT_S
             )
         except (OutcomeUnknownError, UnavailableError):
-            # What nobody answered may or may not be there: the demo looks at the end, in the files.
+            # without a response the topic may exist or not: the act `proof` looks into the files
             self.unanswered.append(name)
             return
         self.acknowledged.append(Acknowledgement(at_s=time.monotonic(), name=created.name, topic_id=created.topic_id))
@@ -70,17 +70,17 @@ class Writer:
         self._is_stopping = True
 
     def count_until(self, at_s: float) -> int:
-        """How many had been acknowledged by that moment."""
+        """Return how many topics had been acknowledged by that moment."""
         return sum(each.at_s <= at_s for each in self.acknowledged)
 
     def longest_silence_s(self, around_s: float) -> float:
-        """The longest time between two acknowledgements of which the second came after that moment.
+        """Return the longest time between two acknowledgements of which the second came after that moment.
 
-        The first may have come a little later than it too: what a killed leader has sent still arrives.
+        The first may have come slightly later, too: a response that the killed leader had sent still arrives.
         """
         times = sorted(each.at_s for each in self.acknowledged)
         return max(later - earlier for earlier, later in itertools.pairwise(times) if later > around_s)
 
     def count_after(self, at_s: float) -> int:
-        """How many were acknowledged after that moment."""
+        """Return how many topics were acknowledged after that moment."""
         return sum(each.at_s > at_s for each in self.acknowledged)

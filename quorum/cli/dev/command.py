@@ -1,6 +1,6 @@
 """`kraft dev`: three controllers and two broker agents in the foreground, for a developer of Kafka applications.
 
-Decides: when the cluster is ready, what is said of it, and that no process outlives the command.
+Decides: when the cluster is ready, what it prints, and that no process outlives the command.
 """
 
 from __future__ import annotations
@@ -202,7 +202,7 @@ def death_of(node: Node) -> str:
 
 
 def _stop(cluster: Cluster, interrupted: BaseException) -> None:
-    """Stop all in good order, agents first, and say so. A node that does not stop in time is killed."""
+    """Stop all nodes cleanly, agents first, and print that. A node that does not stop in time is killed."""
     from quorum.cli.demo.cluster import NodeFailedError  # noqa: PLC0415  (not needed for help)
 
     say(f"kraft dev: {interrupted}, stopping all")

@@ -62,7 +62,7 @@ class SavedCluster(msgspec.Struct, frozen=True, kw_only=True):
             ) from error
 
     def write(self, place: Path) -> None:
-        """Save it, whole or not at all."""
+        """Save the file whole or not at all."""
         hidden = place / f".{_STATE}"
         with new_file(hidden) as file:
             file.write(msgspec.json.encode(self) + b"\n")

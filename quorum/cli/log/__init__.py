@@ -1,1 +1,1 @@
-"""`kraft log`: look into metadata logs."""
+"""`kraft log`: read, check, compare and export metadata logs."""

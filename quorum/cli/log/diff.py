@@ -1,4 +1,4 @@
-"""`kraft log diff`: where replicas part, and what it means."""
+"""`kraft log diff`: the offsets at which replicas diverge, and their meaning."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from metadata_log.tools.replicas.diff import DiffReport, Parting, ReplicaLine
 
 _UNREAD: Final = ("READING", "BYTES", "ORDER")
-"""Causes of findings by which a part of a log was not compared."""
+"""Causes of findings that keep a part of a log from being compared."""
 _BESIDE: Final = ("quorum-state", "committed-state", "leader-epoch-checkpoint")
-"""Files beside a log whose names have no dot."""
+"""Sidecar files of a log whose names have no dot."""
 EPILOG: Final = (
     "Examples:  kraft log diff /backup/controller-1 /backup/controller-2    "
     "kraft log diff nodes/ -o json | jq .partings    kraft log diff nodes/ -o jsonl | jq 'select(.what == \"finding\")'"
@@ -64,7 +64,7 @@ def run(
 
 
 def _json_parts(report: DiffReport) -> Iterator[tuple[str, msgspec.Struct]]:
-    """What a line each is made of: the replicas, the bounds, where they part, the findings."""
+    """Yield the content of each line: the replicas, the bounds, the divergences, the findings."""
     yield from (("replica", replica) for replica in report.replicas)
     yield "bounds", report.bounds
     yield from (("parting", parting) for parting in report.partings)
@@ -105,7 +105,7 @@ def _overlap(one: ReplicaLine, other: ReplicaLine) -> bool:
 
 
 def _same_lines(replicas: Sequence[ReplicaLine], common_end: int, *, is_damaged: bool) -> Iterator[str]:
-    """Yield how far the replicas are the same; one that overlaps with no other was compared with none."""
+    """Yield how far the replicas are equal. A replica that overlaps with no other was not compared."""
     apart = [
         one
         for one in replicas
@@ -124,9 +124,9 @@ def _same_lines(replicas: Sequence[ReplicaLine], common_end: int, *, is_damaged:
 
 
 def _damage(report: DiffReport) -> Iterator[tuple[ReplicaLine, Finding]]:
-    """Yield each replica whose log could not be read whole, with the first finding that says so.
+    """Yield each replica whose log could not be read whole, with its first finding about that.
 
-    What is wrong with a checkpoint, or a file beside the log, keeps no record from being compared.
+    A damaged checkpoint or sidecar file keeps no record from being compared.
     """
     for replica in report.replicas:
         for found in report.findings:
@@ -137,7 +137,7 @@ def _damage(report: DiffReport) -> Iterator[tuple[ReplicaLine, Finding]]:
 
 
 def _is_log(file: str) -> bool:
-    """Return True for a segment, and for a metadata directory or what holds it."""
+    """Return True for a segment, a metadata directory, or a directory that holds one."""
     name = file.rpartition("/")[2]
     return name.endswith(".log") or ("." not in name and name not in _BESIDE)
 

@@ -1,4 +1,4 @@
-"""`kraft log dump`: what the files hold, in the form and of the part that is asked for."""
+"""`kraft log dump`: the records of files, in the form and of the part that the options name."""
 
 from __future__ import annotations
 
@@ -74,8 +74,8 @@ def run(
 
     Reads only and takes no lock: it may be used on the directory of a running node. Damaged bytes are skipped, and
     standard error names them and the missing offsets. A file that the node removes meanwhile is skipped, too. Exit
-    status 0: all could be read. 1: something is damaged or was removed, or the last write is not finished. 2: there is
-    no log.
+    status 0: all could be read. 1: a part is damaged or was removed, or the last write is unfinished. 2: there is no
+    log.
     """
     files = list(files_of(paths))
     if len(paths) > 1:
@@ -130,7 +130,7 @@ def _follow(paths: list[Path], renderer: Renderer) -> None:
 
 
 def _write_added(piece: Piece, path: str, renderer: Renderer, writer: Writer) -> None:
-    """Write what was added to the log; where it is not sound, past its damage."""
+    """Write what was added to the log. After a corrupt batch, go on behind it."""
     shown = renderer.show(piece, path, sealed=True)
     if shown.error is None:
         writer.write(shown.text)

@@ -1,4 +1,4 @@
-"""The options of `kraft log dump`, and the selection that they ask for."""
+"""The options of `kraft log dump`, and the selection that they name."""
 
 from __future__ import annotations
 
@@ -61,10 +61,10 @@ def selection_of(
     topics: list[str] | None,
     broker: int | None,
 ) -> Selection:
-    """What the options ask for.
+    """Return the selection that the options name.
 
     Raises:
-        CliError: a type, a topic or a time is none, or a range ends before it begins.
+        CliError: a type, a topic or a time is unknown, or a range ends before it begins.
     """
     from metadata_log.tools.dump.selection import Selection, known_types, plain_type  # noqa: PLC0415
 
@@ -94,7 +94,7 @@ def selection_of(
 
 
 def _partitions(files: list[Path], broker: int) -> BrokerPartitions:
-    """Those that the node has in these files, so far."""
+    """Return the partitions of the broker, by the records in these files."""
     from metadata_log.tools.dump.selection import BrokerPartitions  # noqa: PLC0415
 
     found = BrokerPartitions(broker)
@@ -103,7 +103,7 @@ def _partitions(files: list[Path], broker: int) -> BrokerPartitions:
 
 
 def _topics(files: list[Path], topics: list[str]) -> tuple[frozenset[TopicId], frozenset[str]]:
-    """Ids and names of the topics that are asked for; what looks like an id may be a name as well."""
+    """Return the ids and names of the requested topics. A text that looks like an id may also be a name."""
     from metadata_log.ids import InvalidIdError, parse_topic_id  # noqa: PLC0415
     from metadata_log.tools.dump.selection import ids_of  # noqa: PLC0415
 
@@ -123,7 +123,7 @@ def _topics(files: list[Path], topics: list[str]) -> tuple[frozenset[TopicId], f
 
 
 def _values(files: list[Path]) -> Iterator[list[bytes]]:
-    """The values of every data batch that can be read."""
+    """Yield the record values of every data batch that can be read."""
     from metadata_log.files.os_files import OsFiles  # noqa: PLC0415
     from metadata_log.format.batch import batch_values  # noqa: PLC0415
     from metadata_log.tools.read.scan import Damage, scan  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""How `kraft log dump` shows records: one renderer for each form, and the writing of pieces.
+"""The output of `kraft log dump`: one renderer for each form, and the writing of chunks.
 
 Decides: the forms. Must not know: where files come from.
 """
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class DumpFormat(enum.StrEnum):
-    """What `-o` of dump takes."""
+    """The values of dump's `-o`."""
 
     TEXT = "text"
     TABLE = "table"
@@ -48,7 +48,7 @@ _EVERYTHING: Final = Selection()
 
 
 class Renderer:
-    """Pieces of a file as text in one form."""
+    """Chunks of a file as text in one form."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class Renderer:
         self._table = layout()
 
     def head(self) -> str:
-        """Before the first file."""
+        """Return the text before the first file."""
         if self.form is DumpFormat.CSV:
             from metadata_log.tools.dump.rows import CSV_HEAD  # noqa: PLC0415  (not needed for text)
 
@@ -73,7 +73,7 @@ class Renderer:
         return f'{{{_version()}"records":[' if self.form is DumpFormat.JSON else ""
 
     def title(self, path: str) -> str:
-        """Before a file's first batch."""
+        """Return the text before a file's first batch."""
         if self.form is DumpFormat.TEXT:
             return joined(list(title_lines(path)))
         if self.form is DumpFormat.TABLE:
@@ -81,7 +81,7 @@ class Renderer:
         return ""
 
     def show(self, piece: Piece, path: str, *, sealed: bool = False) -> Shown:
-        """A piece of a file. With `sealed`, a wrong checksum is an error."""
+        """Return a chunk of a file as text, with an error if it is corrupt. With `sealed`, a wrong checksum is one."""
         if self.form is DumpFormat.TEXT:
             return show_text(piece, self._style, self._selection, sealed=sealed)
         from metadata_log.tools.dump.rows import show_csv, show_json_lines, show_rows  # noqa: PLC0415
@@ -95,10 +95,10 @@ class Renderer:
         return show_json_lines(piece, path, self._selection, begin=self._begin, sealed=sealed)
 
     def text(self, piece: Piece, path: str, *, sealed: bool = False) -> str:
-        """The same, or its error.
+        """Return a chunk of a file as text.
 
         Raises:
-            MetadataLogError: the piece is not sound.
+            MetadataLogError: the chunk is corrupt.
         """
         shown = self.show(piece, path, sealed=sealed)
         if shown.error is not None:
@@ -106,7 +106,7 @@ class Renderer:
         return shown.text
 
     def tail(self, path: str, size: int) -> str:
-        """After a file's last batch, when `size` bytes follow that are none."""
+        """Return the text after a file's last batch, if `size` further bytes are no batch."""
         return joined(list(tail_lines(path, size))) if self.form is DumpFormat.TEXT else ""
 
 
@@ -118,12 +118,12 @@ def _version() -> str:
 
 
 def _bytes_of(text: str) -> bytes:
-    """As it is written: the name of a file that is no UTF-8 with the bytes that it has."""
+    """Return the bytes of a text. A file name that is not UTF-8 keeps its own bytes."""
     return text.encode("utf-8", "surrogateescape")
 
 
 class Writer:
-    """Standard output; in a JSON array it holds back the last comma."""
+    """Standard output. In a JSON array the last comma is held back."""
 
     def __init__(self, renderer: Renderer) -> None:
         self._renderer = renderer
@@ -132,7 +132,7 @@ class Writer:
         self._held = ""
         self._is_begun = False
         self.ends: dict[Path, LostEnd] = {}
-        """What is known already of the logs in these directories."""
+        """The lost ends that are known already, by directory."""
         sys.stdout.flush()
         self.write(renderer.head())
 
@@ -143,26 +143,29 @@ class Writer:
                 return
             text, self._held = self._held + text.removesuffix(_SEPARATOR), _SEPARATOR if self._is_begun else ""
             self._is_begun = True
-        if self._terminal is not None:  # which escapes what it would obey
+        if self._terminal is not None:  # the terminal escapes control characters
             self._terminal.write(text)
         else:
             self._out.write(_bytes_of(text))
 
     def end(self) -> None:
-        """After the last file."""
+        """End the output after the last file."""
         self.flush()
         if self._renderer.form is DumpFormat.JSON:
             self._out.write(b"]}\n")
         self._out.flush()
 
     def flush(self) -> None:
-        """Let the reader of a pipe have what there is."""
+        """Flush, so that the reader of a pipe gets every row so far."""
         if self._terminal is not None:
             self._terminal.flush()
         self._out.flush()
 
     def descriptor(self) -> int | None:
-        """That of standard output, where it is a file of the operating system and rows need nothing between them."""
+        """Return the descriptor of standard output, or None if rows cannot be written to it directly.
+
+        A terminal escapes text, a JSON array needs commas, and a test's output may have no descriptor.
+        """
         if self._renderer.form is DumpFormat.JSON or self._terminal is not None:
             return None
         try:
@@ -172,7 +175,7 @@ class Writer:
 
 
 def show_files(files: Sequence[str], renderer: Renderer) -> int:
-    """Write all files; the exit status: 1 when one is damaged or removed meanwhile, 2 when one is no log at all."""
+    """Write all files. Return the exit status: 1 if a file is damaged or was removed, 2 if a file is not a log."""
     writer, status = Writer(renderer), 0
     for file in files:
         try:
@@ -189,10 +192,7 @@ def show_files(files: Sequence[str], renderer: Renderer) -> int:
 
 
 def say_gaps(files: Sequence[str], known: Mapping[Path, LostEnd] | None = None) -> int:
-    """Say which offsets are missing before, or within, these segments, and which checkpoints are misnamed.
-
-    Returns the exit status.
-    """
+    """Report missing offsets before or within these segments, and misnamed checkpoints. Return the exit status."""
     from metadata_log.tools.verify.lost_end import lost_end  # noqa: PLC0415  (not needed for help)
 
     ends, status, named = dict(known or {}), 0, {Path(file): file for file in files}
@@ -218,11 +218,11 @@ def _is_of_log(path: Path) -> bool:
 
 
 def dump_file(path: str, renderer: Renderer, writer: Writer) -> int:
-    """Write one file, past its damage; the exit status that it deserves.
+    """Write one file, also behind its damage. Return its exit status.
 
     Raises:
-        CliError: it is no log.
-        FileNotFoundError: it is gone.
+        CliError: it is not a log.
+        FileNotFoundError: it was removed.
     """
     handle = renderer.files.open(path, read_only=True)
     try:
@@ -232,7 +232,7 @@ def dump_file(path: str, renderer: Renderer, writer: Writer) -> int:
         writer.write(renderer.title(path))
         status = 0
         while course.tail is None:
-            with contextlib.suppress(MetadataLogError):  # the course stands where it was met, and tells of it
+            with contextlib.suppress(MetadataLogError):  # the course stays at the corrupt batch, and reports it
                 _write_sound(path, course, renderer, writer)
             status = max(status, write_past_trouble(path, course, renderer, writer))
         writer.write(renderer.tail(path, course.tail))
@@ -247,7 +247,7 @@ def dump_file(path: str, renderer: Renderer, writer: Writer) -> int:
 
 
 class EndOfLog:
-    """What is proven lost of the log whose last segment a file is; asked for once, and nothing of another file."""
+    """The proven loss at the end of a log, if this file is its last segment. It is looked up once."""
 
     def __init__(self, path: str, known: dict[Path, LostEnd]) -> None:
         self._path = Path(path)
@@ -257,7 +257,7 @@ class EndOfLog:
         return self._found is not None and self._found.is_certain
 
     def sentences(self) -> list[str]:
-        """What is lost without a trace in the file itself; of its bytes the course tells."""
+        """Return the losses that the file's own bytes do not show. The course reports the others."""
         from metadata_log.tools.verify.lost_end import of_one_log  # noqa: PLC0415  (of a last segment alone)
 
         found = () if self._found is None else self._found.findings
@@ -274,7 +274,7 @@ class EndOfLog:
 
 
 def require_log(path: str, course: Course) -> None:
-    """Let a file pass that is a log by its name, or by anything in it.
+    """Accept a file that is a log by its name, or has a batch.
 
     Raises:
         CliError: it is neither.
@@ -284,7 +284,7 @@ def require_log(path: str, course: Course) -> None:
 
 
 def write_past_trouble(path: str, course: Course, renderer: Renderer, writer: Writer) -> int:
-    """Write what is sound, batch by batch, up to where a damaged part ends, and tell of it; the exit status."""
+    """Write each valid batch up to the end of a damaged part, and report the damage. Return the exit status."""
     status = 0
     for found in course.past_trouble(
         lambda piece: renderer.text(piece, path, sealed=True), lambda piece: renderer.text(piece, path)
@@ -299,10 +299,10 @@ def write_past_trouble(path: str, course: Course, renderer: Renderer, writer: Wr
 
 
 def _write_sound(path: str, course: Course, renderer: Renderer, writer: Writer) -> None:
-    """Write the pieces from where the course stands, by all processors where it is worth it.
+    """Write the chunks from the course's position on, in several processes if the file is large.
 
     Raises:
-        MetadataLogError: one is not sound; the course stands at its beginning.
+        MetadataLogError: a chunk is corrupt; the course stays at its beginning.
     """
 
     def render(piece: Piece) -> Rendered:
@@ -319,6 +319,6 @@ def _write_sound(path: str, course: Course, renderer: Renderer, writer: Writer) 
 
 
 def named(error: MetadataLogError, path: str) -> str:
-    """The error as a sentence that names the file."""
+    """Return the error as a sentence that names the file."""
     text = str(error)
     return text if path in text else f"{path}: {text}"

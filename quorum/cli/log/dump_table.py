@@ -20,7 +20,7 @@ _LEAST_DATA: Final = 40
 """If fewer columns are left for Data, version and data go below the row."""
 _BELOW: Final = " " * 12
 _PLACES: Final = re.compile(r"(?<=[,\s])")
-"""A line of JSON is broken behind a comma or a space."""
+"""The positions at which JSON is broken into lines: behind a comma or a space."""
 
 
 def head(width: int | None) -> str:
@@ -31,13 +31,13 @@ def head(width: int | None) -> str:
 
 
 def layout() -> tuple[str, Callable[[TextRow], str]]:
-    """Return the headings, and the function that makes a record's text, for the place that output goes to."""
+    """Return the headings and the function that makes a record's text, for the width of standard output."""
     width = terminal_width()
     return head(width), functools.partial(row_text, width=width)
 
 
 def row_text(row: TextRow, width: int | None) -> str:
-    """Return the lines of a record, each of at most `width` columns; one line if `width` is None."""
+    """Return the lines of a record, each of at most `width` columns. Without a width it is one line."""
     from metadata_log.tools.times import time_text  # noqa: PLC0415  (not needed for text)
 
     time = "-" if row.timestamp_ms < 0 else time_text(row.timestamp_ms)

@@ -1,4 +1,4 @@
-"""Which files a person means who names a path of a metadata log: a file, its directory, a node's, or several nodes'."""
+"""The files that a path of a metadata log means. It may be a file, its directory, a node's, or several nodes'."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _LOG_FILE: Final = re.compile(r"\d{20}\.log|\d{20}-\d{10}\.checkpoint|bootstrap\
 
 
 def files_of(paths: Iterable[Path]) -> Iterator[Path]:
-    """The segments and checkpoints that are meant, in order.
+    """Yield the segments and checkpoints that the paths mean, in order.
 
     Raises:
-        CliError: a path does not exist, or holds none.
+        CliError: a path does not exist, or holds no log file.
     """
     for path in paths:
         if path.is_file():
@@ -43,28 +43,28 @@ def files_of(paths: Iterable[Path]) -> Iterator[Path]:
 
 
 def _regular(path: Path) -> Path:
-    if path.exists() and not path.is_file():  # what is gone since it was listed is told when its turn comes
+    if path.exists() and not path.is_file():  # a file that was removed since is reported when it is read
         raise wrong_use(f"{path} is neither a file nor a directory: a pipe cannot be read twice, so save it first")
     return path
 
 
 def check_one_cluster_of(paths: Sequence[Path]) -> None:
-    """Let directories pass that may be of one cluster; files do not say.
+    """Accept directories that may be of one cluster. A file has no cluster id.
 
     Raises:
-        CliError: they are of several.
+        CliError: they are of several clusters.
     """
     from metadata_log.tools.read.sources import SourceError, find_sources, require_one_cluster  # noqa: PLC0415
 
     nodes: list[NodeSource] = []
     for path in paths:
-        with contextlib.suppress(SourceError):  # what holds no log at all is told where its files are looked for
+        with contextlib.suppress(SourceError):  # files_of reports a directory without a log
             nodes += find_sources([path]).nodes if path.is_dir() else ()
     require_one_cluster(nodes, "what was named")
 
 
 def metadata_logs(path: Path) -> list[Path]:
-    """The directories of metadata logs that `path` is or holds; none where it is no directory of the kind.
+    """Return the metadata logs that `path` is or holds, none if it is not such a directory.
 
     Raises:
         CliError: it does not exist, or holds logs of several clusters.
@@ -92,7 +92,7 @@ def _logs_in(directory: Path) -> list[Path]:
 
 
 def say_missing_segments(paths: Iterable[Path]) -> int:
-    """Say of which directories only checkpoints are left; return the exit status."""
+    """Report the directories of which only checkpoints are left. Return the exit status."""
     from metadata_log.tools.verify.lost_end import missing_segments  # noqa: PLC0415  (of such directories alone)
 
     status = 0

@@ -1,4 +1,4 @@
-"""`kraft log hash`: one line that is equal where the metadata is equal."""
+"""`kraft log hash`: one line that is equal for equal metadata."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def run(
 
 
 def _say_what_is_hidden(history: LogHistory, lost: LostEnd, lines: Sequence[HashLine]) -> bool:
-    """Name the gap that hides all later states of a log than the one hashed; return True if one does."""
+    """Report the gap that hides the later states of a log than the hashed one. Return True if there is one."""
     from metadata_log.tools.verify.lost_end import hidden_end  # noqa: PLC0415  (not needed for help)
 
     ends = [line.end_offset for line in lines if line.path == str(history.path)]
@@ -85,7 +85,7 @@ def _say_what_is_hidden(history: LogHistory, lost: LostEnd, lines: Sequence[Hash
 
 
 def _row(line: HashLine) -> dict[str, object]:
-    """Return the line as data; it has `not_hashed` only where a later release has written something."""
+    """Return the line as data. It has `not_hashed` only if a later release has written records."""
     row: dict[str, object] = msgspec.to_builtins(line)
     del row["is_comparable"]
     if line.not_hashed is None:
@@ -94,7 +94,7 @@ def _row(line: HashLine) -> dict[str, object]:
 
 
 def _not_hashed(lines: Sequence[HashLine]) -> dict[str, list[str]]:
-    """Return each sentence that names the work of a later release, with the copies that it is true of."""
+    """Return each sentence about records of a later release, with the copies that have them."""
     found: dict[str, list[str]] = {}
     for line in lines:
         if line.not_hashed is not None:
@@ -104,7 +104,7 @@ def _not_hashed(lines: Sequence[HashLine]) -> dict[str, list[str]]:
 
 @contextlib.contextmanager
 def _told_as_data(paths: Sequence[Path], output: RowFormat) -> Iterator[None]:
-    """Around what fails where the only copy has no hash: programs are given a line with the problem, too."""
+    """Surround code that fails if the only copy has no hash: programs get a line with the problem, too."""
     from metadata_log.tools.read.history import HistoryError  # noqa: PLC0415
     from metadata_log.tools.replicas.hashes import HashLine  # noqa: PLC0415  (not needed for help)
 
@@ -119,7 +119,7 @@ def _told_as_data(paths: Sequence[Path], output: RowFormat) -> Iterator[None]:
 
 
 def _difference(lines: Sequence[HashLine]) -> str:
-    """In what, where it is no more than what Kafka left behind; else who says it."""
+    """Return the end of the sentence: which nodes hold orphaned configs, or which command shows the difference."""
     if len({line.hash_without for line in lines}) > 1:
         return ": `kraft check` says in what, checkpoints and all; `kraft log diff` which records the logs part in"
     holders = [f"{line.source} ({', '.join(map(repr, line.left_behind))})" for line in lines if line.left_behind]

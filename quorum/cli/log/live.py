@@ -1,4 +1,4 @@
-"""Which node answers at an address, and up to where it knows the log to be committed: controllers and agents alike."""
+"""The node at an address, controller or agent, and its high watermark."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from quorum.client.quorum_status import describe_at
 
 
 class LiveNode(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A running node. `high_watermark` None: it does not know one yet."""
+    """A running node. `high_watermark`: None if it knows none yet."""
 
     node_id: int
     cluster_id: str
@@ -21,11 +21,11 @@ class LiveNode(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def node_at(address: str, timeout_s: float) -> LiveNode:
-    """The node whose GRPC listener is at `address`.
+    """Return the node whose GRPC listener is at `address`.
 
     Raises:
-        CliError: it is no address.
-        UnavailableError, WrongListenerError, RefusedError: nobody of ours answers there.
+        CliError: `address` is not `host:port`.
+        UnavailableError, WrongListenerError, RefusedError: no node of this software responds there.
     """
     try:
         return asyncio.run(find_node(address, timeout_s))
@@ -34,7 +34,7 @@ def node_at(address: str, timeout_s: float) -> LiveNode:
 
 
 async def find_node(address: str, timeout_s: float) -> LiveNode:
-    """`node_at`, in a loop."""
+    """Return the node, in a running loop; see `node_at`."""
     try:
         agent = await describe_agent(address, timeout_s)
     except NotAnAgentError:

@@ -1,4 +1,4 @@
-"""`kraft log`: look into metadata logs, and take copies of them."""
+"""`kraft log`: read, check and compare metadata logs, and export them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ app.command("timeline", epilog=timeline.EPILOG)(timeline.run)
 
 
 class ExportFormat(enum.StrEnum):
-    """What `-o` of export takes: how it answers, or which decoded tables it adds."""
+    """The values of export's `-o`: the form of the output, or the decoded tables to add."""
 
     TABLE = "table"
     JSON = "json"
@@ -84,10 +84,11 @@ def export(
     """Copy a replica's log and the small files beside it unchanged, with a manifest.json, for analysis or a bug report.
 
     Reads only: it may be used on a running node's directory. With --live a copy that lacks committed records is
-    detected; without it, only bounds of the committed records are known. With -o jsonl or -o parquet decoded/ holds
-    every batch, with its raw bytes and CRC, and the records in typed columns, a folder for each type.
-    Exit status 0: all is copied. 1: it is, and a part of it is damaged or proven lost. 2: there is no log, or no place
-    for the copy. With --redact damaged bytes are left out, and nothing is restored or repaired from such an export.
+    detected; without it, only bounds of the committed records are known. With -o jsonl or -o parquet, decoded/ holds
+    every batch with its raw bytes and CRC. It also holds the records in typed columns, a folder for each type.
+    Exit status 0: all is copied. 1: all is copied, but a part is damaged or proven lost. 2: there is no log, or no
+    place for the copy. With --redact damaged bytes are left out, and nothing is restored or repaired from such an
+    export.
     """
     from metadata_log.tools.backup.export import export_replica  # noqa: PLC0415  (not needed for help)
 
@@ -103,10 +104,10 @@ def export(
 
 
 def _tell(output: ExportFormat, directory: Path, target: Path, manifest: Manifest) -> None:
-    """Say that an export is a secret, and what of it is damaged or lost.
+    """Report that an export holds credentials, and its damaged or lost parts.
 
     Raises:
-        Exit: something is.
+        Exit: a part is damaged or lost.
     """
     from metadata_log.tools.backup.export import credentials_in, damage_in  # noqa: PLC0415  (not needed for help)
     from metadata_log.tools.verify.lost_end import lost_end  # noqa: PLC0415
@@ -191,7 +192,7 @@ def _decoded(done: Decoded) -> str:
 
 
 def _tables(output: ExportFormat) -> _Write | None:
-    """What writes the decoded tables that are asked for; before anything is copied, so that a lack shows at once."""
+    """Return the writer of the decoded tables, or None. A missing package is reported before anything is copied."""
     if output is ExportFormat.PARQUET:
         with needs(ANALYSIS):
             from metadata_log.analysis.decoded_parquet import write_parquet  # noqa: PLC0415
@@ -214,12 +215,12 @@ def _write_tables(target: Path, tables: _Write, group_readable: bool) -> Decoded
     except BaseException:
         shutil.rmtree(
             target, ignore_errors=True
-        )  # all of what was asked for, or nothing: the same command may be repeated
+        )  # an incomplete export would keep the same command from being repeated
         raise
 
 
 def _high_watermark(directory: Path, live: str) -> int | None:
-    """The high watermark of the node at `live`, which must be the one whose directory is copied."""
+    """Return the high watermark of the node at `live`, which must be the exported directory's node."""
     from metadata_log.tools.backup.export import metadata_to_export  # noqa: PLC0415
     from metadata_log.tools.read.contents import read_identity  # noqa: PLC0415  (not needed for help)
     from quorum.cli.connection import DEFAULT_TIMEOUT_S  # noqa: PLC0415

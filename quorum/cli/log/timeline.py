@@ -1,4 +1,4 @@
-"""`kraft log timeline`: what happened to a cluster, by its log."""
+"""`kraft log timeline`: the events of a cluster, from its log."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def run(
     """List elections, leaders, epochs, brokers fenced and back, changes of voters and levels, and gaps, by time.
 
     Several replicas give one list; a damaged part of one is named, and skipped. Reads only and takes no lock. Times
-    are those of the leaders' clocks. Exit status 0: all was read. 1: a part is damaged or missing, or they are no
+    are those of the leaders' clocks. Exit status 0: all was read. 1: a part is damaged or missing, or the logs are not
     replicas of one log. 2: there is no log to read.
     """
     from metadata_log.tools.timelines import timeline_of_paths  # noqa: PLC0415  (not needed for help)
@@ -77,7 +77,7 @@ def run(
 
 
 def _as_data(timeline: Timeline) -> dict[str, object]:
-    """Return the timeline as data, with `not_shown` only where a later release has written something."""
+    """Return the timeline as data. It has `not_shown` only if a later release has written records."""
     data = with_times(msgspec.to_builtins(timeline), "start_ms", "end_ms", "time_ms")
     if data.pop("newer", None) is not None:
         data["not_shown"] = timeline.not_shown
@@ -85,7 +85,7 @@ def _as_data(timeline: Timeline) -> dict[str, object]:
 
 
 def _check_picture(picture: Path) -> None:
-    """Refuse what cannot be drawn before the logs are read."""
+    """Reject a picture that cannot be drawn, before the logs are read."""
     if picture.suffix not in _SUFFIXES:
         raise wrong_use(f"--picture {picture}: its name must end in .svg, .html or .png")
     if picture.suffix == ".png":

@@ -1,4 +1,4 @@
-"""`kraft log verify`: is a metadata log what it has to be, by itself?"""
+"""`kraft log verify`: check a metadata log by itself."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _LEFT_OUT: Final = {
     "RECORDS": "Each record was judged by itself: --replay judges it by those before it, too.",
     "REPLAY": "",
 }
-"""By depth, what the table says of what was not looked at."""
+"""The end of the summary by depth: the checks that were left out."""
 
 
 def run(
@@ -85,7 +85,7 @@ def run(
 
 
 def _judged_together(replicas: Sequence[Replica], every: Sequence[NodeSource]) -> Iterator[Finding]:
-    """Yield what is found in each log, by itself and by the others of its cluster; `every` node may prove commits."""
+    """Yield the findings in each log, by itself and with the others of its cluster. `every` node may prove commits."""
     from metadata_log.tools.partitions.committed_proof import judged_ends  # noqa: PLC0415  (not needed for help)
     from metadata_log.tools.replicas.last_epochs import near_last_epoch  # noqa: PLC0415
     from metadata_log.tools.replicas.replica_set import ReplicaSet  # noqa: PLC0415

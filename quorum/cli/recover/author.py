@@ -20,7 +20,7 @@ _PATHS: Final = ("--dir", "--copy", "--broker-dir", "--work", "--config")
 
 
 def author() -> Author:
-    """Who runs this command, for the audit file."""
+    """Return the author of a repair that this command runs."""
     from quorum.recovery.journal.carry_out import Author  # noqa: PLC0415  (not needed for help)
 
     try:
@@ -34,7 +34,7 @@ def author() -> Author:
 
 
 def _with_whole_paths(words: Sequence[str]) -> list[str]:
-    """So that the line means the same in every directory: it is told to whoever has to run it again."""
+    """Return the words with absolute paths, so that the command means the same in every directory."""
     found: list[str] = []
     for word in words:
         name, equals, value = word.partition("=")

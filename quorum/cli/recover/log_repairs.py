@@ -1,6 +1,6 @@
-"""The repairs of `kraft recover` that mend one directory: its log's end, a checkpoint, indexes, its cluster's id.
+"""The repairs of `kraft recover` on one directory: its log's end, a checkpoint, indexes, its cluster's id.
 
-Decides: their options. Each one's work is imported when it is called.
+Decides: their options. A repair's module is imported when its command is called.
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ def truncate(
 ) -> None:
     """Cut a log at an offset: a torn or damaged tail, records that were never committed, or a damaged beginning.
 
-    It must be proven that no committed record is lost: a majority of the voters' copies shows it, the cut is an
-    unfinished write, or a checkpoint holds the records. Without proof it needs --accept-data-loss. Without --apply
+    It must be proven that no committed record is lost. Proofs are a majority of the voters' copies, an unfinished write
+    at the cut, or a checkpoint that holds the records. Without proof it needs --accept-data-loss. Without --apply
     nothing is changed.
     """
     offset = before if to is None else to

@@ -1,4 +1,4 @@
-"""The options that the repairs of `kraft recover` share, and what they come to."""
+"""The options that the repairs of `kraft recover` share, and the request made from them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def directory_option(what: str) -> Any:
-    """Return the option `--dir` of a repair; `what`: a noun phrase for the log directory that it names."""
+    """Return the option `--dir` of a repair. `what` is a noun phrase for the log directory that it names."""
     return typer.Option("--dir", help=f"{what}; its node is stopped.")
 
 
@@ -97,10 +97,10 @@ _ADDRESS = re.compile(r"(?P<host>\[[0-9A-Fa-f:.%]+\]|[^:/\[\]\s]+):(?P<port>\d+)
 
 
 class Shared(msgspec.Struct, frozen=True, kw_only=True):
-    """What the options say that all repairs of a quorum have; see `with_shared_options`.
+    """The values of the options that all repairs of a quorum share; see `with_shared_options`.
 
     Attributes:
-        copies: further log directories, to be looked at.
+        copies: further log directories, for the evidence.
     """
 
     copies: list[str]
@@ -143,7 +143,7 @@ def _shared(
 
 
 def with_shared_options(command: Callable[..., None], *, without: Collection[str] = ()) -> Callable[..., None]:
-    """The command with the options of `_shared`, but for some, after its own; what they say it gets as `shared`."""
+    """Return the command with the options of `_shared`, without some, after its own. It gets them as `shared`."""
     offered = inspect.signature(_shared, eval_str=True).parameters
     common = {name: one for name, one in offered.items() if name not in without}
     own = [one for one in inspect.signature(command, eval_str=True).parameters.values() if one.name != "shared"]
@@ -171,10 +171,10 @@ def request_of(
     timeout_s: float,
     work: Path | None = None,
 ) -> Request:
-    """What the shared options say.
+    """Return the request from the shared options.
 
     Raises:
-        CliError: one says nothing.
+        CliError: an option has an invalid value.
     """
     from quorum.cli.recover.probe import asker  # noqa: PLC0415  (not needed for help)
     from quorum.recovery.guards.epoch_gap import check_gap  # noqa: PLC0415
@@ -217,11 +217,11 @@ def _addresses(text: str | None) -> tuple[Endpoint, ...]:
 
 
 def endpoints_of(texts: Sequence[str] | None) -> tuple[Endpoint, ...]:
-    """Endpoints written `LISTENER://HOST:PORT`.
+    """Parse endpoints of the form `LISTENER://HOST:PORT`.
 
     Raises:
-        CliError: one is none.
-        RefusedError: one names no host.
+        CliError: a text has another form.
+        RefusedError: a text names no host.
     """
     from metadata_log.voters import Endpoint  # noqa: PLC0415  (not needed for help)
     from quorum.recovery.guards.addresses import refuse_no_host  # noqa: PLC0415
@@ -239,10 +239,10 @@ def endpoints_of(texts: Sequence[str] | None) -> tuple[Endpoint, ...]:
 
 
 def single(paths: Sequence[Path]) -> Path:
-    """The one --dir of a command that repairs one directory.
+    """Return the one --dir of a command that repairs one directory.
 
     Raises:
-        CliError: it was given twice; the last must not win silently.
+        CliError: it was given twice; otherwise the last one would silently win.
     """
     if len(paths) > 1:
         raise wrong_use(f"--dir is given {len(paths)} times, and this command repairs one directory: name one")
@@ -250,12 +250,12 @@ def single(paths: Sequence[Path]) -> Path:
 
 
 def text_of(path: Path) -> str:
-    """A path as the library has it: absolute, since it is written down."""
+    """Return a path for the library: absolute, since it goes into the audit file."""
     return str(path.absolute())
 
 
 def texts_of(paths: Sequence[Path] | None) -> list[str]:
-    """`text_of` of each."""
+    """Return `text_of` of each path."""
     return [text_of(path) for path in paths or ()]
 
 
@@ -270,7 +270,7 @@ def run_proposed(
     is_new: bool = False,
     owner_of: Path | None = None,
 ) -> None:
-    """Run a repair, see `recover.run`. `action`: the sub-command's name."""
+    """Run a repair; see `recover.run`. `action`: the sub-command's name."""
     from quorum.cli.recover.run import run_repair  # noqa: PLC0415  (not needed for help)
 
     run_repair(propose, targets, apply=apply, work=work, output=output, action=action, is_new=is_new, owner_of=owner_of)

@@ -1,6 +1,6 @@
-"""Where `kraft recover` works and keeps its backups, as its options name it.
+"""The directories in which `kraft recover` works and keeps its backups, from its options.
 
-Decides: which places are refused before any is locked. Must not know: what is done there.
+Decides: which directories are refused before any is locked.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from quorum.recovery.journal.repair_record import AUDIT_COPY_FILE, AUDIT_FILE, J
 
 
 def refuse_places(files: Files, targets: Sequence[Path], work: Path | None) -> None:
-    """Before anything is done or locked.
+    """Refuse directories that no repair could use, before any is locked.
 
     Raises:
-        RefusedError: a path is no UTF-8.
+        RefusedError: a path is not UTF-8.
         WrongOptionError: two targets are one directory, or `work` lies in a log directory.
     """
     _refuse_no_text([author().command, *map(os.path.realpath, targets)])
@@ -34,10 +34,10 @@ def refuse_places(files: Files, targets: Sequence[Path], work: Path | None) -> N
 
 
 def _refuse_no_text(texts: Sequence[str]) -> None:
-    """The audit file tells of directories by their paths, in JSON.
+    """Refuse a path that the audit file, which is JSON, cannot hold.
 
     Raises:
-        RefusedError: a path is no UTF-8.
+        RefusedError: a path is not UTF-8.
     """
     for text in texts:
         try:
@@ -50,17 +50,17 @@ def _refuse_no_text(texts: Sequence[str]) -> None:
 
 
 def _refuse_twice(targets: Sequence[Path]) -> None:
-    """Before any is locked: the second lock of the same directory would be said to be another process's.
+    """Refuse a directory that is named twice. Its second lock would seem to be another process's.
 
     Raises:
-        WrongOptionError: two of them are one directory.
+        WrongOptionError: two of the targets are one directory.
     """
     if len({os.path.realpath(target) for target in targets}) < len(targets):
         raise WrongOptionError("a directory is named twice: name each once")
 
 
 def _refuse_within(files: Files, work: Path | None) -> None:
-    """Kafka does not start on a log directory that holds a directory which is no partition's.
+    """Refuse a `work` within a log directory: Kafka does not start with a directory there that is not a partition's.
 
     Raises:
         WrongOptionError: `work` is, or lies in, a log directory.
@@ -79,7 +79,7 @@ def _refuse_within(files: Files, work: Path | None) -> None:
 
 
 def with_warnings_of_places(proposal: Proposal, work: Path | None) -> Proposal:
-    """The proposal of a dry run, with what would keep its backup from being written."""
+    """Return the proposal of a dry run, with a warning for each place to which no backup could be written."""
     roots = dict.fromkeys(work_root(rewrite.log_dir, work) for rewrite in proposal.rewrites)
     found = [
         f"--apply could not write its backup below {root} ({why}): see to that first, or name another place with --work"
@@ -90,7 +90,7 @@ def with_warnings_of_places(proposal: Proposal, work: Path | None) -> Proposal:
 
 
 def _why_closed(root: Path) -> str | None:
-    """Why nothing can be made at `root` or, while that is not there, in what there is of its parents."""
+    """Return why `root` could not be created or written, by its nearest existing parent, or None."""
     there = next(path for path in (root, *root.parents) if os.path.lexists(path))
     if not there.is_dir():
         return f"{there}: {os.strerror(errno.ENOTDIR)}"
@@ -101,19 +101,22 @@ def _why_closed(root: Path) -> str | None:
 
 
 def work_root(log_dir: str, work: Path | None) -> str:
-    """Where backups go."""
+    """Return the directory of the backups of `log_dir`."""
     return work_root_of(log_dir, None if work is None else str(work.absolute()))
 
 
 class NewOwner(msgspec.Struct, frozen=True, kw_only=True):
-    """The owner of a new log directory is that of `path`; its mode that of `mode_of`, with all rights for the owner."""
+    """The owner of a new log directory: that of `path`.
+
+    Its mode is that of `mode_of`, with all rights for the owner.
+    """
 
     log_dir: str
     path: str
     mode_of: str
 
     def told(self, proposal: Proposal) -> Proposal:
-        """The proposal with a word about it."""
+        """Return the proposal with a sentence or a warning about the owner."""
         if os.geteuid() != 0:
             name = _name_of(os.stat(self.log_dir).st_uid if os.path.isdir(self.log_dir) else os.geteuid())
             said = f"{self.log_dir} belongs to {name}: its node must run as the same user"
@@ -127,8 +130,11 @@ class NewOwner(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def owner_of_new(log_dir: str, copy: str) -> NewOwner:
-    """Who is to own a log directory that is made from `copy`: whoever else owns it already, or the nearest directory
-    above it that is there; else whoever owns the copy. Root, which makes directories for others, only at last."""
+    """Return the owner of a log directory that is made from `copy`.
+
+    The first of these that is not root counts: the owner of an existing directory, of the nearest existing parent, of
+    the copy. Root makes directories for other users, so its ownership proves nothing.
+    """
     above = log_dir
     while not os.path.isdir(above):
         above = os.path.dirname(above)
@@ -147,7 +153,7 @@ def _name_of(uid: int) -> str:
 
 
 def give_to_owner(log_dir: str, owner: os.stat_result) -> None:
-    """Files that root has written belong to whom the directory belongs to: the node must be able to write them."""
+    """Give files that root has written to the directory's owner: the node must be able to write them."""
     if os.geteuid() != 0 or (owner.st_uid, owner.st_gid) == (0, 0):
         return
     metadata = os.path.join(log_dir, METADATA_DIRECTORY)
@@ -160,8 +166,8 @@ def give_to_owner(log_dir: str, owner: os.stat_result) -> None:
 
 
 def give_audits(root: str, log_dir: str) -> None:
-    """Audit files that root has written belong to the owner of the log directory."""
-    if not os.path.isdir(log_dir):  # taken back to where it was not there
+    """Give audit files that root has written to the owner of the log directory."""
+    if not os.path.isdir(log_dir):  # an undone repair has removed the directory that it had made
         return
     owner = os.stat(log_dir)
     if os.geteuid() != 0 or (owner.st_uid, owner.st_gid) == (0, 0):

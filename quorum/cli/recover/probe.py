@@ -1,7 +1,7 @@
-"""Who answers at a controller's address: asked by Kafka's protocol (DescribeQuorum, DescribeCluster) and by ours.
+"""The process at a controller's address, asked in Kafka's protocol (DescribeQuorum, DescribeCluster) and over gRPC.
 
-Decides: what an answer means. Must not know: what follows from it (`quorum.recovery.guards.liveness` decides that). Two
-requests of two fields each are written by hand here: Kafka's client side of the transport is for running nodes.
+Decides: what a response means. Its consequence is decided by `quorum.recovery.guards.liveness`. Two small requests are
+encoded by hand here: the transport's client for Kafka's protocol is made for running nodes.
 
 Sources: KIP-595 (DescribeQuorum, key 55, version 0), KIP-919 (DescribeCluster to controllers, key 60, version 1).
 """
@@ -22,7 +22,7 @@ from quorum.recovery.guards.liveness import Answer, Heard
 _DESCRIBE_QUORUM: Final = 55
 _DESCRIBE_CLUSTER: Final = 60
 _CONTROLLERS: Final = 2
-"""Endpoint type of DescribeCluster."""
+"""The endpoint type of controllers in DescribeCluster."""
 _NOT_LEADER: Final = 6
 _CLIENT: Final = b"kraft-recover"
 _MOST_BYTES: Final = 1 << 20
@@ -46,9 +46,9 @@ def asker(timeout_s: float) -> Callable[[Sequence[Endpoint]], Sequence[Answer]]:
 
 
 def _heard_in_kafkas_protocol(endpoints: Sequence[Endpoint], timeout_s: float) -> dict[str, Answer | None]:
-    """By address, each once; None where gRPC is known to be spoken.
+    """Return the response by address, or None if the listener there speaks gRPC.
 
-    A user's HOST:PORT says no listener's name: what is not understood may speak gRPC, too.
+    A user's HOST:PORT has no listener name. A response that cannot be decoded may come from a gRPC listener, too.
     """
     ours = {_address(endpoint): endpoint for endpoint in endpoints if endpoint.name == GRPC_LISTENER}
     once = list({_address(endpoint): ours.get(_address(endpoint), endpoint) for endpoint in endpoints}.values())
@@ -63,7 +63,7 @@ def _address(endpoint: Endpoint) -> str:
 
 
 def _ask(endpoint: Endpoint, timeout_s: float) -> Answer | None:
-    """Who answers at one endpoint; None where somebody listens who is to be asked by gRPC."""
+    """Return the response at one endpoint, or None if a listener there must be asked over gRPC."""
     address = _address(endpoint)
     try:
         with socket.create_connection((endpoint.host, endpoint.port), timeout_s) as connection:
@@ -78,7 +78,7 @@ def _ask(endpoint: Endpoint, timeout_s: float) -> Answer | None:
 
 
 async def _ask_ours(addresses: Sequence[str], timeout_s: float) -> list[Answer]:
-    """All in one loop: gRPC has one queue in a process."""
+    """Ask all addresses in one loop: gRPC has one completion queue in a process."""
     return list(await asyncio.gather(*(_ask_one_of_ours(address, timeout_s) for address in addresses)))
 
 
@@ -123,7 +123,7 @@ def _ask_kafka(connection: socket.socket, address: str) -> Answer:
 
 
 def _describe_quorum(connection: socket.socket) -> tuple[int, int, int]:
-    """Error code, leader id and epoch."""
+    """Return the error code, the leader id and the epoch."""
     topic = METADATA_TOPIC_NAME.encode()
     body = bytes([2, len(topic) + 1]) + topic + bytes([2]) + struct.pack(">i", 0) + bytes(3)
     answer = _call(connection, _DESCRIBE_QUORUM, 0, body)
@@ -152,10 +152,10 @@ def _describe_cluster(connection: socket.socket) -> str:
 
 
 class _Reader:
-    """An answer's bytes, read from the front.
+    """A response's bytes, read from the front.
 
     Raises:
-        ValueError: they end too early.
+        ValueError: the bytes end too early.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -188,7 +188,7 @@ class _Reader:
 
 
 def _call(connection: socket.socket, key: int, version: int, body: bytes) -> _Reader:
-    """One request with a header of version 2, and what follows the answer's header of version 1."""
+    """Send one request with a header of version 2. Return the response behind its header of version 1."""
     correlation = key
     head = struct.pack(">hhih", key, version, correlation, len(_CLIENT)) + _CLIENT + b"\x00"
     connection.sendall(struct.pack(">i", len(head) + len(body)) + head + body)

@@ -1,6 +1,6 @@
-"""The repairs of `kraft recover` that make a quorum again: from a survivor, from a broker's copy, with other voters.
+"""The repairs of `kraft recover` that restore a quorum: from a survivor, from a broker's copy, with other voters.
 
-Decides: their options. Each one's work is imported when it is called.
+Decides: their options. A repair's module is imported when its command is called.
 """
 
 from __future__ import annotations
@@ -100,8 +100,8 @@ def from_broker(
     """Make a new controller's directory from a broker's copy of the metadata log: every controller is lost.
 
     Brokers may go on running; name the copies of all of them, since one may hold what no other has. The listener's name
-    is that of the lost controllers, and --missing 1,2,3 says that they are gone for good: also the one whose id the new
-    controller has. Without --apply nothing is changed.
+    is that of the lost controllers. --missing 1,2,3 says that they are gone for good, also the one whose id the new
+    controller gets. Without --apply nothing is changed.
     """
     endpoints = endpoints_of(endpoint)
 
@@ -158,9 +158,9 @@ def static_voters(
 ) -> None:
     """Change the voters of a cluster at kraft.version 0 (Kafka 3.9 and older): what to configure, and what to rewrite.
 
-    Says which lines every node's configuration needs, checks those given, and makes the directories fit: quorum-state
-    remembers the voters, and a node refuses to start where the configuration has others. Without --apply nothing is
-    changed; configurations never are.
+    Says which lines every node's configuration needs, checks those given, and makes the directories fit. quorum-state
+    holds the voters, too: a node refuses to start if its configuration has others. Without --apply nothing is changed;
+    configurations never are.
     """
 
     def propose(files: Files) -> Proposal:
@@ -195,11 +195,11 @@ def epoch(
 
 
 def check_configs(proposal: Proposal, configs: Sequence[Path], named: Sequence[StaticVoter]) -> Proposal:
-    """The proposal with what these configurations have to be changed in.
+    """Return the proposal with a warning for each change that a node's configuration needs.
 
     Raises:
-        CliError: one is no properties file: nothing is changed while what was to be checked is not.
-        OSError: one cannot be read.
+        CliError: a file is not a properties file. Nothing is changed as long as a given file is unchecked.
+        OSError: a file cannot be read.
     """
     problems: list[str] = []
     for path in configs:

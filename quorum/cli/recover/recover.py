@@ -1,6 +1,6 @@
 """`kraft recover`: bring a dead quorum back from the directories that are left.
 
-Decides: which sub-commands there are. Each one's work is imported when it is called.
+Decides: which sub-commands it has. A sub-command's module is imported when it is called.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ def inspect(
 ) -> None:
     """Say what each directory holds, which copy is best, what each repair keeps and may lose, and what to do.
 
-    Name every copy that there is: controllers', also dead ones', and brokers': each broker holds the metadata log, and
-    one may hold what no surviving controller has. Reads only, and takes no lock. A directory that is no copy, cannot be
-    read or is of another cluster is named, and left out. One that a node runs on is read as of one moment, and named;
-    where that node votes, no repair is recommended: ask the running controllers first.
+    Name every copy that there is: those of controllers, also dead ones, and of brokers. Each broker holds the metadata
+    log, and one may hold records that no surviving controller has. Reads only, and takes no lock. A directory that is
+    no copy, cannot be read or is of another cluster is named, and left out. One that a node runs on is read as of one
+    moment, and named. If that node votes, no repair is recommended: ask the running controllers first.
     Recommended commands say --missing 1,2,3 for nodes of which no copy is named: look for their disks first.
     Exit status 1: a majority of the voters is not here and sound, or a directory was left out.
     """

@@ -1,4 +1,4 @@
-"""How a repair is run from the command line: locks, the unfinished one first, dry run or not, what is shown.
+"""The run of a repair from the command line: locks, an interrupted repair first, the dry run or not, the report.
 
 Decides: that order. Must not know: what a repair does.
 """
@@ -56,9 +56,9 @@ def run_repair(
     is_new: bool = False,
     owner_of: Path | None = None,
 ) -> None:
-    """Propose a repair, and carry it out with `apply`. One that was interrupted is finished first, see `resume`.
+    """Propose a repair, and apply it with `apply`. An interrupted one is finished first; see `resume`.
 
-    `is_new`: the target need not be a log directory yet; `owner_of` is the copy that it is made from.
+    `is_new`: the target need not be a log directory yet. `owner_of`: the copy that it is made from.
     """
     files = OwnFiles(strict=False)
     with ExitStack() as held:
@@ -98,14 +98,17 @@ def run_repair(
 
 
 def _with_what_follows(files: Files, error: AlreadyDoneError, log_dirs: Sequence[str]) -> AlreadyDoneError:
-    """The same, with where the steps are told again that follow what was done."""
+    """Return the same error, with the command that prints the next steps of the completed repair."""
     if not any(tells_steps(files, path) for path in log_dirs):
         return error
     return AlreadyDoneError(f"{error}. What follows the repair that was done: {verify_line(log_dirs)}")
 
 
 def _changes(files: Files, proposal: Proposal, work: Path | None) -> tuple[str, ...]:
-    """What becomes of which file, in lines: asked before anything is changed, since what goes is measured."""
+    """Return the changes to files as lines.
+
+    They are computed before the repair, while the removed files have a size.
+    """
     return tuple(
         line
         for rewrite in proposal.rewrites
@@ -123,10 +126,10 @@ def _tell_what_was_done(
     finished: Sequence[RepairRecord],
     records: Sequence[RepairRecord],
 ) -> None:
-    """Show it.
+    """Print the report of a repair.
 
     Raises:
-        CliError: standard output takes no more; that the repair is done must not be lost with it.
+        CliError: standard output cannot be written. The message says that the repair is done nevertheless.
     """
     try:
         _show_done(output, proposal, changes, finished, records)
@@ -160,7 +163,7 @@ def _show_done(
 
 @contextmanager
 def _told_when_interrupted(files: Files, log_dirs: Sequence[str]) -> Iterator[None]:
-    """Ctrl-C may come at any moment: say which directories wait to be finished."""
+    """On Ctrl-C, which may come at any moment, report the directories whose repair is not finished."""
     try:
         yield
     except KeyboardInterrupt:
@@ -183,7 +186,7 @@ def _carry_out(
     held: ExitStack,
     owner: NewOwner | None,
 ) -> list[RepairRecord]:
-    """`made`: the directories that are locked, and what had to be made for that."""
+    """Apply the repair. `made`: the locked directories, each with the files that were created for its lock."""
     for log_dir in proposal.leavings:
         sweep(files, log_dir, work_root(log_dir, work))
     records = []
@@ -203,7 +206,7 @@ def _carry_out(
 
 
 def _log_dir(files: Files, target: Path, *, is_new: bool) -> str | None:
-    """Of a target that is there; one that is to be made has none yet."""
+    """Return the log directory of an existing target, or None if it is yet to be created."""
     path = str(target.absolute())
     if not files.exists(path) or (files.is_dir(path) and not files.listdir(path)):
         return None
@@ -218,10 +221,10 @@ def _log_dir(files: Files, target: Path, *, is_new: bool) -> str | None:
 
 
 def _lock(files: Files, log_dir: str, held: ExitStack, *, apply: bool) -> None:
-    """Nobody else may use the directory. A dry run writes nothing, not even a lock file.
+    """Lock a directory against other processes. A dry run writes nothing, not even a lock file.
 
     Raises:
-        RefusedError: a node runs on it; or it cannot be locked, and something is to be done.
+        RefusedError: a node runs on the directory, or a repair to be applied cannot lock it.
     """
     if not apply and not files.exists(f"{log_dir}/{LOCK_FILE}"):
         return
@@ -240,7 +243,7 @@ def _lock(files: Files, log_dir: str, held: ExitStack, *, apply: bool) -> None:
 
 
 def show_proposal(output: OutputFormat, proposal: Proposal, changes: Sequence[str]) -> None:
-    """What a dry run says; `changes`: about files, for people."""
+    """Print a dry run. `changes`: lines about files, for people."""
     if output is OutputFormat.JSON:
         show_json(_data(proposal, applied=False))
         return

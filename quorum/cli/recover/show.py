@@ -1,7 +1,4 @@
-"""How `kraft recover` shows what it found and what it does: tables and numbered steps, or JSON.
-
-Decides: the form only.
-"""
+"""The output of `kraft recover`: tables and numbered steps, or JSON."""
 
 from __future__ import annotations
 
@@ -44,7 +41,7 @@ _COLUMNS = (
 
 
 def show_inspection(found: Inspection) -> None:
-    """For people."""
+    """Print an inspection for people."""
     known = found.survey
     print_table(_COLUMNS, [_row(known, copy) for copy in known.copies], OF_A_LOG)
     print()
@@ -96,7 +93,7 @@ def show_inspection(found: Inspection) -> None:
 def _repair_lines(plan: Plan, newer: Collection[str]) -> Iterator[str]:
     """Yield the situation and the repairs.
 
-    `newer`: copies that only the release that wrote them, or its tools, can go on from.
+    `newer`: copies that only the release that wrote them, or its tools, can repair.
     """
     yield plan.situation
     yield ""
@@ -122,7 +119,7 @@ def _repair_lines(plan: Plan, newer: Collection[str]) -> Iterator[str]:
 
 
 def step_lines(steps: Sequence[Step], title: str = "Recommended:") -> Iterator[str]:
-    """Numbered, each command on a line of its own."""
+    """Yield numbered steps, each command on a separate line."""
     if not steps:
         return
     yield title
@@ -166,7 +163,7 @@ def _row(known: Survey, copy: Copy) -> dict[str, object]:
 
 
 def role_of(known: Survey, copy: Copy) -> str:
-    """Return what the node is, by the best copy's metadata; `unknown` where it or the metadata does not say."""
+    """Return the node's role in the best copy's metadata, or `unknown`."""
     image = known.told_by.image
     if known.is_voter(copy):
         return "voter"
@@ -186,7 +183,7 @@ def _older(known: Survey) -> list[str]:
 
 
 def inspection_data(found: Inspection) -> dict[str, object]:
-    """For programs."""
+    """Return an inspection for programs."""
     known = found.survey
     return {
         "cluster_id": known.cluster_id,
@@ -268,7 +265,7 @@ def _copy_fields(known: Survey, copy: Copy) -> dict[str, object]:
 
 
 def show_verification(output: OutputFormat, found: Verification, checked: Sequence[Finding]) -> None:
-    """What verify found, and what `kraft check` finds in the same directories. Where anything is wrong, no steps."""
+    """Print the problems of a verification and the findings of `kraft check`. If there are any, print no steps."""
     if checked:
         found = msgspec.structs.replace(found, steps=())
     if output is OutputFormat.JSON:
@@ -295,7 +292,7 @@ def show_verification(output: OutputFormat, found: Verification, checked: Sequen
 
 
 _MANY: Final = 4
-"""As many files of a kind are shown as one line."""
+"""From this number on, files of one kind are shown as one line."""
 _SEGMENTS, _INDEXES, _CHECKPOINTS, _OTHERS = "segment", "index file", "checkpoint", "other file"
 _KINDS: Final = {
     ".log": _SEGMENTS, ".index": _INDEXES, ".timeindex": _INDEXES, ".txnindex": _INDEXES, ".snapshot": _INDEXES,
@@ -304,7 +301,10 @@ _KINDS: Final = {
 
 
 class _Listed(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A file that is changed. `held`: its size now; None: it is not there. `size`: of what is written or removed."""
+    """A changed file.
+
+    `held`: its current size, or None if it does not exist. `size`: of the written or removed bytes.
+    """
 
     verb: str
     name: str
@@ -315,10 +315,10 @@ class _Listed(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def file_lines(files: Files, rewrite: Rewrite, work_root: str) -> Iterator[str]:
-    """What is backed up below `work_root`, and what is written and removed, of the directory as it is before.
+    """Yield the files to back up below `work_root`, to write and to remove. Call this before the repair.
 
     Raises:
-        OSError: a file that is to be changed cannot be read.
+        OSError: a file to be changed cannot be read.
     """
     found = [_listed(files, rewrite.log_dir, change) for change in rewrite.changes]
     held = [one for one in found if one.held is not None]
@@ -362,7 +362,7 @@ def _range(same: Sequence[_Listed]) -> str:
 
 
 def _counts(found: Sequence[_Listed]) -> str:
-    """All kinds with their numbers; files that are no part of a log by their names."""
+    """Return the number of files of each kind, and the names of files that are not part of a log."""
     kinds = [one.kind for one in found]
     said = [counted(kinds.count(kind), kind) for kind in (_SEGMENTS, _INDEXES, _CHECKPOINTS) if kind in kinds]
     said += [one.name.rpartition("/")[2] for one in found if one.kind == _OTHERS]
