@@ -41,8 +41,8 @@ SNAPSHOT_MUTANTS: Final = (
     Mutant(
         name="a trim forgets the voters",
         module="quorum.raft.snapshots",
-        was="members.history.trim_to(start.offset)",
-        becomes="members.history.begin_at(start.offset, None)",
+        was="members.history.trim_to(trimmed.start.offset)",
+        becomes="members.history.begin_at(trimmed.start.offset, None)",
     ),
     Mutant(
         name="a Fetch from before the log's start is served",
@@ -53,7 +53,7 @@ SNAPSHOT_MUTANTS: Final = (
     Mutant(
         name="voters are not loaded from the snapshot",
         module="quorum.raft.snapshots",
-        was="begin_at(snapshot.id.offset, voters)",
+        was="begin_at(snapshot.id.offset, checked.voters)",
         becomes="begin_at(snapshot.id.offset, None)",
     ),
     Mutant(
