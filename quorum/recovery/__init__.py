@@ -1,8 +1,8 @@
-"""Offline repair of stopped directories: what can be brought back from the copies that are left, and doing it safely.
+"""Offline repair of stopped directories: judge the surviving copies, and change a directory completely or not at all.
 
-Decides: what each repair keeps and may lose, which bytes it writes, and how they come to be there whole or not at all.
-Must not know: the network (whether a leader lives is told to it), clocks and command lines.
+Decides: what each repair keeps and may lose, and which bytes it writes in which order.
+Must not know: the network (a caller reports whether a leader is alive), clocks and command lines.
 
-It is the one place that edits a metadata log (DESIGN 16): on a stopped directory, after a backup, in an epoch above
-every epoch and vote found in any copy.
+No other package edits a metadata log (DESIGN 16). It does so only in a stopped directory, after a backup. A log goes
+on in an epoch above every epoch and vote that any copy shows.
 """

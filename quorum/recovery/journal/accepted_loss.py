@@ -1,6 +1,6 @@
-"""What accepted repairs of a log directory let go, by the audit files beside it, and what it was cloned from.
+"""The accepted data loss of a log directory, by the audit files next to it, and the cluster that it was cloned from.
 
-Decides: which repairs those are. Must not know: logs, and whether another copy still holds what went.
+Must not know: logs, and whether another copy still holds the lost records.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from quorum.recovery.journal.repair_record import RepairRecord, audits, of_direc
 
 
 class LetGo(msgspec.Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
-    """Offsets `start` to `end` (exclusive) that `label` held: `epoch` of the last of them, None where it is not known.
+    """Offsets `start` to `end` (exclusive) that `label` held. `epoch`: of the last record, None if unknown.
 
-    `committed`: as in `repair_facts.LostRecords`, judged when they went; `never` is left out. `held_by`: the voters
-    that held them then, where that proved that they were no loss.
+    `committed`: as in `repair_facts.LostRecords`, judged at the time of the repair; never `never`. `held_by`: the
+    voters that held the records then, if that proved that cutting them was no loss.
     """
 
     label: str
@@ -33,21 +33,21 @@ class LetGo(msgspec.Struct, frozen=True, kw_only=True, gc=False, omit_defaults=T
 
 
 class NeverCommitted(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """No record from offset `start` on was committed in an epoch up to `epoch`, as was proven when a log was cut."""
+    """A proof from when a log was cut: no epoch up to `epoch` had committed a record from offset `start` on."""
 
     start: int
     epoch: int
 
 
 class Accepted(msgspec.Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
-    """A repair that nobody took back, and what its user let go, or proved to be no loss.
+    """A repair that was not undone, and the records that its user gave up or proved to be no loss.
 
     Attributes:
-        new_epoch: that it began; None where it appended nothing.
+        new_epoch: the epoch that it began; None if it appended nothing.
         kept_epoch: of the last record that it kept.
-        greatest_epoch: known when it was done: what stands in a later one was written since.
-        may_lose: what no copy could tell then.
-        never: what was proven never to have been committed.
+        greatest_epoch: the latest epoch known at that time. A record of a later epoch was written after the repair.
+        may_lose: the possible loss that no copy could show then.
+        never: the proof that a part of the log was never committed.
     """
 
     action: str
@@ -61,9 +61,9 @@ class Accepted(msgspec.Struct, frozen=True, kw_only=True, gc=False, omit_default
 
 
 class Cloned(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The cluster id was changed at `at`, and `first` was the one before.
+    """The cluster id was changed at `at`. `first`: the id before the first such change.
 
-    `epoch`: of the log's last record then; None where that was not written down.
+    `epoch`: of the log's last record at that time; None if the repair did not record it.
     """
 
     first: str
@@ -72,7 +72,7 @@ class Cloned(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Audited(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """All of them, the latest last. `unread`: sentences about audit files that do not say what went."""
+    """All accepted repairs, the latest last. `unread`: sentences about audit files that do not show what was lost."""
 
     accepted: tuple[Accepted, ...] = ()
     unread: tuple[str, ...] = ()
@@ -80,7 +80,7 @@ class Audited(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def audited_of(files: Files, place: Place) -> Audited:
-    """By the audit files beside the log directory of `place`."""
+    """Return the accepted repairs by the audit files next to the log directory of `place`."""
     root, identity = work_root_of(place.log_dir), place.identity
     if identity is None or not files.exists(root) or not files.is_dir(root):
         return Audited()
@@ -98,6 +98,7 @@ def audited_of(files: Files, place: Place) -> Audited:
             first = facts.cluster_id_before if before is None else before.first
             cloned[facts.cluster_id_after] = Cloned(first=first, at=record.at, epoch=facts.last_epoch)
         own = None if identity.directory_id is None else id_text(identity.directory_id)
+        # A new directory.id on the same path: the audit file describes the disk that was here before.
         is_formatted_anew = facts.new_epoch is None and own != facts.directory_id
         if facts.cluster_id == identity.cluster_id and not is_formatted_anew:
             accepted.append(_accepted(record))
@@ -137,7 +138,7 @@ def _let_go(facts: RepairFacts) -> Iterator[LetGo]:
 
 
 def _held_elsewhere(facts: RepairFacts) -> Iterator[LetGo]:
-    """Yield the records that a majority held when they were cut: no loss then, but a loss if those are gone."""
+    """Yield the records that a majority held when they were cut: no loss then, but a loss if that majority is gone."""
     cut = facts.proven
     if cut is not None and cut.reason == "held":
         yield LetGo(

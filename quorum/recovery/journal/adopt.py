@@ -1,7 +1,7 @@
-"""A repair that was interrupted, where its directory was moved, copied or is reached by another path since.
+"""An interrupted repair whose directory was moved, copied, or is now reached by another path.
 
-Decides: that it goes on in the directory where its journal lies, and nowhere else; whether the journal belongs to it;
-where its backup is then. Must not know: how a repair is finished. The caller holds the directory's lock.
+Decides: whether the journal belongs to this directory, and where its backup is. The repair goes on here and nowhere
+else. Must not know: how a repair is finished. The caller holds the directory's lock.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from quorum.recovery.journal.repair_record import (
 
 
 def adopt(files: Files, log_dir: str) -> RepairRecord | None:
-    """The interrupted repair of this directory, with this directory's paths; None where there is none.
+    """Return the interrupted repair of this directory with this directory's paths, or None.
 
-    A journal of another path is written anew. The directory of that path, and its backup, are left alone.
+    If the journal has another path, it is rewritten. The directory at that path, and its backup, stay unchanged.
 
     Raises:
-        RefusedError: the journal cannot be this directory's.
-        OSError: a call failed; running it again goes on.
+        RefusedError: the journal cannot belong to this directory.
+        OSError: a call failed; another run goes on.
     """
     record = pending(files, log_dir)
     if record is None or record.log_dir == log_dir:
@@ -44,6 +44,7 @@ def adopt(files: Files, log_dir: str) -> RepairRecord | None:
     here = msgspec.structs.replace(record, log_dir=log_dir)
     _refuse_foreign(files, here, record.log_dir)
     here = msgspec.structs.replace(here, work_dir=_work_dir(files, record, log_dir))
+    # The order is backup, audit file, journal: the journal keeps its old path until its new work directory is complete.
     if not files.exists(f"{here.work_dir}/{AUDIT_FILE}"):
         _copy_backup(files, msgspec.structs.replace(record, log_dir=log_dir), here.work_dir)
     save_audit(files, here)
@@ -52,7 +53,7 @@ def adopt(files: Files, log_dir: str) -> RepairRecord | None:
 
 
 def _work_dir(files: Files, record: RepairRecord, log_dir: str) -> str:
-    """Beside the directory; the old one only where it cannot be another directory's."""
+    """Return the work directory next to this directory, or the old one if no other directory can own it."""
     beside = f"{work_root_of(log_dir)}/{os.path.basename(record.work_dir)}"
     if files.exists(f"{beside}/{AUDIT_FILE}") or files.exists(record.log_dir) or not files.exists(record.work_dir):
         return beside
@@ -60,7 +61,7 @@ def _work_dir(files: Files, record: RepairRecord, log_dir: str) -> str:
 
 
 def _copy_backup(files: Files, record: RepairRecord, work_dir: str) -> None:
-    """As far as it is still there: to finish needs no backup, only to undo does."""
+    """Copy the files of the backup that still exist: a repair can be finished without one, only not be undone."""
     make_directories(files, work_dir, like=record.log_dir)
     for file in record.files:
         source = f"{record.work_dir}/{BACKUP_DIRECTORY}/{file.name}"
@@ -73,7 +74,10 @@ def _copy_backup(files: Files, record: RepairRecord, work_dir: str) -> None:
 
 
 def _refuse_foreign(files: Files, record: RepairRecord, before: str) -> None:
-    """Every file is as the repair found it, staged it or left it, and meta.properties is the one that it saw."""
+    """Refuse a journal if a file differs from all that the repair saw, staged or wrote.
+
+    meta.properties, if the repair does not change it, must be the one that the repair saw.
+    """
     wrong = next((file.name for file in record.files if not _fits(files, record.log_dir, file)), None)
     if wrong is None and record.identity is None and record.meta_sha256 is not None:
         meta = f"{record.log_dir}/{META_PROPERTIES_FILE}"

@@ -1,6 +1,6 @@
-"""Repairs that the audit files beside directories tell of, whatever became of the directories.
+"""Repairs recorded in the audit files next to directories, also if the directories themselves are gone.
 
-Decides: which of them were not taken back. Must not know: what a repair wrote besides.
+Decides: which of them still apply, because no other repair has undone them.
 """
 
 from __future__ import annotations
@@ -14,8 +14,10 @@ from quorum.recovery.journal.repair_record import JOURNAL_FILE, PREPARED, Repair
 
 
 class Told(msgspec.Struct, frozen=True, kw_only=True):
-    """A repair that an audit file tells of and nobody took back: of `log_dir`, which began `epoch` at `offset`; or
-    will, once the command `unfinished` is given again."""
+    """A repair by its audit file, which no other repair has undone. It began `epoch` at `offset` in `log_dir`.
+
+    `unfinished`: the command that finishes an interrupted repair, which then begins the epoch.
+    """
 
     log_dir: str
     work_dir: str
@@ -26,20 +28,20 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def told_repairs(files: Files, roots: Iterable[str], cluster_id: str | None) -> Iterator[Told]:
-    """Those of this cluster that the audit files below `roots` tell of, whatever the logs here say."""
+    """Yield the repairs of this cluster in the audit files below `roots`, whatever the logs here show."""
     for root in sorted(set(roots)):
         records = audits(files, root).records if files.exists(root) and files.is_dir(root) else ()
         yield from told_of(records, cluster_id)
 
 
 def told_of(records: Iterable[RepairRecord], cluster_id: str | None) -> Iterator[Told]:
-    """Those of `records` that began an epoch of this cluster."""
+    """Yield those of `records` that began an epoch of this cluster."""
     for one in standing(records):
         yield from _told(one, cluster_id)
 
 
 def told_unfinished(files: Files, records: Iterable[RepairRecord], cluster_id: str | None) -> Iterator[Told]:
-    """Those of `records` that were interrupted, and will begin an epoch of this cluster."""
+    """Yield those of `records` that were interrupted and will begin an epoch of this cluster."""
     for one in records:
         if one.state == PREPARED and one.undoes is None and files.exists(f"{one.log_dir}/{JOURNAL_FILE}"):
             for told in _told(one, cluster_id):

@@ -1,15 +1,15 @@
-"""Carrying out a repair so that a crash, a full disk or a failing one leaves the directory old or new, never between.
+"""Carry out a repair: after a crash or disk error the directory is the old or the new one, or no node starts from it.
 
 Decides: the order of every write. Must not know: what is repaired. The caller holds the directory's lock.
 
-1. Backup: what will change is copied to the work directory, synced, read again and compared.
-2. Staging: each new file is written beside its place, synced, read again and compared.
-3. The audit file, and then the journal: from here on the repair is decided. Before it, the directory is the old one.
-4. meta.properties is moved aside: from here on neither Kafka nor we start from the directory.
-5. New files are renamed into place, others removed, and the directories synced.
-6. meta.properties comes back: the directory is the new one. The audit file says so, and the journal is removed.
+1. Backup: copy the files that will change to the work directory, sync, read them again and compare.
+2. Staging: write each new file next to its place, sync, read it again and compare.
+3. Write the audit file, then the journal. The journal decides the repair: before it, the directory is the old one.
+4. Move meta.properties aside. From here on neither Kafka nor `kraft` starts from the directory.
+5. Rename new files into place, remove others, and sync the directories.
+6. Put meta.properties back: the directory is the new one. Record that in the audit file, then remove the journal.
 
-Whoever finds a journal goes on from 4 (`finish`); each step finds out whether it was done.
+`finish` goes on from step 4 if it finds a journal. Each step recognises whether it was done.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ from quorum.recovery.journal.repair_record import (
 
 
 class Author(msgspec.Struct, frozen=True, kw_only=True):
-    """Who repairs, with which command, and when."""
+    """The user and command of a repair, and its time."""
 
     who: str
     command: str
@@ -63,10 +63,11 @@ class Author(msgspec.Struct, frozen=True, kw_only=True):
 def carry_out(
     files: Files, rewrite: Rewrite, *, author: Author, work_root: str, made: tuple[str, ...] = ()
 ) -> RepairRecord:
-    """Do it. When this returns, all of it is durable. `made`: what the caller had to make for it, see `RepairRecord`.
+    """Carry out a repair; when this returns, it is durable. `made`: see `RepairRecord`.
 
     Raises:
-        RecoveryError: a call failed; the message says whether the directory is the old one or waits to be finished.
+        RecoveryError: a call failed. The message says whether the directory is unchanged or the repair must be
+        finished.
     """
     log_dir = rewrite.log_dir
     work_dir = work_root
@@ -91,14 +92,16 @@ def carry_out(
             unmakes=rewrite.unmakes,
             meta_sha256=sha256_of(files, f"{log_dir}/{META_PROPERTIES_FILE}"),
         )
+        # The staged files must be durable before the journal: the journal promises that the repair can be finished.
         for directory in sorted({parent_of(f"{log_dir}/{change.name}") for change in rewrite.changes}):
             files.fsync_dir(directory)
+        # The audit file first: if the journal is damaged later, this file has the same content (see `pending`).
         save_audit(files, record)
         replace_file(files, f"{log_dir}/{JOURNAL_FILE}", encode(record))
     except OSError as error:
-        if files.exists(f"{log_dir}/{JOURNAL_FILE}"):  # its rename was done, its sync was not
+        if files.exists(f"{log_dir}/{JOURNAL_FILE}"):  # the rename succeeded, a later sync failed
             raise _unfinished(log_dir, work_dir, error) from error
-        with contextlib.suppress(OSError):  # what stays is removed by the next run
+        with contextlib.suppress(OSError):  # the next run removes the rest
             sweep(files, log_dir, work_root)
         raise RecoveryError(
             f"{error.filename or work_dir}: {error.strerror or error}. Nothing was changed in {log_dir}: "
@@ -120,7 +123,7 @@ def _new_work_dir(files: Files, rewrite: Rewrite, author: Author, work_root: str
 
 
 def _prepared(files: Files, rewrite: Rewrite, work_dir: str, change: FileChange) -> ChangedFile:
-    """Back the old file up, and write the new one beside it."""
+    """Back up the old file, and stage the new one next to it."""
     log_dir = rewrite.log_dir
     path = f"{log_dir}/{change.name}"
     before = sha256_of(files, path)
@@ -130,6 +133,7 @@ def _prepared(files: Files, rewrite: Rewrite, work_dir: str, change: FileChange)
         write_durably(files, backup, chunks(files, path), like=path)
         files.fsync_dir(parent_of(backup))
         _check_copy(files, backup, before)
+    # The backup is verified before anything is staged: a disk that corrupts writes must stop the repair here.
     after = None
     if change.content is not None:
         make_directories(files, parent_of(path), like=log_dir)
@@ -140,8 +144,11 @@ def _prepared(files: Files, rewrite: Rewrite, work_dir: str, change: FileChange)
 
 
 def _models(files: Files, rewrite: Rewrite, change: FileChange) -> tuple[str, str]:
-    """Whose mode and whose owner a file gets: both the replaced one's. Else its source's mode, or a neighbour's, and
-    the owner of meta.properties, or of the directory: a copy that it is made from may be anybody's."""
+    """Return the path whose mode a file gets, and the path whose owner it gets.
+
+    Both are the replaced file, if there is one. Otherwise the mode is that of its source or of meta.properties. The
+    owner is that of meta.properties or of the directory, since any user may own the copy that the file is made from.
+    """
     path, own = f"{rewrite.log_dir}/{change.name}", f"{rewrite.log_dir}/{META_PROPERTIES_FILE}"
     if files.exists(path):
         return path, path
@@ -157,12 +164,12 @@ def _check_copy(files: Files, path: str, expected: str) -> None:
 
 
 def finish(files: Files, log_dir: str) -> RepairRecord | None:
-    """Bring a repair of this directory that was decided to its end, from wherever it stands; None where none waits.
+    """Finish a decided repair of this directory, from any step; return None without one.
 
-    It goes on here, where its journal lies, also when the directory had another path then.
+    The directory may have been moved since: the repair goes on where the journal is.
 
     Raises:
-        RecoveryError: a call failed, somebody changed the directory meanwhile, or the journal is another one's.
+        RecoveryError: a call failed, another process changed the directory, or the journal is of another directory.
     """
     try:
         record = adopt(files, log_dir)
@@ -177,12 +184,14 @@ def _finish(files: Files, record: RepairRecord) -> RepairRecord:
     try:
         if _is_complete(files, record):
             return _close(files, record)
+        # While the log is partly old and partly new, no node may start from the directory.
         _take_out_of_use(files, record)
         for file in record.others:
             _put_in_place(files, log_dir, file)
         for directory in sorted({parent_of(f"{log_dir}/{file.name}") for file in record.others}):
             if files.exists(directory):
                 files.fsync_dir(directory)
+        # Only after the sync: meta.properties must not become durable before the files that it lets a node start from.
         _give_back(files, record)
         return _close(files, record)
     except OSError as error:
@@ -190,7 +199,7 @@ def _finish(files: Files, record: RepairRecord) -> RepairRecord:
 
 
 def remedy(error: OSError) -> str:
-    """What a person does about a call that failed."""
+    """Return what an operator does about a failed call."""
     if isinstance(error, PermissionError):
         return "run this as the user that the node runs as, or as root"
     if error.errno == errno.EROFS:
@@ -209,7 +218,10 @@ def _unfinished(log_dir: str, work_dir: str, error: OSError) -> RecoveryError:
 
 
 def _is_complete(files: Files, record: RepairRecord) -> bool:
-    """Whether all is in place, and only the journal was left: a node may have run since, and changed what it owns."""
+    """Return True if every file is in place and only the journal remains.
+
+    A node may have run since then and changed its files, so their hashes are not compared.
+    """
     meta = f"{record.log_dir}/{META_PROPERTIES_FILE}"
     removes_it = record.identity is not None and record.identity.after is None
     if files.exists(meta + HELD_SUFFIX) or files.exists(meta) == removes_it:
@@ -221,18 +233,20 @@ def _is_complete(files: Files, record: RepairRecord) -> bool:
 def _close(files: Files, record: RepairRecord) -> RepairRecord:
     done = msgspec.structs.replace(record, state=DONE)
     save_audit(files, done)
+    # Last: if a crash comes before, the next run finds the journal and closes the repair again.
     files.unlink(f"{record.log_dir}/{JOURNAL_FILE}")
     files.fsync_dir(record.log_dir)
     return done
 
 
 def _take_out_of_use(files: Files, record: RepairRecord) -> None:
-    """Without meta.properties neither Kafka nor we start from a directory. One rename alone needs no such care."""
+    """Move meta.properties aside, unless it is the only file that changes: then one rename is atomic."""
     if not record.others:
         return
     meta = f"{record.log_dir}/{META_PROPERTIES_FILE}"
     changed = record.identity
     found = sha256_of(files, meta)
+    # An earlier run moved it aside already, or already put the new one in place.
     if found is None or (changed is not None and found == changed.after and changed.after != changed.before):
         return
     if files.exists(meta + HELD_SUFFIX) or (changed is not None and found != changed.before):
@@ -275,9 +289,10 @@ def _give_back(files: Files, record: RepairRecord) -> None:
 
 
 def clear_away(files: Files, record: RepairRecord) -> None:
-    """Remove what a repair that was taken back had made besides files, where nothing else has come into it since.
+    """Remove empty directories and the lock file that an undone repair had made.
 
-    The caller holds the lock, and nobody starts from the directory: what stays after a crash hinders nothing.
+    A directory that holds anything else by now is kept. The caller holds the lock, and no node starts from the
+    directory: if a crash interrupts this, the leftovers do no harm.
     """
     if record.undoes is None:
         return

@@ -1,6 +1,6 @@
-"""What a repair writes, as data: files of one log directory with their new content, and how content is copied.
+"""The changes of a repair as data: files of one log directory with their new content, and the durable write of a file.
 
-Decides: nothing. Must not know: in which order and how safely it is written (`repair_record` and `carry_out` do).
+Must not know: the order of the writes (`carry_out` decides it).
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ _CHUNK_BYTES: Final = 1 << 20
 
 
 class Content(msgspec.Struct, frozen=True, kw_only=True):
-    """New bytes of a file: where there is a `source`, `size` bytes of that file from `start` on; and then `data`.
+    """New bytes of a file: `size` bytes of `source` from `start` on, if there is a source, followed by `data`.
 
-    `patches`: bytes that take the place of as many of the source, by position from `start`.
+    `patches` overwrite bytes of the source; each position counts from `start`.
     """
 
     data: bytes = b""
@@ -31,16 +31,16 @@ class Content(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FileChange(msgspec.Struct, frozen=True, kw_only=True):
-    """A file, by its name within the log directory, and what it is to hold; None: it is removed."""
+    """A file, by its name within the log directory, and its new content. None removes it."""
 
     name: str
     content: Content | None
 
 
 class Rewrite(msgspec.Struct, frozen=True, kw_only=True):
-    """All that is done to one log directory. `facts` go into the audit file.
+    """All changes to one log directory. `facts` go into the audit file.
 
-    `undoes`: the work directory of the repair that this takes back, and `unmakes` what else that one had made.
+    `undoes`: the work directory of the repair that this one undoes. `unmakes`: see `RepairRecord`.
     """
 
     action: str
@@ -52,10 +52,10 @@ class Rewrite(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def chunks(files: Files, path: str, size: int | None = None, *, start: int = 0) -> Iterator[bytes]:
-    """The bytes of a file from `start` on, or `size` of them.
+    """Yield the bytes of a file from `start` on: `size` of them, by default all.
 
     Raises:
-        OSError: it cannot be read, or is shorter.
+        OSError: the file cannot be read, or is shorter.
     """
     handle = files.open(path, read_only=True)
     try:
@@ -72,7 +72,7 @@ def chunks(files: Files, path: str, size: int | None = None, *, start: int = 0) 
 
 
 def pieces(files: Files, content: Content) -> Iterator[bytes]:
-    """The bytes that a content stands for."""
+    """Yield the bytes that a content describes."""
     if content.source is not None:
         yield from _patched(chunks(files, content.source, content.size, start=content.start), content.patches)
     if content.data:
@@ -93,9 +93,9 @@ def _patched(parts: Iterator[bytes], patches: tuple[tuple[int, bytes], ...]) -> 
 
 
 def make_directories(files: Files, path: str, *, like: str, owner_of: str | None = None) -> None:
-    """Make a directory and its parents where absent, each with the mode of the directory `like`, and its owner.
+    """Make a directory and its missing parents, each with mode and owner of the directory `like`.
 
-    `owner_of`: whose owner they get instead.
+    `owner_of`: a path whose owner they get instead.
     """
     missing: list[str] = []
     while not files.exists(path):
@@ -107,7 +107,7 @@ def make_directories(files: Files, path: str, *, like: str, owner_of: str | None
 
 
 def sha256_of(files: Files, path: str) -> str | None:
-    """Of a file, in hexadecimal; None where there is none."""
+    """Return the SHA-256 of a file in hexadecimal, or None if there is no such file."""
     if not files.exists(path):
         return None
     digest = hashlib.sha256()
@@ -117,14 +117,16 @@ def sha256_of(files: Files, path: str) -> str | None:
 
 
 def write_durably(files: Files, path: str, parts: Iterator[bytes], *, like: str, owner_of: str | None = None) -> str:
-    """Write a file that is not in use and make its bytes durable; give their SHA-256. Its entry is not durable yet.
+    """Write a file that is not in use, make its bytes durable and return their SHA-256.
 
-    It gets the mode and owner of `like`, or the owner of `owner_of`, before its first byte: a log holds credentials.
+    The caller syncs the directory, which makes the file's entry durable. The file gets mode and owner of `like`, or the
+    owner of `owner_of`.
     """
     digest = hashlib.sha256()
     handle: FileHandle = files.open(path, create=True)
     try:
         handle.truncate(0)
+        # Before the first byte: a log holds credentials.
         files.copy_access(like, path, owner_of=owner_of)
         position = 0
         for data in parts:

@@ -1,7 +1,4 @@
-"""Why a repair is not done, or could not be finished.
-
-Decides: nothing. Each message says what was wrong and what to do.
-"""
+"""Errors of a repair that is refused or fails. Each message gives the reason and the next step."""
 
 from __future__ import annotations
 
@@ -13,12 +10,12 @@ class RecoveryError(MetadataLogError):
 
 
 class RefusedError(RecoveryError):
-    """A repair that is not done, since it might destroy something: nothing was changed."""
+    """The repair is refused, since it might destroy something. Nothing was changed."""
 
 
 class WrongOptionError(RefusedError, WrongUseError):
-    """A repair that is not done for how it was asked for, whatever the directories hold."""
+    """The repair is refused because of its options, whatever the directories hold."""
 
 
 class AlreadyDoneError(RefusedError):
-    """The directory is already as it was asked for."""
+    """The directory is already in the requested state."""

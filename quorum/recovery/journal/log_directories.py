@@ -1,6 +1,6 @@
-"""Which log directory a user means: its path, its metadata log, and whose it is.
+"""The log directory that a user means: its path, its metadata log, and the node and cluster that it belongs to.
 
-Decides: what is accepted as a log directory. Must not know: what its log holds. Reads by the port of files only.
+Decides: what is accepted as a log directory. Must not know: the records of its log. Reads only through `Files`.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         log_dir: the directory with meta.properties.
         metadata: the directory with segments and checkpoints.
-        identity: by meta.properties, or an export's manifest; None where there is none, and `complaint` says why.
-        is_newer: newer software wrote what says whose it is.
-        manifest: an export's; None where it is none.
+        identity: by meta.properties, or an export's manifest. None if neither is readable; `complaint` says why.
+        is_newer: newer software wrote meta.properties.
+        manifest: an export's manifest; None for any other directory.
     """
 
     log_dir: str
@@ -41,14 +41,14 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def node_id(self) -> int | None:
-        """Whose it is."""
+        """The node that owns the directory, or None if unknown."""
         return None if self.identity is None else int(self.identity.node_id)
 
     @property
     def key(self) -> ReplicaKey | None:
-        """The replica whose directory it is; without a directory id before Kafka 3.7.
+        """The replica of this directory, without a directory id before Kafka 3.7.
 
-        None of an export, too: nothing votes from it, and its node may have gone on since.
+        None for an export: its node may have gone on since, so that it shows no voter's last state.
         """
         if self.identity is None or self.manifest is not None:
             return None
@@ -56,16 +56,16 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def label(self) -> str:
-        """How it is called in sentences."""
+        """The name of the directory in sentences."""
         return self.log_dir if self.node_id is None else f"node {self.node_id} ({self.log_dir})"
 
 
 def find_place(files: Files, path: str) -> Place:
-    """The log directory that `path` is, holds, or lies in.
+    """Return the log directory that `path` is, holds, or lies in.
 
     Raises:
-        WrongOptionError: it is none, or holds several.
-        OSError: it cannot be read; whether it exists is not known where its parent is closed.
+        WrongOptionError: there is no log directory, or there are several.
+        OSError: it cannot be read. If its parent cannot be read either, even its existence is unknown.
     """
     path = os.path.normpath(path)
     if not files.exists(path):
@@ -96,10 +96,10 @@ def find_place(files: Files, path: str) -> Place:
 
 
 def find_target(files: Files, path: str) -> Place:
-    """The log directory that `path` is, to be changed or started.
+    """Return the log directory of `path`, which will be changed or started.
 
     Raises:
-        RefusedError: it is none, or an export.
+        RefusedError: it is no log directory, or an export.
     """
     place = find_place(files, path)
     if place.manifest is not None:
@@ -123,11 +123,11 @@ def _place_at(files: Files, path: str) -> Place | None:
 
 
 def _exported(files: Files, path: str) -> Place:
-    """An export: its manifest says whose log it is, and up to where that reached.
+    """Return an export. Its manifest names the node, and the end of the log at that time.
 
     Raises:
         RefusedError: it was made without credentials.
-        CorruptFileError: the manifest cannot be right.
+        CorruptFileError: the manifest is not valid.
     """
     file = f"{path}/{MANIFEST_FILE}"
     try:
@@ -165,10 +165,10 @@ def _read_identity(files: Files, log_dir: str, name: str) -> tuple[MetaPropertie
 
 
 def one_cluster(identities: Iterable[MetaProperties | None], paths: Sequence[str]) -> str | None:
-    """The id of the cluster that directories are of; None where none says.
+    """Return the cluster id of these directories, or None if none of them has one.
 
     Raises:
-        RefusedError: they are of several.
+        RefusedError: they are of several clusters.
     """
     by_id: dict[str, list[str]] = {}
     for identity, path in zip(identities, paths, strict=True):

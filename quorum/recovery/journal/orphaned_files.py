@@ -1,6 +1,6 @@
-"""What a repair leaves that was interrupted before it was decided: the directory is as it was, and has more files.
+"""Orphaned files of a repair that was interrupted before its journal: the directory is unchanged except for them.
 
-Decides: which files those are. Must not know: how a repair is done. There is no journal, and the caller holds the lock.
+Must not know: how a repair is carried out. There is no journal, and the caller holds the lock.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from quorum.recovery.journal.repair_record import JOURNAL_FILE, NEW_SUFFIX, is_u
 
 
 def staged(files: Files, log_dir: str) -> list[str]:
-    """Paths of new files beside their places, and of a journal that was not yet one."""
+    """Return the paths of staged files, and of a journal that was never renamed into place."""
     return [
         f"{directory}/{name}"
         for directory in (log_dir, f"{log_dir}/{METADATA_DIRECTORY}")
@@ -22,7 +22,7 @@ def staged(files: Files, log_dir: str) -> list[str]:
 
 
 def undecided(files: Files, log_dir: str, work_root: str) -> dict[str, str]:
-    """Work directories of such repairs, the latest last, each with the name of its command."""
+    """Return the work directories of such repairs, the latest last, each with the name of its command."""
     mark, found = mark_of(log_dir), {}
     for name in sorted(files.listdir(work_root)) if files.exists(work_root) else ():
         path = f"{work_root}/{name}"
@@ -32,7 +32,7 @@ def undecided(files: Files, log_dir: str, work_root: str) -> dict[str, str]:
 
 
 def sweep(files: Files, log_dir: str, work_root: str) -> None:
-    """Remove all of it."""
+    """Remove all orphaned files of this directory, and the work directories of its undecided repairs."""
     for path in staged(files, log_dir):
         files.unlink(path)
     for work_dir in undecided(files, log_dir, work_root):
@@ -40,7 +40,7 @@ def sweep(files: Files, log_dir: str, work_root: str) -> None:
 
 
 def remove_tree(files: Files, path: str) -> None:
-    """Remove a directory and all in it."""
+    """Remove a directory and everything below it."""
     for name in files.listdir(path):
         child = f"{path}/{name}"
         if files.is_dir(child):

@@ -14,38 +14,38 @@ from metadata_log.tools.times import time_text
 from metadata_log.tools.words import offsets
 
 OF_LATER_RELEASE: Final = "of a later release"
-"""In place of the type of records that are not known."""
+"""Replaces the type of records that this release does not know."""
 HELD_NOWHERE: Final = "that no copy here holds"
-"""Said of records that a repair may lose, when it is proposed."""
+"""Describes records that a proposed repair may lose."""
 HELD_NOWHERE_THEN: Final = "that no copy held which was named then"
-"""Said of them afterwards: other copies may be here by then."""
+"""Describes the same records afterwards: other copies may be named by then."""
 
 
 def kept_words(end: OffsetAndEpoch) -> str:
-    """Return what a repair keeps of a log with that end."""
+    """Return a phrase for the part of a log that a repair keeps, which ends at `end`."""
     if end.offset == 0:
         return "nothing: the log has no record"
     return f"everything up to offset {end.offset} of epoch {end.epoch}"
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
-    """Something to do: in words, and the command where one does it."""
+    """A step for an operator: a sentence, and commands if some do it."""
 
     text: str
     commands: tuple[str, ...] = ()
 
 
 class LostRecords(msgspec.Struct, frozen=True, kw_only=True):
-    """Records that a copy holds and the one that is kept does not: offsets `start` to `end` (exclusive).
+    """Records that a copy holds and the kept copy does not: offsets `start` to `end` (exclusive).
 
     Attributes:
-        records: how many of each type, NoOps and elections left out: they say nothing. A checkpoint counts as one
-            where segments do not reach back to `start`.
+        records: the number of each type, without NoOps and elections, whose loss does not matter. A checkpoint counts
+            as one if the segments begin after `start`.
         topics: names of topics created there, the first of them.
-        committed: `was` (all of it), `partly` (the beginning), `may` or `never`.
-        proof: that records once stood there which no copy here holds; None where the copy holds them.
-        epoch: of the last record; None where that is not known.
-        is_uncompared: nothing shows that the copy is of the log that is kept.
+        committed: `was` (all), `partly` (the beginning), `may` or `never`.
+        proof: why this log once held records that no copy here holds; None if the copy holds them.
+        epoch: of the last record; None if unknown.
+        is_uncompared: nothing shows that this copy and the kept one are of one log.
     """
 
     label: str
@@ -61,7 +61,7 @@ class LostRecords(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def says_something(self) -> bool:
-        """Whether it is more than NoOps and elections of the same log."""
+        """Return True if more than NoOps and elections of the same log is lost."""
         return bool(self.records) or self.proof is not None or self.is_uncompared
 
     def __str__(self) -> str:
@@ -85,11 +85,11 @@ class MayLose(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Records that a majority may have acknowledged, and no copy here holds.
 
     Attributes:
-        voters: the voters that are not here; empty: no copy says who voted.
+        voters: the voters that are not here; empty: no copy names the voters.
         since_ms: the time of the last record that is kept; None: they may be of any time.
-        past_offset: where the log that is kept may end too early.
-        is_undecided: no copy says which voters are in force, so that other records may be at offsets that are kept.
-        in_words: the sentence of an audit file of version 1. That has nothing else.
+        past_offset: the end of the kept log, which may be too early.
+        is_undecided: no copy shows which voter set is in force. Other records may be at offsets that are kept.
+        in_words: the sentence of an audit file of version 1, which has no other field.
     """
 
     voters: tuple[int, ...] = ()
@@ -103,7 +103,7 @@ class MayLose(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def as_read_later(self) -> str:
-        """The sentence for a reader of the audit file."""
+        """Return the sentence for a reader of the audit file."""
         return self._sentence(HELD_NOWHERE_THEN)
 
     def _sentence(self, held: str) -> str:
@@ -125,14 +125,13 @@ class MayLose(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class ProvenCut(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The proof that a repair cut from a log nothing that is lost.
+    """The proof that the records which a repair cut are no loss.
 
     Attributes:
-        reason: `held` by a majority without this node; an `unfinished` write; a `minority` alone held it; `superseded`
-            by an elected leader who did not have it.
-        start, end: the offsets that were cut (exclusive). `held`: `end` is how far this log once reached.
-        epoch: `held`: of the last record. Otherwise records of later epochs are not meant. None: not
-            known.
+        reason: `held` by a majority without this node; an `unfinished` write; held only by a `minority`; or
+            `superseded` by an elected leader that did not have them.
+        start, end: the offsets that were cut (exclusive). `held`: `end` is this log's historical extent.
+        epoch: `held`: of the last record. Otherwise the latest epoch that the proof covers. None: unknown.
         voters: `held`: the majority.
         log: `superseded`: the copy whose log went on with `later_epoch` at offset `fork`.
     """
@@ -148,7 +147,7 @@ class ProvenCut(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def never_committed(self) -> bool:
-        """Whether nothing that was cut had been committed."""
+        """Return True if nothing that was cut had been committed."""
         return self.reason in ("minority", "superseded")
 
     def __str__(self) -> str:
@@ -182,7 +181,7 @@ class KeptCopy(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CopyThen(msgspec.Struct, frozen=True, kw_only=True):
-    """A copy that the repair looked at, as it was then. `greatest_epoch`: in its log and its quorum-state."""
+    """A copy that the repair read, as it was then. `greatest_epoch`: in its log and its quorum-state."""
 
     path: str
     node_id: int | None
@@ -192,7 +191,7 @@ class CopyThen(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LostVote(msgspec.Struct, frozen=True, kw_only=True):
-    """A file that held an epoch and a vote, and cannot be read."""
+    """A file that held an epoch and a vote and can no longer be read."""
 
     path: str
     why: str
@@ -202,20 +201,20 @@ class RepairFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     """The facts of one repair of one log directory. Each action has some of them; the file leaves out the others.
 
     Attributes:
-        node_id, directory_id: of the directory that is changed. Its own copy may be another one than `kept_copy`.
-        kept_end_offset: the offset after the last record of the log that is kept.
-        kept_epoch: of that record.
+        node_id, directory_id: of the directory that is changed. `kept_copy` may be another one.
+        kept_end_offset: the end of the kept log.
+        kept_epoch: of its last record.
         greatest_known_epoch: in any log or quorum-state that was here.
-        new_epoch: in which the log goes on. None: nothing was appended.
+        new_epoch: the epoch that the repair began in the log. None: it appended nothing.
         voters_before, voters_after: as text. None: the log has no voters.
         absent_nodes: voters and brokers without a copy here.
         offsets_lost: records that a copy here held.
         may_lose: records that no copy here held. None: there can be none.
-        asked: addresses at which a live leader was looked for, with what was heard.
+        asked: the addresses that were probed for a live leader, each with its result.
         not_checked: a sentence about records and files of a later release.
         proof: of `truncate --to`: why the part that was cut was no loss, as a sentence.
         proven: the same as data. None: a loss was accepted, or the file is older than this field.
-        before: of `truncate --before`: where the log begins now.
+        before: of `truncate --before`: the new start of the log.
         held_by: the checkpoint that ends there.
         dropped: of `drop-snapshot`: names of checkpoints.
         epoch_before, epoch_after: of quorum-state.
@@ -223,7 +222,7 @@ class RepairFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
         metadata_topic_ids: the new own ids of the metadata topic, by the former ones.
         undone_action, undone_at: of the repair that was undone.
         log_dirs: all directories that the command repaired, if there are several.
-        steps: what follows the repair, for other nodes as well.
+        steps: what the operator does after the repair, also on other nodes.
     """
 
     cluster_id: str | None = None

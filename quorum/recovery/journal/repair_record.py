@@ -1,11 +1,11 @@
-"""The record of one repair: the journal while it is under way, the audit file for ever after.
+"""The record of one repair: the journal while the repair is under way, the audit file afterwards.
 
-Decides: where both lie and what they say. Must not know: how a repair is carried out.
+Decides: their paths and their contents. Must not know: how a repair is carried out.
 
     DIR/kraft-recover.journal              from the moment that a repair is decided until it is done
     DIR.recovery/TIME-ACTION-MARK/audit.json         who, when, what, hashes before and after, offsets lost
-    DIR.recovery/TIME-ACTION-MARK/audit-copy.json    the same once more: a backup without its hashes proves nothing
-    DIR.recovery/TIME-ACTION-MARK/backup/...         the files as they were
+    DIR.recovery/TIME-ACTION-MARK/audit-copy.json    a second copy: without its hashes a backup proves nothing
+    DIR.recovery/TIME-ACTION-MARK/backup/...         the files before the repair
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ DONE: Final = "done"
 
 
 class ChangedFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A file before and after, by SHA-256; None: it was, or is, not there."""
+    """A file before and after, by SHA-256. None: it does not exist."""
 
     name: str
     before: str | None
@@ -55,16 +55,16 @@ class RepairRecord(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         state: `prepared` or `done`; in the journal always `prepared`.
         action: the command's name.
-        work_dir: where audit file and backup lie.
-        who, command: who asked, and with which words.
+        work_dir: the directory of audit file and backup.
+        who, command: the user and the command line.
         at, at_ms: when it was decided.
-        files: all that it changes.
-        facts: what was known: cluster, node, epochs, offsets kept and lost.
-        undoes: the work directory of the repair that this one takes back.
-        made: what was not there before and is none of `files`: `.lock`, the metadata directory, the log directory `.`.
-        unmakes: what the repair that this one takes back had made so.
-        meta_sha256: of meta.properties when it was decided: whose directory it is, at whatever path; None: none.
-        facts_of_version_1: the facts as a file of version 1 has them; such a file stays of that version.
+        files: all files that it changes.
+        facts: cluster, node, epochs, and the offsets kept and lost.
+        undoes: the work directory of the repair that this one undoes.
+        made: of `.lock`, the metadata directory and the log directory (`.`) those that it had to make; not in `files`.
+        unmakes: `made` of the repair that this one undoes.
+        meta_sha256: of meta.properties at the decision, None without that file. It identifies a directory that was
+        moved. facts_of_version_1: the facts as a file of version 1 has them; such a file stays of that version.
     """
 
     format_version: int = FORMAT_VERSION
@@ -86,22 +86,22 @@ class RepairRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def root(self) -> str:
-        """Where `work_dir` lies."""
+        """The directory that holds `work_dir`."""
         return os.path.dirname(self.work_dir)
 
     @property
     def identity(self) -> ChangedFile | None:
-        """What it does to meta.properties."""
+        """The change to meta.properties, or None."""
         return next((file for file in self.files if file.name == META_PROPERTIES_FILE), None)
 
     @property
     def others(self) -> tuple[ChangedFile, ...]:
-        """All files but that one."""
+        """All changed files except meta.properties."""
         return tuple(file for file in self.files if file.name != META_PROPERTIES_FILE)
 
 
 def record_data(record: RepairRecord) -> dict[str, object]:
-    """Return the record as plain data, as its file has it."""
+    """Return the record as plain data, in the form of its file."""
     data: dict[str, object] = msgspec.to_builtins(record)
     if record.facts_of_version_1 is not UNSET:
         data["facts"] = data.pop("facts_of_version_1")
@@ -114,12 +114,12 @@ def encode(record: RepairRecord) -> bytes:
 
 
 def read_record(files: Files, path: str) -> RepairRecord:
-    """A journal or an audit file.
+    """Read a journal or an audit file.
 
     Raises:
-        CorruptFileError: it has no record of a repair.
-        NewerFileError: it is of a version that we do not know.
-        FileNotFoundError: there is none.
+        CorruptFileError: it holds no record of a repair.
+        NewerFileError: newer software wrote it, in a version that this release does not know.
+        FileNotFoundError: there is no such file.
     """
     try:
         data = read_small_file(files, path)
@@ -134,7 +134,7 @@ def read_record(files: Files, path: str) -> RepairRecord:
 
 
 class _Versioned(msgspec.Struct):
-    """The version of a file. One that names none is of version 1."""
+    """The version of a file. A file without one is of version 1."""
 
     format_version: int = version_1.FORMAT_VERSION
 
@@ -147,7 +147,7 @@ def _of_version_1(data: bytes) -> RepairRecord:
 
 
 def pending(files: Files, log_dir: str) -> RepairRecord | None:
-    """The repair of this directory that was decided and is not done.
+    """Return the repair of this directory that was decided and is not done, or None.
 
     Raises:
         CorruptFileError: its journal cannot be read.
@@ -172,10 +172,10 @@ def pending(files: Files, log_dir: str) -> RepairRecord | None:
 
 
 def refuse_pending(files: Files, log_dir: str) -> None:
-    """A directory in the middle of a repair is not looked at as if it were whole.
+    """Refuse a directory whose repair was interrupted: its files are partly old and partly new.
 
     Raises:
-        RefusedError: it is.
+        RefusedError: it has a journal.
     """
     record = pending(files, log_dir)
     if record is None:
@@ -188,10 +188,10 @@ def refuse_pending(files: Files, log_dir: str) -> None:
 
 
 def refuse_lost_work(files: Files, record: RepairRecord) -> None:
-    """Without its work directory an interrupted repair cannot say that it is done, nor be taken back.
+    """Refuse to finish a repair whose work directory is gone: it could neither be recorded as done nor be undone.
 
     Raises:
-        RefusedError: it is not there.
+        RefusedError: the work directory is gone.
     """
     if files.exists(record.work_dir):
         return
@@ -206,25 +206,26 @@ def refuse_lost_work(files: Files, record: RepairRecord) -> None:
 
 
 def again(record: RepairRecord, log_dir: str) -> str:
-    """The command that a repair was done with; its directory is at `log_dir` now."""
+    """Return the command that began a repair, with the directory's present path `log_dir`."""
     words = [log_dir if word == record.log_dir else word for word in shlex.split(record.command)]
     return shlex.join(words) if record.log_dir != log_dir else record.command
 
 
 def save_audit(files: Files, record: RepairRecord) -> None:
-    """Write the audit file and its copy, durably; the copy first, so that it is never behind."""
+    """Write the audit file and its copy, durably."""
+    # The copy first: if a crash comes between the two writes, the copy is never the older one.
     for name in (AUDIT_COPY_FILE, AUDIT_FILE):
         replace_file(files, f"{record.work_dir}/{name}", encode(record))
         files.keep_private(f"{record.work_dir}/{name}")
 
 
 class Audits(msgspec.Struct, frozen=True, kw_only=True):
-    """What the audit files below a work root say.
+    """The audit files below a work root.
 
     Attributes:
-        records: of the repairs, the latest last; `work_dir` is where each lies now.
-        notes: sentences about audit files that are damaged, and whose copy was read instead.
-        unreadable: those of which neither file can be read, the latest last.
+        records: the repairs, the latest last; `work_dir` is the present path of each.
+        notes: sentences about damaged audit files whose copy was read instead.
+        unreadable: repairs of which neither file can be read, the latest last.
     """
 
     records: tuple[RepairRecord, ...] = ()
@@ -241,7 +242,7 @@ class UnreadableAudit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def audits(files: Files, work_root: str) -> Audits:
-    """Read all that lie there; what is damaged hides nothing else."""
+    """Read all audit files below a work root. A damaged one hides no other."""
     records: list[RepairRecord] = []
     notes: list[str] = []
     unreadable: list[UnreadableAudit] = []
@@ -261,14 +262,17 @@ def audits(files: Files, work_root: str) -> Audits:
 
 
 def standing(records: Iterable[RepairRecord]) -> list[RepairRecord]:
-    """Of the repairs that are done, those that none of the others took back, in the order given."""
+    """Return the repairs that are done and were not undone, in the given order, without the undo repairs themselves."""
     done = [record for record in records if record.state == DONE]
     undone = {os.path.basename(record.undoes) for record in done if record.undoes is not None}
     return [record for record in done if record.undoes is None and os.path.basename(record.work_dir) not in undone]
 
 
 def of_directory(files: Files, known: Sequence[RepairRecord], log_dir: str) -> list[RepairRecord]:
-    """By the path; where that has changed (moved, copied, a symbolic link), by the meta.properties that it has."""
+    """Return the repairs of a log directory.
+
+    They are found by its path. If it was moved, copied or is reached by a symbolic link, meta.properties identifies it.
+    """
     named = [record for record in known if record.log_dir in (log_dir, os.path.abspath(log_dir))]
     if named:
         return named
@@ -284,7 +288,7 @@ def _left_meta(record: RepairRecord) -> str | None:
 
 
 def _read_either(files: Files, work_dir: str, errors: list[CorruptFileError | OSError]) -> RepairRecord | None:
-    """Return the audit file, else its copy; what is wrong with those that cannot be read goes to `errors`."""
+    """Return the audit file, or its copy if that cannot be read. Append the error of each such file to `errors`."""
     for name in (AUDIT_FILE, AUDIT_COPY_FILE):
         path = f"{work_dir}/{name}"
         if not files.exists(path):
@@ -297,20 +301,21 @@ def _read_either(files: Files, work_dir: str, errors: list[CorruptFileError | OS
 
 
 def is_undecided(files: Files, work_dir: str) -> bool:
-    """A work directory whose repair did not come to its journal."""
+    """Return True if the repair of a work directory never wrote its journal."""
     errors: list[CorruptFileError | OSError] = []
     record = _read_either(files, work_dir, errors)
     if record is not None or errors:
         return record is not None and record.state == PREPARED
+    # Before its audit file a repair writes only these names: a directory with another one is not removed.
     names = set(files.listdir(work_dir))
     return names <= {BACKUP_DIRECTORY, f"{AUDIT_FILE}.tmp", f"{AUDIT_COPY_FILE}.tmp"}
 
 
 def mark_of(log_dir: str) -> str:
-    """Ends the names of a log directory's work directories: several may share a root."""
+    """Return the suffix of a log directory's work directories: several log directories may share a root."""
     return f"-{hashlib.sha256(os.fsencode(log_dir)).hexdigest()[:8]}"
 
 
 def work_root_of(log_dir: str, chosen: str | None = None) -> str:
-    """Where the repairs of a log directory leave backups and audit files: beside it, unless chosen otherwise."""
+    """Return the directory for a log directory's backups and audit files: next to it, unless `chosen` names another."""
     return chosen if chosen is not None else repair_audits.work_root(log_dir)

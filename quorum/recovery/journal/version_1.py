@@ -1,7 +1,6 @@
-"""Facts of audit files and journals of version 1, the version of the releases before.
+"""Facts of audit files and journals of version 1, which earlier releases wrote, as `RepairFacts`.
 
-Decides: how they become `RepairFacts`. Must not know: where the files are. Nothing writes new facts in this version:
-a journal of it is finished as it is.
+Must not know: the paths of the files. No repair begins in this version; a journal of version 1 is finished in it.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _IN_ANOTHER_FORM: Final = ("offsets_lost", "may_lose", "copies")
 
 
 class _Lost(msgspec.Struct, frozen=True, kw_only=True):
-    """Records that were lost. The oldest files lack the fields with defaults."""
+    """Records that were lost. The oldest files lack the fields that have defaults here."""
 
     label: str
     start: int
@@ -46,7 +45,7 @@ class _CopyThen(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Facts(msgspec.Struct, frozen=True, kw_only=True):
-    """The facts whose form has changed."""
+    """The facts whose form differs from version 2."""
 
     offsets_lost: tuple[_Lost, ...] = ()
     copies: tuple[_CopyThen, ...] = ()
@@ -74,7 +73,7 @@ def _lost_records(then: _Facts, lost: _Lost) -> LostRecords:
 
 
 def _epoch_of(then: _Facts, lost: _Lost) -> int | None:
-    """Return the epoch of the last record; the oldest files have it in the copy that ended with that record alone."""
+    """Return the epoch of the last record. In the oldest files only the copy that ended with that record has it."""
     if lost.epoch is not None or lost.proof is not None:
         return lost.epoch
     ends = [copy for copy in then.copies if copy.node_id == lost.node_id and copy.end_offset == lost.end]
