@@ -1,8 +1,9 @@
-"""The batches of a log as one digest for each range of 4,096 offsets, and the ranges in which logs differ.
+"""Digests of a log's batches, one for each range of 4,096 offsets, and the ranges in which logs differ.
 
-Decides: when two batches are the same: offsets, epoch, size and checksum; followers append a leader's batches
-unchanged. Must not know: which of two is right. A range costs 36 bytes, however many batches it has; batches are read
-again only from ranges that differ.
+Decides: when two batches are the same (offsets, epoch, size and checksum). Followers append a leader's batches
+unchanged. Must not know: which of two batches is right.
+
+A range costs 36 bytes, however many batches it has. Batches are read again only from ranges that differ.
 """
 
 from __future__ import annotations
@@ -47,10 +48,10 @@ Summed: TypeAlias = tuple[int, int, int, int, int, str, int]
 
 
 class BatchSums:
-    """Digests of the batches of one log, in order. A batch whose offsets go back is passed over.
+    """Digests of the batches of one log, in order. A batch whose offsets go back is skipped.
 
-    A digest covers the checksums of a range's batches. It also covers the shape of each batch, unless that has the size
-    of a NoOp and goes on from the batch before. So a digest is the same for NoOps in runs and one by one.
+    A digest covers the checksums of a range's batches. It also covers the shape of each batch, except of a batch that
+    has the size of a NoOp and continues the one before. So NoOps have the same digest in runs and one by one.
     """
 
     def __init__(self, files: Files) -> None:
@@ -68,11 +69,11 @@ class BatchSums:
 
     @property
     def end(self) -> int:
-        """One past the last offset; -1 without a batch."""
+        """Return one past the last offset, or -1 if the log has no batch."""
         return self._end
 
     def begin_segment(self, path: str) -> None:
-        """Take what follows as of this segment."""
+        """Assign the following batches to this segment."""
         self._segments.append(path)
 
     def on_batch(self, header: BatchHeader, position: int) -> None:
@@ -81,7 +82,7 @@ class BatchSums:
         self._take(base, end, epoch, header.crc, header.size_in_bytes, position)
 
     def on_damage(self, damage: Damage, handle: FileHandle) -> None:
-        """Take the batches in it whose checksum is right, though the batch cannot be."""
+        """Take the batches in a damaged range whose checksums are right, although the scan rejected them."""
         for base, end, epoch, crc, size, position in _sealed(handle, damage):
             self._take(base, end, epoch, crc, size, position)
 
@@ -112,7 +113,7 @@ class BatchSums:
             base, at, position, self._end = end, at + size, position + size, end
 
     def finish(self) -> None:
-        """The log is read to its end."""
+        """Close the last range, at the end of the log."""
         if self._crcs:
             digest = hashlib.blake2b(_COUNT.pack(len(self._shapes)), digest_size=_DIGEST_BYTES)
             digest.update(self._shapes)
@@ -133,12 +134,12 @@ class BatchSums:
         self._epoch = _NO_EPOCH
 
     def digests(self) -> Iterator[tuple[int, bytes]]:
-        """Yield the number of each range that has a batch, rising, and its digest."""
+        """Yield the number and the digest of each range that has a batch, in ascending order."""
         for index, number in enumerate(self._numbers):
             yield number, self._digest_at(index)
 
     def batches(self, numbers: Iterable[int]) -> Iterator[Summed]:
-        """Read the batches of these ranges again; `numbers` rise. Those of removed segments are passed over.
+        """Read the batches of these ranges again; `numbers` ascend. Ranges of removed segments are skipped.
 
         Raises:
             OSError: a segment cannot be read.
@@ -149,7 +150,7 @@ class BatchSums:
             yield from self._read(run[0], run[-1] + 1)
 
     def batch_from(self, offset: int) -> tuple[int, int] | None:
-        """Return end and checksum of the first batch that ends behind an offset, or None if none does.
+        """Return end and checksum of the first batch that ends after `offset`, or None.
 
         Raises:
             OSError: see `batches`.
@@ -161,7 +162,7 @@ class BatchSums:
         return next(((batch[1], batch[3]) for batch in found if batch[1] > offset), None)
 
     def shares_batch(self, other: BatchSums) -> bool:
-        """Return True if a batch of both ends at one offset and is the same.
+        """Return True if both logs have the same batch at one offset at least.
 
         Raises:
             OSError: see `batches`.
@@ -174,7 +175,8 @@ class BatchSums:
         return self._shared[other]
 
     def first_difference(self, other: BatchSums, until: int) -> int | None:
-        """Return the end of the first batch, up to offset `until`, that ends at one offset in both and differs.
+        """Return the end of the first batch, up to offset `until`, that ends at one offset in both logs and differs, or
+        None.
 
         Raises:
             OSError: see `batches`.
@@ -183,7 +185,8 @@ class BatchSums:
         return next((end for end, is_same in self._meetings(other, differ, until) if not is_same), None)
 
     def _meetings(self, other: BatchSums, numbers: Sequence[int], until: int) -> Iterator[tuple[int, bool]]:
-        """Yield each offset up to `until` at which a batch of both ends, and True if these are the same."""
+        """Yield each offset up to `until` at which a batch of both logs ends, and True if the two batches are the
+        same."""
         mine, theirs = self.batches(numbers), other.batches(numbers)
         left, right = next(mine, None), next(theirs, None)
         while left is not None and right is not None and max(left[1], right[1]) <= until:
@@ -227,7 +230,7 @@ class BatchSums:
 
 
 def ranges_apart(logs: Sequence[BatchSums]) -> Iterator[int]:
-    """Yield the numbers of the ranges, rising, in which not all logs that have batches there have the same."""
+    """Yield, in ascending order, the numbers of the ranges in which two logs have batches, but not the same."""
     digests = heapq.merge(*(log.digests() for log in logs))
     for number, found in groupby(digests, key=itemgetter(0)):
         if len({digest for _, digest in found}) > 1:
@@ -259,9 +262,10 @@ def _placed(reader: LogReader) -> Iterator[Summed]:
 
 
 def _sealed(handle: FileHandle, damage: Damage) -> Iterator[tuple[int, int, int, int, int, int]]:
-    """Yield offsets, epoch, checksum, size and position of the first batches in damage while their checksum fits.
+    """Yield offsets, epoch, checksum, size and position of the batches at the start of damage whose checksums are
+    right.
 
-    Their counts are wrong, or they are compressed: replicas may have the same.
+    Such batches have wrong counts or are compressed. Other replicas may hold the same ones.
     """
     position = damage.position
     while position < damage.end:
@@ -279,7 +283,7 @@ def _sealed(handle: FileHandle, damage: Damage) -> Iterator[tuple[int, int, int,
 
 
 def _checksums(buffer: bytes, at: int, size: int) -> bytearray:
-    """Return the checksums, one after the other, of the NoOp batches in `size` bytes from `at` on."""
+    """Return the concatenated checksums of the NoOp batches in `size` bytes from `at` on."""
     found = bytearray(size // NO_OP_BYTES * _CRC.size)
     for byte in range(_CRC.size):
         found[byte :: _CRC.size] = buffer[at + CRC_POSITION + byte : at + size : NO_OP_BYTES]

@@ -1,10 +1,10 @@
 """A metadata directory as of one moment, while a node may go on writing to it.
 
-Decides: in which order names, small files and lengths are taken, so that nothing read later seems lost or damaged. Must
-not know: what the files say.
+Decides: in which order names, sidecar files and lengths are taken, so that nothing read later seems lost or damaged.
+Must not know: the content of the files.
 
-What stands beside a segment may prove how far the log reached. So it is taken before the segments' lengths: a log that
-grows in between is longer than was proved, never shorter. Bytes that are appended after that are not looked at.
+The files beside a segment may prove how far the log reached. So they are read before the segments' lengths are taken: a
+log that grows in between is longer than was proved, never shorter. Bytes that are appended later are ignored.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ _T = TypeVar("_T")
 
 
 def read_at_one_moment(files: Files, directory: str, read: Callable[[OneMoment], _T]) -> _T:
-    """What `read` makes of the directory; again where a node removed or cut meanwhile what was to be read.
+    """Return the result of `read` on the directory. If a node removed or cut a file meanwhile, read again.
 
     Raises:
-        OSError: it cannot be read, or never stays as it is.
+        OSError: the directory cannot be read, or changes during each of `_TRIES` attempts.
     """
     for _ in range(_TRIES):
         moment = OneMoment(files, directory)
@@ -49,28 +49,30 @@ def read_at_one_moment(files: Files, directory: str, read: Callable[[OneMoment],
 
 
 class OneMoment:
-    """The port of files, to be read only: `directory` as it was when this was made, all else as it is.
+    """A read-only `Files` port: `directory` as it was at construction, all other paths as they are.
 
     Raises:
-        OSError: it cannot be listed.
+        OSError: the directory cannot be listed.
     """
 
     def __init__(self, files: Files, directory: str) -> None:
         self._files = files
         self._directory = directory
         self.names = tuple(files.listdir(directory)) if files.exists(directory) else ()
+        # This order: a sidecar file must never prove more than the lengths taken after it show.
         self._contents = dict(self._small_files())
         self._sizes = dict(self._lengths())
 
     def _small_files(self) -> list[tuple[str, bytes]]:
         last = max(segment_bases(list(self.names)), default=None)
+        # Only the last segment's indexes can prove how far the log reached.
         indexes = () if last is None else (segment_file(int(last), ".index"), segment_file(int(last), ".timeindex"))
         found = []
         for name in (QUORUM_STATE_FILE, EPOCH_FILE, *indexes):
             path = f"{self._directory}/{name}"
             read = read_file if name in indexes else read_small_file
             if name in self.names:
-                with suppress(OSError, CorruptFileError):  # whoever opens it is told
+                with suppress(OSError, CorruptFileError):  # `open` raises it again
                     found.append((path, read(self._files, path)))
         return found
 
@@ -79,7 +81,7 @@ class OneMoment:
         for name in self.names:
             path = f"{self._directory}/{name}"
             if name.endswith(_SEGMENT_SUFFIX):
-                with suppress(OSError):  # whoever opens it is told
+                with suppress(OSError):  # `open` raises it again
                     found.append((path, self._length(path)))
         return found
 
@@ -91,7 +93,8 @@ class OneMoment:
             handle.close()
 
     def is_still_there(self) -> bool:
-        """Whether nothing that it is made of was removed or cut since: else it has to be looked at anew."""
+        """Return True if no segment or checkpoint was removed or cut since construction. Otherwise the caller must read
+        again."""
         now = frozenset(self._files.listdir(self._directory)) if self._files.exists(self._directory) else frozenset()
         kept = (name for name in self.names if name.endswith((_SEGMENT_SUFFIX, CHECKPOINT_SUFFIX)))
         try:
@@ -100,7 +103,7 @@ class OneMoment:
             return False
 
     def open(self, path: str, *, create: bool = False, exclusive: bool = False, read_only: bool = False) -> FileHandle:
-        """See the port; a segment ends where it ended."""
+        """See the port; a segment ends at its length at construction."""
         if create or exclusive or not read_only:
             raise _read_only(path)
         content = self._contents.get(path)
@@ -133,40 +136,40 @@ class OneMoment:
         return self._files.lock_holder(path)
 
     def rename(self, source: str, target: str) -> None:
-        """Not here."""
+        """Refuse: read-only."""
         raise _read_only(source)
 
     def unlink(self, path: str) -> None:
-        """Not here."""
+        """Refuse: read-only."""
         raise _read_only(path)
 
     def rmdir(self, path: str) -> None:
-        """Not here."""
+        """Refuse: read-only."""
         raise _read_only(path)
 
     def mkdirs(self, path: str) -> None:
-        """Not here."""
+        """Refuse: read-only."""
         raise _read_only(path)
 
     def copy_access(self, source: str, target: str, *, owner_of: str | None = None) -> None:
-        """Not here."""
+        """Refuse: read-only."""
         raise _read_only(target)
 
     def keep_private(self, path: str) -> None:
-        """Not here."""
+        """Refuse: read-only."""
         raise _read_only(path)
 
     def fsync_dir(self, path: str) -> None:
-        """Not here."""
+        """Refuse: read-only."""
         raise _read_only(path)
 
     def lock(self, path: str) -> HeldLock:
-        """Not here."""
+        """Refuse: read-only."""
         raise _read_only(path)
 
 
 class _ReadOnly:
-    """What all handles here refuse."""
+    """The writing methods of a file handle, which all raise EROFS."""
 
     _path: str
 
@@ -181,7 +184,7 @@ class _ReadOnly:
 
 
 class _Content(_ReadOnly):
-    """A small file as it was."""
+    """A small file with the content it had when it was read."""
 
     def __init__(self, content: bytes, path: str) -> None:
         self._content = content
@@ -194,11 +197,11 @@ class _Content(_ReadOnly):
         return len(self._content)
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: no file is open."""
 
 
 class _Beginning(_ReadOnly):
-    """The first `size` bytes of a file that may have grown since; fewer where it was cut."""
+    """The first `size` bytes of a file that may have grown since; fewer if it was cut."""
 
     def __init__(self, handle: FileHandle, size: int, path: str) -> None:
         self._handle = handle
@@ -223,7 +226,8 @@ _NAMED: Final = re.compile(r"\d{20}[.-].*|leader-epoch-checkpoint|quorum-state",
 
 
 def directory_signature(directory: Path) -> tuple[tuple[str, int, int], ...]:
-    """What changes when a node works on the directory: name, size and time of each file of the log."""
+    """Return name, size and modification time of each file of the log. They change when a node works on the
+    directory."""
     found = []
     for child in sorted(directory.iterdir()):
         if _NAMED.fullmatch(child.name):

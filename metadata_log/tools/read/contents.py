@@ -1,6 +1,6 @@
-"""What a replica's metadata directory holds, read without its lock: files, epochs, voters.
+"""The files, epochs and voters in a replica's metadata directory, read without its lock.
 
-Decides: which files are the log's, and what they amount to. Must not know: other replicas. Segments that Kafka has
+Decides: which files are the log's, and how their batches add up. Must not know: other replicas. Segments that Kafka has
 marked for deletion (`*.deleted`) are no longer part of a log.
 """
 
@@ -44,7 +44,7 @@ class EpochSpan(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class LogContents(msgspec.Struct, frozen=True, kw_only=True):
-    """What the segments amount to. `voters` None: no record names them."""
+    """The extent, epochs and voters of a directory's segments. `voters`: None if no record or file names them."""
 
     start_offset: int
     end_offset: int
@@ -59,7 +59,7 @@ class LogContents(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def metadata_directory(path: Path) -> Path | None:
-    """The metadata log's directory that `path` is or holds, or None."""
+    """Return the metadata log's directory that `path` is or contains, or None."""
     if path.name == METADATA_DIRECTORY and path.is_dir():
         return path
     inside = path / METADATA_DIRECTORY
@@ -67,10 +67,10 @@ def metadata_directory(path: Path) -> Path | None:
 
 
 def read_identity(directory: Path, files: Files | None = None) -> MetaProperties | None:
-    """Whose metadata directory this is, by the meta.properties beside it or in it; None where there is neither.
+    """Return the meta.properties beside the metadata directory or in it, or None without such a file.
 
     Raises:
-        CorruptFileError: it cannot be right.
+        CorruptFileError: the file is not a valid meta.properties.
     """
     for place in (directory.parent, directory):
         if (place / META_PROPERTIES_FILE).is_file():
@@ -79,12 +79,12 @@ def read_identity(directory: Path, files: Files | None = None) -> MetaProperties
 
 
 def data_files(names: Iterable[str]) -> list[str]:
-    """The segments and checkpoints among a directory's names, by name."""
+    """Return the segments and checkpoints among a directory's names, sorted."""
     return sorted(name for name in names if _DATA_FILE.fullmatch(name))
 
 
 def read_contents(files: Files, directory: str) -> LogContents:
-    """Walk all segments of a directory. Damage is passed over, not refused."""
+    """Read all segments of a directory. Damage is skipped."""
     names = files.listdir(directory)
     bases = segment_bases(names)
     walk = _Walk()
@@ -102,7 +102,7 @@ def read_contents(files: Files, directory: str) -> LogContents:
 
 
 class _Walk:
-    """The fold over batches in the order of the log."""
+    """The state after the batches so far, in the order of the log."""
 
     def __init__(self) -> None:
         self.start: int | None = None
@@ -136,23 +136,24 @@ class _Walk:
 
 
 class ControlFacts(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What a control batch says. `electors`: voters named by a LeaderChange; `unreadable`: what does not decode.
+    """The content of a control batch. `electors`: the voters in a LeaderChange; `unreadable`: why a record does not
+    decode.
 
-    A record of a later release is passed over: its leader or voters are not known.
+    A record of a later release is skipped: its leader and voters are unknown.
     """
 
     types: tuple[str, ...] = ()
-    """The class names of its records."""
+    """Class names of the batch's records."""
     leader_id: int | None = None
     electors: tuple[ReplicaKey, ...] | None = None
     voters: tuple[ReplicaKey, ...] | None = None
     unreadable: str | None = None
     newer_types: tuple[int, ...] = ()
-    """The control types of its records of a later release."""
+    """Control types of the batch's records that only a later release knows."""
 
 
 def control_facts(batch: LocatedBatch) -> ControlFacts:
-    """The leader and the voters that a control batch names."""
+    """Return the leader and the voters that a control batch names."""
     facts = ControlFacts()
     try:
         for record in batch_records(batch.buffer, batch.header, batch.at):
@@ -175,12 +176,12 @@ def control_facts(batch: LocatedBatch) -> ControlFacts:
 
 
 def voter_keys(record: VotersRecord) -> tuple[ReplicaKey, ...]:
-    """The replica keys that a VotersRecord names, in its order."""
+    """Return the replica keys in a VotersRecord, in its order."""
     return tuple(ReplicaKey(node_id=voter.voter_id, directory_id=voter.voter_directory_id) for voter in record.voters)
 
 
 def _checkpoint_voters(files: Files, directory: str, names: list[str]) -> tuple[ReplicaKey, ...] | None:
-    """The voters of the newest checkpoint that names any."""
+    """Return the voters of the newest checkpoint that names any, or None."""
     for name in sorted((name for name in names if parse_checkpoint_name(name)), reverse=True):
         voters = voters_in_file(files, f"{directory}/{name}")
         if voters is not None:
@@ -189,7 +190,7 @@ def _checkpoint_voters(files: Files, directory: str, names: list[str]) -> tuple[
 
 
 def voters_in_file(files: Files, path: str) -> tuple[ReplicaKey, ...] | None:
-    """The last voters that a segment or checkpoint names, past its damage; None where it names none."""
+    """Return the last voters that a segment or checkpoint names, skipping damage, or None if it names none."""
     walk = _Walk()
     for found in LogReader(files, [path]).seen(runs=True):
         walk.on_found(found)
@@ -197,7 +198,7 @@ def voters_in_file(files: Files, path: str) -> tuple[ReplicaKey, ...] | None:
 
 
 def _static_voters(files: Files, directory: str) -> tuple[ReplicaKey, ...] | None:
-    """The voters of a quorum-state of version 0, which knows no directory ids."""
+    """Return the voters of a quorum-state of version 0, which has no directory ids, or None."""
     try:
         state = read_quorum_state(files, directory)
     except CorruptFileError:

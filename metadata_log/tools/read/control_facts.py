@@ -1,6 +1,6 @@
-"""What a log's control records say of its quorum, and where: elections, voter sets, levels of kraft.version.
+"""The facts in a log's control records, with their offsets: elections, voter sets, levels of kraft.version.
 
-Decides: how these are told to those who judge a log, or a quorum, by them. Must not know: which of them are wrong.
+Must not know: which of them are wrong.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from metadata_log.records import VotersRecord
 
 
 class Election(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A LeaderChange, and where it stands.
+    """A LeaderChange and its position in the log.
 
-    `is_repairs`: `kraft recover` wrote it: nobody granted a vote, not even who leads; or it stands in one batch with
-    the voters, which leaders write at offset 0 alone. `is_late`: records of its epoch, with which the log begins, stand
-    before it (KAFKA-15345).
+    `is_repairs`: `kraft recover` wrote it. Then no voter granted a vote, not even the leader, or the batch also holds
+    the voters, which a leader writes only at offset 0. `is_late`: the log begins with records of the same epoch that
+    precede the LeaderChange (KAFKA-15345).
     """
 
     epoch: int
@@ -33,14 +33,15 @@ class Election(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Voting(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A voter set in the log, from `offset` on."""
+    """A voter set that applies from `offset` on."""
 
     offset: int
     voters: tuple[ReplicaKey, ...]
 
 
 class QuorumChange(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A record in the log that sets kraft.version or the voters: the other is None. `begins_log`: in the batch at 0."""
+    """A record that sets either kraft.version or the voters; the other field is unset. `begins_log`: it is in the batch
+    at offset 0."""
 
     offset: int
     begins_log: bool
@@ -48,7 +49,8 @@ class QuorumChange(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     voters: VotersRecord | None = None
 
     def told(self, *, of_voters: bool, before: int | None = None) -> Iterator[int | VotersRecord]:
-        """What it sets, of the two the one asked for, and if it stands before that offset."""
+        """Yield the voters if `of_voters`, otherwise the kraft.version, if the record sets it and lies before offset
+        `before`."""
         value = self.voters if of_voters else self.kraft_version
         if value is not None and (before is None or self.offset < before):
             yield value

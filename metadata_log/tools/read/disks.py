@@ -1,6 +1,6 @@
-"""What tells a broker's disk, and a topic's partition, where no meta.properties says so.
+"""Signs of a broker's disk and of a topic's partition, for directories without meta.properties.
 
-Decides: which files only a broker leaves in a log directory. Must not know: whose they are.
+Decides: which files only a broker leaves in a log directory. Must not know: which broker's they are.
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ OFFSET_FILES: Final = (
     "replication-offset-checkpoint",
     "cleaner-offset-checkpoint",
 )
-"""Kafka's `LogManager`, `ReplicaManager`, `LogCleaner` write them in each of log.dirs, and in no metadata.log.dir."""
+"""Files that Kafka's `LogManager`, `ReplicaManager` and `LogCleaner` write in each of log.dirs, never in
+metadata.log.dir."""
 
 
 def is_topics_partition(files: Files, path: str) -> bool:
-    """Whether a directory is a topic's partition, by its name and its partition.metadata, and so no metadata log."""
+    """Return True if name and partition.metadata show that a directory is a topic's partition, and no metadata log."""
     name = os.path.basename(path)
     if facts_of(name, None).topic_name in (None, METADATA_TOPIC_NAME):
         return False
@@ -33,11 +34,11 @@ def is_topics_partition(files: Files, path: str) -> bool:
             read_partition_metadata(files, path) != METADATA_TOPIC_ID
         )
     except (CorruptFileError, FileNotFoundError):
-        return False  # it does not tell
+        return False  # without a readable topic id it may be a metadata log
 
 
 def is_brokers_disk(files: Files, path: str) -> bool:
-    """Whether a broker's partitions are in a directory, or were."""
+    """Return True if a directory holds, or once held, a broker's partitions."""
     names = files.listdir(path)
     return not frozenset(OFFSET_FILES).isdisjoint(names) or any(
         is_topics_partition(files, f"{path}/{name}") for name in names

@@ -1,6 +1,6 @@
-"""`partitions.json`: the partition directories beside an exported log, as their names and ids.
+"""`partitions.json`: the names and topic ids of the partition directories beside an exported log.
 
-Decides: its fields and their JSON. Must not know: which directories are listed, and what they are judged by.
+Decides: its fields and their JSON. Must not know: which directories are listed, and how they are judged.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ class ExportedPartition(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         name: of the directory.
-        topic_id: by its partition.metadata, as text; None where that says none.
-        complaint: why it says none, if something is wrong with it.
-        is_closed: the file is there, and cannot be read.
+        topic_id: from its partition.metadata, as text; None if the file has no usable id.
+        complaint: why `topic_id` is missing, if the file is corrupt or unreadable.
+        is_closed: the file exists, but cannot be read.
     """
 
     name: str
@@ -48,11 +48,11 @@ def write_exported_partitions(export: Path, partitions: Sequence[ExportedPartiti
 
 
 def read_exported_partitions(export: Path) -> tuple[ExportedPartition, ...] | None:
-    """Return the list of an export, or None if it was made before there was one.
+    """Return the list in an export, or None if the export predates this file.
 
     Raises:
-        CorruptFileError: it is no such list.
-        OSError: it cannot be read.
+        CorruptFileError: the file is no such list.
+        OSError: the file cannot be read.
     """
     path = export / PARTITIONS_FILE
     try:

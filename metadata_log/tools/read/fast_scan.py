@@ -1,9 +1,9 @@
-"""Reading a segment as fast as Python can, batch by batch, past damage, checking each batch's bytes.
+"""A fast pass over a segment: it yields every batch and damaged range, and joins an idle leader's NoOps to runs.
 
-Decides: which batches need a look at their records: all but the NoOps that an idle leader writes twice a second, which
-follow one another in order and are only counted. Must not know: what the records mean, and what a finding is.
+Decides: which batches must be looked at one by one: all but consecutive NoOps, which an idle leader writes every 500
+ms. Every batch's checksum is checked. Must not know: the meaning of records, and findings.
 
-`scan` says what is damaged and how far; this says the same of the same bytes, and is what large logs are read with.
+`walk` reports the same damage as `scan` does for the same bytes. Large logs are read with it.
 """
 
 from __future__ import annotations
@@ -31,17 +31,18 @@ _NOOP: Final = struct.Struct(">qiibIhiqq14si11s")
 """Base offset, length, epoch, magic, checksum, attributes, last offset delta, first and greatest timestamp, producer
 (its id, its epoch, the sequence), count, the record."""
 _TIME_AT: Final = 35
-"""Of a batch's greatest timestamp, from its beginning."""
+"""Position of the greatest timestamp in a batch, in bytes."""
 _NO_MARK: Final = 1 << 62
 CLOCK_STEP_MS: Final = 60_000
-"""A batch that is further back in time than those in front of it is shown by itself: no clock is slewed so far."""
+"""If a batch is further back in time than this, it is yielded by itself. No clock is slewed so far."""
 
 
 class NoOpRun(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A run of sound batches of one NoOp each, of one epoch, in order: offsets `base_offset` to `end_offset`.
+    """A run of intact, consecutive batches of one NoOp each, all of one epoch: offsets `base_offset` to `end_offset`
+    (exclusive).
 
-    Times are in ms: the greatest of the run, and that of its last batch. Its bytes begin at `at` in `buffer`, which it
-    shares with its neighbours.
+    Times are in ms: the greatest of the run, and that of its last batch. The run's bytes begin at `at` in `buffer`,
+    which neighbouring runs and batches share.
     """
 
     position: int
@@ -56,7 +57,7 @@ class NoOpRun(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def count(self) -> int:
-        """How many batches."""
+        """Return the number of batches."""
         return self.end_offset - self.base_offset
 
 
@@ -64,7 +65,7 @@ Seen: TypeAlias = LocatedBatch | Damage | NoOpRun
 
 
 class Marks(msgspec.Struct, frozen=True, kw_only=True):
-    """Places, rising, at which a batch is to be shown though it is a NoOp: positions, offsets in it, and its start."""
+    """File positions and offsets, ascending, where a batch is yielded by itself even if it is a NoOp."""
 
     positions: Sequence[int] = ()
     offsets: Sequence[int] = ()
@@ -83,10 +84,10 @@ def walk(
     time_ms: int = -1,
     marks: Marks = NO_MARKS,
 ) -> Iterator[Seen]:
-    """Yield every batch, run and damaged range of bytes `start` to `end` (the file's size), in order.
+    """Yield every batch, run and damaged range of bytes `start` to `end` (default: the file's size), in order.
 
-    `start` is the beginning of a batch, which should have `offset` and `epoch`; `time_ms` is that of the batch before.
-    Zeros up to the end are nothing.
+    `start` is the beginning of a batch. `offset` and `epoch` are the ones that the caller expects there; `time_ms` is
+    the time of the batch before. Zeros up to the end yield nothing.
     """
     limit = handle.size() if end is None else end
     budget = CheckBudget(limit - start)
@@ -126,14 +127,15 @@ def walk(
 
 
 def _is_whole(buffer: bytes, at: int) -> bool:
-    """Whether the batch that begins at `at` has its header, and by it all of its bytes, in the buffer."""
+    """Return True if the buffer holds the whole batch that begins at `at`, by the length in its header."""
     if len(buffer) - at < HEADER_SIZE:
         return False
     return LOG_OVERHEAD + int.from_bytes(buffer[at + 8 : at + 12], "big", signed=True) <= len(buffer) - at
 
 
 def _run(buffer: bytes, at: int, shift: int, expected: int, epoch: int, time_ms: int, marks: Marks) -> NoOpRun | None:
-    """The run of NoOps that begins at `at` and goes on from `expected`, `epoch` and time, up to the next mark."""
+    """Return the run of NoOps at `at` that continues from `expected`, `epoch` and time, up to the next mark, or
+    None."""
     if int.from_bytes(buffer[at + _TIME_AT : at + _TIME_AT + 8], "big") < time_ms - CLOCK_STEP_MS:
         return None
     stop = _next(marks.positions, shift + at) - shift
@@ -183,6 +185,6 @@ def _run(buffer: bytes, at: int, shift: int, expected: int, epoch: int, time_ms:
 
 
 def _next(marks: Sequence[int], least: int) -> int:
-    """The first mark that is not below `least`."""
+    """Return the first mark that is not below `least`."""
     index = bisect_left(marks, least)
     return marks[index] if index < len(marks) else _NO_MARK

@@ -1,4 +1,4 @@
-"""Offsets that a log does not have between two of its batches: records were there, and are gone.
+"""Offsets that a log lacks between two of its batches: their records are lost.
 
 Decides: how a gap is named, and which states it hides. Must not know: how it is found (`verify.chain` does).
 """
@@ -14,7 +14,7 @@ from metadata_log.counts import offsets_are
 
 
 class Gap(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Offsets `start` to `end` (exclusive) are missing in front of the rest of `file`."""
+    """Missing offsets `start` to `end` (exclusive), before the rest of `file`."""
 
     start: int
     end: int
@@ -25,14 +25,14 @@ class Gap(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def before(self) -> str:
-        """The name of the file that goes on behind it."""
+        """Return the name of the file that continues after the gap."""
         return Path(self.file).name
 
 
 def hidden_state(gaps: Iterable[Gap], end: int, limit: int, checkpoints: Iterable[int]) -> str | None:
-    """Return a sentence on the gap that hides the states behind offset `end`, up to `limit`; None if no gap does.
+    """Return a sentence on the gap that hides the states after offset `end`, up to `limit`, or None if no gap does.
 
-    `checkpoints`: the offsets at which checkpoints end; the state there is known again.
+    `checkpoints`: the offsets at which checkpoints end. Their states are known again.
     """
     gap = next((gap for gap in gaps if gap.end > end and gap.start < limit), None)
     if gap is None or end >= limit:

@@ -1,7 +1,7 @@
-"""The states that one copy of the metadata log can still show: its checkpoints, and the log from each of them on.
+"""The states that one replica of the metadata log can still show: its checkpoints, and the log from each of them on.
 
-Decides: from which checkpoint a state is replayed, and at which offsets there is a state. Must not know: who asks, and
-other replicas. Reads only and takes no lock: the node may be running, and its last batch may be half written.
+Decides: from which checkpoint a state is replayed, and at which offsets there is a state. Must not know: other
+replicas. It only reads, and takes no lock: the node may be running, and its last batch may be half written.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ _T = TypeVar("_T")
 
 
 class HistoryError(MetadataLogError):
-    """The files do not hold what was asked for; the message says what they hold."""
+    """The files do not hold the requested state; the message says which offsets they hold."""
 
 
 class NoStateError(HistoryError):
-    """No state ends at an offset; the nearest before it does at `nearest`."""
+    """No state ends at the offset; the nearest one before it ends at `nearest`."""
 
     def __init__(self, path: Path, offset: int, nearest: int) -> None:
         self.nearest = nearest
@@ -50,28 +50,28 @@ class NoStateError(HistoryError):
 
 
 class DamagedLogError(HistoryError):
-    """Bytes before the end are damaged."""
+    """Bytes before the requested end are damaged."""
 
     def __init__(self, path: Path, damage: Damage, sound_end: int | None) -> None:
         self.sound_end = sound_end
-        """Exclusive end of the last sound batch before it in its file."""
+        """Exclusive end offset of the last intact batch before the damage, in the same file."""
         super().__init__(
             f"{path}, position {damage.position}: {damage.what}; kraft log verify says how far the damage reaches"
         )
 
 
 class RemovedMeanwhileError(MetadataLogError):
-    """A running node removed a file since the log was listed."""
+    """A running node removed a file after the log was listed."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(f"{path} was removed while the log was read, as a running node does: run this again")
 
 
 def past_removals(read: Callable[[], _T]) -> _T:
-    """What `read` makes of a log that it lists itself; again where a running node removed a file of it meanwhile.
+    """Return the result of `read`, which lists a log itself. If a node removed a file meanwhile, call it again.
 
     Raises:
-        RemovedMeanwhileError: it was so every time.
+        RemovedMeanwhileError: each of `_TRIES` attempts met a removed file.
     """
     for _ in range(_TRIES - 1):
         with contextlib.suppress(RemovedMeanwhileError):
@@ -95,20 +95,20 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def end(self) -> int:
-        """Exclusive end of the image: where a hash or a snapshot of it may stand."""
+        """Return the exclusive end offset of the image, at which its hash or a snapshot of it is valid."""
         return int(self.image.offset_and_epoch.offset)
 
     @property
     def newer(self) -> NewerParts:
-        """All that a later release has written, and the image or the quorum does not show."""
+        """Return all records of a later release that the image and the quorum lack."""
         levels = newer_features(self.image.features)
         return NOTHING_NEWER.plus(*levels, *self.quorum.newer.parts, *self.passed_over.parts)
 
     def after(self, batch: LocatedBatch) -> State:
-        """After the next batch. Records of a later release are passed over.
+        """Return the state after the next batch. Records of a later release are skipped.
 
         Raises:
-            ReplayError, MalformedRecordError: its records make no sense or cannot be read.
+            ReplayError, MalformedRecordError: the batch's records contradict the image or do not decode.
         """
         control = batch.header.is_control
         values = [] if control else batch_values(batch.buffer, batch.header, batch.at)
@@ -118,9 +118,10 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LogHistory(msgspec.Struct, frozen=True, kw_only=True):
-    """One copy of a log: `segments` by their first offset, `checkpoints` by their end (those of offset 0 left out).
+    """One replica's log: `segments` by their first offset, `checkpoints` by their end (those of offset 0 are left out).
 
-    `files` opens them. `misnamed`: by name, why a further checkpoint does not end there, so that no state is its.
+    `files` opens them. `misnamed`: checkpoints whose names state a wrong end, with the reason. No state starts from
+    them.
     """
 
     path: Path
@@ -135,7 +136,7 @@ class LogHistory(msgspec.Struct, frozen=True, kw_only=True):
             yield f"{self.path / name} is left out, since it is misnamed: {why}. kraft check says what to do with it"
 
     def batches(self, start: int = 0) -> Iterator[LocatedBatch]:
-        """Whole batches from the one at offset `start` on; a torn tail is left out, as a node would.
+        """Yield the batches from the one at offset `start` on. A torn tail is left out, as log recovery would cut it.
 
         Raises:
             DamagedLogError: bytes before the end are damaged.
@@ -149,17 +150,17 @@ class LogHistory(msgspec.Struct, frozen=True, kw_only=True):
                     yield found
 
     def readable(self) -> Iterator[LocatedBatch | tuple[Path, Damage]]:
-        """Whole batches, past what is damaged, which stands between them; a torn tail of the log is left out."""
+        """Yield the batches and the damaged ranges between them, in order. A torn tail of the log is left out."""
         for index, (_, path) in enumerate(self.segments):
             for found in readable_batches(self.files, path, may_be_torn=index + 1 == len(self.segments)):
                 yield (path, found) if isinstance(found, Damage) else found
 
     @property
     def start_offset(self) -> int:
-        """Of the first state that can be shown: a checkpoint's end, or 0 where the log begins there.
+        """Return the offset of the earliest state: a checkpoint's end, or 0 if the log begins there.
 
         Raises:
-            HistoryError: neither is there.
+            HistoryError: there is neither.
         """
         if self.segments and self.segments[0][0] == 0:
             return 0
@@ -168,10 +169,10 @@ class LogHistory(msgspec.Struct, frozen=True, kw_only=True):
         return int(self.checkpoints[0][0].offset)
 
     def origin(self, end: int | None = None) -> tuple[OffsetAndEpoch, Path] | None:
-        """The newest checkpoint up to `end` from which the log goes on; None: replay begins at offset 0.
+        """Return the newest checkpoint up to `end` from which the log goes on, or None if replay begins at offset 0.
 
         Raises:
-            HistoryError: neither is there.
+            HistoryError: there is no such checkpoint, and the log begins later.
         """
         first = self.segments[0][0] if self.segments else None
         fitting = [
@@ -195,41 +196,41 @@ class LogHistory(msgspec.Struct, frozen=True, kw_only=True):
         return HistoryError("; ".join([said, *(f"{name} is misnamed" for name in self.misnamed)]))
 
     def start(self, end: int | None = None) -> State:
-        """The state from which the one at `end` is replayed."""
+        """Return the state from which the one at `end` is replayed."""
         origin = self.origin(end)
         if origin is None:
             return State(replayer=Replayer.start(MetadataImage.empty()), quorum=Quorum())
         return state_of_checkpoint(*origin, self.files)
 
     def first_state(self) -> State:
-        """The earliest state that the files still hold."""
+        """Return the earliest state in the files."""
         return self.start(self.start_offset)
 
     def trimmed_state(self) -> State | None:
-        """Return the state of the first checkpoint that the log goes on from; None where no checkpoint does.
+        """Return the state of the first checkpoint from which the log goes on, or None without such a checkpoint.
 
         Raises:
-            MetadataLogError: the checkpoint is not sound, or gone.
+            MetadataLogError: the checkpoint is damaged, or removed meanwhile.
         """
         first = self.segments[0][0] if self.segments else 0
         found = next((found for found in self.checkpoints if found[0].offset >= first), None)
         return None if found is None else state_of_checkpoint(*found, self.files)
 
     def states(self, state: State, end: int | None = None) -> Iterator[State]:
-        """The states after each batch from `state` on, up to `end`."""
+        """Yield the states after each batch from `state` on, up to `end`."""
         for batch in self.batches(int(state.replayer.end.offset)):
             if end is not None and batch.header.next_offset > end:
                 return
             state = state.after(batch)
             yield state
-            if batch.header.next_offset == end:  # what follows may be damaged
+            if batch.header.next_offset == end:  # read no further: the rest may be damaged
                 return
 
     def state_at(self, end: int | None = None) -> State:
-        """The last state that ends at `end` or before (the log's end by default): see `State.end`.
+        """Return the last state that ends at or before `end` (default: the log's end); see `State.end`.
 
         Raises:
-            HistoryError: the files do not reach back so far, or are damaged.
+            HistoryError: the files begin later, or are damaged.
         """
         with collector_paused():
             state = self.start(end)
@@ -238,10 +239,10 @@ class LogHistory(msgspec.Struct, frozen=True, kw_only=True):
         return state
 
     def state_from(self, end: int) -> State:
-        """The first state that ends at `end` or after; the log's last where it ends before.
+        """Return the first state that ends at or after `end`, or the log's last state if all end before.
 
         Raises:
-            HistoryError: as `state_at`.
+            HistoryError: see `state_at`.
         """
         state = self.start(end)
         if state.end < end:
@@ -252,7 +253,7 @@ class LogHistory(msgspec.Struct, frozen=True, kw_only=True):
         return state
 
     def exact(self, end: int) -> State:
-        """The state at exactly `end`.
+        """Return the state that ends exactly at `end`.
 
         Raises:
             HistoryError: no batch ends there outside a transaction, or the log is shorter.
@@ -263,10 +264,10 @@ class LogHistory(msgspec.Struct, frozen=True, kw_only=True):
         return state
 
     def end_at(self, time_ms: int) -> int:
-        """The end of the last batch that was written at `time_ms` (since 1970) or before.
+        """Return the end of the last batch written at or before `time_ms` (since 1970).
 
         Raises:
-            HistoryError: all that is here was written later, and there was something before.
+            HistoryError: every batch here was written later, but the log does not go back to its first record.
         """
         origin = self.origin(self.start_offset)
         begin = end = 0 if origin is None else int(origin[0].offset)
@@ -286,7 +287,7 @@ class LogHistory(msgspec.Struct, frozen=True, kw_only=True):
 
 @contextlib.contextmanager
 def collector_paused() -> Iterator[None]:
-    """Pause the search for cycles: an image has none, and looking through it as it grows is half of a long replay."""
+    """Pause the search for reference cycles. Images have none, and the search takes half of a long replay."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -297,10 +298,10 @@ def collector_paused() -> Iterator[None]:
 
 
 def open_history(metadata: Path) -> LogHistory:
-    """The history in a metadata directory.
+    """Return the history in a metadata directory.
 
     Raises:
-        HistoryError: it holds neither segments nor checkpoints of an image.
+        HistoryError: the directory holds neither segments nor checkpoints of an image.
     """
     names = [child.name for child in metadata.iterdir()]
     ends = sorted(
@@ -318,7 +319,7 @@ def open_history(metadata: Path) -> LogHistory:
 
 
 def batches_of_file(files: Files, path: Path, *, may_be_torn: bool = True) -> Iterator[LocatedBatch]:
-    """The batches of one segment or checkpoint; a torn tail is left out where there may be one.
+    """Yield the batches of one segment or checkpoint. If `may_be_torn`, a torn tail is left out.
 
     Raises:
         DamagedLogError: bytes are damaged.
@@ -332,7 +333,8 @@ def batches_of_file(files: Files, path: Path, *, may_be_torn: bool = True) -> It
 
 
 def readable_batches(files: Files, path: Path, *, may_be_torn: bool = True) -> Iterator[LocatedBatch | Damage]:
-    """The same, with what is damaged between them.
+    """Yield the batches of one segment or checkpoint, and the damaged ranges between them. If `may_be_torn`, a torn
+    tail is left out.
 
     Raises:
         RemovedMeanwhileError: the file is gone.
@@ -351,10 +353,10 @@ def readable_batches(files: Files, path: Path, *, may_be_torn: bool = True) -> I
 
 
 def file_history(path: Path) -> LogHistory:
-    """The history that one segment or checkpoint holds.
+    """Return the history in a single segment or checkpoint.
 
     Raises:
-        HistoryError: its name says neither.
+        HistoryError: the name is neither a segment's nor a checkpoint's.
     """
     if not stat.S_ISREG(path.stat().st_mode):
         raise HistoryError(f"{path} is no file: a pipe cannot be read twice, so save it first")
@@ -368,11 +370,11 @@ def file_history(path: Path) -> LogHistory:
 
 
 def state_of_checkpoint(end: OffsetAndEpoch, path: Path, files: Files = _FILES) -> State:
-    """The state that a checkpoint holds.
+    """Return the state in a checkpoint file.
 
     Raises:
-        CorruptBatchError, CorruptFileError, ReplayError, RecordError: it is not sound.
-        RemovedMeanwhileError: it is gone.
+        CorruptBatchError, CorruptFileError, ReplayError, RecordError: the checkpoint is damaged.
+        RemovedMeanwhileError: the file is gone.
     """
     try:
         checkpoint = read_checkpoint(files, str(path))
@@ -382,10 +384,10 @@ def state_of_checkpoint(end: OffsetAndEpoch, path: Path, files: Files = _FILES) 
 
 
 def state_of(checkpoint: Checkpoint, end: OffsetAndEpoch) -> State:
-    """Return the state that a whole checkpoint holds; `end`: by its name.
+    """Return the state in a whole checkpoint; `end` is the one in its name.
 
     Raises:
-        ReplayError, MalformedRecordError: it is not sound.
+        ReplayError, MalformedRecordError: the records do not make an image.
     """
     timestamp_ms = checkpoint.header.last_contained_log_timestamp
     values = checkpoint.values

@@ -1,6 +1,6 @@
 """One pass over the segments of a metadata log, in order, past corruption.
 
-Decides: which events a pass has, and that an unreadable segment is one of them. Must not know: what a batch means.
+Decides: the events of a pass; an unreadable segment is one of them. Must not know: the meaning of a batch.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _NOTHING_EXPECTED: Final = (-1, -1, -1)
 
 
 class SegmentFound(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The next segment, before it is opened: a running node writes the files beside it after the segment itself."""
+    """The next segment, before it is opened. A running node writes the segment before the files beside it."""
 
     file: str
     base_offset: int
@@ -31,9 +31,9 @@ class SegmentFound(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class SegmentOpened(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A segment was opened. `handle` stays open until the events of the segment are over.
+    """A segment was opened. `handle` stays open until the segment's last event.
 
-    `first_offset`: by the bytes that the segment begins with; None if they are too few.
+    `first_offset`: from the segment's first bytes; None if there are too few.
     """
 
     first_offset: int | None
@@ -42,7 +42,7 @@ class SegmentOpened(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class SegmentUnreadable(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A segment that cannot be read, at all or from somewhere on."""
+    """A segment that cannot be read, at all or from some position on."""
 
     file: str
     base_offset: int
@@ -52,8 +52,8 @@ class SegmentUnreadable(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class SegmentClosed(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A segment was read to its end.
 
-    `sound_end`: one past the last byte of a batch. `read_end`: one past the last byte of a batch or of damage; what
-    follows up to `size` is zeros.
+    `sound_end`: one past the last byte of an intact batch. `read_end`: one past the last byte of a batch or of damage.
+    Only zeros follow, up to `size`.
     """
 
     file: str
@@ -66,16 +66,14 @@ LogEvent: TypeAlias = SegmentFound | SegmentOpened | Seen | SegmentUnreadable | 
 
 
 class LogListener(Protocol):
-    """Takes the events of one pass."""
+    """Receives the events of one pass."""
 
     def on_event(self, event: LogEvent) -> None:
-        """Take the next event. An OSError makes the rest of the segment unreadable."""
+        """Handle the next event. An OSError makes the rest of the segment unreadable."""
 
 
 class LogReader:
-    """Reads segments in order. Lazy: memory does not grow with the log.
-
-    A batch shares its buffer with its neighbours.
+    """Reads segments in order. Lazy: memory does not grow with the log. Neighbouring batches share one buffer.
 
     Args:
         segments: the paths, in the order of the log.
@@ -92,14 +90,15 @@ class LogReader:
         self._marks = NO_MARKS
 
     def expect(self, *, offset: int, epoch: int, time_ms: int, marks: Marks) -> None:
-        """Describe a segment at its `SegmentOpened`: a NoOp run may begin with it if it goes on from these.
+        """Set the offset, epoch and time that the segment should begin with. Call it at `SegmentOpened`.
 
-        At `marks` a NoOp is yielded by itself.
+        A NoOp run may begin with the segment's first batch if that continues from these values. A NoOp at one of
+        `marks` is yielded by itself.
         """
         self._expected, self._marks = (offset, epoch, time_ms), marks
 
     def read(self, *listeners: LogListener) -> None:
-        """Hand every event to the listeners, in their order."""
+        """Pass every event to each listener, in the listeners' order."""
         for number, path in enumerate(self._segments):
             try:
                 with closing(self._segment(number, runs=True)) as events:
@@ -109,7 +108,7 @@ class LogReader:
                 _hand(SegmentUnreadable(file=path, base_offset=_base_of(path), error=error), listeners)
 
     def events(self, *, runs: bool = True) -> Iterator[LogEvent]:
-        """Yield every event. `runs` False: each NoOp is yielded by itself."""
+        """Yield every event. If `runs` is False, each NoOp is yielded by itself."""
         for number, path in enumerate(self._segments):
             try:
                 yield from self._segment(number, runs=runs)
@@ -119,7 +118,7 @@ class LogReader:
     def seen(self, *, runs: bool = False, past_removed: bool = False) -> Generator[Seen, None, None]:
         """Yield batches and damage, and NoOp runs if `runs`.
 
-        `past_removed`: a running node may have removed segments meanwhile; they are passed over.
+        `past_removed`: skip segments that a running node has removed meanwhile.
 
         Raises:
             OSError: a segment cannot be read.
@@ -134,7 +133,7 @@ class LogReader:
                 yield event
 
     def batches(self, *, past_removed: bool = False) -> Generator[LocatedBatch, None, None]:
-        """Yield the sound batches alone, each NoOp by itself.
+        """Yield the intact batches alone, each NoOp by itself.
 
         Raises:
             OSError: see `seen`.

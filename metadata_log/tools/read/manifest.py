@@ -1,7 +1,6 @@
-"""`manifest.json`: what an export of a replica says of itself.
+"""`manifest.json`: the description of a replica in its export.
 
-Decides: its fields and their JSON. Must not know: how the files beside it came there (`export` does), nor what is
-read from it later (`analysis` does).
+Decides: its fields and their JSON. Must not know: how the export's files are made (`export`) or analyzed (`analysis`).
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ FORMAT_VERSION: Final = 1
 
 
 class ManifestVoter(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A voter that the replica knew of; the directory id as text, all zeros for a static voter."""
+    """A voter that the replica knew; the directory id as text, all zeros for a static voter."""
 
     node_id: int
     directory_id: str
@@ -56,37 +55,37 @@ class ManifestFile(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class RedactedExportError(CorruptFileError):
-    """A directory is an export without credentials: it has decoded tables alone, and no log."""
+    """The directory is an export without credentials: it has decoded tables, and no log."""
 
 
 class RedactedMark(msgspec.Struct, frozen=True, kw_only=True):
-    """The manifest of an export without credentials: it has decoded tables alone, and no log is read from it."""
+    """The manifest of an export without credentials, from which no log can be read."""
 
     format_version: int = FORMAT_VERSION
     redacted: bool = True
 
 
 class _Marked(msgspec.Struct, frozen=True):
-    """As much of a manifest as says that it is of a redacted export."""
+    """The field of a manifest that marks a redacted export."""
 
     redacted: bool = False
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
-    """What was exported.
+    """The description of one export.
 
     Attributes:
         format_version: of this file.
         cluster_id, node_id, directory_id: from meta.properties; `directory_id` as text, None before Kafka 3.7.
         start_offset: of the first record in the segments.
-        end_offset: one past the last.
-        epoch: of the last record; -1 when there is none.
-        voters: the last voter set in the segments or the checkpoints, else the static one; empty when unknown.
-        high_watermark: the live one, when the node that was asked gave it; Kafka keeps none on disk.
-        cut_tail_bytes: of an unfinished write at the end of the last segment, which were not copied.
-        proved_end: up to where (exclusive) the log once reached, where files beside it prove that it lost its end.
-        lost: what proves that, in sentences; empty where nothing does.
-        files: all others of the export but decoded tables: segments, checkpoints and small files, by name.
+        end_offset: one past the last record.
+        epoch: of the last record; -1 if there is no record.
+        voters: the last voter set in the segments or the checkpoints, otherwise the static one; empty if unknown.
+        high_watermark: the live one, if the running node reported it; Kafka stores none on disk.
+        cut_tail_bytes: size of the last segment's torn tail, which was not copied.
+        proved_end: exclusive end that the log once reached, if files beside it prove that it lost its end.
+        lost: sentences that prove the loss; empty if there is no proof.
+        files: all other files of the export, by name, except decoded tables: segments, checkpoints and sidecar files.
     """
 
     format_version: int = FORMAT_VERSION
@@ -105,50 +104,50 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def identity(self) -> MetaProperties:
-        """Whose log it is, as the replica's meta.properties said."""
+        """Return the identity that the replica's meta.properties stated."""
         directory_id = None if self.directory_id is None else parse_directory_id(self.directory_id)
         return MetaProperties(cluster_id=self.cluster_id, node_id=NodeId(self.node_id), directory_id=directory_id)
 
     @property
     def static_voters(self) -> tuple[ReplicaKey, ...]:
-        """The voters of the configuration; empty if a record names them."""
+        """Return the configured voters; empty if a record names the voters."""
         keys = tuple(voter.key for voter in self.voters)
         return keys if all(key.directory_id == ZERO_DIRECTORY_ID for key in keys) else ()
 
 
 def is_export(directory: Path) -> bool:
-    """Whether an export lies there.
+    """Return True if the directory holds an export.
 
     Raises:
-        OSError: it cannot be looked into; it is the directory that is named, for nobody knows of such a file in it.
+        OSError: the directory cannot be searched. The error names the directory, as the file may not exist.
     """
     with naming(directory, hidden=directory):
         return (directory / MANIFEST_FILE).is_file()
 
 
 def write_manifest(directory: Path, manifest: Manifest | RedactedMark) -> None:
-    """Write it into a directory, as indented JSON with the fields in the order above."""
+    """Write the manifest into a directory, as indented JSON with the fields in the order of the class."""
     text = json.dumps(msgspec.to_builtins(manifest), indent=2) + "\n"
     (directory / MANIFEST_FILE).write_text(text, encoding="utf-8")
 
 
 def read_manifest(directory: Path) -> Manifest:
-    """The manifest of an export.
+    """Return the manifest of an export.
 
     Raises:
-        CorruptFileError: it is none, or of a version that we do not know.
-        FileNotFoundError: there is none.
+        CorruptFileError: the file is no manifest, or of an unknown version.
+        FileNotFoundError: there is no manifest.
     """
     path = directory / MANIFEST_FILE
     return parse_manifest(read_small_file(OsFiles(), str(path)), str(path))
 
 
 def parse_manifest(data: bytes, path: str) -> Manifest:
-    """The manifest that these bytes are.
+    """Return the manifest in these bytes.
 
     Raises:
-        RedactedExportError: it is of an export without credentials.
-        CorruptFileError: it is none, or of a version that we do not know.
+        RedactedExportError: the export has no credentials.
+        CorruptFileError: the bytes are no manifest, or of an unknown version.
     """
     try:
         is_redacted = decode_json(data, _Marked).redacted

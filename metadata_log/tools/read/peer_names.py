@@ -1,7 +1,7 @@
-"""Which node a directory is, by its place among its peers' directories, where its own files do not say.
+"""The node id of a directory without meta.properties, by its path beside its peers' paths.
 
-Decides: when a path tells a node id: it differs from the paths of at least two known nodes in one number alone, which
-with them is the node id. Must not know: files. Pure.
+Decides: when a path shows a node id. It must differ from the paths of at least two known nodes in one number only. In
+their paths, that number must be the node id. Must not know: files.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _LEAST_PEERS: Final = 2
 
 
 def id_among_peers(path: Path, peers: Mapping[Path, int]) -> int | None:
-    """The node id that `path` tells beside `peers`, whose ids are known; None where it tells none, or one of theirs."""
+    """Return the node id that `path` shows beside `peers` (path to node id), or None if it shows none or a peer's."""
     parts = path.absolute().parts
     for index, part in enumerate(parts):
         numbered = _NUMBERED.fullmatch(part)
@@ -34,7 +34,7 @@ def id_among_peers(path: Path, peers: Mapping[Path, int]) -> int | None:
 
 
 def _number(peer: tuple[str, ...], parts: tuple[str, ...], index: int, before: str, after: str) -> int | None:
-    """The number that `peer` has where `parts` has its own, if all else is the same."""
+    """Return the number of `peer` at the part `index`, or None if the paths differ elsewhere."""
     if len(peer) != len(parts) or peer[:index] != parts[:index] or peer[index + 1 :] != parts[index + 1 :]:
         return None
     numbered = _NUMBERED.fullmatch(peer[index])

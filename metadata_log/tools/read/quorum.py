@@ -1,7 +1,7 @@
-"""The quorum of one log, as its control records and a checkpoint's head say: kraft.version, and who votes.
+"""The quorum of one log by its control records or a checkpoint's head: kraft.version and voters.
 
-Decides: what a control batch changes. A record of a later release is passed over; voters that it names are not known.
-Must not know: metadata records, and files.
+Decides: how a control batch changes the quorum. A record of a later release is skipped; the voters that it names are
+unknown. Must not know: metadata records, and files.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from metadata_log.storage.segment import LocatedBatch
 
 
 class Quorum(msgspec.Struct, frozen=True, kw_only=True):
-    """What the control records say of the voters, as of some offset.
+    """The voters and kraft.version at some offset.
 
-    `voters_at` is the first offset of the batch with the latest VotersRecord, -1 where a checkpoint has it, and
-    `voters_before` the one before that, None where none is known.
+    `voters_at`: the first offset of the batch with the latest VotersRecord, or -1 if a checkpoint has that record.
+    `voters_before`: the VotersRecord before the latest, or None if unknown.
     """
 
     kraft_version: int = 0
@@ -30,14 +30,14 @@ class Quorum(msgspec.Struct, frozen=True, kw_only=True):
     voters_before: VotersRecord | None = None
     newer: NewerParts = NOTHING_NEWER
     newer_elections: NewerParts = NOTHING_NEWER
-    """Elections of a later release. They change neither the quorum nor the metadata."""
+    """LeaderChanges of a later release. They change neither the quorum nor the metadata."""
     newer_version: NewerPart | None = None
-    """The part of a later release that sets kraft.version, and so the form of the voters."""
+    """The part of a later release that sets kraft.version, which determines the form of the voters."""
     newer_voters: NewerPart | None = None
-    """The part of a later release that names the latest voters; None: the voters are known, or not named yet."""
+    """The part of a later release that names the latest voters. None: the voters are known, or not yet named."""
 
     def after(self, batch: LocatedBatch) -> Quorum:
-        """After a control batch."""
+        """Return the quorum after a control batch."""
         quorum = self
         for record in batch_records(batch.buffer, batch.header, batch.at):
             match control_or_newer(record.key or b"", record.value or b""):
@@ -58,7 +58,7 @@ class Quorum(msgspec.Struct, frozen=True, kw_only=True):
         return quorum
 
     def at_version(self, level: int) -> Quorum:
-        """Return the quorum with this kraft.version, which may be one of a later release."""
+        """Return the quorum with this kraft.version, which may be a later release's."""
         part = newer_level(KRAFT_VERSION, level)
         if part is None:
             return msgspec.structs.replace(self, kraft_version=level)
@@ -66,7 +66,7 @@ class Quorum(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(self, kraft_version=level, newer=newer, newer_version=part)
 
     def past(self, error: UnknownRecordError) -> Quorum:
-        """Return the quorum after a control record of a later release; voters that such a record names are unknown."""
+        """Return the quorum after a control record of a later release; the voters in such a record are unknown."""
         part = newer_control(error)
         if error.api_key == LeaderChangeMessage.CONTROL_TYPE:
             return msgspec.structs.replace(self, newer_elections=self.newer_elections.plus(part))
@@ -79,7 +79,7 @@ class Quorum(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def quorum_of(checkpoint: Checkpoint) -> Quorum:
-    """Return the quorum by a checkpoint's head."""
+    """Return the quorum in a checkpoint's head."""
     quorum = Quorum(voters=checkpoint.voters).at_version(checkpoint.kraft_version)
     for error in checkpoint.newer:
         quorum = quorum.past(error)

@@ -1,6 +1,6 @@
-"""What can be read of what was named, and what cannot: a closed node hides no other.
+"""The readable and unreadable sources among the named paths: one unreadable node must not hide the others.
 
-Decides: which nodes are left out, and how that is told. Must not know: what is read of the others.
+Decides: which nodes are left out, and how the report says so. Must not know: the content of the others.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from metadata_log.tools.read.sources import NodeSource, SharedLogError, Sources,
 
 
 def readable_sources(paths: Iterable[Path]) -> Sources:
-    """The nodes and files at these paths that can be read, and in `unread` those that cannot, as long as any can.
+    """Return the readable nodes and files at these paths. If any is readable, the others are in `unread`.
 
     Raises:
-        SourceError: a path does not exist, or nothing of the kind is there.
+        SourceError: a path does not exist, or holds no source.
         OSError, CorruptFileError: no metadata log can be read.
     """
     sources = only_readable(find_sources(paths, past_unreadable=True))
@@ -34,8 +34,8 @@ def readable_sources(paths: Iterable[Path]) -> Sources:
 
 
 def only_readable(sources: Sources) -> Sources:
-    """Without the nodes whose metadata directory cannot be looked into, or is another's, and without disks that cannot:
-    they are `unread`."""
+    """Return the sources without nodes and disks that cannot be listed, and without a second path to one log; these are
+    in `unread`."""
     nodes: list[NodeSource] = []
     unread = list(sources.unread)
     for node in _each_log_once(sources.nodes, unread):
@@ -50,9 +50,11 @@ def only_readable(sources: Sources) -> Sources:
 
 
 def _each_log_once(nodes: Sequence[NodeSource], unread: list[Unread]) -> list[NodeSource]:
-    """Return the nodes, of several with one metadata log only that which has it without a link, with the most disks.
+    """Return the nodes, one for each metadata log: the one that has it without a link, then the one with the most
+    disks.
 
-    Another with a disk that the first has not is `unread`: one log is no two witnesses.
+    One log must not count as two replicas. A further node is `unread` if it has disks, and none of them is the
+    holder's.
     """
     holders: dict[tuple[int, int], NodeSource] = {}
     for node in sorted(nodes, key=lambda node: (_is_by_link(node), -len(node.log_directories))):
@@ -80,7 +82,7 @@ def _disks_of(node: NodeSource) -> set[Path]:
 
 
 def _place_of(node: NodeSource) -> tuple[int, int] | None:
-    """Return the device and the inode of its metadata directory; None without one, or where nothing says."""
+    """Return device and inode of the node's metadata directory, or None if it has none or cannot be looked at."""
     try:
         found = None if node.metadata is None else node.metadata.stat()
     except OSError:
@@ -102,7 +104,7 @@ def _with_listable_disks(node: NodeSource, unread: list[Unread]) -> NodeSource:
 
 
 def finding_of(one: Unread) -> Finding:
-    """The finding that it cannot be read."""
+    """Return the finding for an unreadable source."""
     left = "all else is judged without it"
     if isinstance(one.error, SharedLogError):
         return finding("same_log_twice", f"{one.error.what}; {left}", node_id=one.node_id, file=one.error.path)
@@ -115,7 +117,7 @@ def finding_of(one: Unread) -> Finding:
 
 
 def why_unread(error: OSError | MetadataLogError) -> str:
-    """Why it cannot be read, and what to do, in words that name the file."""
+    """Return the reason why the file in the error cannot be read, with a remedy if one is known."""
     if not isinstance(error, OSError) or error.filename is None:
         return str(error)
     todo = remedy(error)

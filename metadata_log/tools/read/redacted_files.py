@@ -1,9 +1,9 @@
-"""Files whose segments and checkpoints are read without credentials: the same lengths, other bytes.
+"""A `Files` port that reads segments and checkpoints without credentials: same lengths, other bytes.
 
-Decides: which bytes of a log are secret. Must not know: what is shown of the rest.
+Decides: which bytes of a log are secret. Must not know: how the rest is shown.
 
-Salts and keys of SCRAM credentials read as zeros, passwords in configs as stars. Checksums fit what is read. Damaged
-bytes, and values that this release cannot read, may hold the same, and read as nothing that is shown.
+Salts and keys of SCRAM credentials read as zeros, passwords in configs as stars. Checksums match the changed bytes.
+Damaged bytes, and values that this release cannot decode, may hold secrets too, and read as zeros.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ _BESIDE: Final = re.compile(
     r"/(meta\.properties|quorum-state|committed-state|leader-epoch-checkpoint|partition\.metadata|\.lock|manifest\.json"
     r"|\.kafka_cleanshutdown|[^/]*\.(index|timeindex|txnindex|snapshot))$"
 )
-"""Files that hold no record. Any other one may be a segment by another name, such as `….log.deleted` or a link."""
+"""Files without records. Any other file may be a segment under another name, such as `….log.deleted` or a link."""
 _FRAME: Final = 3
 
 
 def redacted(record: MetadataRecord) -> MetadataRecord:
-    """Return the record without its secrets, of the same length in bytes."""
+    """Return the record without its secrets; its encoding keeps its length."""
     match record:
         case UserScramCredentialRecord():
             keys = {name: bytes(len(getattr(record, name))) for name in ("salt", "stored_key", "server_key")}
@@ -51,10 +51,8 @@ def redacted(record: MetadataRecord) -> MetadataRecord:
 
 
 class RedactedFiles(OsFiles):
-    """The port, for reading; see above. What is added to a file after it was opened is not read.
-
-    `files` opens the files.
-    """
+    """The port, for reading. Bytes that are appended to a file after it was opened are not read. `files` opens the
+    files."""
 
     def __init__(self, files: OsFiles | None = None) -> None:
         self._files = files or OsFiles()
@@ -72,7 +70,7 @@ class RedactedFiles(OsFiles):
 
 
 class _Redacted:
-    """A file of a log with other bytes in some places."""
+    """A file of a log with its secrets overwritten."""
 
     def __init__(self, handle: FileHandle) -> None:
         self._handle = handle
@@ -105,34 +103,34 @@ class _Redacted:
         self._handle.close()
 
     def pwrite(self, data: bytes | bytearray | memoryview, position: int) -> None:
-        """Not here."""
+        """Refuse: read-only."""
         raise InvariantViolation("what is read without secrets is not written")
 
     def truncate(self, size: int) -> None:
-        """Not here."""
+        """Refuse: read-only."""
         raise InvariantViolation("what is read without secrets is not written")
 
     def fdatasync(self) -> None:
-        """Not here."""
+        """Refuse: read-only."""
         raise InvariantViolation("what is read without secrets is not written")
 
 
 def _overwrite(data: bytearray, at: int, content: bytes) -> None:
-    """Put the part of `content` that falls into `data` there."""
+    """Write the part of `content` that overlaps `data`, from `at` on."""
     first, last = max(at, 0), min(at + len(content), len(data))
     if first < last:
         data[first:last] = content[first - at : last - at]
 
 
 def _patches(batch: LocatedBatch) -> Iterator[tuple[int, bytes]]:
-    """The places of a sound batch that are read otherwise, with their bytes."""
+    """Yield position and new bytes of an intact batch, if it holds a secret."""
     head, end = batch.at + HEADER_SIZE, batch.at + batch.header.size_in_bytes
     before = body = batch.buffer[head:end]
     for record in batch_records(batch.buffer, batch.header, batch.at):
         value = record.value or b""
         changed = _redacted_value(value)
         if changed != value:
-            body = body.replace(value, changed)  # also a copy of it in a key
+            body = body.replace(value, changed)  # a key may hold the same bytes
     if body != before:
         content = batch.buffer[batch.at : head] + body
         checksum = crc32c(content[CRC_COVERS_FROM:]).to_bytes(4, "big")

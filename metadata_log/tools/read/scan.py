@@ -1,8 +1,9 @@
-"""Reading a file of batches past its damage: what is sound, what is not, and where the sound part goes on.
+"""A pass over a file of batches, past its damage: it yields intact batches and damaged ranges.
 
-Decides: which bytes are a sound batch, which are damaged, and that zeros up to the end of a file are neither (a writer
-that claims space ahead leaves them). Must not know: offsets and epochs that would fit together; `log_recovery` refuses
-where this goes on, because a node must stop there and an examiner must not.
+Decides: which bytes are an intact batch, and which are damaged. Zeros up to the end of a file are neither: a writer
+that preallocates leaves them. Must not know: whether offsets and epochs fit together.
+
+`log_recovery` refuses where this module goes on: a node must stop at damage, and an examiner must not.
 """
 
 from __future__ import annotations
@@ -35,20 +36,21 @@ _CHUNK_BYTES: Final = 4 << 20
 
 
 class Fault(enum.StrEnum):
-    """In which way bytes are damaged."""
+    """The kind of damage."""
 
     CORRUPT = "corrupt"
-    """They are not a sound batch: checksum, framing or counts."""
+    """No intact batch: checksum, framing or counts are wrong."""
     TORN = "torn"
-    """The file ends within a batch, and nothing sound follows: what a crash in the middle of a write leaves."""
+    """The file ends within a batch, and nothing intact follows: a crash in the middle of a write leaves this."""
     UNSUPPORTED = "unsupported"
-    """A sound batch that is compressed, which no metadata log has."""
+    """An intact batch that is compressed; no metadata log has such."""
 
 
 class Damage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Bytes `position` to `position + size` of a file; `base_offset` as their header has it, None where it has none.
+    """Bytes `position` to `position + size` of a file. `base_offset`: from their header, or None if they have no
+    header.
 
-    `is_destroyed`: they are at a file's end, and no write that a crash interrupted leaves them.
+    `is_destroyed`: they end the file, and no interrupted write leaves such bytes.
     """
 
     position: int
@@ -66,10 +68,10 @@ class Damage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 def scan(
     handle: FileHandle, start: int = 0, end: int | None = None, budget: CheckBudget | None = None
 ) -> Iterator[LocatedBatch | Damage]:
-    """Every sound batch and every damaged range of bytes `start` to `end` (the file's size), in order.
+    """Yield every intact batch and every damaged range of bytes `start` to `end` (default: the file's size), in order.
 
-    `start` is the beginning of a batch. A batch's `buffer` is shared with its neighbours. `budget`: of the pass that
-    this is a part of. Once it is spent, all the rest is damage.
+    `start` is the beginning of a batch. Neighbouring batches share one `buffer`. `budget` is that of the whole pass;
+    once it is spent, the rest of the bytes is one damaged range.
     """
     limit = handle.size() if end is None else end
     spare = CheckBudget(limit - start) if budget is None else budget
@@ -100,7 +102,7 @@ def _holds_batch(buffer: bytes, at: int) -> bool:
 
 
 def _load(handle: FileHandle, position: int, limit: int) -> bytes:
-    """The bytes from `position`: a chunk, or as much as the batch there claims to have."""
+    """Return the bytes from `position`: a chunk, or more if the batch there claims to be larger."""
     buffer = handle.pread(min(_CHUNK_BYTES, limit - position), position)
     claimed = LOG_OVERHEAD + int.from_bytes(buffer[8:12], "big", signed=True)
     if len(buffer) < claimed <= min(limit - position, LARGEST_BATCH):
@@ -115,7 +117,7 @@ def _damage(
     error: CorruptBatchError | UnsupportedBatchError,
     budget: CheckBudget,
 ) -> Damage | None:
-    """What is wrong at `position` and how far it reaches; None where zeros fill the rest."""
+    """Return the damage at `position`, up to the next intact batch, or None if only zeros follow."""
     claimed, base_offset = _claim(handle, position)
     if isinstance(error, UnsupportedBatchError):
         header = parse_header(handle.pread(HEADER_SIZE, position))
@@ -124,7 +126,7 @@ def _damage(
     fits = 0 < claimed <= limit - position
     try:
         budget.spend(claimed if fits else 0)
-        # Its length may be right though its content is not: then the next batch begins where it ends.
+        # Even with corrupt content the length may be right: then the next batch begins at its end.
         if fits and (position + claimed == limit or _is_sound(handle, position + claimed, limit, budget)):
             return Damage(
                 position=position, size=claimed, fault=Fault.CORRUPT, what=error.what, base_offset=base_offset
@@ -157,13 +159,14 @@ def _is_sound(handle: FileHandle, position: int, limit: int, budget: CheckBudget
 
 
 def _checked(buffer: bytes) -> int:
-    """Return how many bytes were checked of what begins a buffer."""
+    """Return the size of the batch at the start of `buffer` if it is whole, otherwise 0: the bytes that a check has
+    read."""
     claimed = LOG_OVERHEAD + int.from_bytes(buffer[8:12], "big", signed=True)
     return claimed if 0 < claimed <= len(buffer) else 0
 
 
 def _claim(handle: FileHandle, position: int) -> tuple[int, int | None]:
-    """The size and the base offset that a header at `position` claims; 0 and None where there is none."""
+    """Return the size and the base offset in the header at `position`, or 0 and None if there is no valid header."""
     try:
         header = parse_header(handle.pread(HEADER_SIZE, position))
     except (CorruptBatchError, UnsupportedBatchError):
@@ -181,9 +184,9 @@ _DESTROYED: Final = "this is no write that a crash interrupted: what stood there
 def judged_tail(
     handle: FileHandle, damage: Damage, offset: int, epoch: int, *, may_be_torn: bool, is_last: bool
 ) -> Damage:
-    """`damage`, as corrupt where it was taken for torn and cannot be: the file's last bytes, `offset` being due.
+    """Return `damage` at the end of a file, as corrupt if it was taken to be torn and no interrupted write leaves it.
 
-    `is_last`: no segment follows.
+    `offset` and `epoch` are the ones due next in the log. `is_last`: no segment follows.
     """
     if damage.fault is not Fault.TORN:
         return damage

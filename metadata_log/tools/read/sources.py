@@ -1,10 +1,10 @@
-"""Which nodes, logs and files there are at the paths that a user names.
+"""The nodes, logs and files at the paths that a user names.
 
-Decides: what is a node, a log directory, a metadata directory or a single file. Must not know: what they hold, and
-other nodes' place in the quorum. Reads only, and takes no lock: the nodes may be running.
+Decides: what counts as a node, a log directory, a metadata directory or a single file. Must not know: their content,
+and the nodes' roles in the quorum. It only reads, and takes no lock: the nodes may be running.
 
-A path may be a segment or a checkpoint, a metadata directory (`__cluster_metadata-0`, or an export), a log directory
-(one disk), a node's directory with its log directories in it, or a directory that holds several nodes.
+A path may be a segment or a checkpoint, a metadata directory (`__cluster_metadata-0`, or an export), or a log directory
+(one disk). It may also be a directory that holds the log directories of one node, or several nodes.
 """
 
 from __future__ import annotations
@@ -40,12 +40,14 @@ class SourceError(WrongUseError):
 
 
 class SharedLogError(CorruptFileError):
-    """Another node's directory leads to the same metadata log: one log is no two witnesses."""
+    """Another node's directory leads to the same metadata log, which must not count as two replicas."""
 
 
 class LogDirectory(msgspec.Struct, frozen=True, kw_only=True):
-    """One disk of a node. `identity` None: `complaint` says why there is none that can be read, and `told_node_id` is
-    what it says of its node all the same; `is_closed`: nothing of it could be read."""
+    """One disk of a node. If `identity` is missing, `complaint` is the reason why meta.properties cannot be used.
+
+    `told_node_id`: the node id in a corrupt meta.properties. `is_closed`: no part of the file could be read.
+    """
 
     path: Path
     identity: MetaProperties | None
@@ -55,7 +57,7 @@ class LogDirectory(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Unread(msgspec.Struct, frozen=True, kw_only=True):
-    """What is at `path` cannot be read. `node_id`: of whom it is, where its path tells."""
+    """A path that cannot be read. `node_id`: by its path among its peers' paths, or None."""
 
     path: Path
     error: OSError | CorruptFileError
@@ -63,21 +65,22 @@ class Unread(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def label(self) -> str:
-        """How it is called in sentences."""
+        """Return its name in sentences."""
         return str(self.path) if self.node_id is None else f"node {self.node_id}"
 
 
 class NodeSource(msgspec.Struct, frozen=True, kw_only=True):
-    """One node's files, or one copy of its metadata log.
+    """One node's files, or one replica of its metadata log.
 
     Attributes:
         path: where it was found.
-        node_id: by its meta.properties or manifest, or by its path beside its peers'; None when nothing says.
-        is_told_by_path: its files do not say.
-        metadata: the directory of its metadata log; None where the disk with it was not given.
-        log_directories: its disks, without meta.properties those that hold a metadata directory, or what brokers leave.
-        high_watermark, static_voters: by an export's manifest.
-        is_bare: nothing of a node is there.
+        node_id: by its meta.properties or manifest, otherwise by its path among its peers' paths; None if unknown.
+        is_told_by_path: the node id comes from the path; no file states it.
+        metadata: the directory of its metadata log; None if the disk with it was not named.
+        log_directories: its disks. A disk without meta.properties counts if it has a metadata directory or a broker's
+            files.
+        high_watermark, static_voters: from an export's manifest.
+        is_bare: the directory holds no file of a node.
     """
 
     path: Path
@@ -91,7 +94,7 @@ class NodeSource(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def identity(self) -> MetaProperties | None:
-        """That of the disk with the metadata log, else of the first that says."""
+        """Return the identity of the disk with the metadata log, otherwise of the first disk that has one, or None."""
         for disk in self.log_directories:
             if self.metadata is not None and self.metadata.parent == disk.path and disk.identity is not None:
                 return disk.identity
@@ -99,13 +102,13 @@ class NodeSource(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def label(self) -> str:
-        """How it is called in sentences."""
+        """Return its name in sentences."""
         return str(self.path) if self.node_id is None else f"node {self.node_id}"
 
 
 class Sources(msgspec.Struct, frozen=True, kw_only=True):
-    """What was found: `files` are single segments and checkpoints that were named as such, `parents` directories that
-    hold several nodes, and were named in their place."""
+    """The sources that were found. `files`: single segments and checkpoints that were named. `parents`: named
+    directories that hold several nodes."""
 
     nodes: tuple[NodeSource, ...] = ()
     files: tuple[Path, ...] = ()
@@ -114,17 +117,16 @@ class Sources(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find_sources(paths: Iterable[Path], *, past_unreadable: bool = False, with_bare: bool = False) -> Sources:
-    """The nodes at these paths by their ids, those without one last, and the files in their order.
+    """Return the nodes at these paths by id, those without one last, and the files in their order.
 
-    A node's disks that are named one by one are joined.
+    Disks of one node that are named one by one are joined.
 
-    As long as anything can be read, `past_unreadable`: nodes that cannot be are `unread`; `with_bare`: directories that
-    hold nothing of a node, named or by their names among nodes, are nodes without anything.
+    If anything can be read: with `past_unreadable`, nodes that cannot be read are in `unread`. With `with_bare`, an
+    empty directory is a node without files if it was named, or has a node's name among its peers.
 
     Raises:
-        SourceError: there is no such path, or nothing of the kind is there.
-        OSError: a directory cannot be read.
-        CorruptFileError: an export's manifest cannot be right.
+        SourceError: a path does not exist, or holds no source.
+        OSError, CorruptFileError: a directory cannot be read, or an export's manifest is invalid.
     """
     search = _Search()
     for path in paths:
@@ -148,8 +150,6 @@ def find_sources(paths: Iterable[Path], *, past_unreadable: bool = False, with_b
 
 
 class _Search:
-    """What was found so far, at any of the paths."""
-
     def __init__(self) -> None:
         self.nodes: list[NodeSource] = []
         self.files: list[Path] = []
@@ -158,10 +158,11 @@ class _Search:
         self.parents: list[Path] = []
 
     def look_at(self, path: Path, *, among_nodes: bool) -> None:
-        """Take what is at a path. `among_nodes`: directories named as nodes are, with nothing of one, are `bare`, too.
+        """Add the sources at a path. `among_nodes`: empty directories with a node's name among its peers are added to
+        `bare`.
 
         Raises:
-            SourceError: there is no such path, it is a file of another kind, or an export without credentials.
+            SourceError: the path does not exist, or is a file of another kind or an export without credentials.
         """
         count = len(self.unread)
         try:
@@ -190,7 +191,7 @@ def _by_number(node: NodeSource) -> tuple[bool, int]:
 def _told_by_path(
     nodes: Sequence[NodeSource], unread: Sequence[Unread]
 ) -> tuple[tuple[NodeSource, ...], tuple[Unread, ...]]:
-    """With the ids that paths tell, of those whose files tell none."""
+    """Return the sources; those without a node id in their files get the one that their paths show."""
     peers = {node.path: node.node_id for node in nodes if node.node_id is not None}
     named = []
     for node in nodes:
@@ -201,10 +202,10 @@ def _told_by_path(
 
 
 def require_one_cluster(nodes: Iterable[NodeSource], where: str) -> None:
-    """Let pass what may be taken for the logs of one cluster.
+    """Raise unless the nodes' logs may be those of one cluster.
 
     Raises:
-        SourceError: their meta.properties or manifests name several.
+        SourceError: their meta.properties or manifests name several clusters.
     """
     clusters: dict[str, list[str]] = {}
     for node in nodes:
@@ -227,15 +228,15 @@ def _data_file(path: Path) -> Path:
 
 
 def _nodes_at(path: Path, depth: int, unread: list[Unread], bare: list[Path]) -> Iterator[NodeSource]:
-    """The node that `path` is, or those below it, the highest level that has any; what cannot be read is `unread`,
-    and what has a node's name among them, and nothing of one, `bare`.
+    """Yield the node that `path` is, or the nodes below it, from the highest level that has any.
 
-    A link may lead to a node, but is not searched for nodes below it: it may lead above `path`, and to all there is.
+    Unreadable paths are added to `unread`, and empty directories with a node's name among its peers to `bare`. A link
+    may lead to a node, but is not searched for nodes below it: it may lead above `path`, to the whole file system.
     """
     try:
         own = _node_of(path)
     except OSError:
-        own = None  # one child may be unreadable, which is told of it below; if all is, listing it says so
+        own = None  # one unreadable child is reported below; if `path` itself is unreadable, `iterdir` raises
     if own is not None:
         yield own
         return
@@ -267,7 +268,7 @@ def _nodes_at(path: Path, depth: int, unread: list[Unread], bare: list[Path]) ->
 
 
 def _node_of(path: Path) -> NodeSource | None:
-    """The node whose export, metadata directory, log directory or log directories' parent this is."""
+    """Return the node that has this export, metadata directory, log directory or parent of log directories, or None."""
     if is_export(path):
         return _export(path)
     if path.name == METADATA_DIRECTORY or (_holds_segments(path) and not is_topics_partition(OsFiles(), str(path))):
@@ -278,10 +279,10 @@ def _node_of(path: Path) -> NodeSource | None:
 
 
 def _node_of_disks(path: Path) -> NodeSource | None:
-    """The node whose log directories are in this one.
+    """Return the node whose log directories are in this directory, or None.
 
     Raises:
-        OSError: one that may be a disk of it cannot be looked into.
+        OSError: a child that may be one of its disks cannot be searched.
     """
     disks: list[Path] = []
     unread: OSError | None = None
@@ -306,7 +307,7 @@ def _holds_segments(path: Path) -> bool:
 
 
 def _is_log_directory(path: Path) -> bool:
-    with naming(path, hidden=path):  # nobody knows whether there are such files in what cannot be looked into
+    with naming(path, hidden=path):  # name the directory: the file may not exist in it
         is_told = (path / META_PROPERTIES_FILE).exists() or (path / METADATA_DIRECTORY).is_dir()
         is_told = is_told or is_loop(path / META_PROPERTIES_FILE) or is_loop(path / METADATA_DIRECTORY)
     return is_told or is_brokers_disk(OsFiles(), str(path))
@@ -335,12 +336,13 @@ def _loop(path: Path) -> OSError:
 
 
 def _is_one_node(disks: Sequence[Path]) -> bool:
-    """Whether log directories side by side are one node's: at most one of them has a metadata log."""
+    """Return True if sibling log directories may be one node's: at most one of them has a metadata log."""
     return sum((disk / METADATA_DIRECTORY).is_dir() for disk in disks) <= 1
 
 
 def _is_of_two_logs(path: Path) -> bool:
-    """Whether the log directories in this one are one node's, by those that say, and several have a metadata log."""
+    """Return True if several log directories in `path` have a metadata log, and all that state a node id state the same
+    one."""
     with_logs = [child for child in path.iterdir() if child.is_dir() and (child / METADATA_DIRECTORY).is_dir()]
     told = {_node(disk, [_log_directory(disk)]).node_id for disk in with_logs}
     return len(with_logs) > 1 and len(told - {None}) == 1
@@ -376,7 +378,7 @@ def _export(path: Path) -> NodeSource:
 
 
 def _joined(nodes: Sequence[NodeSource]) -> list[NodeSource]:
-    """Named twice is once, and disks without a metadata log belong to the one node of their id that has one."""
+    """Return each node once. A disk without a metadata log joins the only node of its id that has one."""
     unique: dict[tuple[str | None, tuple[str, ...]], NodeSource] = {}
     for node in nodes:
         key = (
