@@ -1,11 +1,11 @@
-"""What each directory in a broker's log directories is, by an image, and what Kafka makes of it when it starts.
+"""The verdict on each directory in a broker's log directories, by an image, and what Kafka does with it at its start.
 
-Decides: which image speaks, and what is said of an entry. Must not know: how anything is moved (`quarantine` does).
-Reads only and takes no lock. The verdicts are `reconcile`'s.
+Decides: which image judges, and how each entry is reported. Must not know: how a directory is moved (`quarantine`
+does). It only reads, and takes no lock. The verdicts are those of `reconcile`.
 
-A running broker makes and deletes directories as its log goes on. So they are listed before the logs are read; and
-while something seems wrong and anything changed meanwhile, all is looked at anew. Of a broker that never rests, what
-was not wrong twice has just been made, or is about to be deleted: it is left out.
+A running broker creates and deletes directories as its log grows. So the directories are listed before the logs are
+read. While something seems wrong and anything has changed meanwhile, the audit is repeated. A broker may never rest.
+Then an entry that was not wrong in two audits is left out: it was just created, or is about to be deleted.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _TRIES: Final = 5
 
 
 class WhenKafkaStarts(enum.StrEnum):
-    """What a broker of Kafka 4 does with an entry when it starts."""
+    """The action of a Kafka 4 broker on an entry when it starts."""
 
     KEEPS = "keeps it"
     SETS_ASIDE = "renames it to -stray"
@@ -54,11 +54,11 @@ class WhenKafkaStarts(enum.StrEnum):
 
 
 class Audited(msgspec.Struct, frozen=True, kw_only=True):
-    """One directory in a log directory, or in its `deleting/`. `facts.topic_id` is by its `partition.metadata`.
+    """One directory in a log directory, or in its `deleting/`. `facts.topic_id` is from its `partition.metadata`.
 
-    `is_agents`: an agent of ours put it there and takes it away. Kafka refuses to start beside it until then.
-    `is_judged`: the image is enough to say what it is; what is not judged is never moved. `is_unreadable`: its
-    `partition.metadata` cannot be right, at which Kafka's start fails before it looks at the name.
+    `is_agents`: our broker agent put it there and will remove it. Until then, Kafka refuses to start beside it.
+    `is_judged`: the image suffices for a verdict; otherwise the directory is never moved. `is_unreadable`: its
+    `partition.metadata` is invalid. Kafka's start fails at that file before it looks at the directory's name.
     """
 
     log_dir: Path
@@ -92,17 +92,17 @@ class Audited(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_wrong(self) -> bool:
-        """Whether somebody has to know: what a broker set aside, or is deleting, it knows by itself."""
+        """Return True if the operator must act. A stray or a deletion is the broker's own work and needs no action."""
         return not self.is_agents and self.when_kafka_starts in (WhenKafkaStarts.SETS_ASIDE, WhenKafkaStarts.REFUSES)
 
 
 class Audit(msgspec.Struct, frozen=True, kw_only=True):
     """All entries of a broker's log directories, in order.
 
-    `image_end` and `image_epoch` say up to where the metadata was read that they are judged by; records from
-    `certain_end` on may not be committed. `doubts`: why nothing may be moved by it; `notes`: what to know besides.
-    `newer`: the sentence that names the work of a later release in that log, by which nothing is moved, or None.
-    `is_controller`: the node is a controller and no broker, so that no directory is judged.
+    `image_end` and `image_epoch`: the end of the metadata that judges them; records from `certain_end` on may not be
+    committed. `doubts`: why no directory may be moved on this verdict; `notes`: further remarks. `newer`: a sentence on
+    records of a later release in that log, which also forbid any move, or None. `is_controller`: the node is a
+    controller and no broker, and no directory is judged.
     """
 
     broker_id: int
@@ -121,12 +121,12 @@ def audit(log_dirs: Sequence[Path], image_from: Sequence[Path] = ()) -> Audit:
     """Judge every directory in the log directories of one broker.
 
     Args:
-        image_from: nodes whose metadata is read besides the broker's own copy, the most advanced of them counting.
+        image_from: nodes whose metadata is read besides the broker's own replica; the most advanced of all counts.
 
     Raises:
-        NoBrokerError: the directories are not those of one broker, or no node was named that has metadata.
-        AuditError: there is no metadata that can be replayed, or the nodes that are to judge contradict each other.
-        SourceError: a path leads to nothing of the kind, or the paths to several clusters.
+        NoBrokerError: the directories are not those of one broker, or no named node has metadata.
+        AuditError: no metadata can be replayed, or the logs contradict each other.
+        SourceError: a path holds no source, or the paths lead to several clusters.
         OSError: a directory cannot be read.
     """
     nodes = find_sources(log_dirs).nodes
@@ -150,9 +150,10 @@ def audit(log_dirs: Sequence[Path], image_from: Sequence[Path] = ()) -> Audit:
 
 
 def settled(look: Callable[[], tuple[Audit, bool]]) -> Audit:
-    """The audit of a moment at which nothing went on, or else what is wrong was so before.
+    """Return an audit during which nothing changed, or one whose faults were all in the audit before it, too.
 
-    `look` gives an audit, and whether anything changed while it was made.
+    `look` returns an audit, and True if anything changed during it. After `_TRIES` audits, entries with new faults are
+    left out.
     """
     known: frozenset[Path] = frozenset()
     new: frozenset[Path] = frozenset()
@@ -173,7 +174,7 @@ def _look(nodes: Sequence[NodeSource], named: Sequence[NodeSource]) -> tuple[Aud
 
 
 def _state(nodes: Sequence[NodeSource], named: Sequence[NodeSource]) -> list[object]:
-    """What changes while a broker, or a node whose log judges it, is at work."""
+    """Return a value that changes when the broker, or a node whose log judges it, works on its files."""
     logs = [directory_signature(node.metadata) for node in (*nodes, *named) if node.metadata is not None]
     return [*logs, *((one.disk.path, one.facts) for one in _list(nodes))]
 
@@ -209,7 +210,7 @@ def _require_identities(nodes: Sequence[NodeSource]) -> None:
 
 
 class _Place(msgspec.Struct, frozen=True, kw_only=True):
-    """A log directory that is audited, and by whom."""
+    """A log directory that is audited, with its broker and the logs that judge it."""
 
     node: NodeSource
     disk: LogDirectory
@@ -217,18 +218,18 @@ class _Place(msgspec.Struct, frozen=True, kw_only=True):
     judges: Judges
 
     def verdict(self, facts: DirectoryFacts, image: MetadataImage) -> Verdict:
-        """By this image."""
+        """Return the verdict of this image."""
         identity = self.disk.identity
         return judge(facts, image, self.broker_id, None if identity is None else identity.directory_id)
 
     def beyond(self, facts: DirectoryFacts) -> str | None:
-        """Why it is proof of what the logs lack, if it is."""
+        """Return why the directory proves records that all logs here lack, or None if it does not."""
         directory = PartitionDirectory(path=self.disk.path / facts.name, facts=facts)
         return self.judges.beyond(directory, self.disk, self.node)
 
 
 class _Listed(msgspec.Struct, frozen=True, kw_only=True):
-    """An entry as it was found. `audited`: what it is needs no image."""
+    """An entry at the time of listing. `audited`: its verdict, if that needs no image."""
 
     node: NodeSource
     disk: LogDirectory
@@ -237,7 +238,7 @@ class _Listed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _list(nodes: Sequence[NodeSource]) -> list[_Listed]:
-    """All entries of the broker's log directories, in order."""
+    """Return all entries of the broker's log directories, in order."""
     found: list[_Listed] = []
     for node in nodes:
         for disk in node.log_directories:
@@ -253,7 +254,7 @@ def _list(nodes: Sequence[NodeSource]) -> list[_Listed]:
 
 
 def _entry(node: NodeSource, disk: LogDirectory, entry: Path) -> Iterator[_Listed]:
-    """One, unless it went meanwhile."""
+    """Yield the entry, unless the broker has deleted it meanwhile."""
     facts, audited = facts_of(entry.name, None), None
     if facts.topic_name is not None:
         try:
@@ -267,7 +268,7 @@ def _entry(node: NodeSource, disk: LogDirectory, entry: Path) -> Iterator[_Liste
 
 
 def _staged(log_dir: Path, deleting: Path) -> Iterator[Audited]:
-    """What an agent of ours is about to delete, one by one; the place itself where it holds nothing."""
+    """Yield the directories that our broker agent will delete, or `deleting/` itself if it is empty."""
     children = sorted(deleting.iterdir())
     if not children:
         yield _agents(log_dir, DELETING, Kind.UNKNOWN, "an agent's place for what it deletes; it holds nothing")
@@ -310,7 +311,7 @@ def _audited(listed: _Listed, broker_id: NodeId, judges: Judges) -> Audited:
 
 
 def _judged(facts: DirectoryFacts, place: _Place) -> tuple[Verdict, bool]:
-    """The verdict of the image, and whether it stands: what an image that is not enough says against one does not."""
+    """Return the image's verdict, and True if it is final. It is not final if the image cannot know enough."""
     judges = place.judges
     verdict = place.verdict(facts, judges.image)
     verdict = with_wrong_id(verdict, facts, place.broker_id, judges.image, judges.rules, judges.own_log)
@@ -339,7 +340,7 @@ def _judged(facts: DirectoryFacts, place: _Place) -> tuple[Verdict, bool]:
 
 
 def _of_unseen(topic_id: TopicId, judges: Judges, unseen: str) -> tuple[Verdict, bool]:
-    """Of a topic id that no record gave: deleted it is not called."""
+    """Return the verdict on a topic id that no record here assigned. Such a topic is not called deleted."""
     if not judges.covers_broker:
         more = "nothing says how far the broker's own copy went: name a newer --image, and all of log.dirs"
         return Verdict(kind=Kind.UNKNOWN, why=f"{unseen}, and {more}"), False

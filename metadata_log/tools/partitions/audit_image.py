@@ -1,10 +1,10 @@
-"""Which image may judge a broker's directories, and what it must not be believed.
+"""The choice of the image that may judge a broker's directories, and its limits.
 
-Decides: which of the logs that were named speaks, and why it may not be enough. Must not know: directories.
+Decides: which of the named logs judges, and why it may not suffice. Must not know: directories.
 
-A broker makes a directory because its own copy of the log says so. So an image judges well what the broker's own copy
-knew if it reaches at least as far; where it does not, or nothing says how far the broker's copy went, a topic id that
-the image never saw is not known, and not deleted.
+A broker creates a directory because its own replica of the log assigns it. So an image that reaches at least as far as
+that replica can judge the directory. Otherwise, or if the extent of that replica is unknown, a topic id that the image
+never saw counts as unknown, not as deleted.
 """
 
 from __future__ import annotations
@@ -38,25 +38,25 @@ _ALWAYS: Final = (*SHORT_LOG, "open_transaction")
 
 
 class AuditError(MetadataLogError):
-    """An audit has nothing to look at, or nothing to judge it by."""
+    """An audit has no directories to judge, or no log to judge them by."""
 
 
 class NoBrokerError(AuditError, WrongUseError):
-    """The directories that were named are not one broker's, or none of them says what a broker should hold."""
+    """The named directories are not one broker's, or none of them holds metadata."""
 
 
 class Judges(msgspec.Struct, frozen=True, kw_only=True):
-    """The image that speaks, and its limits.
+    """The image that judges, and its limits.
 
     Attributes:
-        holder: the replica whose image it is.
-        own: the broker's own copy, where it is sound and goes on after the holder's end; its word counts, too.
-        sound: the broker's own copy, where it is sound.
-        view: the logs that were read.
-        covers_broker: the image reaches all that the broker's own copy knew.
-        newer: the sentence that names the work of a later release in the holder's log, or None.
-        doubts: why nothing is to be moved by this image; none where it may.
-        notes: what whoever reads the verdicts should know besides.
+        holder: the replica with that image.
+        own: the broker's own replica, if it is intact and goes on after the holder's end; its verdict counts, too.
+        sound: the broker's own replica, if it is intact.
+        view: all logs that were read.
+        covers_broker: the image reaches everything that the broker's own replica knew.
+        newer: a sentence on records of a later release in the holder's log, or None.
+        doubts: why no directory may be moved by this image; empty if moves are allowed.
+        notes: further remarks for the reader of the verdicts.
     """
 
     image: MetadataImage
@@ -71,11 +71,12 @@ class Judges(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def rules(self) -> list[RecordRules]:
-        """What these logs know of the topics that were."""
+        """Return, for each log, the history of its topics."""
         return [replica.facts.rules for replica in self.view.replicas]
 
     def beyond(self, directory: PartitionDirectory, disk: LogDirectory, node: NodeSource) -> str | None:
-        """Why the directory is proof of records that all of these logs lack, as `check` calls it; None: it is not."""
+        """Return why the directory proves records that all of these logs lack, as `check` reports it, or None if it
+        does not."""
         topic_id = directory.facts.topic_id
         if topic_id is None or not is_beyond(directory, disk, node, self.view, self.image):
             return None
@@ -87,16 +88,16 @@ class Judges(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def own_log(self) -> OwnLog | None:
-        """What the broker's own copy says that it must hold."""
+        """Return the directories that the broker must hold by its own replica, or None if that is not intact."""
         return None if self.sound is None else own_log(self.sound, FindingSink())
 
     def was_ever(self, topic_id: TopicId) -> bool:
-        """Whether a record of the image's log gave a topic this id."""
+        """Return True if a record of the image's log assigned a topic this id."""
         return self.holder.facts.rules.was_ever(topic_id)
 
 
 def find_judges(broker: Sequence[NodeSource], named: Sequence[NodeSource]) -> Judges:
-    """Choose among the broker's own copy and the nodes that were named with --image.
+    """Choose the judging image among the broker's own replica and the nodes named with --image.
 
     Raises:
         AuditError: the logs contradict each other, or none has an image.
@@ -199,7 +200,8 @@ def _notes(
 
 
 def _damage(replica: Replica) -> Finding | None:
-    """What makes a log no judge: damage of any kind, records that cannot be, or a transaction that is open."""
+    """Return the finding that disqualifies a log from judging (damage, impossible records or an open transaction), or
+    None."""
     for found in replica.facts.findings:
         if found.kind in _ALWAYS or (found.severity is Severity.ERROR and found.cause in _OF_THE_LOG):
             return found
@@ -211,7 +213,7 @@ def _extent(replica: Replica) -> tuple[int, int]:
 
 
 def _proved(replica: Replica) -> tuple[int, int]:
-    """The offset and the epoch that the files of a damaged copy prove it reached."""
+    """Return the offset and the epoch that a damaged replica certainly reached, by its files."""
     directory = replica.facts.directory
     files = OsFiles()
     entries = epochs_beside(files, directory, files.listdir(directory))

@@ -1,11 +1,10 @@
-"""The files in which a broker keeps an offset of each partition on a disk: `*-offset-checkpoint`.
+"""The files in which a broker stores an offset for each partition of a disk: `*-offset-checkpoint`.
 
-Decides: what such a file must be: version 0, a count, and so many lines `topic partition offset`, each partition once.
-Must not know: which partitions there are, and whether an offset is right.
+Decides: the valid form: version 0, a count, and that many lines `topic partition offset`, each partition once. Must not
+know: which partitions there are, and whether an offset is right.
 
-A broker makes each of them empty as it first starts, and replaces it whole from then on. So what is in one that Kafka's
-own reader would not take, or takes though no broker writes it (a partition twice, an offset below 0), was changed by
-somebody else.
+A broker creates each file empty at its first start, and later replaces it whole. So it has written no file that Kafka's
+own reader rejects, nor one with a partition twice or an offset below 0. Something else changed such a file.
 """
 
 from __future__ import annotations
@@ -48,11 +47,11 @@ _LOST_OFFSETS: Final = {
     ),
     "cleaner-offset-checkpoint": "nothing is lost, but compacted topics are cleaned from their beginning again",
 }
-"""What the broker lacks without each of these files, behind `OFFSETS`."""
+"""What the broker loses without each of these files; it completes the advice `OFFSETS`."""
 
 
 def check_offset_files(nodes: Sequence[NodeSource]) -> Iterator[Finding]:
-    """A finding for each of these files that cannot be right, or cannot be read."""
+    """Yield a finding for each of these files that is invalid or cannot be read."""
     for name in OFFSET_FILES:
         advice = OFFSETS.format(lost=_LOST_OFFSETS[name])
         yield from check_on_disks(nodes, name, _parse, advice, with_links=True)
@@ -63,10 +62,10 @@ def _parse(data: bytes, path: str, node: NodeSource) -> object:
 
 
 def parse_offsets(data: bytes, path: str) -> dict[tuple[str, int], int]:
-    """The offsets that such a file holds, by topic and partition.
+    """Return the offsets in such a file, by topic and partition.
 
     Raises:
-        CorruptFileError: it is not such a file.
+        CorruptFileError: the data has another form.
     """
     if not data:
         return {}
@@ -106,7 +105,7 @@ _NEVER_REGISTERED: Final = -1
 
 
 def check_clean_shutdowns(nodes: Sequence[NodeSource], view: ReplicaSet) -> Iterator[Finding]:
-    """A finding for each of these files that cannot be right, or cannot be read."""
+    """Yield a finding for each `.kafka_cleanshutdown` that is invalid or cannot be read."""
     ends = {id(replica.source): replica.facts.end_offset for replica in view.replicas}
 
     def check(data: bytes, path: str, node: NodeSource) -> None:
@@ -118,7 +117,8 @@ def check_clean_shutdowns(nodes: Sequence[NodeSource], view: ReplicaSet) -> Iter
 
 
 def _fault(data: bytes, end: int | None) -> str | None:
-    """`end`: of the broker's own log, None where it is not here."""
+    """Return why the file is invalid, or None. `end`: end offset of the broker's own log, or None if that is not
+    here."""
     if not data:
         return None
     try:
@@ -142,12 +142,12 @@ def check_on_disks(
     *,
     with_links: bool = False,
 ) -> Iterator[Finding]:
-    """A finding for each file of that name that cannot be right, or cannot be read.
+    """Yield a finding for each file of that name that is invalid or cannot be read.
 
     Args:
-        parse: raises CorruptFileError; takes the bytes, the path and whose disk it is.
-        advice: what to do about one that cannot be right.
-        with_links: a link to nothing is told of, too (`check_link`).
+        parse: raises CorruptFileError; takes the bytes, the path and the node that owns the disk.
+        advice: the remedy for an invalid file.
+        with_links: report a dangling link, too (`check_link`).
     """
     for node in nodes:
         for disk in node.log_directories:
@@ -165,8 +165,10 @@ def check_on_disks(
 
 
 def check_link(path: Path, node_id: int | None) -> Iterator[Finding]:
-    """A finding where a file is not there, and a link to nothing is in its place: Kafka makes the file where there is
-    none, and fails at the link, which is there and cannot be read (`CheckpointFile`)."""
+    """Yield a finding if `path` is a dangling link.
+
+    Kafka creates a missing file, but fails at a dangling link, which exists and cannot be read (`CheckpointFile`).
+    """
     if path.is_symlink() and not path.exists():
         what = f"it is a link to {path.readlink()}, where nothing is: a missing file is made anew, and this is none"
         yield finding("unreadable_file", what, node_id=node_id, file=str(path))

@@ -1,11 +1,12 @@
-"""What a broker had when it was last stopped in an orderly way.
+"""The partitions that a broker had when it last shut down cleanly.
 
-Decides: whether it was, by the file that each of its disks has then, and which replicas it was given only after it
-asked to be shut down. Must not know: what its disks hold.
+Decides: whether it did, and which replicas the broker got only after it had asked to shut down. Must not know: the
+content of its disks.
 
-A broker that is stopped so asks its controller first, writes `replication-offset-checkpoint` once more, and then
-`.kafka_cleanshutdown` with its epoch, which it removes as it starts (Kafka: `LogManager.shutdown`). So a line of that
-file is of the topic that had the name when the broker asked: by then it had set aside what an earlier one left.
+At a clean shutdown a broker first asks its controller, then writes `replication-offset-checkpoint` a last time. Then it
+writes `.kafka_cleanshutdown` with its epoch, which it removes at its next start (Kafka: `LogManager.shutdown`). So a
+line of the offset file is of the topic that had the name when the broker asked. By then, the broker had renamed the
+directories of any earlier topic of that name.
 """
 
 from __future__ import annotations
@@ -35,20 +36,20 @@ __all__ = ["CLEAN_SHUTDOWN_FILE", "given_since_shutdown", "was_stopped_cleanly"]
 _ASKED: Final = 1
 _KEY_AT: Final = 1
 _KEYS: Final = (3, 5, 17)
-"""Of the three kinds of records that are looked at: a value's second byte."""
+"""Second byte of the values of the three record types that are decoded."""
 
 
 def was_stopped_cleanly(disks: Iterable[Path], broker_epoch: int) -> bool:
-    """Whether all of these disks say that the broker was stopped so in this registration."""
+    """Return True if all of these disks state that the broker shut down cleanly in this registration."""
     return all(read_clean_shutdown(OsFiles(), str(disk)) == broker_epoch for disk in disks)
 
 
 def given_since_shutdown(
     segments: Sequence[str], broker_id: NodeId, broker_epoch: int
 ) -> frozenset[tuple[TopicId, int]] | None:
-    """The partitions whose replicas were given anew after the broker asked to be shut down; None where it never did.
+    """Return the partitions whose replicas were assigned after the broker asked to shut down, or None if it never did.
 
-    None, too, where such a record is of a version that only a later release knows.
+    None, too, if such a record has a version of a later release.
 
     Raises:
         OSError: a segment cannot be read.

@@ -1,17 +1,23 @@
-"""What brokers' partition directories prove of the log: a broker makes one only for what is committed.
+"""The proof of committed records by brokers' partition directories: a broker creates one only for a committed record.
 
-Decides: which directory is proof, and of how much. Must not know: how any is read.
+Decides: which directory is proof, and of how much. Must not know: how directories and logs are read.
 
-A topic id, a partition, or a broker's replica of it that a log here gave at some offset was committed there, if that
-broker has a directory of it. What no log or checkpoint here ever gave was committed after all of them, if together they
-leave no offset out from the first record on: then they have lost their end. Where they begin later, the topic may have
-come and gone before: no proof, but for a partition beyond those of a topic that is there at the end, since partitions
-never become fewer. But a broker at work sets aside what is of no topic, so that such a directory in use is worth a
-warning. No proof is a directory in the place of a partition that the broker has under another id (its
-partition.metadata is wrong), nor one on a disk of another cluster, nor one of what no log here gave that was set aside
-(-stray): a broker started, or somebody looked, since, nor one that looks copied or renamed by hand
-(`copied_directories`): both are told. That the broker's own copy never gave it is no doubt: it follows
-a quorum that lost its end, and cuts what the others lack.
+If a record of a log here assigned the directory's topic id, partition or replica, all up to that record was committed.
+
+If no log or checkpoint here ever assigned it, the record may have come after all of them. It certainly did if together
+they cover every offset from the first record on. Then they have lost their end. If they begin later, the topic may have
+come and gone before, so the directory is no proof. Two cases remain. A partition number beyond those of a topic that
+exists at the end is proof, because partitions never become fewer. And a broker at work renames the directories of
+unknown topics, so such a directory in use deserves a warning.
+
+A directory is no proof in these cases:
+- The broker has the partition under another topic id: partition.metadata is wrong.
+- The disk is of another cluster.
+- No log here assigned it, and it is a stray: a broker has started since, or an operator has looked.
+- It looks copied or renamed by hand (`copied_directories`).
+
+The last two are reported. The broker's own replica need not have assigned the directory. The broker follows a quorum
+that lost its end, and truncates what the others lack.
 """
 
 from __future__ import annotations
@@ -38,7 +44,8 @@ from metadata_log.tools.verify.lost_end import is_unproven_end
 
 
 class Proof(msgspec.Struct, frozen=True, kw_only=True):
-    """All before `end` was committed, since the broker has the directory. `is_beyond`: no log here gave it, ever."""
+    """All records before `end` were committed, since the broker has the directory. `is_beyond`: no log here ever
+    assigned it."""
 
     node: NodeSource
     directory: PartitionDirectory
@@ -49,17 +56,15 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_set_aside(self) -> bool:
-        """Whether somebody knows of it: what no log here gave, and a broker or a quarantine renamed to -stray."""
+        """Return True if no log here assigned it, and a broker or a quarantine has renamed it to -stray."""
         return self.is_beyond and self.directory.facts.is_stray
 
 
 def check_proof(
     nodes: Sequence[NodeSource], held: HeldPartitions, view: ReplicaSet, image: MetadataImage | None
 ) -> tuple[ReplicaSet, list[Finding]]:
-    """What a majority has lost by what brokers hold: findings on the voters, and on the directories that prove it.
-
-    Returned with the quorum as it is to be seen then: what is proven to be committed is.
-    """
+    """Return the quorum with the committed bounds that brokers' directories prove, and findings on voters and
+    directories."""
     proofs = list(_proofs(nodes, held, view, image))
     best = _best(proofs, view)
     lost: list[Finding] = []
@@ -73,13 +78,14 @@ def check_proof(
         )
         upper = None if view.bounds.upper is None else max(view.bounds.upper, best.end)
         bounds = CommittedBounds(lower=best.end, upper=upper, because=because)
+        # First raise the bounds: `lost_commits` then finds the voters that lack the proven records.
         view = view.with_bounds(bounds)
         lost = list(lost_commits(view))
     return view, [*lost, *(_beyond(proof, view, is_lost=bool(lost)) for proof in proofs if proof.is_beyond)]
 
 
 def proven_end(nodes: Sequence[NodeSource], held: HeldPartitions, view: ReplicaSet, image: MetadataImage | None) -> int:
-    """Return the offset before which all is certainly committed, by the logs and by what brokers hold."""
+    """Return the offset before which all is certainly committed, by the logs and by brokers' directories."""
     best = _best(list(_proofs(nodes, held, view, image)), view)
     return view.bounds.lower if best is None else max(view.bounds.lower, best.end)
 
@@ -91,7 +97,7 @@ def _best(proofs: Sequence[Proof], view: ReplicaSet) -> Proof | None:
 
 
 def judged_ends(found: Iterable[Finding], nodes: Sequence[NodeSource], view: ReplicaSet) -> Iterator[Finding]:
-    """Yield the findings, with an error for each lost end of which records are proven to have been committed."""
+    """Yield the findings. If records of a lost end are proven to have been committed, that finding becomes an error."""
     lower, because = view.bounds.lower, view.bounds.because
     for node in nodes:
         end = registered_end(OsFiles(), (str(disk.path) for disk in node.log_directories))
@@ -108,7 +114,7 @@ def judged_ends(found: Iterable[Finding], nodes: Sequence[NodeSource], view: Rep
 def is_beyond(
     directory: PartitionDirectory, disk: LogDirectory, node: NodeSource, view: ReplicaSet, image: MetadataImage | None
 ) -> bool:
-    """Whether the directory is of what no log here ever gave, and what was given after them all."""
+    """Return True if no log here ever assigned the directory, and it was assigned after the end of all of them."""
     topic_id = directory.facts.topic_id
     if (
         topic_id is None
@@ -124,7 +130,7 @@ def is_beyond(
 
 
 def _is_certain(facts: DirectoryFacts, view: ReplicaSet) -> bool:
-    """Whether it is certain of what no log here gave that it was given after their end."""
+    """Return True if a directory that no log here assigned was certainly assigned after their end."""
     if is_whole(view):
         return True
     topic = None if facts.topic_id is None else _newest_topic(facts.topic_id, view)
@@ -138,7 +144,7 @@ def _newest_topic(topic_id: TopicId, view: ReplicaSet) -> TopicImage | None:
 
 
 def is_whole(view: ReplicaSet) -> bool:
-    """Whether the logs here leave no offset out, from the first record on."""
+    """Return True if the logs here together cover every offset from the first record on."""
     reports = sorted((replica.facts for replica in view.replicas), key=lambda report: report.start_offset)
     covered = 0
     for report in reports:
@@ -148,8 +154,8 @@ def is_whole(view: ReplicaSet) -> bool:
 
 
 def _is_newer(directory: PartitionDirectory, disk: LogDirectory, node: NodeSource, view: ReplicaSet) -> bool:
-    """Where the logs begin later: whether the broker, at work with this disk when they end, would have set aside what
-    is older than they are."""
+    """Return True if the broker is at work with this disk when the logs end. Then it would have renamed an older
+    directory."""
     newest = max(view.replicas, key=lambda replica: (replica.facts.last_epoch, replica.reach))
     image = newest.facts.image
     if image is None or newest.facts.settled is None or node.node_id is None or disk.identity is None:
@@ -189,7 +195,7 @@ def _proofs(
 
 
 def is_in_place(directory: PartitionDirectory, node: NodeSource, image: MetadataImage | None) -> bool:
-    """Whether the broker has a partition of this name, so that it is the directory's id that is wrong."""
+    """Return True if the broker has a partition of this name. Then the directory's topic id is wrong."""
     facts = directory.facts
     if image is None or node.node_id is None or facts.topic_name is None or facts.partition is None:
         return False
@@ -199,7 +205,7 @@ def is_in_place(directory: PartitionDirectory, node: NodeSource, image: Metadata
 
 
 def owner_of(disk: LogDirectory, node: NodeSource, view: ReplicaSet) -> NodeId | None:
-    """The broker whose replicas lie there, if a log here has it registered with that disk."""
+    """Return the broker that has registered this disk in a log here, or None."""
     if disk.identity is None or disk.identity.node_id != node.node_id:
         return None
     directory_id, broker_id = disk.identity.directory_id, NodeId(disk.identity.node_id)
@@ -212,8 +218,10 @@ def owner_of(disk: LogDirectory, node: NodeSource, view: ReplicaSet) -> NodeId |
 
 
 def _given_at(facts: DirectoryFacts, owner: NodeId | None, view: ReplicaSet) -> int | None:
-    """The first offset at which a log here gave what the directory is of; -1 where a checkpoint did; None where none
-    did. That is a replica of its owner's; where nobody knows that one, a partition; else a topic."""
+    """Return the first offset at which a log here assigned the directory; -1 if a checkpoint did; None if none did.
+
+    The assignment is that of the owner's replica. Without a known owner it is the partition's, otherwise the topic's.
+    """
     if facts.topic_id is None:
         return None
     every = [replica.facts.rules for replica in view.replicas]
@@ -226,7 +234,7 @@ def _given_at(facts: DirectoryFacts, owner: NodeId | None, view: ReplicaSet) -> 
 
 
 def _name_of(topic_id: TopicId, view: ReplicaSet) -> str | None:
-    """The name of the topic that a log here gave the id."""
+    """Return the name of the topic to which a log here gave the id, or None."""
     names = (replica.facts.rules.name_of(topic_id) for replica in view.replicas)
     return next((name for name in names if name is not None), None)
 
@@ -239,7 +247,7 @@ def _is_in_an_image(topic_id: TopicId, partition: int | None, view: ReplicaSet) 
 
 
 def never_given(facts: DirectoryFacts, topic_id: TopicId, label: str, view: ReplicaSet) -> str:
-    """What no log here ever did, of a directory of the broker `label` that is beyond all logs."""
+    """Return the end of a sentence: what no log here ever did for a directory of the broker `label`."""
     name = _name_of(topic_id, view)
     if name is None:
         return f"gave a topic its id {id_text(topic_id)}"

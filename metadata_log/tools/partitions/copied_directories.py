@@ -1,10 +1,13 @@
-"""Which of the partition directories that no log accounts for look as if a hand had made them: a copy, or a new name.
+"""Signs that a partition directory, which no log here explains, was copied or renamed by hand.
 
-Decides: what tells them from a broker's own. Must not know: what follows for the logs (`committed_proof`).
+Decides: how it differs from a directory that a broker created. Must not know: the consequences for the logs
+(`committed_proof`).
 
-A controller numbers a topic's partitions in order, and a broker has a directory of each replica that the log gives it.
-So a partition behind a gap that nobody has, one beside the lack of another of the same topic, and one that other
-brokers have as its replicas, were more likely renamed or copied than given by records that all logs lost.
+A controller numbers a topic's partitions in order, and a broker has a directory for each replica that the log assigns
+to it. So three kinds of directories were more likely made by hand than by records that all logs lost:
+- a partition after a gap in the numbers;
+- a partition on a broker that lacks the directory of another one of the topic;
+- a partition that other brokers have as its replicas.
 """
 
 from __future__ import annotations
@@ -21,23 +24,28 @@ from metadata_log.tools.read.sources import NodeSource
 
 
 class Brought(msgspec.Struct, frozen=True, kw_only=True):
-    """Why, as the end of a sentence. `is_gone`: a replica of the broker's lacks its directory meanwhile."""
+    """The reason, as the end of a sentence. `is_gone`: the broker also lacks the directory of one of its replicas."""
 
     why: str
     is_gone: bool
 
 
 class _Numbers(msgspec.Struct, frozen=True, kw_only=True):
-    """The partitions of one topic that somebody here has: the first beyond the log's that nobody has, and for each
-    number the one with which the unbroken run begins that it is in."""
+    """The partitions of one topic that have a directory here.
+
+    `first_lacking`: the first number after the log's without a directory. `run_begins`: by number, the first one of its
+    unbroken run.
+    """
 
     first_lacking: int
     run_begins: dict[int, int]
 
 
 class BroughtDirectories:
-    """Of all nodes here. What is asked of a topic again and again is worked out once: a broker that was beside other
-    controllers may have thousands."""
+    """The partition directories of all nodes here, by topic.
+
+    Results are cached by topic: a broker that once ran with other controllers may have thousands of such directories.
+    """
 
     def __init__(self, held: HeldPartitions, image: MetadataImage | None) -> None:
         self._held = held
@@ -51,7 +59,7 @@ class BroughtDirectories:
         self._gone: dict[tuple[TopicId, Path], tuple[int, ...]] = {}
 
     def why(self, directory: PartitionDirectory, node: NodeSource) -> Brought | None:
-        """Why one that no log accounts for looks so; None where it does not, or nothing is known of its topic."""
+        """Return why an unexplained directory looks made by hand, or None if it does not or its topic is unknown."""
         topic_id, number = directory.facts.topic_id, directory.facts.partition
         topic = None if self._image is None or topic_id is None else self._image.topics.topic(topic_id)
         if topic is None or number is None:
@@ -95,7 +103,7 @@ class BroughtDirectories:
         return found
 
     def _holders(self, topic: TopicImage, number: int, known: PartitionImage, node: NodeSource) -> list[NodeId]:
-        """The replicas of a partition, if a directory of it is on another node's disk here."""
+        """Return the replicas of a partition if another node's disk here has its directory; otherwise none."""
         own = {disk.path for disk in node.log_directories}
         is_held = any(
             path not in own and one.facts.partition == number and one.is_in_use
@@ -104,7 +112,8 @@ class BroughtDirectories:
         return list(known.replicas) if is_held else []
 
     def _gone_of(self, topic: TopicImage, node: NodeSource) -> tuple[int, ...]:
-        """The topic's partitions that the log has on a disk of the node's that is here, and that are not there."""
+        """Return the topic's partitions that the log has on one of the node's disks here, and that have no directory
+        there."""
         key = (topic.topic_id, node.path)
         found = self._gone.get(key)
         if found is None:

@@ -1,7 +1,7 @@
-"""The partition directories on nodes' disks, and what each says of itself.
+"""The partition directories on nodes' disks, with their names and topic ids.
 
-Decides: which entries of a log directory are partitions'. Must not know: the metadata. They are listed before the logs
-are read: what a broker has made by then is in the logs that are read after it, unless these have lost it.
+Decides: which entries of a log directory are partitions. Must not know: the metadata. Callers list them before they
+read the logs. So the logs hold every directory that a broker had created by then, unless they have lost records.
 """
 
 from __future__ import annotations
@@ -25,32 +25,35 @@ from metadata_log.tools.read.sources import LogDirectory, NodeSource
 
 
 class PartitionDirectory(msgspec.Struct, frozen=True, kw_only=True):
-    """One, with why its topic id cannot be read, if so."""
+    """One partition directory. `complaint`: why its topic id cannot be read, or None."""
 
     path: Path
     facts: DirectoryFacts
     complaint: str | None = None
     is_closed: bool = False
-    """The file is there, and cannot be read."""
+    """The file partition.metadata exists, but cannot be read."""
 
     @property
     def is_in_use(self) -> bool:
-        """Whether a broker has neither marked it for deletion nor set it aside."""
+        """Return True if the broker has neither marked it for deletion nor renamed it to -stray."""
         return not self.facts.is_deleted and not self.facts.is_stray
 
 
 HeldPartitions: TypeAlias = Mapping[Path, tuple[PartitionDirectory, ...]]
-"""By the path of the disk, those of topics; the metadata log's is none."""
+"""By the path of the disk, the partition directories of topics; the metadata log's is left out."""
 
 
 def list_partitions(nodes: Iterable[NodeSource]) -> HeldPartitions:
-    """Those on all disks of these nodes."""
+    """Return the partition directories on all disks of these nodes."""
     return {disk.path: tuple(_on_disk(disk)) for node in nodes for disk in node.log_directories}
 
 
 def strange_directories(disk: LogDirectory) -> list[Path]:
-    """The directories on a disk that are no partition's by their names, nor a broker's or an agent's own: a broker that
-    finds one as it starts ends with "not in the form of topic-partition" (Kafka: `LogManager.loadLogs`)."""
+    """Return the directories on a disk whose names are neither a partition's nor known to a broker or our agent.
+
+    A broker that finds such a directory at its start ends with "not in the form of topic-partition" (Kafka:
+    `LogManager.loadLogs`).
+    """
     return [
         child
         for child in _children(disk)
@@ -59,7 +62,7 @@ def strange_directories(disk: LogDirectory) -> list[Path]:
 
 
 def _children(disk: LogDirectory) -> list[Path]:
-    if is_export(disk.path):  # no broker starts from one, and what stands in it are its own tables
+    if is_export(disk.path):  # no broker starts from an export; its directories are tables
         return []
     try:
         return sorted(child for child in disk.path.iterdir() if child.is_dir())
@@ -68,7 +71,7 @@ def _children(disk: LogDirectory) -> list[Path]:
 
 
 def exported_partitions(disk: LogDirectory) -> Iterator[ExportedPartition]:
-    """Yield the partition directories of a disk as an export lists them."""
+    """Yield the partition directories of a disk in the form of an export's list."""
     for held in _on_disk(disk):
         topic_id = None if held.facts.topic_id is None else id_text(held.facts.topic_id)
         yield ExportedPartition(
@@ -77,11 +80,11 @@ def exported_partitions(disk: LogDirectory) -> Iterator[ExportedPartition]:
 
 
 def _in_export(disk: LogDirectory) -> Iterator[PartitionDirectory]:
-    """Yield those that an export lists, as they were beside the log that it was made from."""
+    """Yield the partition directories that an export lists, as they were beside its log."""
     try:
         listed = read_exported_partitions(disk.path)
     except CorruptFileError:
-        return  # `verify.export_files` says it
+        return  # `verify.export_files` reports it
     for one in listed or ():
         topic_id = None if one.topic_id is None else parse_topic_id(one.topic_id)
         yield PartitionDirectory(

@@ -1,13 +1,12 @@
-"""Which partition directories have another topic's id, though it looks as if their topic were gone.
+"""Partition directories with another topic's id, which look stale but are mislabelled.
 
-Decides: that an id which no topic has any more is wrong for a directory, rather than stale. Must not know: what is done
-about one.
+Decides: when an id that no topic has any more is wrong for a directory, and not stale. Must not know: the remedy.
 
-A directory has the id of its topic for good. So the id of a topic that had another name is wrong in any case, where the
-broker is to have a partition of the directory's name. The id that an earlier topic of this very name had is what a
-broker leaves that was away while that topic was removed; it is wrong only where the broker must have put the present
-topic's partition in its place since (`required_replicas`). So is an id of which no log here knows: where they begin
-with a checkpoint, there may have been a topic of it before.
+A directory keeps the id of its topic. Suppose that the broker should have a partition of the directory's name. If the
+id belonged to a topic of another name, it is wrong in any case. If it belonged to an earlier topic of the same name,
+the broker may have been away while that topic was removed. Then the id is wrong only if the broker must have created
+the present topic's partition in its place since (`required_replicas`). An id that no log here knows is treated alike:
+if the logs begin with a checkpoint, a topic may have had it before.
 """
 
 from __future__ import annotations
@@ -29,11 +28,11 @@ def with_wrong_id(
     knowing: Iterable[RecordRules],
     own: Callable[[], OwnLog | None],
 ) -> Verdict:
-    """The verdict of the image, or that the id is wrong.
+    """Return the image's verdict, or the verdict that the id is wrong.
 
     Args:
-        knowing: what logs know of the topics that were.
-        own: gives what the broker's own copy says; asked for only where it matters.
+        knowing: for each log, the history of its topics.
+        own: returns the broker's own log; called only if the verdict depends on it.
     """
     topic_id, name, number = facts.topic_id, facts.topic_name, facts.partition
     is_asked = verdict.kind is Kind.STALE and not facts.is_future and not facts.is_deleted and not facts.is_stray
@@ -56,7 +55,7 @@ def _is_replica(image: MetadataImage, name: str, number: int, broker_id: NodeId)
 
 
 def _due(facts: DirectoryFacts, own: OwnLog | None) -> str | None:
-    """Why the broker must have the partition of the topic that has the name now, by its own copy of the log."""
+    """Return why the broker must have the partition of the topic that has the name now, by its own log, or None."""
     name, number = facts.topic_name, facts.partition
     if own is None or name is None or number is None:
         return None

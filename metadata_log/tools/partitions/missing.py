@@ -1,12 +1,10 @@
-"""Partition directories that a broker must have, by the log, and has not.
+"""Partition directories that a broker must have, by the log, and lacks.
 
-Decides: which are gone. Must not know: what the directories hold, and when a broker must have one (`required_replicas`
-does).
+Decides: which are missing. Must not know: the content of directories, and when a broker must have one
+(`required_replicas` does).
 
-One that a quarantine moved away is not lost: its journal, beside the partitions, says where it is.
-
-A copy of the metadata log alone, as of a running broker, lacks nothing: there is no partition in it, and none of what a
-broker leaves on its disks.
+A directory that a quarantine moved away is not lost: the journal beside the partitions states where it is. A copy of
+the metadata log alone lacks nothing: it holds no partition and no file that a broker leaves on its disks.
 """
 
 from __future__ import annotations
@@ -37,7 +35,7 @@ from metadata_log.tools.times import time_text
 
 
 def check_missing(held: HeldPartitions, view: ReplicaSet, odd: frozenset[int]) -> Iterator[Finding]:
-    """A finding for each directory that is gone; `odd` replicas' logs go another way, and tell nothing."""
+    """Yield a finding for each missing directory. The logs of `odd` replicas diverge and prove nothing."""
     absent: list[tuple[TopicAndPartition, Absent]] = []
     for index, replica in enumerate(view.replicas):
         if index not in odd and replica.facts.is_sound and _has_partitions(held, replica.source):
@@ -46,7 +44,7 @@ def check_missing(held: HeldPartitions, view: ReplicaSet, odd: frozenset[int]) -
 
 
 def _has_partitions(held: HeldPartitions, node: NodeSource) -> bool:
-    """Whether the broker's partitions were in these directories, at some time; not so in copies of the log alone."""
+    """Return True if these directories hold, or once held, a broker's partitions. A copy of the log alone does not."""
     return any(
         held.get(disk.path) or (disk.path / JOURNAL_FILE).exists() or is_brokers_disk(OsFiles(), str(disk.path))
         for disk in node.log_directories
@@ -57,7 +55,7 @@ def _has_partitions(held: HeldPartitions, node: NodeSource) -> bool:
 def _of_broker(
     held: HeldPartitions, replica: Replica, absent: list[tuple[TopicAndPartition, Absent]]
 ) -> Iterator[Finding]:
-    """What this broker must have and has not; `absent` takes what it has not, and need not by itself."""
+    """Yield the directories that this broker must have and lacks. Others that it lacks are added to `absent`."""
     sink = FindingSink(replica.source.node_id)
     own = own_log(replica, sink)
     if own is None:
@@ -73,7 +71,7 @@ def _of_broker(
             due = own.due(topic_id, topic.name, partition)
             name = f"{topic.name}-{partition.partition_id}"
             if any((other.path / name).is_dir() for other in own.disks.values()):
-                continue  # made since they were listed
+                continue  # created since the directories were listed
             if due is None:
                 if name not in quarantined:
                     missing[topic_id, partition.partition_id] = topic.name, partition
@@ -92,7 +90,7 @@ def _of_broker(
 
 
 def _add_quarantined(sink: FindingSink, away: tuple[LogDirectory, Move], file: str, topic_id: str) -> None:
-    """One that nobody lost: `kraft storage audit --quarantine` moved it, as its journal says."""
+    """Report a directory that `kraft storage audit --quarantine` moved, as the journal states."""
     disk, move = away
     name = file.rsplit("/", 1)[-1]
     what = (
@@ -103,7 +101,7 @@ def _add_quarantined(sink: FindingSink, away: tuple[LogDirectory, Move], file: s
 
 
 def _quarantined(disks: Collection[LogDirectory], sink: FindingSink) -> dict[str, tuple[LogDirectory, Move]]:
-    """What was moved away from these disks, by its name, with the disk whose journal says so."""
+    """Return the moves away from these disks, by the directory's name, with the disk whose journal has the move."""
     found: dict[str, tuple[LogDirectory, Move]] = {}
     for disk in disks:
         path = disk.path / JOURNAL_FILE

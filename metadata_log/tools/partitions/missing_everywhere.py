@@ -1,11 +1,12 @@
-"""Partitions of which no broker has a directory, though all of their replicas' brokers are here.
+"""Partitions that have a directory on none of their brokers, though all of these brokers are here.
 
-Decides: when that is most likely a loss. Must not know: what a single broker must hold (`required_replicas` does).
+Decides: when that is most likely a loss. Must not know: which directories a single broker must hold
+(`required_replicas` does).
 
-A broker takes up what the log gives in the log's order, and makes directories as it does. So one that holds what was
-given a while later, in another batch, made those that were given before. It takes up at once what came while it was
-busy, and makes leaders first: a broker that was killed in that moment may lack one. That every replica's broker was,
-of the same partition, is possible where all were killed while many topics were made: it is a warning.
+A broker applies the log in order, and creates directories as it does so. So if it has the directory of an assignment in
+a clearly later batch, it had created those of earlier assignments. A busy broker then applies several batches at once,
+and creates leaders first. If it was killed in that moment, it may lack a directory. All brokers of one partition can
+lack it only if all were killed while many topics were created. That is possible, so this is a warning.
 """
 
 from __future__ import annotations
@@ -25,13 +26,14 @@ from metadata_log.tools.partitions.required_replicas import OwnLog
 from metadata_log.tools.read.log_reader import LogReader
 
 LATER_MS: Final = 250
-"""So long after another a partition is not taken up in one step with it by a broker at work."""
+"""Ms between two assignments. A broker at work does not apply them in one step if they are further apart."""
 
 TopicAndPartition: TypeAlias = tuple[TopicId, int]
 
 
 class Absent(msgspec.Struct, frozen=True, kw_only=True):
-    """That a broker lacks a replica: what would be its directory, and of what it made one later."""
+    """A replica without a directory on its broker. `file`: the directory's path; `later`: a directory that was created
+    after its turn."""
 
     own: OwnLog
     name: str
@@ -44,7 +46,7 @@ def absent_partitions(
     missing: Mapping[TopicAndPartition, tuple[str, PartitionImage]],
     directories: Iterable[PartitionDirectory],
 ) -> Iterator[tuple[TopicAndPartition, Absent]]:
-    """Those of the partitions that this broker lacks which were given before what it holds.
+    """Yield those of the `missing` partitions that were assigned clearly before a directory that this broker has.
 
     Raises:
         OSError: a segment cannot be read.
@@ -68,7 +70,7 @@ def absent_partitions(
 
 
 def _last_before(segments: Sequence[str], offset: int) -> int:
-    """The end of the log's last batch that was written `LATER_MS` before the one with this offset."""
+    """Return the end of the last batch that was written at least `LATER_MS` before the one with this offset, or -1."""
     times: list[tuple[int, int]] = []
     with closing(LogReader(OsFiles(), segments).batches(past_removed=True)) as batches:
         for batch in batches:
@@ -80,7 +82,7 @@ def _last_before(segments: Sequence[str], offset: int) -> int:
 
 
 def lost_everywhere(absent: Sequence[tuple[TopicAndPartition, Absent]]) -> Iterator[Finding]:
-    """A finding on each broker for each partition that all of its replicas' brokers lack."""
+    """Yield a finding on each broker for each partition that all of its brokers lack."""
     holders: dict[TopicAndPartition, dict[NodeId, Absent]] = {}
     for key, one in absent:
         holders.setdefault(key, {})[one.own.broker_id] = one

@@ -1,7 +1,7 @@
-"""Which nodes are brokers, as far as what is on their disks and in the log tells.
+"""The nodes that are brokers, by the files on their disks and the log.
 
-Decides: what makes a node one. Must not know: what is asked of brokers. A directory with a partition's name, such as
-`.Trash-0`, does not make a broker of a controller, which does not look at it.
+Decides: what makes a node a broker. Must not know: what a broker must hold. A directory with a partition's name, such
+as `.Trash-0`, does not turn a controller into a broker: a controller ignores it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from metadata_log.tools.read.sources import NodeSource
 def brokers_among(
     nodes: Sequence[NodeSource], held: HeldPartitions, image: MetadataImage | None, voter_ids: Collection[int]
 ) -> Iterator[NodeSource]:
-    """Yield those that are registered as brokers, or left a broker's files; and those with partitions that are not
+    """Yield the nodes that are registered as brokers or have a broker's files, and those with partitions that are not
     known to be controllers."""
     for node in nodes:
         has_partitions = any(held.get(disk.path) for disk in node.log_directories)
@@ -28,7 +28,7 @@ def brokers_among(
 
 
 def is_only_controller(node: NodeSource, image: MetadataImage | None, voter_ids: Collection[int]) -> bool:
-    """Return True if it is known as a controller, and as no broker: then it holds no partitions."""
+    """Return True if the node is known as a controller, and not as a broker. Then it holds no partitions."""
     return _is_controller(node, image, voter_ids) and not _is_broker(node, image)
 
 
@@ -47,7 +47,7 @@ def _is_controller(node: NodeSource, image: MetadataImage | None, voter_ids: Col
 
 def _has_brokers_files(node: NodeSource) -> bool:
     for disk in node.log_directories:
-        with suppress(OSError):  # what cannot be listed is told elsewhere
+        with suppress(OSError):  # `only_readable` reports a disk that cannot be listed
             if not frozenset(OFFSET_FILES).isdisjoint(os.listdir(disk.path)):
                 return True
     return False

@@ -1,8 +1,10 @@
 """Partition directories of brokers against the metadata: `partition.metadata` and the log must name the same topics.
 
-Decides: how grave each verdict of `reconcile` is. Must not know: what is done about a directory (an audit offers
-that). A stopped broker may hold directories of topics that went since, and a running one may be about to remove them:
-such are notes. An id that no topic ever had is wrong, which is known where the log goes back to its first record.
+Decides: how grave each verdict of `reconcile` is. Must not know: the remedy (an audit offers one).
+
+A stopped broker may hold directories of topics that were removed since, and a running one may be about to delete them.
+Such directories are notes. An id that no topic ever had is an error, but that is known only if the log goes back to its
+first record.
 """
 
 from __future__ import annotations
@@ -39,7 +41,7 @@ from metadata_log.tools.rules.records import RecordRules
 def check_partitions(
     nodes: Sequence[NodeSource], held: HeldPartitions, view: ReplicaSet, odd: frozenset[int] = frozenset()
 ) -> Iterator[Finding]:
-    """What is wrong with the partition directories of these nodes, by the image of `newest_image`."""
+    """Yield the findings on the partition directories of these nodes, by the image of `newest_image`."""
     image = newest_image(view, odd)
     lacked = lacked_records(view, image)
     if lacked is not None:
@@ -68,7 +70,7 @@ def check_partitions(
 
 
 def _reach(view: ReplicaSet) -> tuple[int, int]:
-    """One past the last record here, and how far a log once reached by what stands beside it."""
+    """Return the end of the longest log here, and the furthest end that a sidecar file proves."""
     reach = max((replica.reach for replica in view.replicas), default=0)
     return reach, max((replica.facts.proved_end for replica in view.replicas), default=0)
 
@@ -88,10 +90,10 @@ def _of_node(
     for disk in node.log_directories:
         for directory in _in_use(held, disk):
             if directory.complaint is not None:
-                continue  # `start_obstacles` says so
+                continue  # `start_obstacles` reports it
             facts, topic_id = directory.facts, directory.facts.topic_id
             if is_beyond(directory, disk, node, view, image):
-                continue  # it proves what the logs have lost, which `committed_proof` says
+                continue  # `committed_proof` reports it: it proves records that the logs have lost
             is_known = topic_id is None or not knowing or any(rules.was_ever(topic_id) for rules in knowing)
             verdict = judge(facts, image, broker_id, _directory_id(disk))
             verdict = with_wrong_id(verdict, facts, broker_id, image, rules, own)
@@ -104,7 +106,8 @@ def _of_node(
 
 
 def _own(node: NodeSource, view: ReplicaSet, odd: frozenset[int]) -> OwnLog | None:
-    """Return the broker's own copy, if that is sound; faults of the disks' files are left to `partitions.missing`."""
+    """Return the broker's own log, if it is intact, or None. `partitions.missing` reports faults of the disks'
+    files."""
     for index, replica in enumerate(view.replicas):
         if replica.source is node and index not in odd and replica.facts.is_sound:
             return own_log(replica, FindingSink(node.node_id))
@@ -116,7 +119,8 @@ def _in_use(held: HeldPartitions, disk: LogDirectory) -> list[PartitionDirectory
 
 
 def _twice(node: NodeSource, held: HeldPartitions) -> Iterator[Finding]:
-    """Partitions that stand on two disks, the copies that are on their way from one to another not counted."""
+    """Yield a finding for each partition that is on two disks. A future replica, which is being moved, does not
+    count."""
     first: dict[str, Path] = {}
     for disk in node.log_directories:
         for directory in _in_use(held, disk):
@@ -138,8 +142,10 @@ def _check_disk(
     image: MetadataImage,
     sink: FindingSink,
 ) -> None:
-    """A replica that is assigned to another disk of the broker, though nothing shows that it is on its way there: a
-    broker copies first, then has it assigned to the copy's disk, and renames the copy (KIP-858)."""
+    """Report a replica that is assigned to another disk of the broker, if it is not being moved there.
+
+    A broker copies the replica first, then has it assigned to the copy's disk, and renames the copy (KIP-858).
+    """
     facts, own, broker_id = directory.facts, _directory_id(disk), NodeId(node.node_id or 0)
     if own is None or facts.topic_id is None or facts.partition is None or facts.is_future:
         return
@@ -151,12 +157,12 @@ def _check_disk(
     broker = image.cluster.brokers.get(broker_id)
     if target is None:
         if broker is not None and assigned in broker.directories:
-            return  # a disk that was not named, where it may be on its way to
+            return  # the disk was not named: the replica may be moving there
         where = "which is none of the broker's any more"
     else:
         there = (other.facts for other in held.get(target.path, ()) if other.is_in_use)
         if any((other.topic_name, other.partition) == (facts.topic_name, facts.partition) for other in there):
-            return  # it moves, or is there twice, which is said
+            return  # it is being moved, or `_twice` reports it
         where = f"which is {target.path}"
     what = f"{facts.name}: it lies in directory {id_text(own)}, but the log has this replica in"
     what = f"{what} {id_text(assigned)}, {where}"
@@ -170,10 +176,11 @@ def _check_disk(
 
 
 def newest_replica(view: ReplicaSet, odd: frozenset[int] = frozenset()) -> Replica | None:
-    """Return the most advanced replica that can be replayed to its end: of those that a majority of voters reaches.
+    """Return the most advanced replica that can be replayed to its end, among those that a majority of voters reaches,
+    or None.
 
-    None is by a replica that is `odd`: one that holds other records than others do. Where a tie leaves only logs that
-    end before what is committed, there is none.
+    `odd` replicas, whose records differ from others', do not count. There is no result if they leave only logs that end
+    before the committed lower bound.
     """
     known = [
         replica for index, replica in enumerate(view.replicas) if replica.facts.image is not None and index not in odd
@@ -187,16 +194,16 @@ def newest_replica(view: ReplicaSet, odd: frozenset[int] = frozenset()) -> Repli
 
 
 def newest_image(view: ReplicaSet, odd: frozenset[int] = frozenset()) -> MetadataImage | None:
-    """Return the image of `newest_replica`; None without one."""
+    """Return the image of `newest_replica`, or None without such a replica."""
     newest = newest_replica(view, odd)
     return None if newest is None else newest.facts.image
 
 
 def lacked_records(view: ReplicaSet, image: MetadataImage | None) -> str | None:
-    """Return the sentence that names records of a later release which an image lacks; None: it has all that are here.
+    """Return a sentence on the records of a later release that `image` lacks, or None if it lacks none here.
 
-    A log with such records has no image, and an image of a log that ends before them is too old. Where that log ends,
-    the replica says: an image that is replayed keeps the offset at which its replay began.
+    A log with such records has no image, and the image of a log that ends before them is too old. The replica states
+    where that log ends: an image after replay keeps the offset at which its replay began.
     """
     reach = max((replica.reach for replica in view.replicas if replica.facts.image is image), default=0)
     for replica in view.replicas:

@@ -1,12 +1,14 @@
-"""Moving partition directories out of a broker's way, never deleting them, and moving them back.
+"""A quarantine moves partition directories out of a broker's way, never deletes them, and moves them back.
 
-Decides: the new names, the journal, and when to refuse. Must not know: why a directory is moved. The broker must be
-stopped: its `.lock` is held meanwhile. Each move is in the journal, a file of the log directory, before it is made; so
-after a crash in between, `undo` finds nothing to move back for that entry. A log directory that was copied or moved
-took its journal along: what is moved back is beside that journal, never in the directory where it was written.
+Decides: the new names, the journal, and when to refuse. Must not know: why a directory is moved.
 
-A name is Kafka's own, `topic-partition.<32 hex digits>-stray` of at most 255 characters, which brokers leave aside; or
-the directory goes to another place on the same file system, out of log.dirs.
+The broker must be stopped: the quarantine holds its `.lock`. Each move is written to the journal, a file in the log
+directory, before it is made. So after a crash in between, `undo` finds nothing to move back for that entry. A log
+directory that was copied or moved took its journal along. Then `undo` works beside that journal, never in the directory
+where it was written.
+
+The new name is Kafka's own, `topic-partition.<32 hex digits>-stray` of at most 255 characters, which brokers ignore. Or
+the directory moves out of log.dirs, to another path on the same file system.
 """
 
 from __future__ import annotations
@@ -33,20 +35,20 @@ JOURNAL_FILE: Final = "kraft-quarantine.jsonl"
 _LONGEST_NAME: Final = 255
 _LONGEST_LINE: Final = 1 << 16
 _BEGINNING: Final = b'{"source":'
-"""Of each line."""
+"""First bytes of each line."""
 
 
 class QuarantineError(MetadataLogError):
-    """A directory cannot be moved, or not back."""
+    """A directory cannot be moved, or not moved back."""
 
 
 class Move(msgspec.Struct, frozen=True, kw_only=True):
     """A line of the journal.
 
     Attributes:
-        source, target: absolute paths; `is_undone` says that it went back from target to source.
-        at_ms: when, milliseconds since 1970.
-        topic_id: as text; None where the directory has none.
+        source, target: absolute paths; `is_undone`: the directory went back from target to source.
+        at_ms: time of the move, in ms since 1970.
+        topic_id: as text; None if the directory has none.
         kind, why: the verdict.
     """
 
@@ -60,16 +62,15 @@ class Move(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def quarantine(wrong: Sequence[Audited], *, unique: Sequence[str], now_ms: int, to: Path | None = None) -> list[Move]:
-    """Move these directories; give what was moved.
+    """Move these directories, and return the moves.
 
     Args:
         unique: for each directory 32 random hexadecimal digits of its new name.
-        to: a directory out of log.dirs, on the same file system; None: rename to `-stray` in place.
+        to: a directory outside log.dirs, on the same file system; None: rename to `-stray` in place.
 
     Raises:
-        QuarantineError: `to` is on another file system or within a log directory, or a directory's name is not that
-            of a partition, and it would stay; or what stands in the journal's place is none, so that nothing could be
-            undone.
+        QuarantineError: `to` is on another file system or within a log directory. Or a directory would stay in place,
+            and brokers would not ignore it there. Or the journal is invalid: then no move could be undone.
         DirectoryLockedError: a broker runs on a log directory.
     """
     moves = [_planned(audited, digits, now_ms, to) for audited, digits in zip(wrong, unique, strict=True)]
@@ -80,17 +81,17 @@ def quarantine(wrong: Sequence[Audited], *, unique: Sequence[str], now_ms: int, 
         if to is not None:
             _prepare(to, wrong)
         for audited, move in zip(wrong, moves, strict=True):
-            _write(audited.log_dir, move)
+            _write(audited.log_dir, move)  # before the move: a crash in between leaves an entry that `undo` ignores
             _rename(Path(move.source), Path(move.target))
     return moves
 
 
 def undo(log_dirs: Sequence[Path], *, now_ms: int) -> list[Move]:
-    """Move back what the journals of these log directories say was moved and is still there, the last first.
+    """Move back the directories that these journals list as moved and that are still there, the last one first.
 
     Raises:
-        QuarantineError: a directory of the old name is there again: a broker made a new one; or this is a copy of a
-            log directory whose partitions were moved out of it.
+        QuarantineError: the old name exists again, because a broker created a new directory. Or this is a copy of a log
+            directory whose partitions were moved out of it.
         DirectoryLockedError: a broker runs on a log directory.
     """
     undone: list[Move] = []
@@ -112,11 +113,12 @@ def undo(log_dirs: Sequence[Path], *, now_ms: int) -> list[Move]:
 
 
 def read_journal(log_dir: Path) -> list[Move]:
-    """Every line of a log directory's journal; none where there is no journal. A line that a power cut left unfinished
-    is passed over: its move was not made.
+    """Return every line of a log directory's journal; none without a journal.
+
+    A line that a power cut left unfinished is skipped: its move was not made.
 
     Raises:
-        QuarantineError: it is no journal.
+        QuarantineError: the file is no journal.
     """
     path = log_dir / JOURNAL_FILE
     try:
@@ -130,10 +132,10 @@ def read_journal(log_dir: Path) -> list[Move]:
 
 
 def _finished(data: bytes) -> int:
-    """Where the last whole line of a journal ends. What comes after it is the beginning of one, or room for one.
+    """Return the end of the journal's last whole line. Only the beginning of a line, or zeros, may follow.
 
     Raises:
-        CorruptFileError: it is neither.
+        CorruptFileError: other bytes follow.
     """
     end = data.rfind(b"\n") + 1
     rest = data[end:].rstrip(b"\0")
@@ -143,18 +145,19 @@ def _finished(data: bytes) -> int:
 
 
 def _drop_unfinished(log_dir: Path) -> None:
-    """So that the next line begins one."""
+    """Cut an unfinished line, so that the next one begins at a line's start."""
     with suppress(FileNotFoundError), (log_dir / JOURNAL_FILE).open("r+b") as journal, naming(log_dir / JOURNAL_FILE):
         journal.truncate(_finished(journal.read()))
         os.fsync(journal.fileno())
 
 
 def moved_away(log_dir: Path) -> dict[str, Move]:
-    """The moves out of a log directory, by the directory's name there, that are not undone and can be: what was moved
-    is where it went, `target`, or beside the journal in a log directory that was copied or moved since.
+    """Return the moves out of a log directory that can be undone, by the directory's former name.
+
+    Each moved directory is at `target`, or beside the journal in a log directory that was copied or moved since.
 
     Raises:
-        QuarantineError: its journal is none.
+        QuarantineError: the journal is invalid.
     """
     found: dict[str, Move] = {}
     for move in read_journal(log_dir):
@@ -168,7 +171,7 @@ def moved_away(log_dir: Path) -> dict[str, Move]:
 
 
 def _standing(log_dir: Path) -> list[Move]:
-    """The moves that are not undone and whose directory is where it was moved to."""
+    """Return the moves that are not undone, and whose directory is still at its target."""
     standing: dict[str, Move] = {}
     for move in read_journal(log_dir):
         here = _beside(log_dir, move)
@@ -180,7 +183,7 @@ def _standing(log_dir: Path) -> list[Move]:
 
 
 def _beside(log_dir: Path, move: Move) -> Move:
-    """The move with the paths that it has in the log directory that holds the journal now."""
+    """Return the move with its paths in the log directory that holds the journal now."""
     source, target, home = Path(move.source), Path(move.target), log_dir.absolute()
     if _is_same(source.parent, home):
         return move
@@ -274,7 +277,8 @@ def _locked(log_dirs: set[Path]) -> Iterator[None]:
 
 
 def _give_to_owner(log_dir: Path) -> None:
-    """What root has made in a log directory belongs to its owner: a broker that cannot open its lock does not start."""
+    """Give files that root created in a log directory to its owner: a broker that cannot open its lock does not
+    start."""
     owner = log_dir.stat()
     for path in (log_dir / LOCK_FILE, log_dir / JOURNAL_FILE):
         if os.geteuid() == 0 and path.exists() and path.stat().st_uid == 0:

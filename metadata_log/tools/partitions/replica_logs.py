@@ -1,13 +1,13 @@
-"""A broker's files of offsets and epochs, held against its replicas' data and against the metadata.
+"""A broker's files of offsets and epochs against its replicas' data and the metadata.
 
-Decides: when an offset, or an epoch, is one that the replica cannot have. Must not know: which directories fit the
-metadata (`placement` does). Of the data only the headers of the last batches are read.
+Decides: when a replica cannot have an offset or an epoch. Must not know: which directories fit the metadata
+(`placement` does). Of the data only the headers of the last batches are read.
 
-- `recovery-point-offset-checkpoint`: all before the offset was made durable. `replication-offset-checkpoint`: all
-  before it was on every replica in sync. A broker writes both from a log that reaches further, and again when it
-  cuts the log. So a log that ends before has lost its end, or is older than the file.
-- `leader-epoch-checkpoint`: an epoch's line is made with its first record, and the leader has its epoch from the
-  metadata. So the metadata log gave that epoch once, if the directory is of this cluster.
+- `recovery-point-offset-checkpoint`: all before the offset is durable. `replication-offset-checkpoint`: all before it
+  is on every in-sync replica. A broker writes both when its log reaches further, and again when it truncates the log.
+  So a log that ends before the offset has lost its end, or is older than the file.
+- `leader-epoch-checkpoint`: a line is added with the first record of its epoch, and the leader has the epoch from the
+  metadata. So the metadata log once assigned that epoch, if the directory is of this cluster.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ _PROOFS: Final = {
     "replication-offset-checkpoint": "all before it was on every replica in sync",
 }
 _HEAD: Final = struct.Struct(">qiib6xi")
-"""Of a batch: base offset, length, leader epoch, magic, last offset delta; between them checksum and attributes."""
+"""A batch's base offset, length, leader epoch, magic and last offset delta; checksum and attributes are skipped."""
 _LENGTH_FROM: Final = 12
 _ENTRY: Final = struct.Struct(">ii")
-"""Of an offset index: offset above the segment's, position."""
+"""An entry of an offset index: offset relative to the segment's base, position."""
 
 
 def check_replica_logs(
     brokers: Sequence[NodeSource], held: HeldPartitions, newest: Replica | None
 ) -> Iterator[Finding]:
-    """Yield a finding for each disk, or partition, whose files say more than its replicas' logs, or the metadata.
+    """Yield a finding for each disk or partition whose files go beyond its replicas' logs, or beyond the metadata.
 
     The metadata is that of `newest`, at its end.
     """
@@ -71,7 +71,7 @@ def _check_offsets(disk: LogDirectory, held: HeldPartitions, sink: FindingSink) 
         try:
             offsets = parse_offsets(read_small_file(OsFiles(), str(file)), str(file))
         except (CorruptFileError, OSError):
-            continue  # `broker_files` says so
+            continue  # `broker_files` reports it
         for key, offset in sorted(offsets.items()):
             path = directories.get(key)
             end = None if path is None else log_end(path)
@@ -110,14 +110,15 @@ def _last_epoch(directory: Path) -> int | None:
         data = read_small_file(OsFiles(), path)
         entries = parse_epochs(data, path).entries if data else ()
     except (CorruptFileError, OSError):
-        return None  # `start_obstacles` says so
+        return None  # `start_obstacles` reports it
     return int(entries[-1].epoch) if entries else None
 
 
 def log_end(directory: Path) -> int | None:
-    """Return one past the last record of a partition's log; None if there is no log, or its batches are of before 0.11.
+    """Return one past the last record of a partition's log, or None without a log or with batches from before Kafka
+    0.11.
 
-    Records that a crash left unfinished at its end do not count.
+    A torn tail does not count.
     """
     try:
         bases = segment_bases(os.listdir(directory))
@@ -126,7 +127,7 @@ def log_end(directory: Path) -> int | None:
         base = int(bases[-1])
         handle = OsFiles().open(str(directory / segment_file(base)), read_only=True)
     except OSError:
-        return None  # gone since, or closed: nothing is known of it
+        return None  # removed meanwhile, or unreadable: its end is unknown
     try:
         return _end_of(handle, base, _last_entry(directory, base, handle))
     except OSError:
@@ -149,14 +150,14 @@ def _end_of(handle: FileHandle, base: int, position: int) -> int | None:
 
 
 def _last_entry(directory: Path, base: int, log: FileHandle) -> int:
-    """Return where the batch of the index's last entry is; 0 if no index leads to one."""
+    """Return the position of the batch in the index's last entry, or 0 if there is no such batch."""
     try:
         handle = OsFiles().open(str(directory / segment_file(base, ".index")), read_only=True)
     except OSError:
         return 0
     try:
         low, high = 0, handle.size() // _ENTRY.size
-        while low < high:  # a running broker's file ends with zeros
+        while low < high:  # binary search: a running broker's index ends with preallocated zeros
             middle = (low + high) // 2
             if _ENTRY.unpack(handle.pread(_ENTRY.size, middle * _ENTRY.size))[1]:
                 low = middle + 1

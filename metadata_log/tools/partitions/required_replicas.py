@@ -1,16 +1,18 @@
-"""Which replicas a broker must hold, and not only should, by its own copy of the log and its own disks.
+"""The replicas that a broker must already hold, by its own log and its own disks.
 
-Decides: when a broker certainly had, or had the time to make, a partition's directory. Must not know: which there are.
+Decides: when a broker certainly had a partition's directory, or had enough time to create it. Must not know: which
+directories exist.
 
-A broker makes the directory of a replica as soon as it reads of it (KIP-858). So it must be there only where all of
-this holds: all of its log directories are named, by the ids that it is registered with; the replica is assigned to one
-of them; its own copy of the log says so, and did already `SETTLED_MS` before its end; and the broker was unfenced then,
-in the registration that it still has, so that it had caught up.
+A broker creates the directory of a replica as soon as it reads its assignment (KIP-858). So the directory must exist
+only if all of this holds:
+- All log directories with which the broker is registered are named, and the replica is assigned to one of them.
+- The broker's own replica of the log says so, and did already `SETTLED_MS` before its end.
+- The broker was unfenced then, in the registration that it still has: so it had caught up.
 
-Where the log ends too soon for that, the disk itself may prove it: `replication-offset-checkpoint` has a line for each
-partition that the broker had there, written every few seconds (Kafka: `replica.high.watermark.checkpoint.interval.ms`)
-and at its end. It is no proof of a topic that was made again under its name: the line may be of the one before. But it
-is where the broker was stopped in an orderly way after that (`clean_shutdown`).
+If the log ends too soon for that, the disk may prove it. `replication-offset-checkpoint` has a line for each partition
+that the broker had there. A broker writes it every few seconds (Kafka: `replica.high.watermark.checkpoint.interval.ms`)
+and at its end. For a topic that was created again under its name the line proves nothing, because it may be of the
+earlier topic. But after a clean shutdown it does (`clean_shutdown`).
 """
 
 from __future__ import annotations
@@ -37,20 +39,21 @@ _LINE: Final = re.compile(r"(?P<topic>[a-zA-Z0-9._-]{1,249}) (?P<partition>\d{1,
 
 
 class Due(msgspec.Struct, frozen=True, kw_only=True):
-    """That the broker must hold a replica: on which disk, and why, as the end of a sentence."""
+    """A replica that the broker must hold: on which disk, and why, as the end of a sentence."""
 
     disk: LogDirectory
     because: str
 
 
 class OwnLog(msgspec.Struct, frozen=True, kw_only=True):
-    """A broker's own copy of the log, and its disks, all of them.
+    """A broker's own log, and all of its disks.
 
     Attributes:
         now: the metadata at its end.
-        then: as it was a while before that, if the broker was at work then.
-        listed: the partitions that the disks' own files list.
-        newer: gives the partitions that lines of an orderly stop say nothing of; None: there was no such stop.
+        then: the metadata a while before that, if the broker was at work then.
+        listed: the partitions that the disks' offset files list.
+        newer: returns the partitions for which the lines of a clean shutdown prove nothing; None without such a
+            shutdown.
     """
 
     replica: Replica
@@ -62,7 +65,7 @@ class OwnLog(msgspec.Struct, frozen=True, kw_only=True):
     newer: Callable[[], frozenset[tuple[TopicId, int]] | None]
 
     def due(self, topic_id: TopicId, name: str, partition: PartitionImage) -> Due | None:
-        """Why the broker must hold this replica of its own; None where it need not."""
+        """Return why the broker must hold its replica of this partition, or None if it need not."""
         disk = self.disks.get(self.assigned(partition))
         listed = self.listed.get((name, partition.partition_id))
         if disk is not None and self._was_settled(topic_id, partition):
@@ -72,18 +75,18 @@ class OwnLog(msgspec.Struct, frozen=True, kw_only=True):
         return None
 
     def assigned(self, partition: PartitionImage) -> DirectoryId:
-        """The directory that the log has the broker's replica in."""
+        """Return the directory to which the log assigns the broker's replica."""
         return _assigned(partition, self.broker_id)
 
     def _was_settled(self, topic_id: TopicId, partition: PartitionImage) -> bool:
-        """Whether the replica was assigned to a directory already then."""
+        """Return True if the replica was assigned to a directory already in the image `then`."""
         earlier = None if self.then is None else self.then.topics.partition(topic_id, partition.partition_id)
         if earlier is None or self.broker_id not in earlier.replicas:
             return False
         return not is_reserved_directory_id(self.assigned(earlier))
 
     def _may_be_older(self, topic_id: TopicId, partition: PartitionImage, name: str) -> bool:
-        """Whether the line may be of an earlier topic of the name, or the replica on a disk that is not here."""
+        """Return True if the line may be of an earlier topic of the name, or the replica on a disk that is not here."""
         assigned = self.assigned(partition)
         elsewhere = assigned not in self.disks and (
             assigned == LOST_DIRECTORY_ID or not is_reserved_directory_id(assigned)
@@ -95,9 +98,9 @@ class OwnLog(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def own_log(replica: Replica, sink: FindingSink) -> OwnLog | None:
-    """What this broker's copy says, if it can be replayed to its end and all of the broker's disks are here.
+    """Return the broker's own log, or None if it cannot be replayed to its end or a disk of the broker is missing.
 
-    `sink` takes what is wrong with the disks' files.
+    Faults of the disks' files are added to `sink`.
     """
     now, node_id = replica.facts.image, replica.source.node_id
     if now is None or node_id is None:
@@ -114,7 +117,8 @@ def own_log(replica: Replica, sink: FindingSink) -> OwnLog | None:
 def _newer(
     replica: Replica, broker_epoch: int, disks: Collection[LogDirectory]
 ) -> frozenset[tuple[TopicId, int]] | None:
-    """The partitions that were given to the broker after it was told to stop; None where it was not, or not cleanly."""
+    """Return the partitions assigned to the broker after it had asked to shut down, or None without a clean
+    shutdown."""
     node_id = replica.source.node_id
     if node_id is None or not was_stopped_cleanly([disk.path for disk in disks], broker_epoch):
         return None
@@ -122,14 +126,14 @@ def _newer(
 
 
 def _listed(disks: Collection[LogDirectory], sink: FindingSink) -> dict[tuple[str, int], LogDirectory]:
-    """The partitions that the disks' own files list, with the disk. A line that is none proves nothing."""
+    """Return the partitions in the disks' offset files, with the disk. An invalid line proves nothing."""
     found: dict[tuple[str, int], LogDirectory] = {}
     for disk in disks:
         path = disk.path / OFFSETS_FILE
         try:
             text = read_small_file(OsFiles(), str(path)).decode("utf-8", "replace")
         except (FileNotFoundError, CorruptFileError):
-            continue  # one that is too large to be it proves nothing, which is told elsewhere
+            continue  # a file that is too large proves nothing; `broker_files` reports it
         except OSError as error:
             sink.add_unreadable(str(path), error)
             continue
@@ -139,7 +143,7 @@ def _listed(disks: Collection[LogDirectory], sink: FindingSink) -> dict[tuple[st
 
 
 def _at_work(replica: Replica, broker_id: NodeId, now: MetadataImage) -> MetadataImage | None:
-    """The metadata as it was a while before the log's end, if the broker was at work then; else None."""
+    """Return the metadata a while before the log's end if the broker was at work then, otherwise None."""
     then = replica.facts.settled
     if then is None:
         return None
@@ -150,7 +154,7 @@ def _at_work(replica: Replica, broker_id: NodeId, now: MetadataImage) -> Metadat
 
 
 def _all_disks(replica: Replica, broker_id: NodeId, now: MetadataImage) -> Mapping[DirectoryId, LogDirectory]:
-    """The broker's disks by their ids, if all of them are here; else none."""
+    """Return the broker's disks by their directory ids if all are here, otherwise none."""
     registered = now.cluster.brokers.get(broker_id)
     if registered is None:
         return {}

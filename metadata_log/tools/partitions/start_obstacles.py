@@ -1,11 +1,11 @@
-"""The files in brokers' partition directories that keep a broker from starting, whatever the metadata says.
+"""Files in partition directories that keep a broker from starting, whatever the metadata says.
 
-Decides: what `partition.metadata`, `leader-epoch-checkpoint` and the files' names must be by themselves. Must not know:
-which topics there are, and the data: segments and indexes of partitions are not looked into.
+Decides: the valid forms of `partition.metadata`, `leader-epoch-checkpoint` and the files' names. Must not know: which
+topics exist, and the data: segments and indexes of partitions are not read.
 
-As it starts, Kafka reads these of every partition's directory before it looks at the directory's suffix, so that one
-that was set aside (-stray) or waits for its deletion (-delete) fails the whole disk, too. Without a partition.metadata,
-or with an empty leader-epoch-checkpoint, it starts (4.3: `LogManager`, `UnifiedLog`, `LogLoader`; all were tried).
+At its start Kafka reads these files of every partition directory before it looks at the directory's suffix. So a
+directory with the suffix -stray or -delete fails the whole disk, too. Without a partition.metadata, or with an empty
+leader-epoch-checkpoint, the broker starts (4.3: `LogManager`, `UnifiedLog`, `LogLoader`; all were tried).
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ _BY_OFFSET: Final = re.compile(r"\d{20}\..*", re.ASCII)
 
 
 def check_partition_files(nodes: Sequence[NodeSource], held: HeldPartitions) -> Iterator[Finding]:
-    """A finding for each file that is wrong by itself, on the disks of these nodes, which are brokers."""
+    """Yield a finding for each invalid file on the disks of these nodes, which are brokers."""
     for node in nodes:
         for disk in node.log_directories:
             for directory in held.get(disk.path, ()):
                 yield from _topic_id(node, directory)
                 if not directory.is_closed and not is_export(
                     disk.path
-                ):  # most likely nothing in it can be read, which is said once
+                ):  # in a closed directory most likely no file can be read; one finding suffices
                     yield from _epochs(node, directory)
                     yield from _names(node, directory.path)
 
@@ -77,7 +77,7 @@ def _names(node: NodeSource, directory: Path) -> Iterator[Finding]:
     try:
         names = OsFiles().listdir(str(directory))
     except FileNotFoundError:
-        return  # a broker at work deleted it
+        return  # a running broker deleted it meanwhile
     except OSError as error:
         yield finding("unreadable_file", why_unreadable(error), node_id=node.node_id, file=str(directory))
         return
@@ -94,7 +94,8 @@ _NO_LOCK: Final = (
 
 
 def check_strange(nodes: Sequence[NodeSource], brokers: Sequence[NodeSource]) -> Iterator[Finding]:
-    """A finding for each directory that is no partition's, by its name; `brokers`: those of the nodes that are."""
+    """Yield a finding for each directory whose name is no partition's. `brokers`: those of the nodes that are
+    brokers."""
     for node in nodes:
         is_broker = node in brokers
         for disk in () if node.is_bare else node.log_directories:
