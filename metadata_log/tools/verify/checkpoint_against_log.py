@@ -190,7 +190,8 @@ class PassedCheckpoints:
             name = whole[end]
             if name not in self._other_epoch:
                 self._add(facts, self.reports[name])
-            self._set_aside(name, self._other_epoch.get(name, facts.meaning()))
+                self._other_epoch[name] = facts.meaning()
+            self._set_aside(name, self._other_epoch[name])
 
     def _settle_doubts(self, began_with: str) -> None:
         """Of those that are not what the log makes of the first; that is wrong where it makes them of each other."""
