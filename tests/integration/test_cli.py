@@ -186,7 +186,7 @@ def test_an_agents_address_is_refused_with_who_is_there(kraft: Kraft, cluster: C
     address = cluster.agents[11].grpc_address
     status, out, err = kraft(*words, "--bootstrap-controller", address)
     assert (status, out) == (1, "")
-    assert f"{address} is the broker agent 11 of cluster {cluster.cluster_id}, no controller" in err
+    assert f"{address} is the broker agent 11 of cluster {cluster.cluster_id}, not a controller" in err
     assert "give the GRPC address of a controller" in err
 
 
