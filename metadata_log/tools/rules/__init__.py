@@ -1,1 +1,1 @@
-"""The rules that metadata records must follow, one after the other."""
+"""The rules that metadata records must follow, in the order of the log."""

@@ -1,12 +1,12 @@
-"""Whether an access control entry says what one may, and may follow those before it.
+"""Rules for access control entries: valid values, and no id or entry twice.
 
-Decides: which codes there are, and which ids and entries are there already. Must not know: how records are replayed,
-and where they stand.
+Decides: which codes are valid, and which ids and entries are taken. Must not know: how records are replayed, and their
+positions.
 
-Source: Kafka's AclControlManager gives each entry a random id that none has, and adds no entry that is there under
-another; the authorizer of every broker and controller stops at either (AclCache.addAcl), and keeps what it had. It
-refuses what only filters name (ANY, MATCH) and what no code of Kafka's stands for (validateNewAcl); replay takes such a
-code for UNKNOWN.
+Source: Kafka's AclControlManager gives each entry an unused random id, and never adds an entry that exists under
+another id. At a used id or a repeated entry, the authorizer of every broker and controller stops, and keeps its former
+entries (AclCache.addAcl). A controller rejects codes that only filters use (ANY, MATCH) and codes that Kafka does not
+have (validateNewAcl). Replay takes the latter as UNKNOWN.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ _LAST_RESOURCE_TYPE: Final = max(ResourceType)
 def entry_fault(
     record: AccessControlEntryRecord, *, may_be_unknown: bool, has_checked_host: bool = False
 ) -> str | None:
-    """Return what is wrong with what an entry says, or None.
+    """Return the fault in an entry's values, or None.
 
     Args:
-        may_be_unknown: it may come from ZooKeeper, which was not asked for all that controllers ask for; no code but
-            Kafka's came from there either.
+        may_be_unknown: the entry may come from ZooKeeper, which checked less than controllers do. Its codes are
+            Kafka's, too.
         has_checked_host: a controller of 4.4 or later added it, at a metadata.version with ranges (KIP-1276).
     """
     codes = (
@@ -54,13 +54,13 @@ def entry_fault(
         return f"an entry of principal {record.principal!r}, which has no colon behind its type: authorizers fail at it"
     if not record.resource_name:
         return "an entry of a resource without a name"
-    # Kafka takes a zone by name where its machine has such an interface.
+    # Kafka accepts a zone by name if its machine has such an interface.
     host = why_no_host(record.host) if has_checked_host and "%" not in record.host else None
     return None if host is None else f"an entry of host {record.host!r}, which controllers refuse: {host}"
 
 
 class _Known(msgspec.Struct):
-    """All entries, by their ids, and how many ids each has; as of some record."""
+    """All entries by id, and the latest id of each entry, at some record."""
 
     by_id: dict[Uuid, AclEntry]
     ids: dict[AclEntry, Uuid]
@@ -70,7 +70,8 @@ class _Known(msgspec.Struct):
 
 
 class AclRules:
-    """Takes the records of one log, or of one checkpoint, in order. What stood before is looked up once it is asked."""
+    """Checks the entries of one log or one checkpoint, in order. The entries before them are indexed at the first
+    use."""
 
     def __init__(self) -> None:
         self._begins_with = AclsImage()
@@ -78,20 +79,20 @@ class AclRules:
         self._before: _Known | None = None
 
     def start(self, acls: AclsImage) -> None:
-        """Go on from these."""
+        """Continue from these entries."""
         self._begins_with = acls
         self._known = self._before = None
 
     def begin(self) -> None:
-        """A metadata transaction begins."""
+        """Begin a metadata transaction."""
         self._before = None if self._known is None else self._known.copy()
 
     def abort(self) -> None:
-        """Nothing since `begin` has taken effect."""
+        """Discard all changes since `begin`."""
         self._known, self._before = self._before, None
 
     def on_entry(self, record: AccessControlEntryRecord) -> KindAndFault | None:
-        """Take an entry that is added; what is wrong with it."""
+        """Add an entry, and return its fault, or None."""
         entry, known = entry_of(record), self._all()
         is_used, other = record.id in known.by_id, known.ids.get(entry)
         known.by_id[record.id] = entry
@@ -105,7 +106,7 @@ class AclRules:
         return None
 
     def on_removal(self, record: RemoveAccessControlEntryRecord) -> None:
-        """Take the removal of an entry."""
+        """Remove an entry."""
         known = self._all()
         entry = known.by_id.pop(record.id, None)
         if entry is not None and known.ids.get(entry) == record.id:

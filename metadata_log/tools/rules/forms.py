@@ -1,7 +1,7 @@
-"""What metadata records say by themselves, each without those before it.
+"""Rules for single metadata records, without the records before them.
 
-Decides: whether a record decodes, and what no record may say whatever came before. Must not know: replay
-(`rules.records` has it, and judges all of this by itself).
+Decides: whether a record decodes, and which values no record may have. Must not know: replay (`rules.records` does it,
+and checks all of this, too).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from metadata_log.topic_names import name_fault
 
 
 class _Assignment(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What a PartitionRecord says, in the image's terms."""
+    """The assignment in a PartitionRecord, with the names of the image."""
 
     replicas: tuple[int, ...]
     isr: tuple[int, ...]
@@ -43,13 +43,13 @@ class _Assignment(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class RecordForms:
-    """Takes the data batches of one log, or of one checkpoint."""
+    """Checks the data batches of one log or one checkpoint."""
 
     def __init__(self, sink: FindingSink) -> None:
         self._sink = sink
 
     def on_values(self, values: Iterable[bytes], base_offset: int, place: Place) -> None:
-        """Judge the records of one data batch, by their values."""
+        """Check the records of one data batch; `values` are their encodings."""
         offset = base_offset
         for value in values:
             try:

@@ -1,9 +1,9 @@
-"""Whether the records of a checkpoint are such as stand in one: what is there, each once, and nothing that happened.
+"""Rules for a checkpoint's records: only records of present state, each thing once.
 
-Decides: which types those are, and what makes two records of one type the same thing's. Must not know: their order, and
-how they are replayed. Topics and partitions that stand there twice are found where their ids are judged.
+Decides: the types that a checkpoint may have, and when two records of a type describe the same thing. Must not know:
+their order, and how they are replayed. Topics and partitions that occur twice are found by the rules for their ids.
 
-Source: Kafka's MetadataImage.write, which is what its snapshots are, and RecordsSnapshotWriter before it.
+Source: Kafka's MetadataImage.write, which writes its snapshots, and RecordsSnapshotWriter before it.
 """
 
 from __future__ import annotations
@@ -43,17 +43,17 @@ _OF_WHAT: Final[dict[type[Any], Callable[[Any], object] | None]] = {
     UserScramCredentialRecord: lambda credential: (credential.name, credential.mechanism),
     ZkMigrationStateRecord: lambda state: None,
 }  # fmt: skip
-"""By type, what a record is about; None: its ids are judged elsewhere."""
+"""By type, the function that identifies the thing which a record describes; None: the rules for its ids check it."""
 
 
 class ImageRecords:
-    """Takes the records of one checkpoint."""
+    """Checks the records of one checkpoint."""
 
     def __init__(self) -> None:
         self._seen: dict[tuple[type[Any], object], int] = {}
 
     def fault(self, record: MetadataRecord, offset: int) -> str | None:
-        """Why the record cannot stand there, in half a sentence."""
+        """Return why a checkpoint cannot have this record, as half a sentence, or None."""
         kind = type(record)
         if kind not in _OF_WHAT:
             return "a checkpoint says what is there, and this record what happened"

@@ -1,7 +1,7 @@
-"""Which records may be written at the finalised metadata.version.
+"""Rules for the record versions at the finalised metadata.version.
 
-Decides: exactly that, and that what one level forbids is one finding: it may be the level that is wrong, and not so
-many records. Must not know: what records say else, and whether those before are known.
+Decides: which records may be written at a level. All records that one level forbids make one finding, since the level
+may be wrong, and not the records. Must not know: other values of records, and whether the records before are known.
 """
 
 from __future__ import annotations
@@ -15,49 +15,50 @@ from metadata_log.tools.findings.sink import FindingSink
 from metadata_log.tools.rules.place import Place
 
 _ONE_BYTE: Final = 0x80
-"""Below this a number of the frame takes one byte."""
+"""A number of the frame below this takes one byte."""
 
 
 class LevelRules:
-    """Takes the records of one log, or of one checkpoint, in order."""
+    """Checks the records of one log or one checkpoint, in order."""
 
     def __init__(self, sink: FindingSink) -> None:
         self._sink = sink
         self._level: int | None = None
         self.is_newer = False
-        """The level is one of a later release, so that nothing is known of what may be written at it."""
+        """The level is a later release's: the records that may be written at it are unknown."""
         self._from = ""
-        """Where that is said, in words."""
+        """Words for the place of the record that sets the level."""
         self._highest: dict[type[MetadataRecord], int] = {}
         """By type, the highest version that may be written at the level."""
 
     @property
     def level(self) -> int:
-        """The finalised metadata.version after the last record taken; 0 where none is known."""
+        """Return the finalised metadata.version after the last record, or 0 if unknown."""
         return self._level or 0
 
     @property
     def is_older(self) -> bool:
-        """Return True if no level is finalised, as before Kafka 3.3, or one that is too low for our controllers."""
+        """Return True if no level is finalised, as before Kafka 3.3, or a level below our controllers' minimum."""
         return (self._level is None or self._level < MINIMUM_LEVEL) and not self.is_newer
 
     @property
     def is_of_3_3(self) -> bool:
-        """Return True if controllers of Kafka 3.3 or before may be at work: those of 3.4 on know higher levels."""
+        """Return True if controllers of Kafka 3.3 or before may have written this: those from 3.4 on know higher
+        levels."""
         return self.is_older or 0 < self.level < ZK_MIGRATION_LEVEL
 
     def start(self, level: int | None, where: str) -> None:
-        """Go on from this level, which is found at `where`; None: from none."""
+        """Continue from this level, which is set at `where`; None: no level."""
         self.is_newer = level is not None and level > LATEST_PRODUCTION
         self._level, self._from = None if self.is_newer else level, where
         self._highest = {}
 
     def on_record(self, record: MetadataRecord, value: bytes, offset: int, place: Place, *, is_trusted: bool) -> None:
-        """Take a record, and its value. `is_trusted`: no record before it is missing, so that it can be judged."""
+        """Check a record. `is_trusted`: no record before it is missing; otherwise it is not judged."""
         if type(record) is FeatureLevelRecord and record.name == FEATURE_NAME:
             self.start(record.feature_level, f"{place.file} at offset {offset}")
         if self._level is None or self._level < MINIMUM_LEVEL or not is_trusted:
-            return  # of a lower level no table says what may be written
+            return  # no table lists the record versions of lower levels
         highest = self._highest.get(type(record))
         if highest is None:
             try:
@@ -88,5 +89,6 @@ class LevelRules:
 
 
 def _version_of(value: bytes) -> int:
-    """Of a record that was decoded. Its frame is three numbers, which a stranger may have written in more bytes."""
+    """Return the version of a decoded record. Its frame has three numbers, which another program may encode in more
+    bytes."""
     return value[2] if max(value[:3]) < _ONE_BYTE else decode_versioned(value)[1]

@@ -1,15 +1,17 @@
 """Configs of removed topics that Kafka leaves in its checkpoints.
 
-Decides: which configs a checkpoint may hold beyond what its log says, because Kafka left them behind, and how that
-reads. Must not know: files. Pure.
+Decides: which configs a checkpoint may hold beyond its log, because Kafka left them behind, and how a finding describes
+them. Must not know: files.
 
-Kafka's nodes load the records of many batches in one step (all of the log as they start, what piled up when they are
-busy). `ConfigurationsDelta.replay(RemoveTopicRecord)` (Kafka 4.3) takes away only configs of which the image before
-that step knew the topic to have some. So a topic that is given its config and removed within one step leaves the
-config behind, on that node alone, in every checkpoint that it writes from then on and in all that loads one of these:
-until a topic of that name is removed in a later step. A topic that is created by that name takes the config up; and an
-active controller that has loaded such a checkpoint writes no ConfigRecord for a config that is asked for with the value
-that was left (`ConfigurationControlManager` writes only what changes), so that the other nodes never have it.
+Kafka's nodes load the records of many batches in one step: the whole log at their start, later what has piled up.
+`ConfigurationsDelta.replay(RemoveTopicRecord)` (Kafka 4.3) removes only configs of a topic that had some in the image
+before that step. So if a topic gets its config and is removed within one step, the config stays behind, on that node
+alone. Every later checkpoint of the node holds it, and so does every node that loads one of these,
+until a topic of that name is removed in a later step.
+
+A new topic of that name takes the config up. Then suppose that an active controller has loaded such a checkpoint, and a
+client sets the config to the orphaned value. `ConfigurationControlManager` writes only changes, so it writes no
+ConfigRecord, and the other nodes never get the config.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ _NAMES_SHOWN: Final = 5
 
 
 class LeftConfigs(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Configs by the name of a topic that has none such. `offset`, `position`: of the first, in its checkpoint."""
+    """Orphaned configs by the name of their topic. `offset`, `position`: of the first one, in its checkpoint."""
 
     topic: str
     values: Mapping[str, str]
@@ -36,35 +38,35 @@ class LeftConfigs(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class GoneConfigs:
-    """The configs that topics had when they were removed: what may have been left behind. Takes a log's records."""
+    """The configs that topics had when they were removed, which may have stayed behind. Takes a log's records."""
 
     def __init__(self) -> None:
         self._by_topic: dict[str, dict[str, set[str]]] = {}
         self._in_batch: dict[str, dict[str, set[str]]] = {}
 
     def begin_batch(self) -> None:
-        """What is set in a batch is in the image before the next."""
+        """Begin a batch. The image before it holds the configs of earlier batches."""
         self._in_batch.clear()
 
     def on_config(self, record: ConfigRecord) -> None:
-        """ConfigRecord: one batch may set it and remove its topic."""
+        """Take a ConfigRecord: the same batch may remove its topic."""
         if record.resource_type == ResourceType.TOPIC and record.value is not None:
             values = self._in_batch.setdefault(record.resource_name, {})
             values.setdefault(record.name, set()).add(record.value)
 
     def on_removal(self, topic: str, configs: Mapping[str, str]) -> None:
-        """RemoveTopicRecord: of the topic that had these before its batch."""
+        """Take a RemoveTopicRecord; `configs`: those of the topic before the batch."""
         self._add(topic, configs.items())
         for name, values in self._in_batch.get(topic, {}).items():
             self._add(topic, ((name, value) for value in values))
 
     def on_left(self, left: Iterable[LeftConfigs]) -> None:
-        """A checkpoint that replay goes on from, and that has them left already."""
+        """Take the configs that are already orphaned in the checkpoint from which replay goes on."""
         for one in left:
             self._add(one.topic, one.values.items())
 
     def explains(self, topic: str, values: Mapping[str, str]) -> bool:
-        """Whether topics of that name had all of these when they were removed."""
+        """Return True if topics of that name had all of these configs when they were removed."""
         known = self._by_topic.get(topic, {})
         return all(value in known.get(name, ()) for name, value in values.items())
 
@@ -74,14 +76,17 @@ class GoneConfigs:
 
 
 def loose_configs(image: MetadataImage) -> dict[str, Mapping[str, str]]:
-    """The configs of topics that the image does not have, by their names, in order."""
+    """Return the configs of topics that the image lacks, by topic name, sorted."""
     topics = image.topics.by_name
     loose = (resource.name for resource in _of_topics(image.configs) if resource.name not in topics)
     return {name: image.configs.of_topic(name) for name in sorted(loose)}
 
 
 def taken_up(image: MetadataImage, log: MetadataImage, gone: GoneConfigs) -> dict[str, Mapping[str, str]]:
-    """The configs of topics that are there again which `image` has beyond what its log says, and `gone` explains."""
+    """Return the configs that `image` has beyond its `log` because a new topic took up orphaned ones, by topic name.
+
+    `gone`: the configs of removed topics, which must explain them.
+    """
     found: dict[str, Mapping[str, str]] = {}
     for resource in _of_topics(image.configs):
         known = log.configs.of_topic(resource.name)
@@ -93,7 +98,7 @@ def taken_up(image: MetadataImage, log: MetadataImage, gone: GoneConfigs) -> dic
 
 
 def without(image: MetadataImage, left: Mapping[str, Mapping[str, str]]) -> MetadataImage:
-    """The image without these configs."""
+    """Return the image without these configs."""
     if not left:
         return image
     changed = image.configs.by_resource.mutate()
@@ -110,7 +115,8 @@ def without(image: MetadataImage, left: Mapping[str, Mapping[str, str]]) -> Meta
 
 
 def left_text(left: Sequence[LeftConfigs], topics: Container[str]) -> str:
-    """What a finding says of them. `topics`: the names of those that the node has at the log's end."""
+    """Return the text of a finding on these configs. `topics`: names of the topics that the node has at the log's
+    end."""
     names = sorted({one.topic for one in left})
     text = (
         f"it holds configs of {_listed(names)}, removed since: Kafka leaves them behind where a node loads a topic's "

@@ -1,9 +1,9 @@
-"""What a partition's replicas, ISR, leader and eligible leaders must be to each other.
+"""Rules for one partition: how its replicas, ISR, leader and eligible leaders must relate.
 
-Decides: exactly that, of one partition. Must not know: which record made it so. Pure.
+Must not know: which record made it so.
 
-Source: KIP-631 (leader and ISR are replicas, the leader is in the ISR), KIP-455 (what comes and what goes are replicas
-while it does), KIP-966 (eligible leaders are replicas outside the ISR).
+Source: KIP-631 (leader and ISR are replicas, the leader is in the ISR), KIP-455 (replicas that are being added or
+removed are replicas meanwhile), KIP-966 (eligible leaders are replicas outside the ISR).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from metadata_log.image import NO_LEADER
 
 
 class Assignment(Protocol):
-    """What is judged of a partition: broker ids."""
+    """The fields of a partition that are checked: broker ids."""
 
     @property
     def replicas(self) -> tuple[int, ...]: ...
@@ -34,7 +34,7 @@ class Assignment(Protocol):
 
 
 def broken_rules(partition: Assignment) -> dict[str, str]:
-    """The finding kinds of the rules that it breaks, each with what it has instead, in words."""
+    """Return the finding kinds of the rules that the partition breaks, each with words for its wrong value."""
     replicas, isr, leader = partition.replicas, partition.isr, partition.leader
     moving = partition.removing or partition.adding
     is_plain = not partition.elr and not partition.last_known_elr and not moving

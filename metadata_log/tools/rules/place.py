@@ -1,4 +1,4 @@
-"""The place of a batch, for the rules that judge its records."""
+"""The position of a batch, for the rules that judge its records."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from metadata_log.tools.findings.sink import FindingSink
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Where a batch is. `offsets_are_own`: it is in a checkpoint, whose offsets are not the log's."""
+    """A batch's position. `offsets_are_own`: it is in a checkpoint, whose offsets are not the log's."""
 
     base_offset: int
     file: str
@@ -18,5 +18,5 @@ class Place(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     offsets_are_own: bool = False
 
     def note_newer(self, sink: FindingSink, part: NewerPart, offset: int) -> None:
-        """Hand `sink` a part of a later release, which is at `offset` in the batch."""
+        """Add to `sink` a part of a later release, at `offset` in the batch."""
         sink.add_newer(part, file=self.file, position=self.position, offset=offset, epoch=self.epoch)

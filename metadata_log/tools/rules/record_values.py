@@ -1,7 +1,7 @@
-"""Which records have values that no controller writes, given those before them.
+"""Rules for the values of records, given the records before them.
 
-Decides: what of each type of record is asked. Must not know: the rules themselves (`rules.values`, `rules.acls` have
-them), nor how records are replayed.
+Decides: which rules apply to each type of record. Must not know: the rules themselves (`rules.values`, `rules.acls`),
+and how records are replayed.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _MIGRATION_STATES: Final = range(5)
 
 
 class RecordValues:
-    """Takes the records of one log, or of one checkpoint, that are not of topics and transactions."""
+    """Checks the records of one log or one checkpoint, except those of topics and transactions."""
 
     def __init__(self, add: AddFinding, topics: TopicRules) -> None:
         self._add = add
@@ -60,33 +60,34 @@ class RecordValues:
         self._producer_ids_end: int | None = None
         self.gone = GoneConfigs()
         self.loose: dict[str, tuple[int, int]] = {}
-        """In a checkpoint: offset and position of the first config of each topic that was not there before it."""
+        """In a checkpoint: offset and position of the first config of each topic that does not precede it."""
 
     def start(self, image: MetadataImage) -> None:
-        """Go on from this image."""
+        """Continue from this image."""
         self._acls.start(image.acls)
         self._producer_ids_end = int(image.producer_ids.next_producer_id)
 
     def contradicted(self, record: MetadataRecord) -> str:
-        """Which earlier record one that cannot be replayed contradicts, as the end of a sentence; empty: not known."""
+        """Return words for the earlier record that a record which cannot be replayed contradicts; empty if unknown."""
         return self._before.contradicted(record)
 
     def begin_batch(self, records: Iterable[MetadataRecord], *, is_older: bool) -> None:
-        """Begin a batch. `records`: its own where a controller up to Kafka 3.3 may have written it, else none.
+        """Begin a batch. `records`: those of the batch if a controller up to Kafka 3.3 may have written it, otherwise
+        none.
 
-        These write a new topic's configs before the topic. `is_older`: no metadata.version is finalised, as before
-        Kafka 3.3, whose brokers' epochs are not their records' offsets.
+        Such a controller writes a new topic's configs before the topic. `is_older`: no metadata.version is finalised,
+        as before Kafka 3.3, where a broker's epoch is not its record's offset.
         """
         self.gone.begin_batch()
         self._is_older = is_older
         self._created = frozenset(record.name for record in records if isinstance(record, TopicRecord))
 
     def begin(self) -> None:
-        """A metadata transaction begins."""
+        """Begin a metadata transaction."""
         self._acls.begin()
 
     def abort(self) -> None:
-        """Nothing since `begin` has taken effect."""
+        """Discard all changes since `begin`."""
         self._acls.abort()
         self._producer_ids_end = None
 
@@ -99,7 +100,8 @@ class RecordValues:
         cluster: ClusterImage,
         level: int,
     ) -> None:
-        """Judge a record after the `topics`, by name, and the `cluster` before its batch, at a metadata.version."""
+        """Check a record. `topics` (by name) and `cluster` are those before its batch; `level` is the
+        metadata.version."""
         if isinstance(record, ConfigRecord):
             self.gone.on_config(record)
             of_new = record.resource_type == ResourceType.TOPIC and record.resource_name in self._created
@@ -136,7 +138,7 @@ class RecordValues:
     def _on_entry(self, record: AccessControlEntryRecord, has_checked_host: bool) -> tuple[str, str] | None:
         broken = self._acls.on_entry(record)
         is_migrated = self._topics.is_migrated
-        if is_migrated:  # before 3.6 a migration that a leader did not end began anew
+        if is_migrated:  # before 3.6 a new leader repeated an unfinished migration
             broken = None
         fault = entry_fault(record, may_be_unknown=is_migrated, has_checked_host=has_checked_host)
         return broken if broken is not None or fault is None else ("strange_value", fault)
@@ -149,12 +151,13 @@ class RecordValues:
         return "impossible_record", f"there is no state {state} of a migration: controllers of Kafka 3.x stop at it"
 
     def _strange(self, record: MetadataRecord, place: Place, cluster: ClusterImage) -> str | None:
-        """What no controller writes there, and all replay. What came from ZooKeeper is as it was there."""
+        """Return a fault that no controller writes but replay accepts, or None. Values from ZooKeeper are not
+        judged."""
         if self._topics.is_migrated:
             return None
         if isinstance(record, ProducerIdsRecord):
             end, self._producer_ids_end = self._producer_ids_end, record.next_producer_id
-            # In a checkpoint it is nobody's, and the first.
+            # A checkpoint's one names no broker and has no predecessor.
             return None if place.offsets_are_own else producer_fault(record, cluster) or block_fault(record, end)
         if isinstance(record, UserScramCredentialRecord):
             return credential_fault(record)
@@ -174,14 +177,14 @@ class RecordsBefore:
         self._block_before: int | None = None
 
     def on_record(self, record: ProducerIdsRecord | RegisterBrokerRecord, offset: int | None) -> None:
-        """`offset`: in the log; None in a checkpoint."""
+        """Take a record. `offset`: in the log; None in a checkpoint."""
         if isinstance(record, RegisterBrokerRecord):
             self._registered[record.broker_id] = offset
         else:
             self._block_before, self._last_block = self._last_block, offset
 
     def contradicted(self, record: MetadataRecord) -> str:
-        """The earlier record, as the end of a sentence; empty where none is known."""
+        """Return words for the earlier record, as the end of a sentence; empty if unknown."""
         if isinstance(record, ProducerIdsRecord):
             at = self._block_before
             return "" if at is None else f", of the record at offset {at}, which may be the wrong one of the two"

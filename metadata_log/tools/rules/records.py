@@ -1,8 +1,9 @@
-"""What metadata records may say after those before them: replay that goes on past what it cannot replay.
+"""Rules for metadata records after those before them: a replay that goes on past records which cannot be replayed.
 
-Decides: which record breaks which rule. Must not know: files' bytes, batches' order, and other replicas. Where the
-records before are not known (a log that starts without its checkpoint, or after damage) nothing but their form is
-judged: what is lost would make others look wrong.
+Decides: which record breaks which rule. Must not know: files' bytes, batches' order, and other replicas.
+
+If the records before are not all known (a log that starts without its checkpoint, or after damage), only the form of
+records is checked. Otherwise the missing records would make others look wrong.
 
 Source: the replay rules of Kafka's controller (KIP-516, KIP-631, KIP-704, KIP-841, KIP-858, KIP-868, KIP-966).
 """
@@ -58,7 +59,7 @@ _STRANGE: Final = NewerPart(what=f"values that no controller of {LATEST_RELEASE}
 
 
 class RecordRules:
-    """Takes the data batches of one log, or of one checkpoint, in order. `start` gives what stood before them."""
+    """Checks the data batches of one log or one checkpoint, in order. `start` sets the image before them."""
 
     def __init__(self, sink: FindingSink) -> None:
         self._sink = sink
@@ -70,19 +71,19 @@ class RecordRules:
         self.gone, self.loose = self._values.gone, self._values.loose
         self._image = MetadataImage.empty()
         self._before: MetadataImage | None = None
-        """What is published, while a transaction is open."""
+        """The published image while a transaction is open, otherwise None."""
         self._transaction_at = -1
         self._transaction_place: Place | None = None
         self._abandoned_in = -1
-        """The last epoch that was found to go on within a transaction of an earlier one."""
+        """The last epoch whose leader was reported to go on within an earlier epoch's transaction."""
         self.is_trusted = False
-        """Whether all that was before is known."""
+        """True if all records before are known."""
         self.is_complete = False
-        """Whether that goes back to the log's first record, so that no id was ever given that is not known here."""
+        """True if they are known from the log's first record on: then every topic id ever assigned is known."""
         self.records = 0
 
     def start(self, image: MetadataImage, *, where: str, is_complete: bool = False) -> None:
-        """Go on from `image`, the empty one or a checkpoint's, which is found at `where`."""
+        """Continue from `image`, the empty one or a checkpoint's; `where`: words for its place."""
         self._image = image
         self._before = None
         self._levels.start(image.features.metadata_version, where)
@@ -93,28 +94,28 @@ class RecordRules:
         self._values.start(image)
 
     def distrust(self) -> None:
-        """Records are missing from here on: judge only the form of the others, until `start`."""
+        """Note that records are missing. Until `start`, check only the form of the others."""
         self.is_trusted = self.is_complete = False
 
     @property
     def image(self) -> MetadataImage | None:
-        """The published image; None where what was before is not known."""
+        """Return the published image, or None if records before are missing."""
         if not self.is_trusted:
             return None
         return self._image if self._before is None else self._before
 
     @property
     def in_transaction(self) -> bool:
-        """Whether a metadata transaction is open."""
+        """Return True if a metadata transaction is open."""
         return self._before is not None
 
     def end_checkpoint(self) -> None:
-        """All batches of the checkpoint were taken."""
+        """Check what is only final after the last batch of a checkpoint."""
         if self.is_trusted and self._before is None:
             self._topics.settle(self._image)
 
     def check_end(self, end: int) -> None:
-        """Whether the log, which ends at `end`, leaves a metadata transaction open: nothing in it ever took effect."""
+        """Report a metadata transaction that the log, which ends at `end`, leaves open: it has not taken effect."""
         place = self._transaction_place
         if self._before is None or not self.is_trusted or place is None:
             return
@@ -125,26 +126,31 @@ class RecordRules:
         self._add("open_transaction", meaning, self._transaction_at, place)
 
     def was_ever(self, topic_id: TopicId) -> bool:
-        """Whether any record seen gave a topic this id."""
+        """Return True if any record here assigned a topic this id."""
         return self._ids.known(topic_id) is not None
 
     def was_name_removed(self, name: str) -> bool:
-        """Whether a topic of this name was removed."""
+        """Return True if a topic of this name was removed."""
         return any(topic.name == name for topic in self._ids.removed())
 
     def given_at(self, topic_id: TopicId) -> int | None:
-        """The offset of the record that gave a topic this id; -1 where a checkpoint has it; None: none did."""
+        """Return the offset of the record that assigned a topic this id; -1 if a checkpoint has it; None if none
+        did."""
         topic = self._ids.known(topic_id)
         return None if topic is None else topic.offset
 
     def name_of(self, topic_id: TopicId) -> str | None:
-        """The name of the topic that was given this id."""
+        """Return the name of the topic that was assigned this id, or None."""
         topic = self._ids.known(topic_id)
         return None if topic is None else topic.name
 
     def given_to(self, topic_id: TopicId, name: str, partition: int, broker_id: NodeId | None) -> int | None:
-        """The offset of the record that gave this broker, if any, this partition of the topic; where nothing says
-        more, of the one that gave the topic its id; -1: it was given before a checkpoint, if at all; None: none did."""
+        """Return the offset of the record that assigned this partition of the topic to the broker (if `broker_id`), or
+        None.
+
+        If only the topic's id is known, return the offset of the record that assigned that. -1: a checkpoint precedes
+        the assignment's record, if there was one.
+        """
         topic = self._ids.known(topic_id)
         if topic is None or topic.name != name or self._ids.is_refused(topic_id):
             return None if topic is None else topic.offset
@@ -156,7 +162,7 @@ class RecordRules:
         return self._topics.given.replica_at(key, broker_id, at, now)
 
     def on_values(self, values: Iterable[bytes], base_offset: int, place: Place) -> None:
-        """Judge the records of one data batch, by their values."""
+        """Check the records of one data batch; `values` are their encodings."""
         decoded: list[OffsetAndRecord] = []
         offset = base_offset
         for value in values:
@@ -180,7 +186,7 @@ class RecordRules:
             self._replay(decoded, place)
 
     def _judge_newer(self, record: MetadataRecord, value: bytes, offset: int, place: Place) -> None:
-        """Find levels, and tagged fields, of a later release; the latter stand only in a log of such a level."""
+        """Find levels and tagged fields of a later release; such fields occur only in a log at such a level."""
         if isinstance(record, FeatureLevelRecord):
             part = newer_level(record.name, record.feature_level)
             if part is not None:
@@ -189,7 +195,7 @@ class RecordRules:
             place.note_newer(self._sink, newer_tag(type(record)), offset)
 
     def _is_replayed(self, record: MetadataRecord, offset: int, place: Place) -> bool:
-        """Not a NoOp, nor what cannot stand in a checkpoint."""
+        """Return False for a NoOp, and for a record that a checkpoint cannot have, which is reported."""
         why = self._image_records.fault(record, offset) if place.offsets_are_own else None
         if why is not None:
             meaning = f"the {type(record).__name__} at offset {offset}: {why}"
@@ -215,7 +221,7 @@ class RecordRules:
         )
 
     def _replay(self, decoded: list[OffsetAndRecord], place: Place) -> None:
-        """Replay a batch. A record that cannot be is left out, and the batch begun again without it."""
+        """Replay a batch. A record that cannot be replayed is left out, and the batch is replayed again without it."""
         image = self._image
         waiting: list[OffsetAndRecord] = []
         created = (record for _, record in decoded) if self._levels.is_of_3_3 else ()
@@ -233,7 +239,8 @@ class RecordRules:
             self._topics.settle(self._image)
 
     def _check_takeover(self, first: OffsetAndRecord, place: Place) -> None:
-        """A leader that takes over within a transaction begins with its abort (KIP-868)."""
+        """Report a new leader that goes on within an earlier epoch's transaction: it must abort that first
+        (KIP-868)."""
         begun, (offset, record) = self._transaction_place, first
         if self._before is None or begun is None or place.epoch <= begun.epoch:
             return
@@ -247,7 +254,7 @@ class RecordRules:
         self._add("transaction_broken", meaning, offset, place)
 
     def _apply(self, image: MetadataImage, records: list[OffsetAndRecord], place: Place) -> MetadataImage:
-        """`image` after these records, but for those that it cannot take."""
+        """Return `image` after these records, without those that cannot be replayed."""
         left = records
         while True:
             builder = ImageBuilder(image)
@@ -276,7 +283,7 @@ class RecordRules:
             self._add("impossible_record", meaning, offset, place)
 
     def _may_follow(self, record: MetadataRecord, offset: int, place: Place) -> bool:
-        """Whether the record may be replayed; what is wrong about topics and their ids is found here."""
+        """Return True if the record may be replayed. Faults of topics and their ids are reported here."""
         if isinstance(record, TopicRecord):
             return self._ids.on_topic(record, offset, place, is_migrated=self._topics.is_migrated)
         if isinstance(record, _OF_A_TOPIC):

@@ -1,9 +1,9 @@
-"""Which ids and names topics were given, and which of them were removed.
+"""Rules for topic ids and names: which are taken, and which were removed.
 
-Decides: whether a topic may be given an id and a name, and whether a record may name a topic. Must not know: what
-topics consist of, and how records are replayed.
+Decides: whether a topic may get an id and a name, and whether a record may refer to a topic. Must not know: partitions,
+and how records are replayed.
 
-Source: KIP-516 (an id is given once, for ever), and TopicsDelta of Kafka's controller.
+Source: KIP-516 (an id is assigned once, forever), and TopicsDelta of Kafka's controller.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from metadata_log.topic_names import may_collide, name_fault, unified
 
 
 class KnownTopic(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A topic as its TopicRecord made it; `where` says in words where, `offset` in the log (-1: in a checkpoint).
+    """A topic by its TopicRecord. `where`: words for its place; `offset`: in the log (-1: in a checkpoint).
 
-    `removed`: in words, where it was removed, if that is known.
+    `removed`: words for the place of its removal, if known.
     """
 
     name: str
@@ -34,7 +34,7 @@ class KnownTopic(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class TopicIds:
-    """Takes the records of one log, or of one checkpoint, that are of topics, in order."""
+    """Checks the topic ids in one log's or one checkpoint's records, in order."""
 
     def __init__(self, add: AddFinding) -> None:
         self._add = add
@@ -42,30 +42,33 @@ class TopicIds:
         self._live: dict[TopicId, KnownTopic] = {}
         self._removed: dict[TopicId, KnownTopic] = {}
         self._refused: dict[TopicId, KnownTopic] = {}
-        """Those whose name another topic had: the log gave the id, and replay leaves it out."""
+        """Topics whose name was taken: the log assigned the id, and replay leaves the topic out."""
         self._names: dict[str, TopicId] = {}
         self._before: tuple[dict[TopicId, KnownTopic], dict[TopicId, KnownTopic]] | None = None
 
     @property
     def names(self) -> Mapping[str, TopicId]:
-        """The ids of the topics that are there, by name."""
+        """Return the ids of the present topics, by name."""
         return self._names
 
     def known(self, topic_id: TopicId) -> KnownTopic | None:
-        """The topic that was given this id, there still or removed, or left out since its name was another's."""
+        """Return the topic that was assigned this id, or None: present, removed, or left out because its name was
+        taken."""
         return self._live.get(topic_id) or self._removed.get(topic_id) or self._refused.get(topic_id)
 
     def is_refused(self, topic_id: TopicId) -> bool:
-        """Return True if a record gave this id, and replay leaves the topic out."""
+        """Return True if a record assigned this id, and replay leaves the topic out."""
         return topic_id in self._refused and topic_id not in self._live
 
     def removed(self) -> Iterable[KnownTopic]:
-        """All that were removed."""
+        """Return all removed topics."""
         return self._removed.values()
 
     def start(self, image: MetadataImage, where: str, *, is_gap: bool) -> None:
-        """Go on from `image`, which is found at `where`. `is_gap`: records before it are missing, so that what it lacks
-        was removed by one of them."""
+        """Continue from `image`; `where`: words for its place.
+
+        `is_gap`: records before it are missing, and one of them removed each known topic that the image lacks.
+        """
         topics = image.topics.by_id
         if is_gap:
             self._removed.update((topic_id, topic) for topic_id, topic in self._live.items() if topic_id not in topics)
@@ -74,18 +77,18 @@ class TopicIds:
         self._collisions.forget()
 
     def begin(self) -> None:
-        """A metadata transaction begins."""
+        """Begin a metadata transaction."""
         self._before = (dict(self._live), dict(self._removed))
 
     def abort(self) -> None:
-        """Nothing since `begin` has taken effect."""
+        """Discard all changes since `begin`."""
         if self._before is not None:
             self._live, self._removed = self._before
         self._collisions.forget()
         self._names = {topic.name: topic_id for topic_id, topic in self._live.items()}
 
     def on_topic(self, record: TopicRecord, offset: int, place: Place, *, is_migrated: bool) -> bool:
-        """Take a topic that is made; whether it may be. `is_migrated`: it may come from ZooKeeper."""
+        """Take a new topic, and return True if it may be created. `is_migrated`: it may come from ZooKeeper."""
         topic_id, name = record.topic_id, record.name
         earlier = self.known(topic_id)
         named = self._names.get(name)
@@ -106,7 +109,7 @@ class TopicIds:
             why = name_fault(name)
             if why is not None:
                 self._add(*InvalidTopicName(fault=why).worded(), offset, place, topic_id)
-            if not (place.offsets_are_own or is_migrated):  # what a checkpoint has may be older than the rule
+            if not (place.offsets_are_own or is_migrated):  # a checkpoint's topics may be older than the rule
                 self._check_collision(name, topic_id, offset, place)
             at = -1 if place.offsets_are_own else offset
             self._live[topic_id] = KnownTopic(name=name, where=where, offset=at)
@@ -123,7 +126,8 @@ class TopicIds:
     def on_use(
         self, record: PartitionRecord | PartitionChangeRecord | RemoveTopicRecord, offset: int, place: Place
     ) -> KnownTopic | None:
-        """The topic that a record is of, and may remove; None where there is none, or none any more: that is found."""
+        """Return the topic to which a record refers, or None after reporting its absence. A RemoveTopicRecord removes
+        it."""
         topic_id, what = record.topic_id, type(record).__name__
         topic = self._live.get(topic_id)
         if topic is None:
@@ -142,17 +146,17 @@ class TopicIds:
 
 
 class NameCollisions:
-    """The names seen so far, by what metrics make of them; which of them are there still, the caller says."""
+    """The topic names seen so far, by their form in metrics. The caller knows which of them are still present."""
 
     def __init__(self) -> None:
         self._seen: dict[str, set[str]] | None = None
 
     def forget(self) -> None:
-        """Other names are there now."""
+        """Forget all names, because others are present now."""
         self._seen = None
 
     def other(self, name: str, names: Mapping[str, object]) -> str | None:
-        """Which of `names`, all that are there, the name of a new topic collides with; the first of several."""
+        """Return the first of the present `names` with which a new topic's name collides, or None."""
         if not may_collide(name):
             return None
         if self._seen is None:

@@ -1,12 +1,11 @@
-"""What topics and their partitions have become after the records of a batch.
+"""Rules for topics and their partitions after the records of a batch.
 
-Decides: which of the rules for one partition, and for a topic's partitions together, are broken by what was touched.
-Must not know: how records are replayed, and what each rule is for a partition by itself (`rules.partitions`,
-`rules.values`).
+Decides: which rules the touched partitions break, each for itself and together with others of the topic. Must not know:
+how records are replayed, and the rules for a single partition (`rules.partitions`, `rules.values`).
 
-A controller writes a topic with its partitions, numbered from 0, in one batch, and adds to them at their end. What is
-amiss after a batch may be set right by the next one in a checkpoint, whose batches end anywhere, and within a metadata
-transaction: there it is judged at the end.
+A controller writes a topic with its partitions, numbered from 0, in one batch, and adds more at their end. In a
+checkpoint, whose batches end anywhere, and within a metadata transaction, a later batch may complete a topic. There
+these rules are checked at the end.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ _MOST_SETTLED: Final = 1 << 14
 
 
 class AddFinding(Protocol):
-    """Takes a finding; what is of one kind, file, topic and `group` is said once."""
+    """Adds a finding, once for each kind, file, topic and `group`."""
 
     def __call__(
         self, kind: str, meaning: str, offset: int, place: Place, topic_id: TopicId | None = None, group: object = None
@@ -44,42 +43,42 @@ class AddFinding(Protocol):
 
 
 class TopicRules:
-    """Takes what each batch of one log, or of one checkpoint, made of an image."""
+    """Checks the image after each batch of one log or one checkpoint."""
 
     def __init__(self, add: AddFinding) -> None:
         self._add = add
         self._begins_with = MetadataImage.empty()
         self._registered: dict[NodeId, set[DirectoryId]] = {}
-        """All directories that brokers were seen to register."""
+        """By broker, all directories that it has registered in this log."""
         self._looked_up: set[NodeId] = set()
-        """Those to which what the image at the start says was added."""
+        """Brokers whose directories in the first image were added to `_registered`."""
         self._settled: set[tuple[tuple[NodeId, ...], tuple[DirectoryId, ...]]] = set()
-        """Replicas with directories that were found right; a bounded number."""
+        """Replicas and directories that were found right: a cache of at most `_MOST_SETTLED`."""
         self._unsettled: dict[_TopicAndPartition, tuple[int, Place]] = {}
-        """Partitions without the one before them, and topics without any, by the record that made them."""
+        """Partitions without their predecessor, and topics without partitions, by their record."""
         self.given = GivenPartitions()
         self.is_migrated = False
-        """From ZooKeeper, whose brokers need not be registered, and whose partitions come with their epochs."""
+        """The metadata is from ZooKeeper: brokers need not be registered, and partitions keep their epochs."""
 
     def start(self, image: MetadataImage) -> None:
-        """Go on from this image."""
+        """Continue from this image."""
         self._begins_with = image
         self.given.start(image)
         self._looked_up.clear()
         self._unsettled.clear()
 
     def forget(self) -> None:
-        """What was touched and is not settled has not taken effect."""
+        """Forget the unsettled topics and partitions of an aborted transaction."""
         self._unsettled.clear()
 
     def on_registration(self, record: RegisterBrokerRecord | BrokerRegistrationChangeRecord) -> None:
-        """A broker names its log directories."""
+        """Take the log directories that a broker registers."""
         self._registered.setdefault(record.broker_id, set()).update(record.log_dirs or ())
 
     def on_batch(
         self, before: MetadataImage, after: MetadataImage, records: Sequence[OffsetAndRecord], place: Place
     ) -> None:
-        """Judge the partitions that were touched; what was wrong already is not said again."""
+        """Check the touched partitions. A fault that existed before the batch is not reported again."""
         touched: dict[_TopicAndPartition, tuple[int, PartitionRecord | PartitionChangeRecord]] = {}
         for offset, record in records:
             if type(record) is PartitionChangeRecord or type(record) is PartitionRecord:
@@ -158,15 +157,17 @@ class TopicRules:
         self._add("partition_repeated", what, offset, place, topic_id)
 
     def _settle_directories(self, partition: PartitionImage, *, is_sound: bool) -> None:
-        """Most partitions have replicas in the same directories as others, whose brokers keep having had them."""
+        """Remember right directories: most partitions have the same replicas and directories as others."""
         if is_sound:
             if len(self._settled) >= _MOST_SETTLED:
                 self._settled.clear()
             self._settled.add((partition.replicas, partition.directories))
 
     def _was_registered(self, broker_id: NodeId, directory: DirectoryId) -> bool:
-        """Whether the broker ever had the directory, as far as is known: what a partition had it in at the start, it
-        was registered with before."""
+        """Return True if the broker ever had the directory, as far as is known.
+
+        A directory of its replicas in the first image counts: the broker had registered it before.
+        """
         known = self._registered.setdefault(broker_id, set())
         if directory not in known and broker_id not in self._looked_up:
             self._looked_up.add(broker_id)
@@ -174,7 +175,7 @@ class TopicRules:
         return directory in known
 
     def settle(self, image: MetadataImage) -> None:
-        """Nothing is open any more: what is amiss stays so."""
+        """Report the unsettled topics and partitions: no open batch can complete them."""
         if not self._unsettled:
             return
         for (topic_id, partition_id), (offset, place) in self._unsettled.items():
@@ -199,7 +200,7 @@ def _name(topic: TopicImage | None) -> str:
 
 
 def _directories(image: MetadataImage, broker_id: NodeId) -> Iterable[DirectoryId]:
-    """Those that the broker is registered with, and those that its replicas are in."""
+    """Yield the directories that the broker has registered, and those of its replicas."""
     broker = image.cluster.brokers.get(broker_id)
     if broker is not None:
         yield from broker.directories
@@ -214,34 +215,34 @@ _Key: TypeAlias = tuple[TopicId, int]
 
 
 class GivenPartitions:
-    """Takes what the records of one log made of each partition, in order."""
+    """Records the assignments of each partition in one log, in order."""
 
     def __init__(self) -> None:
         self._counts: dict[TopicId, int] = {}
         self._added: dict[_Key, int] = {}
-        """Partitions that were added to a topic that was there, by the offset of their record."""
+        """Partitions that were added to an existing topic, with the offset of their record."""
         self._moves: dict[_Key, list[tuple[int, tuple[NodeId, ...]]]] = {}
-        """Of a partition whose replicas changed: the first, without an offset (-1), and each that followed."""
+        """By partition whose replicas changed: the first ones with offset -1, then each change."""
 
     def start(self, image: MetadataImage) -> None:
-        """Go on from this image; what was before it is not known any better."""
+        """Continue from this image; it does not show when its partitions were assigned."""
         for topic_id, topic in image.topics.by_id.items():
             if topic.partitions:
                 self._count(topic_id, topic.partitions[-1].partition_id)
 
     def on_made(self, key: _Key, offset: int, *, is_added: bool) -> None:
-        """A partition was made; `is_added`: its topic was there before."""
+        """Take a new partition; `is_added`: its topic existed before."""
         self._count(*key)
         if is_added:
             self._added.setdefault(key, offset)
 
     def on_change(self, key: _Key, offset: int, earlier: PartitionImage, now: PartitionImage) -> None:
-        """A partition was changed."""
+        """Take a change of a partition."""
         if earlier.replicas != now.replicas:
             self._moves.setdefault(key, [(-1, earlier.replicas)]).append((offset, now.replicas))
 
     def partition_at(self, key: _Key, topic_at: int) -> int | None:
-        """The offset that gave its topic, which was made at `topic_at`, this partition; None: none did."""
+        """Return the offset that assigned the topic, created at `topic_at`, this partition, or None if none did."""
         topic_id, number = key
         count = self._counts.get(topic_id)
         if count is not None and number >= count:
@@ -249,8 +250,10 @@ class GivenPartitions:
         return self._added.get(key, topic_at)
 
     def replica_at(self, key: _Key, broker_id: NodeId, made_at: int, now: PartitionImage) -> int | None:
-        """The offset that gave the broker a replica of the partition, which was made at `made_at` and is there `now`;
-        None: none did."""
+        """Return the offset that assigned the broker a replica of the partition, or None if none did.
+
+        `made_at`: the offset that created the partition; `now`: its present state.
+        """
         for offset, replicas in self._moves.get(key, [(-1, now.replicas)]):
             if broker_id in replicas:
                 return max(offset, made_at)

@@ -1,11 +1,11 @@
-"""What a record's values must be, given the metadata before it: names, epochs, resources, brokers that exist.
+"""Rules for the values of a record, given the metadata before it: names, epochs, resources, existing brokers.
 
-Decides: which values no controller of Kafka writes, though replay lets most of them pass. Must not know: how records
-are replayed, and where they stand. Pure.
+Decides: which values no controller of Kafka writes, although replay accepts most of them. Must not know: how records
+are replayed, and their positions.
 
-Sources: what Kafka 4.3's controller refuses before it writes (ReplicationControlManager, ConfigurationControlManager,
-ClusterControlManager), and what its replay stops at (a broker's config whose name is no number; a directory of two
-brokers).
+Sources: the checks of Kafka 4.3's controller before it writes (ReplicationControlManager, ConfigurationControlManager,
+ClusterControlManager), and the values at which its replay stops (a broker's config whose name is no number; a directory
+of two brokers).
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from metadata_log.records import (
 from metadata_log.scram import FEWEST_ITERATIONS, KEY_SIZES, MOST_ITERATIONS
 
 KindAndFault: TypeAlias = tuple[str, str]
-"""The finding kind of a broken rule, and what is wrong, in half a sentence."""
+"""The finding kind of a broken rule, and the fault as half a sentence."""
 
 _RESOURCE_TYPES: Final = frozenset(map(int, ResourceType))
 
 
 def config_fault(record: ConfigRecord, topics: Container[str]) -> str | None:
-    """What is wrong with the resource that a value is set on; taking a value away harms nothing. `topics`: by name."""
+    """Return the fault in the resource of a config, or None. Removing a value is harmless. `topics`: by name."""
     kind, name = record.resource_type, record.resource_name
     if kind not in _RESOURCE_TYPES:
         return f"resource type {kind} of {name!r} is none that Kafka has: its replay makes it type 0, unknown"
@@ -58,10 +58,10 @@ def _is_number(name: str) -> bool:
 def broker_fault(
     record: RegisterBrokerRecord | BrokerRegistrationChangeRecord, cluster: ClusterImage, offsets: range | None
 ) -> KindAndFault | None:
-    """What is wrong with a registration, or a change of one, after those in `cluster`.
+    """Return the fault in a registration of a broker, or in a change of one, after those in `cluster`, or None.
 
-    A broker's epoch is its record's offset, or that of its batch (the broker's partitions may come first): one of
-    `offsets`, which is None in a checkpoint. The same incarnation that registers again keeps its own.
+    A broker's epoch is the offset of its record, or of its batch, where the broker's partitions may come first. So
+    `offsets` must contain it; a checkpoint has no such range. An incarnation that registers again keeps its epoch.
     """
     broker_id, epoch = record.broker_id, record.broker_epoch
     known = cluster.brokers.get(broker_id)
@@ -90,7 +90,7 @@ def broker_fault(
 
 
 def controller_fault(record: RegisterControllerRecord) -> str | None:
-    """What is wrong with a controller's registration by itself: it registers with its node.id, which is 0 at least."""
+    """Return the fault in a controller's registration by itself, or None. A node.id is at least 0."""
     if record.controller_id < 0:
         return f"a controller registers with id {record.controller_id}"
     strange = _strange_listener(record) or _strange_feature(record.features)
@@ -108,7 +108,7 @@ def _strange_directory(record: RegisterBrokerRecord) -> str | None:
 
 
 def _strange_listener(record: RegisterBrokerRecord | RegisterControllerRecord) -> str | None:
-    """Controllers keep a node's listeners by their names."""
+    """Return the fault in a node's listeners, or None: controllers key them by name."""
     names = [endpoint.name for endpoint in record.end_points]
     twice = next((name for name in names if names.count(name) > 1), None)
     return None if twice is None else f"listener {twice} twice"
@@ -132,10 +132,10 @@ def _owner(directory: DirectoryId, broker_id: int, cluster: ClusterImage) -> int
 def partition_faults(
     before: PartitionImage | None, after: PartitionImage, cluster: ClusterImage, *, is_new_to_log: bool
 ) -> dict[str, str]:
-    """The finding kinds of the rules that a partition breaks after what it was before, each with what it has instead.
+    """Return the finding kinds of the rules that a change of a partition breaks, each with words for its wrong value.
 
-    A broker that was unregistered stays a replica of what it held, so that only those who are new must be registered:
-    those since `before`, and all of a partition that begins here (`is_new_to_log`; in a checkpoint none does).
+    A broker that was unregistered remains a replica. So only new replicas must be registered: those added since
+    `before`, and all replicas of a new partition (`is_new_to_log`, never in a checkpoint).
     """
     broken: dict[str, str] = {}
     if before is not None:
@@ -162,10 +162,10 @@ def partition_faults(
 
 
 def first_epoch_fault(after: PartitionImage) -> dict[str, str]:
-    """What is wrong with the epochs of the partition that a PartitionRecord in a log makes, as `partition_faults` says.
+    """Return the fault in the epochs of a new partition, in the form of `partition_faults`.
 
-    A controller makes it with both at 0; PartitionChangeRecords, which name no epoch, raise them by one at a time. Only
-    partitions that came from ZooKeeper began with the epochs that they had.
+    A controller creates a partition with both epochs 0. PartitionChangeRecords, which state no epoch, raise them by
+    one. Only partitions from ZooKeeper began with other epochs.
     """
     if after.leader_epoch <= 0 and after.partition_epoch <= 0:
         return {}
@@ -176,10 +176,10 @@ def first_epoch_fault(after: PartitionImage) -> dict[str, str]:
 def directory_fault(
     before: PartitionImage | None, after: PartitionImage, was_registered: Callable[[NodeId, DirectoryId], bool]
 ) -> dict[str, str]:
-    """What is wrong with the log directories that replicas are newly assigned to, as `partition_faults` says it.
+    """Return the fault in the log directories of newly assigned replicas, in the form of `partition_faults`.
 
-    A broker assigns replicas to directories of its own (KIP-858). It may have lost the one that it names meanwhile, so
-    that this need not be among those that it is registered with now, but `was_registered` must know it.
+    A broker assigns its replicas to its own directories (KIP-858). It may have lost the directory meanwhile. So the
+    directory need not be among the registered ones, but `was_registered` must know it.
     """
     if before is not None and before.directories is after.directories and before.replicas is after.replicas:
         return {}
@@ -193,8 +193,10 @@ def directory_fault(
 
 
 def producer_fault(record: ProducerIdsRecord, cluster: ClusterImage) -> str | None:
-    """What is wrong with whom a block of producer ids is given to, after the registrations in `cluster`: a controller
-    gives it to a broker that asks with its epoch (ProducerIdControlManager)."""
+    """Return the fault in the owner of a block of producer ids, after the registrations in `cluster`, or None.
+
+    A controller gives a block to a broker that states its epoch in the request (ProducerIdControlManager).
+    """
     broker = cluster.brokers.get(record.broker_id)
     if broker is None:
         return f"a block of producer ids for broker {record.broker_id}, and no such broker is registered"
@@ -205,8 +207,11 @@ def producer_fault(record: ProducerIdsRecord, cluster: ClusterImage) -> str | No
 
 
 def block_fault(record: ProducerIdsRecord, end: int | None) -> str | None:
-    """What is wrong with where a block of producer ids ends, the one before at `end` (-1: there was none; None: that is
-    not known): all are of one size. One that does not rise is no record that replays."""
+    """Return the fault in the end of a block of producer ids, or None. All blocks have one size.
+
+    `end`: the end of the block before; -1: this is the first; None: unknown. A block that does not rise cannot be
+    replayed, and is reported there.
+    """
     if end is None or record.next_producer_id <= end or record.next_producer_id == max(end, 0) + PRODUCER_ID_BLOCK:
         return None
     before = f"after {end}" if end >= 0 else "as the first"
@@ -214,7 +219,7 @@ def block_fault(record: ProducerIdsRecord, end: int | None) -> str | None:
 
 
 def credential_fault(record: UserScramCredentialRecord) -> str | None:
-    """What is wrong with a SCRAM credential (ScramControlManager, and Kafka's formatter)."""
+    """Return the fault in a SCRAM credential, or None (ScramControlManager, and Kafka's formatter)."""
     size = KEY_SIZES.get(record.mechanism)
     if size is None:
         return f"a credential of mechanism {record.mechanism}, which is none"
@@ -231,8 +236,10 @@ def credential_fault(record: UserScramCredentialRecord) -> str | None:
 
 
 def quota_fault(record: ClientQuotaRecord) -> str | None:
-    """What is wrong with whom a quota is for, or with what it is of (ClientQuotaControlManager). Its value is free: a
-    controller of Kafka 4.3 takes NaN, and older ones took what is below 0."""
+    """Return the fault in a quota's entity or key, or None (ClientQuotaControlManager).
+
+    Its value is not checked: a controller of Kafka 4.3 accepts NaN, and older ones accepted negative values.
+    """
     types = [part.entity_type for part in record.entity]
     if not types:
         return "a quota of nobody: its entity is empty"
@@ -253,8 +260,11 @@ def quota_fault(record: ClientQuotaRecord) -> str | None:
 
 
 def token_fault(record: DelegationTokenRecord) -> str | None:
-    """What is wrong with a token: it is issued before its maximum and renewed up to it, and has an id and an owner with
-    a type before a colon (DelegationTokenControlManager)."""
+    """Return the fault in a delegation token, or None (DelegationTokenControlManager).
+
+    It must have an id, and an owner with a type before a colon. Issue and expiration must not be after its maximum
+    time.
+    """
     if not record.token_id:
         return f"a token of {record.owner!r} without an id"
     if ":" not in record.owner:
