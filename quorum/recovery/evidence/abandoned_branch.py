@@ -1,9 +1,10 @@
-"""Copies that hold what a repair did not go on from: the branch of the log on which the old voters were.
+"""Records that a repair did not go on from: the branch of the log that the former voters wrote.
 
-Decides: which copies those are, and what of such a branch was committed. Must not know: what is done about them.
+Decides: which copies hold such a branch, and which of its records were committed.
 
-A repair appends with no vote. Who votes by what it wrote proves nothing of the records that it left behind: those were
-committed where a majority of the old voters held them, and may have been wherever not all of these are here.
+A repair appends without a vote. Elections on top of it prove nothing about the branch that it left behind. Records of
+that branch were committed if a majority of the former voters held them. If some of those voters are not here, any
+record may have been.
 """
 
 from __future__ import annotations
@@ -22,9 +23,10 @@ from quorum.recovery.evidence.voters_in_force import certain_voters
 
 
 def repair_beside(copies: Sequence[Copy], copy: Copy) -> int | None:
-    """The epoch of a repair from whose log `copy` parts before that and goes on; None where there is none.
+    """Return the epoch of a repair that left a branch of `copy` behind, or None.
 
-    Or, where such a repair may stand before the beginning of a copy, the epoch in which that one begins.
+    The logs of the repair and of `copy` share a beginning that ends at or before the repair, and `copy` goes on from
+    there. If the repair may lie before the first offset of another copy, this is the epoch in which that copy begins.
     """
     for one in copies:
         if one is not copy and is_passed_over(copies, one, copy):
@@ -38,14 +40,21 @@ def repair_beside(copies: Sequence[Copy], copy: Copy) -> int | None:
 
 
 def is_past_repair(best: Copy, copies: Sequence[Copy]) -> bool:
-    """Whether `best` was repaired in a later epoch than any of these knows, or may have been before it begins."""
+    """Return True if `best` was, or may have been, repaired in a later epoch than any of these copies knows.
+
+    "May have been": the repair can lie before the first offset of `best`.
+    """
     if best.repair is not None and all(copy.end.epoch < best.repair.epoch for copy in copies):
         return True
     return bool(copies) and all(is_passed_over([best], best, copy) for copy in copies)
 
 
 def bounds_of(copies: Sequence[Copy], bounds: CommittedBounds, copy: Copy) -> CommittedBounds:
-    """What was committed of the records of `copy`, the best copy first; `bounds`: by the voters in force."""
+    """Return the committed bounds for the records of `copy`.
+
+    `copies`: the best first. `bounds`: those by the voters in force, which apply unless `copy` holds an abandoned
+    branch.
+    """
     epoch = repair_beside(copies, copy)
     if epoch is None:
         return _as_proven(copies, bounds, copy)
@@ -53,13 +62,14 @@ def bounds_of(copies: Sequence[Copy], bounds: CommittedBounds, copy: Copy) -> Co
     voters = certain_voters(old, 0).keys
     stale = [one.copy for one in stale_replicas(old, voters)]
     by_them = bounds_once(old, stale, voters, committed_bounds(extents(old, stale), voters))
+    # No upper bound: a former voter whose copy is not here may have completed a majority.
     return msgspec.structs.replace(by_them, upper=None)
 
 
 def _as_proven(copies: Sequence[Copy], bounds: CommittedBounds, copy: Copy) -> CommittedBounds:
-    """Return the bounds with what was proven never to have been committed when one of these logs was cut.
+    """Return the bounds with the upper bound that a repair proved when it cut one of these logs.
 
-    That holds as long as no epoch is known that was not known then: a later leader commits what it finds in its log.
+    Such a proof holds while no later epoch is known: a later leader commits all records that it finds in its log.
     """
     latest = max(one.greatest_epoch for one in copies)
     proven = [
@@ -74,7 +84,7 @@ def _as_proven(copies: Sequence[Copy], bounds: CommittedBounds, copy: Copy) -> C
 
 
 def judged_by(bounds: CommittedBounds, start: int, end: int) -> str:
-    """Of offsets `start` to `end` (exclusive): `was` committed, `partly`, `may` have been, or `never`."""
+    """Return how far offsets `start` to `end` (exclusive) were committed: `was`, `partly`, `may` or `never`."""
     if bounds.lower >= end:
         return "was"
     if bounds.lower > start:

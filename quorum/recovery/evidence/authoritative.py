@@ -1,13 +1,17 @@
-"""Which copies are authoritative: each may be counted as what its voter held last.
+"""Authoritative copies: each shows its voter's last state.
 
-Decides: which voters' copies are not, and why. Must not know: what is recommended then.
+Decides: which voters' copies are not, and why.
 
-What a copy holds was held, whatever became of it. But only of a voter's last state does it follow that what it lacks
-was not on that voter, and that the node may vote from there. A stale copy counts for no majority, gives no upper bound
-of what was committed, and no proof that something never was, neither by itself nor by an election that it made
-possible. It is stale where it holds nothing and others do (a disk that was formatted anew), where a newer copy of the
-voter is here, where its epoch is older than one in which, by another log, its node led or voted, where it
-elected a leader who lacked what was committed or what an elector holds, or where a majority of the voters lack that.
+The records in a copy were held by its voter, whatever happened since. Only the voter's last state shows which records
+it lacked, and that the node may vote from there. A stale copy counts for no majority. It sets no upper bound of the
+commits, and an election that it made possible proves nothing either.
+
+A copy is stale for any of these reasons:
+- It holds nothing and others do (a disk that was formatted again).
+- A newer copy of its voter is here.
+- By another log, its node led or voted in a later epoch than the copy shows.
+- It elected a leader that lacked committed records, or records of an elector.
+- It lacks committed records, and so do too many voters for a majority to hold them.
 """
 
 from __future__ import annotations
@@ -30,9 +34,9 @@ from quorum.recovery.evidence.same_log import shows_one_log
 
 
 class StaleReplica(msgspec.Struct, frozen=True, kw_only=True):
-    """A voter's copy that is not authoritative. `newer`: the copy of the same voter that is newer.
+    """A voter's copy that is not authoritative. `newer`: the newer copy of the same voter.
 
-    `rivals`: other copies of its one directory, where nothing shows on which of them the node ran last.
+    `rivals`: other copies of the same directory, if nothing shows on which of them the node ran last.
     """
 
     copy: Copy
@@ -45,20 +49,23 @@ class StaleReplica(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def stale_replicas(copies: Sequence[Copy], *sets: Sequence[ReplicaKey]) -> tuple[StaleReplica, ...]:
-    """Return the copies that are not authoritative, in the order of the voters: of one set, or of the latest and the
-    one before it, while it is not proven which was in force."""
+    """Return the copies that are not authoritative, in the order of the voters.
+
+    There are two voter sets, the latest and the one before it, while it is not proven which is in force.
+    """
     by_set = [[[copy for copy in copies if is_voter(copy.place.key, [voter])] for voter in voters] for voters in sets]
     found: dict[int, StaleReplica] = {}
     for by_voter in by_set:
         for one in (one for own in by_voter for one in _each(copies, own, by_voter)):
             found.setdefault(id(one.copy), one)
     lacking = [_lacking(copies, [[copy for copy in own if id(copy) not in found] for own in each]) for each in by_set]
+    # A follower behind an uncommitted removal is one too many by the smaller set alone: both sets must agree.
     in_all = (one for key, one in lacking[0].items() if all(key in others for others in lacking))
     return (*found.values(), *in_all)
 
 
 def _each(copies: Sequence[Copy], own: Sequence[Copy], by_voter: Sequence[Sequence[Copy]]) -> Iterator[StaleReplica]:
-    """Yield those of one voter's copies that are stale, by what each says itself."""
+    """Yield the stale copies of one voter, each judged by its own state and by elections in other logs."""
     newest = max(own, key=_age, default=None)
     rivals = [] if newest is None else [newest, *(one for one in own if is_rival(one, newest))]
     for copy in own:
@@ -85,14 +92,14 @@ def _each(copies: Sequence[Copy], own: Sequence[Copy], by_voter: Sequence[Sequen
 
 
 def _age(copy: Copy) -> tuple[int, int, bool]:
-    """Epochs only rise; what a log once reached counts, whatever is left of it."""
+    """Return a key that never falls while a node runs: its greatest epoch, then the historical extent of its log."""
     return copy.greatest_epoch, copy.proved_end, copy.stop is None
 
 
 def is_rival(one: Copy, other: Copy) -> bool:
-    """Return True if both are one directory by their meta.properties, and nothing shows which its node ran on last.
+    """Return True if both have one directory.id, and nothing shows on which of them the node ran last.
 
-    Damage, or a process that runs on one of them, is another matter; an export is no directory.
+    A damaged copy is judged by its damage, and a copy in use by its process; an export is no directory.
     """
     if one is other or any(copy.place.manifest or copy.held_more or copy.used_by is not None for copy in (one, other)):
         return False
@@ -108,8 +115,11 @@ def _progress(copy: Copy) -> tuple[int, int, int]:
 
 
 def _emptied(copies: Sequence[Copy], copy: Copy, by_voter: Sequence[Sequence[Copy]]) -> str | None:
-    """A directory that was formatted and holds nothing, in a cluster that has records, or whose other voters may. Who
-    voted for the first leader, and was killed before it heard of him, had nothing."""
+    """Return why an empty directory does not show its voter's last state, or None.
+
+    An empty one is stale if others have records, or may have. An exception is a node that was killed after its vote for
+    the very first leader: it never held a record.
+    """
     if copy.end.offset > 0:
         return None
     holder = max(copies, key=lambda other: other.rank)
@@ -123,7 +133,7 @@ def _emptied(copies: Sequence[Copy], copy: Copy, by_voter: Sequence[Sequence[Cop
 
 
 def _set_back(copies: Sequence[Copy], copy: Copy) -> str | None:
-    """Return the sentence about an act of the node in a later epoch than its directory knows, or None."""
+    """Return a sentence about the node's part in a later epoch than its directory shows, or None."""
     if copy.quorum_state is None or copy.node_id is None:
         return None
     elections = ((_name_among(copies, other), election) for other in copies for election in other.prefix.elections)
@@ -138,8 +148,10 @@ def _name_among(copies: Sequence[Copy], copy: Copy) -> str:
 
 
 def _misled(copies: Sequence[Copy], copy: Copy) -> str | None:
-    """A node that elected a leader, or was one, whose log lacked what was committed before: then one at least of those
-    who elected had been set back, and nothing says that it was another."""
+    """Return a sentence about the node's part in electing a leader that lacked committed records, or None.
+
+    At least one of the electors had been restored from an older copy, and nothing shows which.
+    """
     held = [(one, {(election.epoch, election.offset) for election in one.prefix.elections}) for one in copies]
     for holder in copies:
         for election in holder.prefix.elections:
@@ -161,8 +173,11 @@ def _misled(copies: Sequence[Copy], copy: Copy) -> str | None:
 
 
 def _outgrown(copies: Sequence[Copy], copy: Copy, voting: Sequence[Copy]) -> str | None:
-    """A node that took part in electing a leader whose log was shorter than an elector's own: nobody grants that (Raft,
-    5.4.1), so that one of them had been set back, or what it holds is no longer what it voted with."""
+    """Return a sentence about the node's part in electing a leader whose log was shorter than an elector's, or None.
+
+    A voter grants no vote to a candidate whose log is shorter (Raft 5.4.1). So an elector had been restored from an
+    older copy, or its log is no longer the one that it voted with.
+    """
     for holder in copies:
         for election in holder.prefix.elections:
             electors = {election.leader_id, *election.granting}
@@ -181,21 +196,23 @@ def _outgrown(copies: Sequence[Copy], copy: Copy, voting: Sequence[Copy]) -> str
 
 
 def _outgrows(copy: Copy, holder: Copy, election: Election) -> bool:
-    """Whether it has all that the leader began with, and goes on from there in an older epoch."""
+    """Return True if its log has all that the leader began with, and goes on from there in an older epoch."""
     begun = 0 <= copy.epoch_at(election.offset) < election.epoch
     return begun and shows_one_log(copy, holder) and common_end(copy, holder) == election.offset
 
 
 def _is_passed_over(copies: Sequence[Copy], prover: Copy, election: Election) -> bool:
-    """Whether the leader began where this log proves something else committed, in an older epoch."""
+    """Return True if the leader began at an offset where this log proves a record of an older epoch committed."""
     if not prover.start_offset <= election.offset < proved_committed(prover) or _was_let_go(copies, prover):
         return False
     return 0 <= prover.epoch_at(election.offset) < election.epoch
 
 
 def _lacking(copies: Sequence[Copy], by_voter: Sequence[Sequence[Copy]]) -> dict[int, StaleReplica]:
-    """Voters of whom a majority lack what a log proves committed: so many cannot have lagged, and nothing says who.
-    Who lags behind a removal that is not committed is one of too many by the set after it, not by the one before."""
+    """Return the voters' copies that lack proven committed records, if they are too many for a majority to hold those.
+
+    So many cannot all have lagged, and nothing shows which of them did.
+    """
     majority = majority_of(len(by_voter))
     found: dict[int, StaleReplica] = {}
     for prover in copies:
@@ -216,12 +233,12 @@ def _lacking(copies: Sequence[Copy], by_voter: Sequence[Sequence[Copy]]) -> dict
 
 
 def proved_committed(copy: Copy) -> int:
-    """Up to where a log proves by itself that all before was committed: by its checkpoint, or a leader's records."""
+    """Return the offset up to which a log proves its records committed: by its checkpoint, or a leader's records."""
     return max(copy.prefix.committed_before, 0 if copy.origin is None else int(copy.origin.end.offset))
 
 
 def is_proved(prover: Copy, copy: Copy, offset: int) -> bool:
-    """Whether the log of `prover` proves committed what `copy` holds at `offset`."""
+    """Return True if the log of `prover` proves committed the record that `copy` holds at `offset`."""
     epoch = copy.epoch_at(offset)
     if epoch < 0 or prover.epoch_at(offset) != epoch:
         return False
@@ -229,7 +246,7 @@ def is_proved(prover: Copy, copy: Copy, offset: int) -> bool:
 
 
 def _was_let_go(copies: Sequence[Copy], prover: Copy) -> bool:
-    """Whether a repair that another log has gone on with, or may have, began after all that this one tells of."""
+    """Return True if a repair in another log began, or may have begun, after every epoch of this log."""
     return any(
         (copy.repair is not None and copy.repair.epoch > prover.end.epoch) or is_passed_over(copies, copy, prover)
         for copy in copies
@@ -237,7 +254,10 @@ def _was_let_go(copies: Sequence[Copy], prover: Copy) -> bool:
 
 
 def _lacks(copies: Sequence[Copy], copy: Copy, prover: Copy, end: int) -> bool:
-    """Whether its log shows that it lacks some of that: not damaged, not running, and cut by no accepted repair."""
+    """Return True if its log shows that it lacks some of those records.
+
+    Damage, a running node or an accepted repair explains a shorter log, and a log of unknown origin shows nothing.
+    """
     if copy.stop is not None or copy.short is not None or copy.used_by is not None or not shows_one_log(copy, prover):
         return False
     common = common_end(copy, prover)

@@ -1,6 +1,6 @@
-"""Copies that contradict each other: by their bytes, by their metadata, or by repairs that know nothing of each other.
+"""Copies that contradict each other: by their bytes, by their metadata, or by conflicting repairs.
 
-Decides: which pairs of copies cannot be of one log, and whether two repairs made them so. Must not know: what follows.
+Decides: which pairs of copies cannot be of one log, and whether two repairs are the cause.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.evidence.same_log import contradiction, shows_one_log
 
 LEAST_GAP: Final = 1000
-"""As many epochs as a repair passes over, or more; elections take one or a few."""
+"""The smallest number of epochs that a repair skips. An election takes one or a few."""
 
 
 class Conflict(msgspec.Struct, frozen=True, kw_only=True):
-    """Two copies of which one at least is wrong.
+    """Two copies of which at least one is wrong.
 
     Attributes:
-        end: the end offset of the first batch that differs; None where it is something else.
-        repairs: the epochs that a repair began in each, where each was repaired by itself; None: not that.
-        metadata: what their metadata says that cannot be of one cluster; None: not that.
+        end: the end offset of the first batch that differs; None if the contradiction is another one.
+        repairs: the epochs that two conflicting repairs began; None if the contradiction is another one.
+        metadata: how their metadata rules out one cluster; None if the contradiction is another one.
     """
 
     one: Copy
@@ -34,7 +34,7 @@ class Conflict(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def copies(self) -> tuple[Copy, Copy]:
-        """Both."""
+        """Both copies."""
         return self.one, self.other
 
     def __str__(self) -> str:
@@ -54,7 +54,7 @@ class Conflict(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def cause(self) -> str:
-        """How copies come to contradict each other so."""
+        """The likely cause of the contradiction."""
         if self.metadata is not None:
             return "two clusters have one cluster id, as a clone and what it was made of do"
         if self.repairs is not None:
@@ -63,18 +63,19 @@ class Conflict(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def common_end(one: Copy, other: Copy) -> int:
-    """Up to where two logs are the same: one past the last offset at which both have the same epoch (log matching).
+    """Return the offset up to which two logs are the same; 0 if nothing shows that they are of one log.
 
-    Where they do not overlap, the shorter is taken for a beginning of the longer: a checkpoint holds what is committed.
-    0 where nothing shows that they are of one log.
+    It is one past the last offset at which both have the same epoch (log matching). If they do not overlap, the shorter
+    log counts as a beginning of the longer: a checkpoint holds only committed records.
     """
     return _matching_end(one, other) if shows_one_log(one, other) else 0
 
 
 def joined_end(copies: Sequence[Copy], one: Copy, other: Copy) -> int | None:
-    """The same of two of these copies; where neither shows where they part, by a third that does.
+    """Return the common end of two of these copies, or None if a repair may hide it and no third copy shows it.
 
-    None where there is no such copy, and a repair may stand between.
+    A repair may lie between the end of one copy and the beginning of the other. A third copy that overlaps both
+    decides.
     """
     if not _is_hidden(copies, one, other):
         return common_end(one, other)
@@ -88,14 +89,16 @@ def joined_end(copies: Sequence[Copy], one: Copy, other: Copy) -> int | None:
 
 
 def is_passed_over(copies: Sequence[Copy], late: Copy, early: Copy) -> bool:
-    """Whether a repair that is seen nowhere may stand before the beginning of `late`, and `early` goes on without."""
+    """Return True if a repair that no copy shows may lie before the beginning of `late`, while `early` lacks it."""
     return _beginning(early) < _beginning(late) and joined_end(copies, late, early) is None
 
 
 def _is_hidden(copies: Sequence[Copy], one: Copy, other: Copy) -> bool:
-    """Whether they do not match where both reach, and a repair may stand before: it could have gone on from anywhere
-    before the beginning of the later one. Their epochs lie far apart there, or an audit file tells of one between:
-    who was overlooked, or cut off, may have gone on through many elections."""
+    """Return True if a repair that no copy shows may lie before the beginning of the later copy.
+
+    It could have gone on from any offset there. Two things hint at one: a gap of epochs as wide as a repair leaves, or
+    an audit file with an epoch between. If both copies match where they overlap, there is no such repair.
+    """
     early, late = sorted((one, other), key=_beginning)
     at = min(int(early.end.offset), late.start_offset)
     if at == 0:
@@ -113,7 +116,7 @@ def _beginning(copy: Copy) -> tuple[int, int]:
 
 
 def epoch_before(copy: Copy) -> int:
-    """The epoch in which its segments begin: of the checkpoint there, or else of their first record."""
+    """Return the epoch in which its segments begin: of the checkpoint there, or of their first record."""
     believed = (one.end for one in copy.prefix.checkpoints if not one.is_misnamed)
     found = (int(end.epoch) for end in believed if end.offset == copy.start_offset)
     return next(found, int(copy.spans[0].epoch if copy.spans else copy.end.epoch))
@@ -133,7 +136,7 @@ def _matching_end(one: Copy, other: Copy) -> int:
 
 
 def conflicts_of(copies: Sequence[Copy]) -> Iterator[Conflict]:
-    """All pairs that contradict each other."""
+    """Yield all pairs that contradict each other."""
     for index, one in enumerate(copies):
         for other in copies[index + 1 :]:
             wrong = one.prefix.sums.first_difference(other.prefix.sums, _matching_end(one, other))
@@ -144,7 +147,7 @@ def conflicts_of(copies: Sequence[Copy]) -> Iterator[Conflict]:
 
 
 class Uncompared(msgspec.Struct, frozen=True, kw_only=True):
-    """Two copies of which nothing shows that they are of one log, or where they part, and nothing that they are not."""
+    """Two copies without a contradiction that may be of different logs, or whose common end is unknown."""
 
     one: Copy
     other: Copy
@@ -164,7 +167,7 @@ class Uncompared(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def uncompared(copies: Sequence[Copy], conflicts: Sequence[Conflict]) -> Iterator[Uncompared]:
-    """All pairs that neither agree nor contradict each other."""
+    """Yield all pairs that neither agree nor contradict each other."""
     known = [conflict.copies for conflict in conflicts]
     for index, one in enumerate(copies):
         for other in copies[index + 1 :]:
@@ -174,9 +177,10 @@ def uncompared(copies: Sequence[Copy], conflicts: Sequence[Conflict]) -> Iterato
 
 
 def _rivals(one: Copy, other: Copy, wrong: int | None) -> tuple[int, int] | None:
-    """The epochs of two repairs of which neither log goes on from the other's; `wrong`: where they differ first.
+    """Return the epochs of two conflicting repairs, neither of which is in the other copy's log; None otherwise.
 
-    A difference before both is another matter: somebody changed bytes that neither repair wrote.
+    `wrong`: the end of the first batch that differs. If that is before both repairs, they are not the cause: something
+    changed bytes that neither repair wrote.
     """
     mine, theirs = one.repair, other.repair
     if mine is None or theirs is None or _has_repair_of(one, other) or _has_repair_of(other, one):
@@ -187,7 +191,7 @@ def _rivals(one: Copy, other: Copy, wrong: int | None) -> tuple[int, int] | None
 
 
 def _has_repair_of(one: Copy, other: Copy) -> bool:
-    """Whether the batch that opens the last repair of `other` stands in `one`, too, or before its beginning."""
+    """Return True if `one` holds the batch that opens the last repair of `other`, or begins after its offset."""
     repair = other.repair
     if repair is None or repair.offset < one.start_offset:
         return True

@@ -1,7 +1,4 @@
-"""Copies whose nodes would elect a leader if they were started, also by voters that a repair has replaced.
-
-Decides: which those are. Must not know: what is done about them.
-"""
+"""Copies whose nodes would elect a leader once they are started, also by voters that a repair has replaced."""
 
 from __future__ import annotations
 
@@ -11,7 +8,7 @@ from quorum.recovery.evidence.repair_evidence import Survey
 
 
 def elects(known: Survey, copy: Copy) -> bool:
-    """Whether its node would elect: by the voters in force, or by those that it knows itself."""
+    """Return True if its node takes part in elections: by the voters in force, or by its own log or quorum-state."""
     key, own = copy.place.key, copy.voters
     if key is None:
         return False
@@ -21,7 +18,7 @@ def elects(known: Survey, copy: Copy) -> bool:
 
 
 def elects_once_cut(known: Survey, copy: Copy) -> bool:
-    """Whether its voter, once its log is cut to what is whole, and others here that are whole make a majority."""
+    """Return True if its voter could elect a leader with intact copies here, once cut to its valid prefix."""
     whole = [
         one
         for one in known.copies
@@ -31,9 +28,9 @@ def elects_once_cut(known: Survey, copy: Copy) -> bool:
 
 
 def unreached(known: Survey) -> tuple[Copy, tuple[Copy, ...]] | None:
-    """A copy that a repair wrote, and those who would elect and that it has not reached; None where there are none.
+    """Return a repaired copy and the copies that would elect but that its repair has not reached, or None.
 
-    A repair's epoch is above all that any copy knew, so that a log that it reached does not end before it.
+    A repair's epoch is above all that any copy knew. A log that the repair reached does not end in an older epoch.
     """
     repaired = [copy for copy in known.copies if copy.repair is not None]
     if not repaired:

@@ -1,9 +1,9 @@
-"""What logs held before accepted repairs let it go, counted as held: a voter that forgot is no proof.
+"""Records that accepted repairs discarded count as held once: a voter that was cut is no proof against a commit.
 
-Decides: what those repairs do to the bounds of what was committed. Must not know: what is recommended then.
+Decides: how those repairs change the committed bounds.
 
-A record was committed once a majority held it durably, and stays so when one of them is cut. Without this, two voters
-that were cut would prove that what the third still holds was never committed.
+A record was committed once a majority held it durably, and stays committed when one of them is cut. Without this rule,
+two voters that were cut would prove that records which only the third still holds were never committed.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from quorum.recovery.journal.accepted_loss import Accepted, LetGo
 
 
 def let_go_by(copy: Copy) -> Iterator[tuple[Accepted, LetGo]]:
-    """What repairs of this copy's directory let go, and its own log did not get again."""
+    """Yield the records that repairs of this copy's directory discarded and that its log has not fetched again."""
     for done in copy.audited.accepted:
         if done.new_epoch is not None and copy.end.epoch < done.new_epoch:
-            continue  # another log lies there now
+            continue  # an older log has replaced the repair's log since
         for lost in done.lost:
             if lost.epoch is None or copy.epoch_at(lost.end - 1) != lost.epoch:
                 yield done, lost
 
 
 def is_last(copy: Copy, done: Accepted, lost: LetGo) -> bool:
-    """Whether the copy's log was cut there and has not gone on with another leader since."""
+    """Return True if the copy's log was cut there, and no other leader has written to it since."""
     epoch = done.greatest_epoch if lost.epoch is None else lost.epoch
     return done.new_epoch is None and lost.node_id == copy.node_id and epoch >= copy.end.epoch
 
 
 def holds(copy: Copy, done: Accepted, lost: LetGo) -> bool:
-    """Whether segments of `copy` have some of it, or all."""
+    """Return True if segments of `copy` hold some or all of the discarded records."""
     end = min(lost.end, int(copy.end.offset))
     if end <= max(lost.start, copy.start_offset):
         return False
@@ -47,9 +47,9 @@ def holds(copy: Copy, done: Accepted, lost: LetGo) -> bool:
 
 
 def forgetful(copies: Sequence[Copy], holder: Copy, start: int) -> frozenset[int]:
-    """Nodes that were cut, as was accepted, and held before what `holder` has from `start` on, or some of it.
+    """Return the nodes that lost, by an accepted repair, some of the records that `holder` has from `start` on.
 
-    A leader whom one of them elected since proves nothing about that.
+    A leader that such a node elected since proves nothing about those records.
     """
     return frozenset(
         int(copy.node_id)
@@ -61,9 +61,9 @@ def forgetful(copies: Sequence[Copy], holder: Copy, start: int) -> frozenset[int
 
 
 def extents(copies: Sequence[Copy], stale: Sequence[Copy]) -> list[ReplicaExtent]:
-    """Return what they hold now, for the bounds. `stale`: those that are not authoritative.
+    """Return the present extents of these copies, for the bounds. `stale`: those that are not authoritative.
 
-    Neither does a log that lost its end: that it reached an offset is no proof that it reached no further.
+    A log that lost its end is not authoritative either: it may have reached further.
     """
     return [
         msgspec.structs.replace(copy.extent, is_authoritative=not (copy.went_on or copy in stale)) for copy in copies
@@ -73,7 +73,7 @@ def extents(copies: Sequence[Copy], stale: Sequence[Copy]) -> list[ReplicaExtent
 def bounds_once(
     copies: Sequence[Copy], stale: Sequence[Copy], voters: Sequence[ReplicaKey], left: CommittedBounds
 ) -> CommittedBounds:
-    """The bounds by what the logs held at last; `left`: by what they hold now."""
+    """Return the bounds by the historical extents of the logs. `left`: the bounds by their present extents."""
     cut = [copy for copy in copies if any(is_last(copy, *one) for one in let_go_by(copy))]
     if not cut:
         return left

@@ -1,7 +1,6 @@
-"""What copies hold and the one that is kept does not: what a repair would lose.
+"""Lost records: other copies hold them and the kept one does not.
 
-Decides: which records these are and whether they were committed, as exactly as the copies allow. Must not know: how a
-repair is done.
+Decides: which records these are, and whether they were committed, as exactly as the copies allow.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ _MOST_TOPICS: Final = 20
 
 
 def excess(files: Files, known: Survey, kept: Copy) -> list[LostRecords]:
-    """What the other copies hold and `kept` does not, one entry a copy."""
+    """Return the records that other copies hold and `kept` does not, one entry a copy."""
     found = []
     for copy in known.copies:
         joined = joined_end(known.copies, kept, copy)
@@ -49,6 +48,7 @@ def excess(files: Files, known: Survey, kept: Copy) -> list[LostRecords]:
         if copy is kept or copy.end.offset <= start:
             continue
         more = _excess(files, _bounds_on(files, known, copy), copy, start)
+        # A voter that was cut no longer shows that it once acknowledged these records.
         if more.committed == "never" and forgetful(known.copies, copy, start):
             more = msgspec.structs.replace(more, committed="may")
         judged = superseded(files, known, kept, copy, start)
@@ -61,8 +61,11 @@ def excess(files: Files, known: Survey, kept: Copy) -> list[LostRecords]:
 
 
 def _bounds_on(files: Files, known: Survey, copy: Copy) -> CommittedBounds:
-    """What was committed of the records of `copy`. Where it parts from the best copy, that other records were committed
-    at the same offsets says nothing of its own, unless some log proves them or held them once."""
+    """Return the committed bounds for the records of `copy`.
+
+    After it diverges from the best copy, commits of other records at the same offsets prove nothing about its own.
+    Those count only if some log proves them, or once held them.
+    """
     bounds = bounds_of(known.copies, known.bounds, copy)
     fork = joined_end(known.copies, known.best, copy)
     if fork is None or fork >= copy.end.offset or not shows_one_log(known.best, copy):
@@ -78,12 +81,13 @@ def _bounds_on(files: Files, known: Survey, copy: Copy) -> CommittedBounds:
 
 
 def superseded(files: Files, known: Survey, kept: Copy, copy: Copy, start: int) -> str | None:
-    """`never` where `kept` goes on from `start` under a leader elected later than all that `copy` has from there on.
+    """Return `never` if a leader elected later than all of this branch of `copy` began its epoch in `kept` at `start`.
 
-    Then nothing of that was committed: an elected leader has all that was committed in older epochs (Raft, 5.4.3), and
-    this one began its own at `start`. An epoch that a repair began proves nothing: nobody was elected. Nor does one
-    whose electors had been made to forget it, or whose copies are stale: `may`. None where no such leader
-    is, or where what he lacked was committed: then he was elected by voters who had been set back.
+    An elected leader has every record that older epochs committed (Raft 5.4.3), and this leader has none of the branch.
+    Return `may` if one of its electors had forgotten the branch, or has only stale copies here. Return None if there is
+    no
+    such leader: a repair began the epoch, without an election. Return None, too, if the branch is proven committed:
+    then voters elected that leader that had been restored from older copies.
     """
     is_fork = shows_one_log(kept, copy) and joined_end(known.copies, kept, copy) == start
     if copy.end.epoch >= kept.epoch_at(start) or not is_fork:
@@ -103,7 +107,10 @@ def superseded(files: Files, known: Survey, kept: Copy, copy: Copy, start: int) 
 
 
 def shortfalls(known: Survey) -> list[LostRecords]:
-    """What logs here once held, by what stands beside or behind what is left of them, and no copy here holds."""
+    """Return the records that logs here once held and that no copy here holds any more.
+
+    The proof is in sidecar files, or in bytes behind the damage.
+    """
     found = []
     for copy in known.copies:
         follows = [other for other in known.copies if joined_end(known.copies, copy, other) == copy.end.offset]
@@ -127,7 +134,7 @@ def shortfalls(known: Survey) -> list[LostRecords]:
 
 
 def cut_off(files: Files, known: Survey, whole: Copy, start: int, end: int | None = None) -> LostRecords | None:
-    """What cutting a copy at `start` takes from it, up to `end`; by default up to its end."""
+    """Return the records that cutting a copy at `start` takes from it, up to `end` (by default its end), or None."""
     if start >= whole.end.offset:
         return None
     return _excess(files, _bounds_on(files, known, whole), whole, start, end)
@@ -171,7 +178,7 @@ def _excess(files: Files, bounds: CommittedBounds, copy: Copy, start: int, until
 
 
 def _members(batch: LocatedBatch) -> Iterator[str]:
-    """Records of a control batch that say who votes; those of elections and checkpoints say nothing."""
+    """Yield the types of a control batch's records that change voters. Elections and checkpoints do not matter."""
     try:
         records = control_records(batch)
     except RecordError:

@@ -1,9 +1,9 @@
-"""Copies that are no voter's, whatever node.id they have.
+"""Copies that are no voter's directory, although their `node.id` is a voter's.
 
-A voter's node has its vote with one directory.id alone: another disk of that node has none. The log may also know the
-directory.id as another node's.
+A voter is a replica key: only the directory with its directory.id has the vote. Another disk of that node has none. The
+log may also know the directory.id as another node's.
 
-Decides: which copies these are, and of which voters only such are here. Must not know: what is recommended then.
+Decides: which copies these are, and which voters are here only with such a disk.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class OtherDisk(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def other_disks(known: Survey) -> tuple[OtherDisk, ...]:
-    """All such copies."""
+    """Return all such copies."""
     return tuple(one for copy in known.copies if (one := _other_disk(known, copy)) is not None)
 
 
@@ -60,7 +60,7 @@ class OfAnotherNode(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def of_other_nodes(known: Survey) -> tuple[OfAnotherNode, ...]:
-    """Return all such copies, as `kraft check` finds them: by the metadata of the best copy whose metadata is known."""
+    """Return all copies in another node's directory. Like `kraft check`, this uses the best metadata that is known."""
     voters = [voter.key for voter in known.told_by.voters or ()]
     owners = directory_owners(voters, known.told_by.image)
     named = [(copy, copy.place.identity) for copy in known.copies]
@@ -69,7 +69,7 @@ def of_other_nodes(known: Survey) -> tuple[OfAnotherNode, ...]:
 
 
 def absent_disks(known: Survey) -> dict[int, DirectoryId]:
-    """Voters whose own directory is not here, though one of their nodes' is."""
+    """Return the voters whose own directory is not here, although another directory of their node is."""
     present = {copy.node_id for copy in known.copies if known.is_voter(copy)}
     return {
         int(one.copy.node_id): one.voting
@@ -79,12 +79,12 @@ def absent_disks(known: Survey) -> dict[int, DirectoryId]:
 
 
 def absent_voters(known: Survey) -> list[int]:
-    """All voters of whom no directory of their own is here."""
+    """Return all voters whose own directory is not here."""
     return sorted({*known.absent_voters, *absent_disks(known)})
 
 
 def not_here(known: Survey) -> list[str]:
-    """The same, in words."""
+    """Return the same voters as phrases for a sentence."""
     disks = absent_disks(known)
     return [
         f"voter {node}" if node not in disks else f"voter {node}'s disk (directory {id_text(disks[node])})"

@@ -1,7 +1,7 @@
-"""Several copies of one cluster's metadata log seen together: which is best, who votes, who is missing.
+"""The evidence of a repair: several copies of one cluster's metadata log together.
 
-Decides: who votes, what was committed, and who is missing, as exactly as the copies allow. Must not know: what a repair
-would lose, and how it is done.
+Decides: the best copy, the voters in force, the committed bounds, and the nodes that are missing, as exactly as the
+copies allow. Must not know: what a repair would lose, and how it is done.
 """
 
 from __future__ import annotations
@@ -36,17 +36,18 @@ _EXPORT_HAS_NONE: Final = "an export has no such file"
 
 
 class Survey(msgspec.Struct, frozen=True, kw_only=True):
-    """The copies, the best first, and what they amount to.
+    """The copies, the best first, and the conclusions from all of them.
 
     Attributes:
         in_force: the voters, by a record or a configuration.
-        absent_voters, absent_brokers: named by the metadata, or behind damage, and no copy of theirs is here.
-        bounds: of what was committed; what a log held until an accepted repair let it go counts as held.
-        bounds_left: the same by what the logs hold now.
-        conflicts, uncompared: pairs that contradict each other, or of which nothing shows that they are of one log.
-        told: repairs that audit files tell of, and no copy here has anything of.
+        absent_voters, absent_brokers: nodes in the metadata, or in records behind damage, that have no copy here.
+        bounds: the committed bounds by historical extents: records that accepted repairs discarded count as held.
+        bounds_left: the committed bounds by the present extents.
+        conflicts: pairs that contradict each other.
+        uncompared: pairs that nothing proves to be of one log.
+        told: repairs by their audit files, of which no copy here has a record.
         stale: voters' copies that are not authoritative.
-        undoable: log directories of which the last repair would be taken back, see `undo.with_undoable`.
+        undoable: log directories whose last repair can be undone, see `undo.with_undoable`.
     """
 
     copies: tuple[Copy, ...]
@@ -64,25 +65,27 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def best(self) -> Copy:
-        """The one that no other is ahead of, by (last epoch, end); a controller's before a broker's."""
+        """The copy that no other is ahead of, by (last epoch, end). At a tie, a voter's copy comes first."""
         return self.copies[0]
 
     @property
     def told_by(self) -> Copy:
-        """The best one whose metadata can be told; the best, where there is none."""
+        """The best copy whose metadata is known; the best copy if none is."""
         return next((copy for copy in self.copies if copy.state is not None), self.best)
 
     @property
     def greatest_epoch(self) -> int:
-        """Of any leader, vote, batch or checkpoint in any copy (a false one, too: its node may start), and of any
-        repair that an audit file tells of."""
+        """The greatest epoch of any leader, vote, batch or checkpoint in any copy, and of any repair in an audit file.
+
+        A false epoch counts, too: a node may start from a copy that has it.
+        """
         false = [copy.stop.false_epoch or -1 for copy in self.copies if copy.stop is not None]
         false += [int(one.end.epoch) for copy in self.copies for one in copy.prefix.checkpoints if one.is_misnamed]
         return max(*(copy.greatest_epoch for copy in self.copies), *(one.epoch for one in self.told), *false, -1)
 
     @property
     def lost_votes(self) -> tuple[tuple[str, str], ...]:
-        """Files that held an epoch and a vote and do not tell them, and why."""
+        """Files that held an epoch and a vote and cannot be read, or are missing, and why."""
         unread = [(found.path, found.why) for copy in self.copies for found in copy.unread if found.forgets]
         missing = [
             (
@@ -96,7 +99,7 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def newer(self) -> NewerParts:
-        """Return all that a later release has written in any copy, and that is not judged."""
+        """All parts that a later release has written in any copy, which this release does not judge."""
         return newer_of(self.copies)
 
     @property
@@ -105,25 +108,25 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
         return self.in_force.keys
 
     def is_voter(self, copy: Copy) -> bool:
-        """Return True if its replica votes, by any set that may be in force."""
+        """Return True if its replica votes, by any voter set that may be in force."""
         return any(is_voter(copy.place.key, voters) for voters in self.in_force.sets)
 
     def is_authoritative(self, copy: Copy) -> bool:
-        """Whether it may be counted as what a voter held last, and that voter as one who votes from there."""
+        """Return True if it shows its voter's last state: then the voter counts for a majority with its records."""
         return self.is_voter(copy) and not any(one.copy is copy for one in self.stale)
 
     @property
     def undecided(self) -> str | None:
-        """A sentence about a change of the voters that may or may not be in force; None where there is none."""
+        """A sentence about a change of the voters that may or may not be in force, or None."""
         return undecided(self.in_force)
 
     def has_majority(self, copies: Sequence[Copy]) -> bool:
-        """Whether a majority of the voters is among them, of every set that may be in force."""
+        """Return True if these copies hold a majority of every voter set that may be in force."""
         return self.in_force.has_majority(copy.place.key for copy in copies)
 
     @property
     def unheard_voters(self) -> tuple[int, ...]:
-        """Voters of which no whole log is here: what they held last is not known."""
+        """Voters without an intact authoritative log here: what they held last is not known."""
         return tuple(sorted({node_id for voters in self.in_force.sets for node_id in self._unheard(voters)}))
 
     def _unheard(self, voters: Sequence[ReplicaKey]) -> list[int]:
@@ -132,7 +135,7 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def stale_voters(self) -> frozenset[int]:
-        """Return the voters' nodes of which copies are here, and no authoritative one."""
+        """Nodes of voters that have copies here, but no authoritative one."""
         shown = {copy.node_id for copy in self.copies if self.is_authoritative(copy)}
         return frozenset(
             int(one.copy.node_id)
@@ -142,16 +145,16 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def majority_is_absent(self) -> bool:
-        """Whether records may have been committed that no copy here holds."""
+        """Return True if records may have been committed that no copy here holds."""
         return any(len(self._unheard(voters)) >= majority_of(len(voters)) for voters in self.in_force.sets)
 
     @property
     def in_use(self) -> tuple[Copy, ...]:
-        """Copies that nodes run on: their ends are so far."""
+        """Copies on which a node runs: their logs may grow."""
         return tuple(copy for copy in self.copies if copy.used_by is not None)
 
     def endpoints(self) -> dict[Endpoint, int]:
-        """Where a controller may listen, by all copies: voters' and registered controllers' listeners."""
+        """Return the endpoints of voters and registered controllers in any copy, each with its node id."""
         found: dict[Endpoint, int] = {}
         for copy in self.copies:
             for voter in copy.voters or VoterSet():
@@ -164,20 +167,20 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def newer_of(copies: Iterable[Copy]) -> NewerParts:
-    """Return all that a later release has written in these copies, and that is not judged."""
+    """Return all parts of these copies that a later release has written, which this release does not judge."""
     return NOTHING_NEWER.plus(*(part for copy in copies for part in copy.newer.parts))
 
 
 def with_told(known: Survey, told: Iterable[Told]) -> Survey:
-    """The same, with the repairs among `told` that no log here has come to."""
+    """Return the survey with those repairs of `told` whose epoch no log here has reached."""
     return msgspec.structs.replace(known, told=tuple(one for one in told if one.epoch > known.best.end.epoch))
 
 
 def survey(copies: Sequence[Copy]) -> Survey:
-    """What these copies are together.
+    """Compare these copies.
 
     Raises:
-        RefusedError: they are of several clusters, or there is none.
+        RefusedError: they are of several clusters, or there are no copies.
     """
     if not copies:
         raise RefusedError("no copy of a metadata log is named")

@@ -1,6 +1,6 @@
-"""Tell which copies are of one log, by the rules of `metadata_log.tools.replicas.same_log`.
+"""Copies of one log, by the rules of `metadata_log.tools.replicas.same_log`.
 
-Decides: which copies may be compared. Must not know: what follows.
+Decides: which copies may be compared.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from quorum.recovery.copies.log_copy import Copy
 
 
 def shows_one_log(one: Copy, other: Copy) -> bool:
-    """Return True if something shows that they are of one log.
+    """Return True if something shows that both copies are of one log.
 
-    An empty log holds nothing that could be lost or contradicted: it is of any.
+    An empty log counts as part of any log: it holds nothing that could be lost or contradicted.
     """
     if one is other or one.end.offset == 0 or other.end.offset == 0:
         return True
@@ -21,5 +21,5 @@ def shows_one_log(one: Copy, other: Copy) -> bool:
 
 
 def contradiction(one: Copy, other: Copy) -> str | None:
-    """Return what their metadata says that cannot be of one log; None if nothing does, or they share a batch."""
+    """Return how the metadata of both copies rules out one log; None if it does not, or if they share a batch."""
     return same_log.contradiction(traces_of_prefix(one.prefix), traces_of_prefix(other.prefix))

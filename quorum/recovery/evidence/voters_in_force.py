@@ -1,6 +1,6 @@
-"""The voters that each copy names, for the rules of `metadata_log.tools.replicas.voters_in_force`.
+"""The voters that each copy names, as input for the rules of `metadata_log.tools.replicas.voters_in_force`.
 
-Decides: what is counted of a copy. Must not know: how sound the copies are.
+Must not know: which copies are damaged.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from quorum.recovery.copies.log_copy import Copy
 
 
 def certain_voters(ranked: Sequence[Copy], committed: int) -> VotersInForce:
-    """Return the voters in force by these copies, the best first; none if only an election says who they were."""
+    """Return the voters in force by these copies, the best first; no voters if only an election names them."""
     found = voters_in_force([named_by(copy) for copy in ranked], committed)
     return found if found.is_certain else msgspec.structs.replace(found, keys=())
 
@@ -40,7 +40,7 @@ def named_by(copy: Copy) -> NamedVoters:
 
 
 def undecided(voters: VotersInForce) -> str | None:
-    """Return a sentence about both sets; None if one alone may be in force."""
+    """Return a sentence about both voter sets that may be in force; None if only one may be."""
     if not voters.before:
         return None
     now, then = (", ".join(str(voter.node_id) for voter in one) for one in (voters.keys, voters.before))
