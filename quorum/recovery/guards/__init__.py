@@ -1,1 +1,1 @@
-"""Conditions that forbid a repair."""
+"""Conditions under which every repair is refused."""

@@ -1,6 +1,6 @@
-"""Addresses that a voter must not have: others are told them, and connect there.
+"""Addresses that a voter must not have: other nodes learn them from the log, and connect to them.
 
-Decides: which say no host. Must not know: who asked.
+Decides: which addresses name no host.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from quorum.recovery.journal.errors import WrongOptionError
 
 
 def refuse_no_host(said: str, host: str) -> None:
-    """A host that says `every address of this machine`, as a listener may, or nothing; or that no resolver takes.
+    """Refuse a host that is empty, means every address of the machine, or cannot be resolved.
 
     Raises:
-        WrongOptionError: it is such a one; `said`: the option as the user wrote it.
+        WrongOptionError: it is such a host. `said`: the option as the user wrote it.
     """
     if host and not is_resolvable(host):
         raise WrongOptionError(
@@ -30,7 +30,7 @@ def refuse_no_host(said: str, host: str) -> None:
 
 
 def is_resolvable(host: str) -> bool:
-    """Whether a resolver can be asked for it: Python encodes the parts of a name first, and stops at some."""
+    """Return True if Python can pass the host to a resolver: it encodes each part first, and rejects some."""
     try:
         host.encode("idna")
     except UnicodeError:

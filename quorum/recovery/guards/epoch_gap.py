@@ -1,6 +1,6 @@
 """The epoch in which a repair writes.
 
-Decides: how far above all others it is. Must not know: the repair.
+Decides: its distance above all other epochs.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from quorum.recovery.journal.errors import RefusedError, WrongOptionError
 
 
 def check_gap(gap: int) -> None:
-    """Let a distance pass that leads above all other epochs.
+    """Refuse a distance above all other epochs that elections could span.
 
     Raises:
         WrongOptionError: it is too short.
@@ -25,11 +25,11 @@ def check_gap(gap: int) -> None:
 
 
 def new_epoch(known: Survey, gap: int) -> int:
-    """The epoch in which a repair writes: above every one that any copy knows of.
+    """Return the epoch in which a repair writes: above every epoch that any copy shows.
 
     Raises:
         WrongOptionError: `gap` is too short, or leads past the last epoch.
-        RefusedError: epochs run out.
+        RefusedError: too few epochs are left.
     """
     check_gap(gap)
     room = LARGEST_EPOCH - 1 - known.greatest_epoch

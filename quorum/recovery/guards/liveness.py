@@ -1,6 +1,6 @@
-"""Whether a leader of the cluster still answers: what was heard at its endpoints, and when that forbids a repair.
+"""The results of probing controllers' endpoints, and when they forbid a repair.
 
-Decides: which answers forbid it. Must not know: how the endpoints were asked.
+Must not know: how the endpoints are probed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from quorum.recovery.journal.errors import RefusedError
 
 
 class Heard(enum.StrEnum):
-    """What answered at an endpoint."""
+    """The kind of process at an endpoint."""
 
     NOBODY = "nobody"
     """The connection is refused, the name is unknown, or nothing answered in time."""
@@ -25,14 +25,14 @@ class Heard(enum.StrEnum):
     CONTROLLER = "controller"
     """A controller that does not lead."""
     UNCLEAR = "unclear"
-    """Something accepts connections and is not understood: it may be a leader that wants TLS."""
+    """A process accepts connections and its responses are not understood: it may be a leader that requires TLS."""
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """What was heard at one address. `node_id`, `cluster_id`: as it says itself; None where it does not.
+    """The result of probing one address. `node_id`, `cluster_id`: as the node reports them; None if it does not.
 
-    `is_silent`: nobody, and not since the connection was refused: the name is unknown, or nothing came in time.
-    `speaks_grpc`: the answer came by gRPC, from one of this project's controllers.
+    `is_silent`: the name is unknown, or neither a response nor a refused connection came in time.
+    `speaks_grpc`: one of this project's controllers responded by gRPC.
     """
 
     address: str
@@ -48,7 +48,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def silence(answers: Iterable[Answer]) -> tuple[str, ...]:
-    """A sentence about addresses that said nothing at all: that is no proof that no leader lives there."""
+    """Return a sentence about addresses that gave no sign at all, or none: a leader may run there nevertheless."""
     silent = [answer.address for answer in answers if answer.is_silent]
     if not silent:
         return ()
@@ -81,12 +81,13 @@ ONE_NODE: Final = (
 def refuse_live(
     answers: Iterable[Answer], cluster_id: str | None, not_controllers: frozenset[str], instead: str
 ) -> None:
-    """Refuse a repair while a controller of the cluster runs; `instead`: the advice if a leader answers.
+    """Refuse a repair while a controller of the cluster runs. `instead`: the advice if a leader responds.
 
     Raises:
-        RefusedError: one does, or may.
+        RefusedError: a controller runs, or may run.
     """
     grave = [Heard.LEADER, Heard.CONTROLLER, Heard.UNCLEAR, Heard.NOBODY]
+    # The gravest result decides: a live leader is reported before any other reason to refuse.
     for answer in sorted(answers, key=lambda answer: grave.index(answer.heard)):
         if answer.cluster_id is not None and cluster_id is not None and answer.cluster_id != cluster_id:
             continue

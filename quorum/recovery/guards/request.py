@@ -1,6 +1,6 @@
-"""What every repair is asked with, what it answers, and the refusals that all of them share.
+"""The options that all repairs share, the proposal that each returns, and the refusals common to several.
 
-Decides: those refusals. Must not know: any one repair.
+Must not know: any one repair.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ DEFAULT_EPOCH_GAP = LEAST_GAP
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
-    """What a user says to any repair.
+    """The options of a user for any repair.
 
     Attributes:
-        missing: nodes of which there is no copy any more; `all_missing`: all that are not named.
-        accept_data_loss: records that a copy here holds may go.
-        accept_lost_vote: an epoch or a vote may be forgotten that only a file held which says nothing any more.
-        not_controllers: addresses at which something else listens.
-        ask: asks endpoints who answers there.
-        work_root: where the user wants backup and audit file; None: beside each directory.
+        missing: nodes of which no copy is left; `all_missing`: all nodes that are not named.
+        accept_data_loss: the repair may discard records that a copy here holds.
+        accept_lost_vote: the repair may go on although a file that held an epoch and a vote cannot be used.
+        not_controllers: addresses at which another program listens.
+        ask: probes endpoints for controllers.
+        work_root: the user's directory for backup and audit file; None: next to each directory.
     """
 
     now_ms: int
@@ -59,14 +59,14 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
     """A repair that may be carried out.
 
     Attributes:
-        rewrites: what it does, one entry a log directory, in this order.
-        says: what is done, in sentences.
+        rewrites: the changes, one entry a log directory, in this order.
+        says: sentences that describe the repair.
         keeps, loses, may_lose: as in `plan.Repair`.
         warnings: what the user should know before.
-        steps: what follows.
-        asked: who was asked for a live leader, and what was heard.
-        leavings: log directories in which files of a repair that was never decided are removed.
-        is_a_part: of something that other directories need, too, so that a dry run tells what follows.
+        steps: the operator's steps afterwards.
+        asked: the endpoints that were probed for a live leader, with their results.
+        leavings: log directories from which orphaned files of an undecided repair are removed.
+        is_a_part: other directories need the same repair, so that a dry run prints the steps, too.
     """
 
     action: str
@@ -85,13 +85,13 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
 def refuse_unsafe(
     known: Survey, request: Request, *, is_one_nodes: bool = False, writes: Sequence[Endpoint] = ()
 ) -> tuple[Answer, ...]:
-    """The refusals that need no more than the copies and the network. `is_one_nodes`: nobody's vote changes.
+    """Refuse a repair by the copies and the network, and return the results of the probes.
 
-    `writes`: addresses that the repair itself gives to voters: an earlier one may have gone live there, and no copy
-    here has heard of it.
+    `is_one_nodes`: the voters do not change. `writes`: addresses that the repair itself gives to voters. An earlier
+    repair may have started a controller there that no copy here knows of.
 
     Raises:
-        RefusedError: some copies are not here and nobody said so, or a controller runs.
+        RefusedError: copies are not here and not declared missing, or a controller runs.
     """
     for copy in known.copies:
         refuse_newer_files(copy)
@@ -102,6 +102,7 @@ def refuse_unsafe(
             "the copies name no controller's address, so that nobody can be asked whether a leader lives: say "
             "--bootstrap-controller HOST:PORT,... as in the nodes' configuration"
         )
+    # Probed last: all that the copies alone can refuse needs no network.
     answers = tuple(request.ask(list(dict.fromkeys([*endpoints, *writes]))))
     instead = ONE_NODE if is_one_nodes else change_voters(answers, known.told_by.voters if known.copies else None)
     refuse_live(answers, known.cluster_id, request.not_controllers, instead)
@@ -110,10 +111,10 @@ def refuse_unsafe(
 
 
 def refuse_conflicts(known: Survey) -> None:
-    """No repair, and no start, of what contradicts another copy.
+    """Refuse copies that contradict each other: neither a repair nor a start may use them.
 
     Raises:
-        RefusedError: two do.
+        RefusedError: two copies do.
     """
     for conflict in known.conflicts[:1]:
         raise RefusedError(
@@ -126,10 +127,10 @@ def refuse_conflicts(known: Survey) -> None:
 
 
 def refuse_other_listeners(voters: VoterSet, endpoints: Sequence[Endpoint]) -> None:
-    """Endpoints of which none has the name of a listener that the voters had: nobody would find the controller.
+    """Refuse endpoints without any listener name that the voters had: brokers would not find the controller.
 
     Raises:
-        RefusedError: naming theirs.
+        RefusedError: with the names of their listeners.
     """
     names = sorted({endpoint.name for voter in voters for endpoint in voter.endpoints})
     if names and endpoints and not {endpoint.name for endpoint in endpoints} & set(names):
@@ -146,7 +147,7 @@ def refuse_other_listeners(voters: VoterSet, endpoints: Sequence[Endpoint]) -> N
 
 
 def refuse_broker(copy: Copy) -> None:
-    """A broker's own directory is never made a controller's in place.
+    """Refuse to turn a broker's own directory into a controller's.
 
     Raises:
         RefusedError: it is a broker's.
@@ -162,7 +163,7 @@ def refuse_broker(copy: Copy) -> None:
 
 
 def strange_missing(known: Survey, request: Request) -> tuple[str, ...]:
-    """A sentence about --missing nodes that no copy knows: a slip of the finger may hide a node that is not named."""
+    """Return a sentence about --missing nodes that no copy knows: a typing error may hide a node that is not named."""
     strange = sorted(request.missing - set(known.absent_voters) - set(known.absent_brokers))
     if request.all_missing or not strange:
         return ()
@@ -170,10 +171,10 @@ def strange_missing(known: Survey, request: Request) -> tuple[str, ...]:
 
 
 def refuse_absent(known: Survey, request: Request) -> None:
-    """Fewer copies than nodes, without a word about it.
+    """Refuse if nodes have no copy here and the user did not declare them missing.
 
     Raises:
-        RefusedError: naming the nodes.
+        RefusedError: with those nodes.
     """
     absent = set(known.absent_voters) | set(known.absent_brokers)
     present = {copy.node_id for copy in known.copies}
@@ -194,12 +195,12 @@ def refuse_absent(known: Survey, request: Request) -> None:
 
 
 def not_compared(known: Survey, own: Copy) -> tuple[str, ...]:
-    """Sentences about copies of which nothing shows that they are of the log of `own`."""
+    """Return sentences about copies that nothing proves to be of the same log as `own`."""
     return tuple(str(pair) for pair in known.uncompared if own in (pair.one, pair.other))
 
 
 def unlisted(known: Survey) -> tuple[str, ...]:
-    """Return a sentence for nodes that are named only in what is destroyed, or what a later release wrote."""
+    """Return a sentence about nodes that only damaged records, or those of a later release, may name."""
     hiding = [
         f"{copy.label} from offset {copy.end.offset} on"
         for copy in known.copies
@@ -216,10 +217,10 @@ def unlisted(known: Survey) -> tuple[str, ...]:
 
 
 def refuse_nameless(place: Place) -> MetaProperties:
-    """A controller has a meta.properties; gives what it says.
+    """Return the meta.properties of a controller's directory.
 
     Raises:
-        RefusedError: it has none, or none that can be used.
+        RefusedError: it has none that can be used.
     """
     if place.identity is not None:
         return place.identity
@@ -229,10 +230,10 @@ def refuse_nameless(place: Place) -> MetaProperties:
 
 
 def refuse_unusable(copy: Copy) -> None:
-    """A copy that no controller's log can be made of.
+    """Refuse a copy from which no controller's log can be made.
 
     Raises:
-        RefusedError: saying why.
+        RefusedError: with the reason.
     """
     why = usable(copy)
     if why is not None:
@@ -240,10 +241,10 @@ def refuse_unusable(copy: Copy) -> None:
 
 
 def refuse_damaged(known: Survey, copy: Copy) -> None:
-    """A copy whose log is damaged before its end: what follows would be dropped without a word.
+    """Refuse a copy whose log is damaged before its end: the repair would silently drop the records behind the damage.
 
     Raises:
-        RefusedError: naming the place, and the command.
+        RefusedError: with the position, and the command to use first.
     """
     if copy.is_damaged:
         if copy.place.manifest is not None:
@@ -261,10 +262,10 @@ def refuse_damaged(known: Survey, copy: Copy) -> None:
 
 
 def refuse_majority(known: Survey) -> None:
-    """Nothing is lost where a majority of the voters can be started as it is.
+    """Refuse a repair if a majority of the voters can start as they are: without a repair nothing is lost.
 
     Raises:
-        RefusedError: it can.
+        RefusedError: they can.
     """
     if _is_sound_majority(known, sound := _sound(known)):
         refuse_ended(known)
@@ -288,10 +289,10 @@ def _first(sound: Sequence[Copy]) -> str:
 
 
 def refuse_second_quorum(known: Survey, changed: Sequence[Copy]) -> None:
-    """A majority that is not told of the new voters goes on with the old ones.
+    """Refuse to leave a majority of the old voters unchanged: it would go on as a second quorum.
 
     Raises:
-        RefusedError: there is one besides those that are changed.
+        RefusedError: there is such a majority besides the copies in `changed`.
     """
     if _is_sound_majority(known, left := [copy for copy in _sound(known) if copy not in changed]):
         refuse_ended(known)
@@ -302,7 +303,7 @@ def refuse_second_quorum(known: Survey, changed: Sequence[Copy]) -> None:
 
 
 def _is_sound_majority(known: Survey, sound: Sequence[Copy]) -> bool:
-    """Whether these would elect a leader, who would have all that is known to be committed."""
+    """Return True if these copies would elect a leader that has every record known to be committed."""
     return known.has_majority(sound) and lacking(known, sound) is None
 
 
@@ -317,12 +318,12 @@ def _ids(copies: Sequence[Copy]) -> str:
 
 
 def refuse_other_repair(known: Survey, kept: Copy, request: Request, is_undoable: Callable[[str], bool]) -> None:
-    """Another copy was repaired, and `kept` has nothing of that: a quorum that begins from each makes two.
+    """Refuse if another copy was repaired and `kept` does not hold that repair: going on from both makes two quorums.
 
-    `is_undoable`: whether the last repair of a log directory would be taken back.
+    `is_undoable`: returns True if the last repair of a log directory can be undone.
 
     Raises:
-        RefusedError: naming that copy, unless the user lets it go.
+        RefusedError: with that copy, unless the user accepts data loss.
     """
     for copy in known.copies:
         done = copy.repair
@@ -340,10 +341,10 @@ def refuse_other_repair(known: Survey, kept: Copy, request: Request, is_undoable
 
 
 def refuse_strange_topic(copy: Copy) -> None:
-    """A directory to be changed whose partition.metadata is no metadata log's: no node would start from the result.
+    """Refuse to change a directory whose partition.metadata is not the metadata log's: no node would start from it.
 
     Raises:
-        RefusedError: naming the file.
+        RefusedError: with the file.
     """
     refuse_newer_files(copy)
     for found in copy.unread:
@@ -355,10 +356,10 @@ def refuse_strange_topic(copy: Copy) -> None:
 
 
 def refuse_lost_votes(known: Survey, request: Request) -> None:
-    """A copy whose quorum-state says nothing: the new epoch may not be above one that only it knew.
+    """Refuse if a quorum-state cannot be used: the new epoch might not be above an epoch that only this file held.
 
     Raises:
-        RefusedError: naming the file, unless the user accepts it.
+        RefusedError: with the file, unless the user accepts that.
     """
     for copy in known.copies:
         for found in copy.unread:
@@ -371,10 +372,10 @@ def refuse_lost_votes(known: Survey, request: Request) -> None:
 
 
 def refuse_loss(lost: Sequence[LostRecords], request: Request, instead: str) -> None:
-    """Another copy holds more, and nothing proves that it was never committed.
+    """Refuse if other copies hold more records, unless these are proven never to have been committed.
 
     Raises:
-        RefusedError: saying what, unless the user accepts it.
+        RefusedError: with the records, unless the user accepts the loss.
     """
     lost = [one for one in lost if one.committed != "never"]
     if lost and not request.accept_data_loss:
@@ -384,6 +385,6 @@ def refuse_loss(lost: Sequence[LostRecords], request: Request, instead: str) -> 
 
 
 def files_in(files: Files, log_dir: str) -> frozenset[str]:
-    """The names in a log directory's metadata directory."""
+    """Return the names in a log directory's metadata directory."""
     path = f"{log_dir}/{METADATA_DIRECTORY}"
     return frozenset(files.listdir(path)) if files.exists(path) else frozenset()
