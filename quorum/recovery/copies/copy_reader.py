@@ -1,7 +1,7 @@
-"""One copy of the metadata log, read from end to end.
+"""Reads one copy of the metadata log from end to end.
 
-Decides: what a copy takes from the log and what from the files beside it. Must not know: other copies. Reads only, and
-as of one moment: a running node's may be read as well.
+Decides: which facts of a copy come from the log, and which from its sidecar files. Must not know: other copies. The
+read is consistent, so that a running node's directory may be read as well.
 """
 
 from __future__ import annotations
@@ -35,9 +35,13 @@ def read_copy(
     confirmed: frozenset[EpochStart] = frozenset(),
     misnamed: Mapping[str, str] = NONE_MISNAMED,
 ) -> Copy:
-    """Read a copy. `until`: only up to that offset, as if the log ended there. `misnamed`: see `PrefixBuilder`.
+    """Read a copy.
 
-    `may_be_blank`: the directory may be formatted and no more. `confirmed`: epochs that other nodes' logs have.
+    Args:
+        until: stop at this offset, as if the log ended there.
+        may_be_blank: accept a directory that is only formatted.
+        confirmed: epochs that other nodes' logs have, which the sidecar files of this copy may deny.
+        misnamed: see `PrefixBuilder`.
 
     Raises:
         RefusedError: there is no metadata log, or `until` lies within a batch or outside.
@@ -48,7 +52,8 @@ def read_copy(
     def read(moment: OneMoment) -> Copy:
         if not moment.names and not may_be_blank:
             raise RefusedError(f"{place.log_dir} holds no metadata log: give the directory that has one")
-        # A running node may have come to an epoch before its log's length was taken, and after its files were read.
+        # Read from `files`, not from `moment`: a running node may have begun an epoch after the moment's sidecar files
+        # were read, and before its log's length was taken. Those files would deny that epoch.
         own = msgspec.structs.replace(read_beside(files, place.metadata).epochs, confirmed=confirmed, misnamed=misnamed)
         if not moment.names or until is not None:
             prefix, reach = read_prefix(moment, place.metadata, own, until, misnamed), Reach()
@@ -92,7 +97,7 @@ def _copy_of(place: Place, prefix: ValidPrefix, reach: Reach, beside: Beside, co
 
 
 def _obstacles(place: Place, prefix: ValidPrefix, reach: Reach) -> tuple[Unread, ...]:
-    """Files at which a start fails. One that the valid prefix ends in, or begins behind, is damaged already."""
+    """Return the files at which a start fails, without those that already bound the valid prefix as damage."""
     passed = None if prefix.passed_over is None else prefix.passed_over.stop
     known = {f"{place.metadata}/{stop.file}" for stop in (prefix.stop, passed) if stop is not None}
     in_the_way = tuple(one for one in reach.obstacles if one.path not in known)

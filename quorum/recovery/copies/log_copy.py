@@ -1,6 +1,6 @@
-"""One copy of the metadata log: its valid prefix, and what it says there.
+"""One copy of the metadata log: its valid prefix, and the facts that follow from it.
 
-Decides: what is known of a copy. Must not know: other copies, and how one is read (`copy_reader`).
+Must not know: other copies, and how one is read (`copy_reader`).
 """
 
 from __future__ import annotations
@@ -26,20 +26,21 @@ from quorum.recovery.journal.log_directories import Place
 
 
 class Copy(msgspec.Struct, frozen=True, kw_only=True):
-    """The valid prefix of one copy, and the evidence of the files beside its log.
+    """The valid prefix of one copy, and the evidence of its sidecar files.
 
     Attributes:
         prefix: of its log; its `stop` is judged by all that is known of the directory.
-        beside_epoch: the greatest epoch in the files beside the log; -1 without one.
-        quorum_state: as its file has it, if that can be read.
-        quorum_problem, unread: why quorum-state, and which files beside the log, say nothing usable.
+        beside_epoch: the greatest epoch in the sidecar files; -1 without one.
+        quorum_state: the content of its file, if that can be read.
+        quorum_problem: why quorum-state cannot be used.
+        unread: the sidecar files that cannot be used.
         kept_committed, kept_id: see `Reach`.
-        proved_end: up to where its log once reached, by what stands beside or behind the prefix; at least `end`.
-        short: how that is proven, where files beside the log prove more than it holds; None where none does.
-        is_end_unproven: nothing beside its log proves that what it lacks by `short` was committed.
-        audited: what repairs of it let go, by the audit files beside it.
-        used_by: the process that runs on the directory, see `Reach`: then `end` is so far.
-        confirmed: epochs that are believed for other nodes' logs, see `OwnEpochs`.
+        proved_end: the historical extent of its log; at least `end`.
+        short: the proof that the log once reached further than it does now; None without one.
+        is_end_unproven: no sidecar file proves that the records missing by `short` were committed.
+        audited: the accepted repairs of this directory, by its audit files.
+        used_by: the process that runs on the directory, see `Reach`: then the log may grow past `end`.
+        confirmed: epochs that other nodes' logs confirm, see `OwnEpochs`.
     """
 
     place: Place
@@ -56,22 +57,22 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
     used_by: int | None
     confirmed: frozenset[EpochStart] = frozenset()
     proof_of_more: str | None = None
-    """`short` without what is known of commits: other copies may prove more."""
+    """`short` without the proofs of commits, which other copies may extend."""
     is_end_unproven: bool = False
 
     @property
     def start_offset(self) -> int:
-        """Of its valid prefix."""
+        """The first offset of its valid prefix."""
         return int(self.prefix.start)
 
     @property
     def end(self) -> OffsetAndEpoch:
-        """Of its valid prefix."""
+        """The end of its valid prefix, with the epoch of the last record."""
         return self.prefix.end
 
     @property
     def stop(self) -> Stop | None:
-        """Why the prefix ends before the files do; None if it does not."""
+        """The reason why the prefix ends before the files do; None if it does not."""
         return self.prefix.stop
 
     @property
@@ -86,7 +87,7 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def origin(self) -> CheckpointFile | None:
-        """The checkpoint that its metadata begins with; None: offset 0."""
+        """The checkpoint with which its metadata begins; None if it begins at offset 0."""
         return self.prefix.origin
 
     @property
@@ -96,27 +97,27 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def repair(self) -> OffsetAndEpoch | None:
-        """The place of the last repair's batch; None without one."""
+        """Offset and epoch of the last repair's batch; None without one."""
         return self.prefix.repair
 
     @property
     def greatest_epoch(self) -> int:
-        """Of any batch, checkpoint, leader or vote in the log or beside it; no `Stop.false_epoch`."""
+        """The greatest epoch of any batch, checkpoint, leader or vote here, without a `Stop.false_epoch`."""
         return max(self.prefix.greatest_epoch, self.beside_epoch)
 
     @property
     def label(self) -> str:
-        """How it is called in sentences."""
+        """The name of the directory in sentences."""
         return self.place.label
 
     @property
     def node_id(self) -> int | None:
-        """Whose it is."""
+        """The node that owns the copy, or None if unknown."""
         return self.place.node_id
 
     @property
     def rank(self) -> tuple[int, int]:
-        """How up to date it is: by last epoch, then by end (Raft, 5.4.1)."""
+        """The last epoch, then the end: the order in which Raft compares logs (5.4.1)."""
         return int(self.end.epoch), int(self.end.offset)
 
     @property
@@ -131,7 +132,7 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def went_on(self) -> bool:
-        """Return True if its log went on, and nothing says how far: its voter may have held any record since."""
+        """Return True if its log went on for an unknown length: its voter may have held any record since."""
         return self.short is not None or (self.is_damaged and self.proved_end <= self.end.offset)
 
     @property
@@ -142,7 +143,7 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def kraft_version(self) -> int:
-        """What its records finalise."""
+        """The kraft.version that its records finalise."""
         return 0 if self.state is None else self.state.quorum.kraft_version
 
     @property
@@ -152,26 +153,26 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def why_older(self) -> str | None:
-        """Return the sentence that says that Kafka before 3.3-IV3 wrote this log, or None."""
+        """A sentence that Kafka before 3.3-IV3 wrote this log, or None."""
         return None if self.image is None or self.newer.parts else why_older(self.image)
 
     @property
     def newer(self) -> NewerParts:
-        """Return all that a later release has written there, and that is not judged."""
+        """Return all parts that a later release has written here, which this release does not judge."""
         return self.prefix.newer.plus(
             *(NewerPart(what=f"{found.path} ({found.why})") for found in self.unread if found.is_newer)
         )
 
     @property
     def newer_voters(self) -> str | None:
-        """Return the part of a later release that says who votes, or how they do; None: that is known here."""
+        """The part of a later release that changes the voters or how they vote; None if there is none."""
         quorum = None if self.state is None else self.state.quorum
         part = None if quorum is None else quorum.newer_version or quorum.newer_voters
         return None if part is None else part.what
 
     @property
     def static_voters(self) -> tuple[int, ...]:
-        """By a quorum-state of version 0, or what an export's manifest has from there: each once, and nodes alone."""
+        """Node ids of the static voters, each once: by a quorum-state of version 0, or an export's manifest."""
         state, manifest = self.quorum_state, self.place.manifest
         if manifest is not None and self.kraft_version == 0:
             return tuple(voter.node_id for voter in manifest.voters)
@@ -179,7 +180,7 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def extent(self) -> ReplicaExtent:
-        """For the bounds of what is committed."""
+        """The extent of this log, as the committed bounds need it."""
         origin = None if self.origin is None else self.origin.end
         return ReplicaExtent(
             key=self.place.key or ReplicaKey(node_id=NodeId(-1 if self.node_id is None else self.node_id)),
@@ -195,10 +196,13 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def _high_watermark(self) -> int:
-        """Return that of a manifest or, where no node runs that may have written it since, of `committed-state`."""
+        """Return the high watermark of a manifest or `committed-state`.
+
+        `committed-state` counts only while no node runs that may have written it after the log was read.
+        """
         live = None if self.place.manifest is None else self.place.manifest.high_watermark
         return max(live or 0, 0 if self.used_by is not None else self.kept_committed)
 
     def epoch_at(self, offset: int) -> int:
-        """Return the epoch of the record of the valid prefix at `offset`; -1 where its segments do not have it."""
+        """Return the epoch of the record at `offset`; -1 if the segments of the valid prefix do not have it."""
         return next((span.epoch for span in self.spans if span.start_offset <= offset < span.end_offset), -1)

@@ -1,6 +1,6 @@
-"""How far a copy's log once reached, by the same proof that `kraft check` uses, and whether its tail may be torn.
+"""The historical extent of a copy's log, by the proofs that `kraft check` uses, and whether its tail may be torn.
 
-Decides: which of a check's findings a repair has to know. Must not know: the checks, and other copies.
+Decides: which of a check's findings a repair needs. Must not know: the checks, and other copies.
 """
 
 from __future__ import annotations
@@ -32,29 +32,29 @@ _INDEXES: Final = (".index", ".timeindex")
 
 
 class Reach(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Up to where the log once reached, at least its end; `short`: how that is proven, where it ends before that.
+    """The historical extent of a log, `proved_end`. `short`: its proof, if the log now ends before it.
 
-    `is_unproven`: nothing beside the log proves that what is missing there was committed.
-    `used_by`: the process that runs on the directory, 0 where its id is not told; None: none does.
+    `is_unproven`: no sidecar file proves that the missing records were committed.
+    `used_by`: the process that runs on the directory, 0 if its id is unknown; None if no process does.
     """
 
     proved_end: int = 0
     kept_committed: int = 0
-    """All before it was committed, by the node's `committed-state`."""
+    """The node's `committed-state` proves all records before this offset committed."""
     kept_id: TopicId | None = None
     """The metadata topic's own id, by the same file."""
     short: str | None = None
     proof_of_more: str | None = None
-    """`short` without what is known of commits: other copies may prove more."""
+    """`short` without the proofs of commits, which other copies may extend."""
     is_unproven: bool = False
     destroyed: tuple[tuple[str | None, int | None, str], ...] = ()
     """File, position and meaning of bytes that no interrupted write leaves."""
     obstacles: tuple[Unread, ...] = ()
-    """Files that fail a start of Kafka, or end its log early, though no record goes with them."""
+    """Files that make a start of Kafka fail, or end its log early, although they hold no record."""
     used_by: int | None = None
 
     def judged(self, stop: Stop | None) -> Stop | None:
-        """`stop`, as damage where it was taken for an unfinished write and cannot be; None where that is under way."""
+        """Return `stop` as damage if no interrupted write explains it, and None if a running node is writing there."""
         if stop is None or not stop.is_torn:
             return stop
         for file, position, what in self.destroyed:
@@ -64,7 +64,7 @@ class Reach(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def read_with_reach(files: Files, place: Place, own: OwnEpochs) -> tuple[ValidPrefix, Reach]:
-    """Read the log of `place` in one pass, and hold it against what is beside it. `own`: see `read_replica`.
+    """Read the log of `place` in one pass, and compare it with its sidecar files. `own`: see `read_replica`.
 
     Raises:
         OSError: a file cannot be read.
@@ -77,7 +77,7 @@ def read_with_reach(files: Files, place: Place, own: OwnEpochs) -> tuple[ValidPr
 
 
 def suspects_of(files: Files, place: Place) -> frozenset[str]:
-    """Return the files of `place` that a check finds wrong.
+    """Return the files of `place` in which a check has a finding.
 
     Raises:
         OSError: the directory cannot be listed.
@@ -93,7 +93,7 @@ def _reach_of(files: Files, place: Place, report: LogFacts) -> Reach:
     state = report.quorum_state
     shown = _shown(short, is_empty=is_empty)
     said = None if shown is None else shown.meaning
-    has_voted = has_only_voted(state, place.node_id)  # what that is worth, the others' logs say
+    has_voted = has_only_voted(state, place.node_id)  # other nodes' logs show what such a vote proves
     if said is None and is_empty and state is not None and state.leader_epoch > 0 and not has_voted:
         said = f"the log holds nothing, but quorum-state says that the node took part in epoch {state.leader_epoch}"
     destroyed = tuple(
@@ -112,7 +112,7 @@ def _reach_of(files: Files, place: Place, report: LogFacts) -> Reach:
 
 
 def _obstacles(files: Files, findings: Iterable[Finding]) -> Iterator[Unread]:
-    """Yield what a check finds that keeps a node from its log, and that takes no record away."""
+    """Yield the files that keep a node from its log and hold no record."""
     for found in findings:
         if found.file is None:
             continue
@@ -131,15 +131,15 @@ def _is_empty(files: Files, path: str) -> bool:
 
 
 def _kept_id(files: Files, place: Place) -> TopicId | None:
-    """Return the id in a `committed-state` that can be read."""
+    """Return the topic id in `committed-state`, or None without a valid one."""
     state = read_committed_state(files, place.metadata)
     return None if state is None else state.topic_id
 
 
 def _shown(short: list[Finding], *, is_empty: bool) -> Finding | None:
-    """Return the finding that proves that the log reached further.
+    """Return the finding that proves that the log once reached further, or None.
 
-    A node that was killed as it began to lead may end a moment too early: that alone, a warning, proves no loss. A
-    producer state file, a note, does: a repair is made by what the log once held, committed or not.
+    A warning alone proves no loss: a node that was killed as it began to lead may end a moment too early. A note, about
+    a producer state file, proves that the log held more, committed or not.
     """
     return next((found for found in short if found.severity is not Severity.WARNING or is_empty), None)

@@ -1,4 +1,4 @@
-"""Read the copies at the paths that a user names, each once, and the batches of one again."""
+"""Reads the copies that a user names, each once, and batches of one copy again."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from quorum.recovery.journal.log_directories import Place, find_place
 
 
 def read_copies(files: Files, paths: Sequence[str]) -> list[Copy]:
-    """The copies at these paths, each once.
+    """Read the copies at these paths, each once.
 
     Raises:
-        RefusedError: one is none.
-        OSError: one cannot be read.
+        RefusedError: a path is no copy, or names the same directory as another.
+        OSError: a copy cannot be read.
     """
     places: dict[str, Place] = {}
     for path in paths:
@@ -33,15 +33,17 @@ def read_copies(files: Files, paths: Sequence[str]) -> list[Copy]:
 
 
 def confirmed(files: Files, copies: Sequence[Copy]) -> list[Copy]:
-    """The same, with all read once more that end before an epoch which their own files deny and other nodes' logs have:
-    then those files are older than the log, as where it was copied from a running node. So are those that begin with a
-    checkpoint whose name other nodes' logs deny."""
+    """Re-read each copy whose own sidecar files deny an epoch that other nodes' logs have.
+
+    Such files are older than the log, for example in a copy of a running node's directory. A copy that begins with a
+    checkpoint is read again, too, if other nodes' logs prove that the checkpoint has a wrong name.
+    """
     known = [_with_confirmed(files, copy, copies) for copy in copies]
     return [_well_named(files, copy, known) for copy in known]
 
 
 def _well_named(files: Files, copy: Copy, copies: Sequence[Copy]) -> Copy:
-    """Return the copy, read again without its origin where another node's log proves that this is misnamed."""
+    """Return the copy, re-read without its origin if another node's log proves that checkpoint misnamed."""
     origin = copy.origin
     if origin is None or copy.epoch_at(int(origin.end.offset) - 1) >= 0:
         return copy
@@ -67,9 +69,10 @@ def _time_in_header(files: Files, copy: Copy, origin: CheckpointFile) -> int:
 
 
 def _elsewhere(files: Files, copy: Copy, end: OffsetAndEpoch, said: int) -> int | None:
-    """Return where a batch of that epoch and time ends, if a later one of the epoch follows it before `end`.
+    """Return the end of a batch of that epoch and time, if a later one of the epoch follows it before `end`, or None.
 
-    An epoch has one leader, whose batches have times that do not fall: no record of `said` is at `end` then.
+    An epoch has one leader, whose batches have times that never fall. So the record of that time is not the last before
+    `end`, and a checkpoint that claims so has a wrong name.
     """
     span = next((span for span in copy.spans if span.epoch == end.epoch), None)
     if span is None:
@@ -98,14 +101,14 @@ def _with_confirmed(files: Files, copy: Copy, copies: Sequence[Copy]) -> Copy:
 
 
 def _begins(copy: Copy, stop: Stop) -> bool:
-    """Whether this log has the epoch there that another one's files deny, be it that its own do, too."""
+    """Return True if this log, too, has the epoch that `stop` rejects, even if its own sidecar files deny it."""
     own = copy.stop
     is_same = own is not None and (own.false_epoch, own.offset) == (stop.false_epoch, stop.offset)
     return is_same or copy.epoch_at(stop.offset) == stop.false_epoch
 
 
 def _new_place(files: Files, path: str, known: dict[str, Place]) -> Place:
-    """`known`: those before, by the paths of their logs with links resolved."""
+    """Return the log directory at `path`, refused if `known` has it. `known` is keyed by resolved paths of logs."""
     place = find_place(files, path)
     same = known.get(os.path.realpath(place.metadata))
     if same is not None and same.log_dir == place.log_dir:

@@ -1,6 +1,6 @@
-"""What the small files beside a copy's log say of epochs, votes and the topic, and which of them cannot be read.
+"""The sidecar files of a copy: their epochs, vote and topic id, and which of them cannot be used.
 
-Decides: whether such a file is of newer software, or says nothing any more. Must not know: what a repair makes of that.
+Decides: whether newer software wrote such a file, or it is damaged. Must not know: what a repair does about it.
 """
 
 from __future__ import annotations
@@ -28,12 +28,11 @@ NO_SUCH_FILE: Final = "there is no such file"
 
 
 class Unread(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A file that says nothing usable, or a `quorum-state` that is not there, and why.
+    """A sidecar file that cannot be used, or a missing `quorum-state`, and why.
 
-    `is_newer`: software that we do not know wrote it; `tells_epoch`: it is a `quorum-state`, and has its epoch where
-    the known versions do.
-    `is_foreign`: it can be read, and is another directory's.
-    `is_in_the_way`: a start fails at it or takes it for part of the log, and nothing goes with it.
+    `is_newer`: newer software wrote it. `tells_epoch`: it is such a `quorum-state` whose epoch can be read
+    nevertheless. `is_foreign`: it can be read, and is another directory's. `is_in_the_way`: a start fails at it or
+    takes it for part of the log; to remove it loses nothing.
     """
 
     path: str
@@ -50,27 +49,30 @@ class Unread(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def is_vote(self) -> bool:
-        """Whether it is the one that remembers epoch and vote."""
+        """Return True for `quorum-state`, which holds epoch and vote."""
         return self.path.endswith(f"/{QUORUM_STATE_FILE}")
 
     @property
     def is_epochs(self) -> bool:
-        """Whether it is the history of epochs: Kafka ends where it cannot read that, and the log tells it anew."""
+        """Return True for the epoch history. Kafka does not start with a damaged one; the log can rebuild it."""
         return self.path.endswith(f"/{EPOCH_FILE}")
 
     @property
     def is_topic(self) -> bool:
-        """Whether it is the one that names the topic: no node starts where it names another, or cannot be read."""
+        """Return True for `partition.metadata`. A node does not start if it names another topic or cannot be read."""
         return self.path.endswith(f"/{PARTITION_METADATA_FILE}")
 
     @property
     def is_made_anew(self) -> bool:
-        """Whether nothing goes with it: once it is away, its node makes it anew, and has its log and its vote."""
+        """Return True if the node makes the file again once it is removed, and loses neither records nor vote."""
         return self.is_in_the_way or (self.is_topic and not self.is_newer and not self.is_foreign)
 
 
 class Beside(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """All of them. `greatest_epoch`: that any knows; -1 without one. `epochs`: what tells of them besides the log."""
+    """The sidecar files of one copy. `greatest_epoch`: in any of them, -1 without one.
+
+    `epochs`: the epochs that these files prove, against which the log is read.
+    """
 
     quorum_state: QuorumState | None
     quorum_problem: str | None
@@ -80,9 +82,10 @@ class Beside(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def without_vote(beside: Beside, metadata: str, *, has_records: bool) -> Beside:
-    """Return the same of a directory with records, or a checkpoint of them alone, where `quorum-state` must be.
+    """Return the same, with a missing `quorum-state` as a problem: the caller has a log or checkpoint with records.
 
-    A missing one says nothing. Beside a checkpoint alone, such as a rescued file, a repair does not ask for it.
+    For a checkpoint without a log, such as a rescued file, the missing file is no entry of `unread`: a repair goes on
+    without it.
     """
     if beside.quorum_state is not None or beside.quorum_problem is not None:
         return beside
@@ -97,7 +100,7 @@ def read_beside(files: Files, metadata: str) -> Beside:
     """Read `quorum-state`, `leader-epoch-checkpoint` and `partition.metadata`.
 
     Raises:
-        OSError: one cannot be read at all; the last only where nobody but its owner may.
+        OSError: one of the first two cannot be read, or permission for the last is denied.
     """
     state, problem, epoch = None, None, -1
     unread: list[Unread] = []
@@ -133,7 +136,7 @@ def read_beside(files: Files, metadata: str) -> Beside:
 
 def _strange_topic(files: Files, metadata: str) -> list[Unread]:
     path = f"{metadata}/{PARTITION_METADATA_FILE}"
-    if not files.exists(path):  # a node makes it anew
+    if not files.exists(path):  # a node writes it again at its start
         return []
     try:
         topic_id = read_partition_metadata(files, metadata)
