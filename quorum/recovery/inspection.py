@@ -1,6 +1,6 @@
-"""Looking at copies: what `kraft recover inspect` says, and what every repair begins with.
+"""Reading many copies at once, for `kraft recover inspect` and `verify`.
 
-Decides: which directories a look at many leaves out, and why; a repair leaves none out. Must not know: how it is shown.
+Decides: which directories are left out, and why (a repair leaves none out). Must not know: how the result is printed.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from quorum.recovery.repairs.undo import with_undoable
 
 
 class Unjudged(msgspec.Struct, frozen=True, kw_only=True):
-    """A directory that nothing can be said of, and why. `may_hold_more`: it may yet be a copy of this cluster's log.
+    """A directory that cannot be judged, and why. `may_hold_more`: it may still be a copy of this cluster's log.
 
-    `node_id`: whose it is, where that can be read.
+    `node_id`: the node that owns it, if that can be read.
     """
 
     path: str
@@ -41,7 +41,7 @@ class Unjudged(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Inspection(msgspec.Struct, frozen=True, kw_only=True):
-    """What is there, what is left out of that, and what to do."""
+    """The copies of one cluster, the directories left out, and the plan."""
 
     survey: Survey
     plan: Plan
@@ -49,16 +49,17 @@ class Inspection(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_whole(self) -> bool:
-        """Whether a majority of the voters is here and sound, every directory was judged, and all agree.
+        """Return True if a majority of the voters is here and intact, every directory was judged, and all agree.
 
-        Nothing starts from a voter's only copy that is not authoritative, whatever the others are.
+        A voter whose only copy is not authoritative makes this False, whatever the others are: nothing may start from
+        it.
         """
         untrue = [one for one in self.survey.stale if one.newer is None]
         return self.plan.is_whole and not (self.unjudged or self.survey.conflicts or self.survey.uncompared or untrue)
 
 
 class Reading(msgspec.Struct, frozen=True, kw_only=True):
-    """The copies of one cluster in the order of their paths, what is left out, and where a repair was interrupted."""
+    """The copies of one cluster in the order of their paths, what is left out, and the interrupted repairs."""
 
     copies: tuple[Copy, ...]
     unjudged: tuple[Unjudged, ...]
@@ -66,10 +67,10 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_each(files: Files, paths: Sequence[str]) -> Reading:
-    """Read them; what is no copy, cannot be read or is of another cluster than most is left out, and why.
+    """Read these directories. Leave out each that is no copy, cannot be read, or is of another cluster than most.
 
     Raises:
-        MetadataLogError, OSError: there is none to judge; of one path, what is wrong with it.
+        MetadataLogError, OSError: none can be judged. For a single path: the reason why it cannot.
     """
     places: dict[str, Place] = {}
     copies: list[Copy] = []
@@ -98,13 +99,14 @@ def read_each(files: Files, paths: Sequence[str]) -> Reading:
 
 
 def inspect_copies(files: Files, paths: Sequence[str]) -> Inspection:
-    """Read and compare them, see `read_each`.
+    """Read and compare the copies, see `read_each`.
 
     Raises:
-        MetadataLogError, OSError: there is none to judge; of one path, what is wrong with it.
+        MetadataLogError, OSError: none can be judged. For a single path: the reason why it cannot.
     """
     reading = read_each(files, paths)
     known = with_undoable(files, survey(reading.copies))
+    # Before any plan: a directory in the middle of a repair is partly old and partly new.
     if reading.interrupted:
         first = of_interruptions(reading.interrupted, paths)
         plan = Plan(is_whole=False, situation=first.situation, repairs=(), steps=first.steps)
@@ -119,9 +121,10 @@ def inspect_copies(files: Files, paths: Sequence[str]) -> Inspection:
 
 
 def _without(known: Survey, unread: Sequence[Unjudged]) -> Survey:
-    """The same, where no command of the plan calls gone (--missing) what is there and cannot be read.
+    """Return the same without absent nodes whose directory is here but cannot be read.
 
-    Where one of those does not say whose it is, it may be any absent node's.
+    Otherwise the plan's commands would declare them --missing. A directory without a known owner may be any absent
+    node's.
     """
     there = {one.node_id for one in unread}
     return msgspec.structs.replace(
@@ -153,7 +156,7 @@ def _read_first(unread: Sequence[Unjudged]) -> Step:
 
 
 def _of_one_cluster(copies: Sequence[Copy]) -> tuple[list[Copy], list[Unjudged]]:
-    """The copies of the cluster that most of them are of (of the first, where as many are of each), and the others."""
+    """Return the copies of the most frequent cluster, and the others. At a tie the first copy's cluster counts."""
     by_cluster: dict[str, list[Copy]] = {}
     for copy in copies:
         cluster = _cluster_of(copy)

@@ -1,7 +1,7 @@
-"""A repaired directory, looked at once more before anything starts from it.
+"""Checks repaired directories before a node starts from them.
 
-Decides: what must hold of directories that are to be one quorum. Must not know: how they were repaired. What any log
-must be is checked by `metadata_log.tools` besides.
+Decides: the conditions under which directories form one quorum. Must not know: how they were repaired. Checks that hold
+for any log are made by `metadata_log.tools`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from quorum.recovery.repairs.undo import with_undoable
 
 
 class Verified(msgspec.Struct, frozen=True, kw_only=True):
-    """One directory. `problems` empty: a node starts from it."""
+    """One directory. A node can start from it if `problems` is empty."""
 
     path: str
     node_id: int | None
@@ -49,11 +49,11 @@ class Verified(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Verification(msgspec.Struct, frozen=True, kw_only=True):
-    """All of them: `problems` of each alone and of all together, what was left out, and what to do next.
+    """All directories: the problems of each alone and of all together, what was left out, and the next steps.
 
-    `warnings`: what is lost of the metadata, though all of them may be started; and which of them are in use.
-    `notes`: what a start mends by itself, in the directories `unfinished`; and what a later release wrote.
-    `unreached`: directories that a repair, which others have, has not reached, or in which it was undone; and those
+    `warnings`: metadata that is lost although all of them may be started; and directories in use.
+    `notes`: what the next start repairs without a command, in the directories `unfinished`; and parts of a later
+    release. `unreached`: directories that a repair of the others has not reached, or in which it was undone; and those
     that are not authoritative.
     """
 
@@ -66,16 +66,18 @@ class Verification(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
     unfinished: tuple[str, ...] = ()
     is_older: bool = False
-    """Kafka before 3.3-IV3 wrote them, so that its controllers alone start from them."""
+    """Kafka before 3.3-IV3 wrote them, so that only its own controllers start from them."""
 
     def explains(self, found: Finding) -> bool:
-        """Whether a finding of `kraft check` is told already, with what to do about it."""
+        """Return True if a finding of `kraft check` is already covered here, together with what to do about it."""
         told = {"voter_set_back": self.unreached, "torn_tail": self.unfinished}.get(found.kind, ())
         return any((found.file or "").startswith(f"{path}/") for path in told)
 
     def beside(self, checked: Iterable[Finding]) -> tuple[Verification, list[Finding]]:
-        """With what `kraft check` found, but for what is told already: what no start has to wait for is among the
-        warnings then, the rest is returned."""
+        """Add the findings of `kraft check` that are not covered here.
+
+        Those that do not prevent a start become warnings. The second result has the others.
+        """
         counted = [one for one in checked if one.counts and not self.explains(one)]
         warnings = [f"{one.file or ''}: {one.meaning}. {one.advice}" for one in counted if is_well([one])]
         wrong = [one for one in counted if not is_well([one])]
@@ -83,15 +85,15 @@ class Verification(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_sound(self) -> bool:
-        """Whether they may be started."""
+        """Return True if they may be started."""
         return not self.problems and not self.left_out and not any(found.problems for found in self.directories)
 
 
 def verify_directories(files: Files, paths: Sequence[str]) -> Verification:
-    """Check directories of one quorum, together; one that is none, cannot be read or is of another cluster is named.
+    """Check directories of one quorum together. The result lists those that cannot be judged or are of another cluster.
 
     Raises:
-        MetadataLogError, OSError: there is none to check; of one path, what is wrong with it.
+        MetadataLogError, OSError: none can be checked. For a single path: the reason why it cannot.
     """
     reading = read_each(files, paths)
     copies = reading.copies
@@ -208,7 +210,7 @@ def _warnings(known: Survey) -> Iterator[str]:
 
 
 def _reached(files: Files, known: Survey) -> Iterator[str]:
-    """All who would elect have what the repair wrote: its epoch, and the same voters at the same addresses."""
+    """Yield problems of copies that would elect without the repair's epoch, or with other voters or addresses."""
     half = unreached(known)
     is_repaired = any(copy.repair is not None for copy in known.copies)
     ends = "run the repair again on all of them with --apply, or undo it wherever it was done; start none before"
@@ -232,14 +234,14 @@ def _reached(files: Files, known: Survey) -> Iterator[str]:
 
 
 def _goes_on(known: Survey, done: Copy, copy: Copy) -> Copy | None:
-    """Another directory of the same node, which has the repair that `copy` has not."""
+    """Return another directory of the same node that has the repair which `copy` lacks, or None."""
     begun = -1 if done.repair is None else int(done.repair.epoch)
     same = (one for one in known.copies if one.end.epoch >= begun and one.node_id == copy.node_id)
     return next(same, None)
 
 
 def _left_alone(known: Survey, done: Copy, behind: Sequence[Copy]) -> Iterator[str]:
-    """About older copies of nodes that go on from another directory: no repair has to reach those."""
+    """Yield sentences about older copies of nodes that go on from another directory: no repair needs to reach these."""
     for copy in behind:
         new = _goes_on(known, done, copy)
         if new is not None:
