@@ -1,1 +1,1 @@
-"""The part of one log that a node can go on from."""
+"""The valid prefix of one log, from which a node can go on."""

@@ -15,13 +15,14 @@ from metadata_log.tools.read.quorum import quorum_of
 
 
 def load_checkpoint(files: Files, path: str, end: OffsetAndEpoch) -> tuple[Checkpoint, State]:
-    """Return what it holds; that at offset 0 holds the first voters, and no metadata.
+    """Return the checkpoint in the file `path`, and its state. The one at offset 0 holds the first voters, and no
+    metadata.
 
-    Records of a later release are passed over: `State.newer` names them.
+    Records of a later release are skipped: `State.newer` lists them.
 
     Raises:
-        MetadataLogError: it is damaged.
-        OSError: it cannot be read.
+        MetadataLogError: the checkpoint is damaged.
+        OSError: the file cannot be read.
     """
     whole = read_checkpoint(files, path)
     if end.offset == 0:
@@ -30,7 +31,7 @@ def load_checkpoint(files: Files, path: str, end: OffsetAndEpoch) -> tuple[Check
 
 
 def damage_of(files: Files, path: str, end: OffsetAndEpoch) -> str | None:
-    """Return why no node can go on from it; None: it is whole."""
+    """Return why no node can start from this checkpoint, or None if it is whole."""
     try:
         load_checkpoint(files, path, end)
     except (MetadataLogError, OSError) as error:

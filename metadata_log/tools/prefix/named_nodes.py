@@ -1,6 +1,6 @@
-"""Nodes that a log names behind its damage: they exist, whatever the metadata before the damage says of them.
+"""Nodes that a log names after its damage: they exist, even if the metadata before the damage does not know them.
 
-Decides: which records name a node. Must not know: where a copy is damaged, and who is missing.
+Decides: which records name a node. Must not know: where the log is damaged, and which nodes are missing.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class NamedNodes(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     brokers: frozenset[int] = frozenset()
 
     def after(self, batch: LocatedBatch) -> NamedNodes:
-        """With those that this sound batch names; a record that cannot be read names no node."""
+        """Return the nodes with those that this intact batch names. A record that cannot be read names no node."""
         if batch.header.is_control:
             return NamedNodes(voters=self.voters | frozenset(_voters(batch)), brokers=self.brokers)
         return NamedNodes(voters=self.voters, brokers=self.brokers | frozenset(_brokers(batch)))

@@ -1,11 +1,11 @@
-"""The epochs of a log, by the small files beside it: they may deny one that the log seems to have.
+"""The epochs of a log by its sidecar files, which may deny an epoch that the log seems to have.
 
-Decides: which of them is believed where they differ. Must not know: what becomes of such a log.
+Decides: which file is believed if they differ. Must not know: the consequences for the log.
 
-No checksum covers a batch's epoch, and one bit of it makes an election later than all others. But a node's quorum-state
-is of an epoch before its log is (KIP-595). Its leader-epoch-checkpoint says where each epoch began. Where the node was
-killed just then, that file may lack the last one, and does not contradict it. What other nodes' logs have as well was
-no bit of this one's: then the files are those of an older copy.
+No checksum covers a batch's epoch, and one flipped bit makes an election later than all others. But a node writes an
+epoch to quorum-state before its log has it (KIP-595), and leader-epoch-checkpoint lists each epoch's start. If the node
+was killed just then, that file may lack the last epoch; this does not deny it. If other nodes' logs have the epoch too,
+no bit has flipped: then the sidecar files are those of an older copy.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from metadata_log.offsets import Epoch, Offset
 
 
 class OwnEpochs(msgspec.Struct, frozen=True, kw_only=True):
-    """Epochs of a log by other files than its own.
+    """A log's epochs by other files.
 
     Attributes:
-        latest: the epoch of quorum-state; None: it is not known.
+        latest: the epoch of quorum-state; None if unknown.
         starts: by offset, the epoch that begins there by leader-epoch-checkpoint.
-        reached: epochs in which checkpoints here end.
-        confirmed: what other nodes' logs have as well.
-        misnamed: checkpoints whose name other nodes' logs deny, with the reason.
+        reached: the epochs in which checkpoints here end.
+        confirmed: epoch starts that other nodes' logs have, too.
+        misnamed: checkpoints whose names other nodes' logs deny, with the reason.
     """
 
     latest: int | None
@@ -39,7 +39,7 @@ class OwnEpochs(msgspec.Struct, frozen=True, kw_only=True):
     misnamed: Mapping[str, str] = MappingProxyType({})
 
     def denial(self, epoch: int, offset: int) -> str | None:
-        """Return why no epoch begins at that offset; None where nothing denies it."""
+        """Return why no epoch begins at that offset, or None if no file denies it."""
         there, start = self.starts.get(offset), EpochStart(epoch=Epoch(epoch), start_offset=Offset(offset))
         if there == epoch or start in self.confirmed:
             return None

@@ -1,11 +1,11 @@
 """The valid prefix of one metadata log, built from the events of a pass over its segments.
 
 Decides: where a log stops being usable, and from which checkpoint its metadata is replayed. Must not know: other logs,
-and who makes the pass.
+and what else listens to the pass.
 
-The prefix goes on from the log's beginning, or from a whole checkpoint, without a gap or damage. Its epochs do not
-fall, and begin with their leaders' records. Damage in what a whole checkpoint holds is passed over where the log
-goes on soundly from that checkpoint's end.
+The prefix begins with the log, or with a whole checkpoint, and has no gap and no damage. Its epochs never decrease, and
+each begins with its leader's record. Damage before the end of a whole checkpoint is skipped if the log goes on intact
+from that end.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ from metadata_log.tools.read.scan import Damage, Fault
 
 
 class PrefixBuilder:
-    """The fold over one directory's files: over the events of a pass over its segments, see `LogListener`.
+    """Builds the prefix from one directory's files and the events of a pass over its segments; see `LogListener`.
 
-    `until`: only up to that offset, as if the log ended there. `misnamed`: by name, why a checkpoint does not end
-    where its name says. It is no origin, and proves no epoch. `on_checkpoint` takes what it reads of a whole one.
+    `until`: build as if the log ended at that offset. `misnamed`: checkpoints whose names state a wrong end, with the
+    reason. They are no origin, and prove no epoch. `on_checkpoint` receives each whole checkpoint that was read.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class PrefixBuilder:
         self._origin: CheckpointFile | None = None
         self._replay = PrefixReplay()
         self._path, self._base, self._valid_size, self._skipped = "", 0, 0, 0
-        """Of the segment that is being read."""
+        """Path, base, valid size and skipped size of the segment that is being read."""
         self._parts: list[SegmentPart] = []
         self._spans: list[EpochSpan] = []
         self._stop: Stop | None = None
@@ -79,7 +79,7 @@ class PrefixBuilder:
         self._epoch = self._greatest_epoch = self._timestamp = -1
         self._began = self._committed_before = 0
         self._proofs = 0
-        """Batches of metadata in the last epoch, since the last `_settle`."""
+        """Number of metadata batches in the last epoch, since the last `_settle`."""
         self._failed: BatchHeader | None = None
         self._sums = BatchSums(files)
         self._repair: OffsetAndEpoch | None = None
@@ -87,7 +87,7 @@ class PrefixBuilder:
         self._choose_checkpoint()
 
     def _choose_checkpoint(self) -> None:
-        """Read checkpoints from the newest on until one is whole; replay begins there."""
+        """Read checkpoints, the newest first, until one is whole. Replay begins there."""
         ends = [end for name in self._names if (end := parse_checkpoint_name(name)) is not None]
         ends.sort(key=lambda end: (end.offset, end.epoch), reverse=True)
         first = min((int(base) for base in segment_bases(self._names)), default=None)
@@ -129,14 +129,15 @@ class PrefixBuilder:
         found = msgspec.structs.replace(found, was_read=True)
         self._on_checkpoint(path, whole)
         self._replay.state = state
-        if found.end.offset == 0:  # the first voters: the first leader writes them into the log
+        if found.end.offset == 0:  # no origin: it holds the first voters, which the first leader writes into the log
             return found
         self._origin = found
         self._timestamp = int(whole.header.last_contained_log_timestamp)
         return found
 
     def _looked_at(self, found: CheckpointFile, suspects: frozenset[str]) -> CheckpointFile:
-        """One that nothing is replayed from; a node takes it away in time, unless it is damaged."""
+        """Return the checkpoint, read if it is suspect. It is not the origin, so a node removes it in time unless it is
+        damaged."""
         path = f"{self._directory}/{found.name}"
         if found.was_read or path not in suspects:
             return found
@@ -146,7 +147,7 @@ class PrefixBuilder:
         """Read the segments in a pass of their own.
 
         Raises:
-            OSError: one cannot be read.
+            OSError: a segment cannot be read.
         """
         paths = [f"{self._directory}/{segment_file(int(base))}" for base in segment_bases(self._names)]
         reader = LogReader(self._files, paths)
@@ -156,7 +157,8 @@ class PrefixBuilder:
                 reader.expect(offset=-1, epoch=-1, time_ms=-1, marks=Marks(offsets=sorted(self.stops)))
 
     def on_event(self, event: LogEvent) -> None:
-        """Take the next event of a pass; after a stop for its epoch, and to see whether anything sound follows.
+        """Take the next event of a pass. After a stop, a batch still counts for its epoch, and shows that the stop is
+        not torn.
 
         Raises:
             OSError: a segment cannot be read.
@@ -185,7 +187,7 @@ class PrefixBuilder:
             self._begin_at(base, path)
         elif self._is_open and base != self._end:
             what = f"this segment begins at {base}, where {self._end} is due"
-            # An empty one further on was begun once the log had come to there, and Kafka does not start beside it.
+            # An empty segment further on proves that the log once reached it, and Kafka does not start beside it.
             self._stop_at(path, 0, what, is_torn=size == 0 and base < self._end)
 
     def _on_batch(self, found: LocatedBatch) -> None:
@@ -198,12 +200,13 @@ class PrefixBuilder:
 
     @property
     def stops(self) -> frozenset[int]:
-        """Offsets across which no run of NoOps may go on: the valid prefix may begin or end there."""
+        """Return the offsets at which a NoOp run must be split: the valid prefix may begin or end there."""
         begin = None if self._origin is None else int(self._origin.end.offset)
         return frozenset(offset for offset in (begin, self._until) if offset is not None)
 
     def _on_run(self, run: NoOpRun) -> None:
-        """Take a run of NoOps. It goes on from the batch before it, and so belongs to the valid prefix if that does."""
+        """Take a run of NoOps. It continues the batch before it, so it belongs to the valid prefix if that batch
+        does."""
         if self._resumes_behind(run.end_offset, run.epoch):
             self._skipped = self._valid_size = run.end_position
             return
@@ -220,18 +223,20 @@ class PrefixBuilder:
             self._valid_size = run.end_position
 
     def _begin_at(self, base: int, path: str) -> None:
-        """The first segment: at the checkpoint's end or before it, unless segments between are gone."""
+        """Begin the first segment. It starts at or before the checkpoint's end, unless segments between them are
+        missing."""
         origin = self._origin
         self._start = self._end = base
         if origin is None or base <= origin.end.offset:
             return
         if any(found.problem is not None and found.end.offset >= base for found in self._checkpoints):
-            return  # what it begins with is a damaged checkpoint: nothing between is gone
+            return  # the log begins with a damaged checkpoint: no segment between is missing
         self._start = self._end = int(origin.end.offset)
         self._stop_at(path, 0, f"this segment begins at {base}, where {self._end} is due", is_torn=False)
 
     def _resumes_at(self, found: LocatedBatch, path: str) -> int | None:
-        """Behind damage in what the checkpoint holds: at which position the log goes on from its end; None: not yet."""
+        """Return the position from which the log goes on at the checkpoint's end, after damage before that end, or
+        None."""
         header, end = found.header, found.position + found.header.size_in_bytes
         if self._resumes_behind(int(header.next_offset), int(header.partition_leader_epoch)):
             return end
@@ -244,7 +249,8 @@ class PrefixBuilder:
         return found.position
 
     def _resumes_behind(self, end: int, epoch: int) -> bool:
-        """Return True if the log goes on soundly behind a batch with this end, which is the checkpoint's."""
+        """Return True if a batch with this end shows that the log goes on intact at the checkpoint's end, after
+        damage."""
         origin, stop = self._origin, self._stop
         if origin is None or stop is None or stop.offset >= origin.end.offset:
             return False
@@ -261,7 +267,7 @@ class PrefixBuilder:
         self._epoch = int(origin.end.epoch)
 
     def _drop_parts(self) -> None:
-        """All segments so far lie before the valid prefix."""
+        """Drop all segments so far: they lie before the valid prefix."""
         self._settle()
         self._spans, self._sums, self._began = [], BatchSums(self._files), 0
         self._sums.begin_segment(self._path)
@@ -276,7 +282,7 @@ class PrefixBuilder:
             self._stop_at(self._path, found.position, found.what, is_torn=found.fault is Fault.TORN)
 
     def _takes(self, found: LocatedBatch, path: str) -> bool:
-        """Return True if it belongs to the valid prefix."""
+        """Return True if the batch belongs to the valid prefix."""
         header = found.header
         stop = stop_before(found, path, self._end, self._epoch, self._epochs) if self._is_open else None
         if stop is None or stop.false_epoch is None:
@@ -303,6 +309,7 @@ class PrefixBuilder:
         epoch, start = int(header.partition_leader_epoch), int(header.base_offset)
         if not self._spans or self._spans[-1].epoch != epoch:
             self._settle()
+            # After `_settle`, which still needs the `_began` of the epoch whose metadata it judges.
             self._began = self._proved_by_metadata(header, start)
         self._extend(epoch, start, int(header.next_offset), int(header.max_timestamp))
         self._sums.on_batch(header, batch.position)
@@ -313,9 +320,9 @@ class PrefixBuilder:
             self._repair = OffsetAndEpoch(offset=header.base_offset, epoch=header.partition_leader_epoch)
 
     def _settle(self) -> None:
-        """Replay all that was taken, and see what the metadata of its last epoch proves.
+        """Replay all batches so far, and decide what the metadata of the last epoch proves.
 
-        A batch that cannot be replayed proves nothing; those behind it are not replayed.
+        A batch that cannot be replayed proves nothing; the batches after it are not replayed.
         """
         self._replay.finish()
         failed = self._replay.failed
@@ -336,14 +343,14 @@ class PrefixBuilder:
         """Return the offset before which all is committed if the leader of a new epoch goes on to write metadata.
 
         A controller becomes active once its LeaderChange is committed. The first leader of Kafka 3.3 to 3.5 does not
-        wait: it writes metadata first, so that its epoch proves nothing.
+        wait: it writes metadata first. So its epoch proves nothing.
         """
         if not self._spans and start > 0:  # the log need not begin with the first batch of its epoch
             return start
         return int(header.next_offset) if header.is_control else self._committed_before
 
     def finish(self) -> None:
-        """Find the end of the valid prefix: a checkpoint may reach beyond the log."""
+        """Set the end of the valid prefix: a checkpoint may reach beyond the log."""
         self._settle()
         self._sums.finish()
         origin = self._origin
@@ -360,7 +367,7 @@ class PrefixBuilder:
                 yield one
 
     def prefix(self, elections: Iterable[Election] = (), suspects: frozenset[str] = frozenset()) -> ValidPrefix:
-        """Return what was found. `elections`: all of the log; `suspects`: files that a check finds wrong."""
+        """Return the prefix. `elections`: all of the log; `suspects`: files for which a check has findings."""
         return ValidPrefix(
             start=Offset(self._start or 0),
             end=OffsetAndEpoch(offset=Offset(self._end), epoch=Epoch(self._epoch)),

@@ -1,6 +1,6 @@
-"""Parts of a valid prefix: segments, checkpoints, where it ends.
+"""Parts of a valid prefix: segments, checkpoints and its end.
 
-Decides: why a batch does not go on from it. Must not know: how they are read.
+Decides: why a batch does not continue the prefix. Must not know: how files are read.
 """
 
 from __future__ import annotations
@@ -23,19 +23,20 @@ from metadata_log.tools.read.control_facts import Election
 
 
 def control_records(batch: LocatedBatch) -> list[ControlRecord | UnknownRecordError]:
-    """Return those of a control batch; the error in place of each that a later release has written.
+    """Return the records of a control batch. A record of a later release is replaced by its error.
 
     Raises:
-        MetadataLogError: one cannot be read.
+        MetadataLogError: a record cannot be read.
     """
     found = batch_records(batch.buffer, batch.header, batch.at)
     return [control_or_newer(record.key or b"", record.value or b"") for record in found]
 
 
 def opens_repair(batch: LocatedBatch) -> bool:
-    """Return True if a control batch, not the log's first, is the one that a repair begins with.
+    """Return True if a control batch after offset 0 is the first one of a repair.
 
-    An elected leader's first batch names those who elected it, itself at least; and no voters, offset 0 apart.
+    An elected leader's first batch names the voters that granted their votes, at least itself. It holds the voter set
+    only at offset 0.
     """
     try:
         records = control_records(batch)
@@ -48,7 +49,7 @@ def opens_repair(batch: LocatedBatch) -> bool:
 
 
 class SegmentPart(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A segment of `size` bytes: of the first `valid_size` all but the first `skipped` belong to the valid prefix."""
+    """A segment of `size` bytes. Its bytes from `skipped` to `valid_size` belong to the valid prefix."""
 
     base: int
     size: int
@@ -57,20 +58,20 @@ class SegmentPart(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def kept_size(self) -> int:
-        """How many of its bytes belong to the valid prefix."""
+        """Return the number of its bytes in the valid prefix."""
         return self.valid_size - self.skipped
 
     @property
     def name(self) -> str:
-        """Its file's name."""
+        """Return its file's name."""
         return segment_file(self.base)
 
 
 class Stop(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The place where the valid prefix ends before the files do.
 
-    `is_torn`: an unfinished write, nothing sound follows it.
-    `false_epoch`: what the batch there gives as its epoch, where that cannot be: it proves nothing.
+    `is_torn`: an unfinished write, and nothing intact follows.
+    `false_epoch`: the impossible epoch of the batch there; it proves nothing.
     """
 
     file: str
@@ -85,7 +86,7 @@ class Stop(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class PassedOver(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Damage in what a whole checkpoint holds, of that name: the valid prefix begins at the checkpoint's end."""
+    """Damage before the end of the whole checkpoint `held_by`: the valid prefix begins at that end."""
 
     stop: Stop
     held_by: str
@@ -95,11 +96,11 @@ class PassedOver(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Hindsight(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Facts of epochs that only a whole pass over a log shows.
+    """Facts about epochs that only a pass over the whole log shows.
 
     Attributes:
-        false_starts: offsets of epochs that the batch after them denies.
-        late_leader: offset of a LeaderChange before which its epoch has records, as the log's first may.
+        false_starts: offsets of epochs that the next batch denies.
+        late_leader: offset of a LeaderChange with records of its epoch before it, as a log's first may have.
     """
 
     false_starts: tuple[int, ...] = ()
@@ -111,13 +112,13 @@ NONE_MISNAMED: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 class Epochs(msgspec.Struct, frozen=True, kw_only=True):
-    """Facts that show which epochs of a log are false. `own`: the files beside the log."""
+    """Facts that show which epochs of a log are false. `own`: those of the sidecar files."""
 
     own: OwnEpochs
     hindsight: Hindsight = NO_HINDSIGHT
 
     def fault(self, batch: LocatedBatch, before: int) -> str | None:
-        """Return why a batch cannot be of its epoch, or None; `before`: the epoch of the one before, no greater."""
+        """Return why a batch cannot be of its epoch, or None. `before`: the epoch of the batch before, not greater."""
         epoch, offset, is_led = int(batch.header.partition_leader_epoch), int(batch.header.base_offset), leads(batch)
         if epoch == before:
             is_another = is_led and offset != self.hindsight.late_leader
@@ -127,7 +128,7 @@ class Epochs(msgspec.Struct, frozen=True, kw_only=True):
         return unled_epoch(batch, before, is_led=is_led) or (self.own.denial(epoch, offset) if is_led else None)
 
     def believes(self, election: Election) -> bool:
-        """Return True if nothing denies an election that the log has."""
+        """Return True if no fact denies an election in the log."""
         return (
             election.offset not in self.hindsight.false_starts
             and self.own.denial(election.epoch, election.offset) is None
@@ -135,7 +136,7 @@ class Epochs(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def stop_before(batch: LocatedBatch, file: str, end: int, epoch: int, epochs: Epochs) -> Stop | None:
-    """Return why a batch does not go on from a valid prefix with this end and last epoch (-1: none yet), or None."""
+    """Return why a batch does not continue a valid prefix with this end and last epoch (-1: no epoch yet), or None."""
     header = batch.header
     false_epoch = None
     if header.base_offset != end:
@@ -151,9 +152,9 @@ def stop_before(batch: LocatedBatch, file: str, end: int, epoch: int, epochs: Ep
 
 
 class CheckpointFile(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A checkpoint; `problem` None: it is whole, or nothing suggests otherwise and it was not read (`was_read`).
+    """A checkpoint. `problem` None: it is whole, or nothing suggests damage and it was not read (`was_read`).
 
-    `is_misnamed`: it ends elsewhere than its name says, and so proves nothing.
+    `is_misnamed`: its name states a wrong end, so it proves nothing.
     """
 
     end: OffsetAndEpoch
@@ -164,5 +165,5 @@ class CheckpointFile(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def name(self) -> str:
-        """Its file's name."""
+        """Return its file's name."""
         return checkpoint_name(self.end)

@@ -1,7 +1,6 @@
-"""The valid prefix of one log, found in the pass that verifies it.
+"""The valid prefix of one log, found in the same pass that verifies the log.
 
-Decides: that one pass serves both, unless only the whole log shows which epochs or checkpoints are wrong. Must not
-know: who asks.
+Decides: when a second pass is needed: if only the whole log shows which epochs or checkpoints are wrong.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ def read_prefix(
 
 
 def facts_and_prefix(files: Files, directory: str, source: NodeSource, own: OwnEpochs) -> tuple[LogFacts, ValidPrefix]:
-    """Verify the bytes of a log, and find its prefix.
+    """Verify the bytes of a log, and return the facts and its prefix.
 
     Raises:
         OSError: the directory cannot be listed, or a file cannot be read.
@@ -64,7 +63,7 @@ def facts_and_prefix(files: Files, directory: str, source: NodeSource, own: OwnE
     late = next((election.offset for election in facts.elections if election.is_late), None)
     hindsight = Hindsight(false_starts=facts.false_starts, late_leader=late)
     misnamed = {**facts.misnamed, **own.misnamed}
-    # Checks pass over segments whose names say offsets that none can have; the prefix ends before them.
+    # Checks skip segments whose names state impossible offsets, but the prefix must end before them.
     if hindsight != NO_HINDSIGHT or misnamed or any(map(is_beyond_offsets, files.listdir(directory))):
         builder = PrefixBuilder(files, directory, Epochs(own=own, hindsight=hindsight), misnamed=misnamed)
         builder.read_segments()

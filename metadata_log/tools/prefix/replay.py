@@ -1,6 +1,6 @@
-"""The metadata that the valid prefix of a log amounts to.
+"""The metadata in the valid prefix of a log.
 
-Decides: what replay makes of batches that follow one another. Must not know: which batches belong to it.
+Decides: the result of replaying consecutive batches. Must not know: which batches belong to the prefix.
 """
 
 from __future__ import annotations
@@ -21,15 +21,16 @@ from metadata_log.tools.read.history import State
 from metadata_log.tools.read.quorum import Quorum
 
 _AT_ONCE: Final = 1 << 20
-"""So many bytes of batches are replayed at once: each image costs, however little it differs from the one before."""
+"""Bytes of batches that are replayed in one step. Each image costs time, even if it differs little from the one
+before."""
 _TRANSACTION_RECORDS: Final = frozenset({BeginTransactionRecord, EndTransactionRecord, AbortTransactionRecord})
 
 
 class PrefixReplay:
-    """Replays batches in order, many at once. NoOps are only counted: an idle leader writes two a second.
+    """Replays batches in order, many in one step. NoOps are only counted: an idle leader writes one every 500 ms.
 
-    Without a `state` the metadata cannot be known; `problem` says why, and `failed` is the batch that cannot be
-    replayed, if one is why. All are as of the last `finish`.
+    Without a `state` the metadata cannot be known. `problem` is the reason, and `failed` the batch that cannot be
+    replayed, if that is the reason. All three are as of the last `finish`.
     """
 
     def __init__(self) -> None:
@@ -37,10 +38,10 @@ class PrefixReplay:
         self.problem: str | None = None
         self.failed: BatchHeader | None = None
         self._waiting: list[LocatedBatch] = []
-        """Data batches that are yet to be replayed, each of which goes on from the one before."""
+        """Consecutive data batches that are yet to be replayed."""
         self._size = 0
         self._noops: tuple[int, int, int] | None = None
-        """End offset, epoch and time of the last NoOp that is yet to be replayed, behind those."""
+        """End offset, epoch and time of the last NoOp after `_waiting`, yet to be replayed."""
 
     def begin_empty(self) -> None:
         """Begin at offset 0."""
@@ -64,7 +65,7 @@ class PrefixReplay:
             self.finish()
 
     def on_run(self, run: NoOpRun) -> None:
-        """Take a run of NoOps. It does not go on across the beginning."""
+        """Take a run of NoOps. It never crosses the offset at which replay begins."""
         if self.state is not None and run.base_offset >= self.state.replayer.end.offset:
             self._noops = run.end_offset, run.epoch, run.last_timestamp
 
@@ -77,7 +78,7 @@ class PrefixReplay:
         return -1 if self.state is None else int(self.state.replayer.end.offset)
 
     def finish(self) -> None:
-        """Replay all that was taken so far."""
+        """Replay all batches so far."""
         waiting, last = self._waiting, self._noops
         self._waiting, self._size, self._noops = [], 0, None
         at_once = _after_all(self.state, waiting) if self.state is not None and len(waiting) > 1 else None
@@ -105,7 +106,10 @@ class PrefixReplay:
 
 
 def _after_all(state: State, batches: list[LocatedBatch]) -> State | None:
-    """Return the state after these data batches; None: a record cannot be read or replayed, or is a transaction's."""
+    """Return the state after these data batches, or None if they must be replayed one by one.
+
+    That is so if a record cannot be read or replayed, or belongs to a transaction.
+    """
     records: list[Replayable] = []
     try:
         for batch in batches:

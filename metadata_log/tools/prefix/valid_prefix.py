@@ -1,7 +1,4 @@
-"""The part of a log that a node can go on from, see `PrefixBuilder`.
-
-Decides: its values. Must not know: how they are found, and what else a directory holds.
-"""
+"""The part of a log from which a node can go on; see `PrefixBuilder`."""
 
 from __future__ import annotations
 
@@ -20,23 +17,23 @@ from metadata_log.tools.read.history import State
 
 
 class ValidPrefix(msgspec.Struct, frozen=True, kw_only=True):
-    """The valid prefix: no gap, no damage, every epoch led.
+    """The valid prefix: no gap, no damage, and a leader for every epoch.
 
     Attributes:
-        end: offset, and the epoch of the record before it, -1 without one.
-        origin: the checkpoint that its metadata begins with; None: offset 0.
-        stop: where it ends before the files do; None: it does not.
-        state: the metadata and the quorum at `end`; None: `problem` says why it cannot be known.
-        passed_over: damage before `start`, in what `origin` holds; None: none.
+        end: offset, and the epoch of the record before it, -1 without a record.
+        origin: the checkpoint with which its metadata begins; None: offset 0.
+        stop: where it ends before the files do, or None.
+        state: the metadata and the quorum at `end`; None if unknown, and `problem` is the reason.
+        passed_over: damage before `start`, which `origin` makes irrelevant, or None.
         misnamed: by name, why a checkpoint does not end where its name says: it is not `origin`, and proves nothing.
         spans: the epochs of the valid prefix of the segments.
         elections: those of the whole log that no file denies, repairs among them.
-        greatest_epoch: of any batch, checkpoint or leader; no `Stop.false_epoch`.
+        greatest_epoch: of any batch, checkpoint or leader, except a `Stop.false_epoch`.
         committed_before: see `ReplicaExtent`.
-        last_timestamp_ms: of its last batch; -1 without one.
-        sums: of each batch in it.
-        repair: where a repair's batch is, the last one; None without one.
-        behind: who is named behind the damage, in what can be read there.
+        last_timestamp_ms: of its last batch; -1 without a batch.
+        sums: digests of its batches.
+        repair: offset and epoch of the last repair's batch, or None.
+        behind: the nodes named after the damage, in readable records.
     """
 
     start: Offset
@@ -60,6 +57,6 @@ class ValidPrefix(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def newer(self) -> NewerParts:
-        """Return all that a later release has written there, and that is not judged."""
+        """Return all parts of a later release in the prefix, which are not judged."""
         state = self.state
         return NOTHING_NEWER if state is None else state.newer.plus(*state.quorum.newer_elections.parts)
