@@ -1,6 +1,6 @@
-"""Whether what stands around a batch's values is what a controller writes: header fields, offset deltas, timestamps.
+"""Checks that a batch's header fields, offset deltas and timestamps are what a controller writes.
 
-Decides: exactly that, for batches whose framing was found sound. Must not know: what the values mean.
+The batch's length and checksum are already verified. Must not know: what the values mean.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ _UNSET: Final = -1
 
 
 def foreign_fields(header: BatchHeader) -> str | None:
-    """The header's fields that are set though no controller sets them, in words, or None.
+    """Return a phrase that names the fields of this header that no controller sets, or None.
 
-    Controllers write attributes 0, and 0x20 for control batches; no producer and no sequence (Kafka's
+    Controllers write attributes 0, or 0x20 for control batches, and neither a producer nor a sequence (Kafka's
     BatchBuilder).
     """
     bits = header.attributes & ~_CONTROL
@@ -43,12 +43,9 @@ def foreign_fields(header: BatchHeader) -> str | None:
 
 
 def inner_fault(batch: LocatedBatch, values: Sequence[bytes]) -> str | None:
-    """What is wrong within the batch, or None.
-
-    Nearly every batch is what its values, built again, would be: then nothing can be wrong, and the records need not
-    be looked at one by one.
-    """
+    """Return the first fault within the batch, as the end of a sentence, or None."""
     header = batch.header
+    # Fast path: a batch that equals the one built from its own values has no fault. Nearly all batches do.
     built = build_batch(
         base_offset=header.base_offset,
         epoch=header.partition_leader_epoch,
@@ -68,7 +65,7 @@ def inner_fault(batch: LocatedBatch, values: Sequence[bytes]) -> str | None:
 
 
 def record_fault(header: BatchHeader, records: Sequence[Record]) -> str | None:
-    """What a batch's records say that its header does not, or None."""
+    """Return how the records' offsets or timestamps contradict the batch's header, or None."""
     for index, record in enumerate(records):
         if record.offset != header.base_offset + index:
             return f"record {index} of it has offset {record.offset}, where {header.base_offset + index} is due"

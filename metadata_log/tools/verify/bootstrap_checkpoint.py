@@ -1,7 +1,7 @@
-"""Each disk's own `bootstrap.checkpoint`, which formatting puts on all of a node's disks.
+"""Checks the `bootstrap.checkpoint` that formatting writes to every disk of a node.
 
-Decides: which of them a start reads, and what it must hold beyond being a sound checkpoint (`verify.checkpoint`).
-Must not know: the log beside it.
+Decides: which of these files a starting node reads, and what the file must hold beyond being a sound checkpoint
+(`verify.checkpoint`). Must not know: the log in the same directory.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from metadata_log.tools.verify.depth import Depth
 
 
 def check_bootstrap(files: Files, disk: str, sink: FindingSink, depth: Depth) -> None:
-    """What is wrong with that of one disk, if it has one."""
+    """Add the faults of one disk's `bootstrap.checkpoint` to `sink`. A missing file is no fault."""
     path = f"{disk}/{BOOTSTRAP_CHECKPOINT}"
     if not files.exists(path):
         return
@@ -34,7 +34,7 @@ def check_bootstrap(files: Files, disk: str, sink: FindingSink, depth: Depth) ->
 
 
 def _unusable(report: CheckpointReport) -> str | None:
-    """What a start finds in a whole checkpoint that is not what its first records are read from (KIP-778)."""
+    """Return why no node starts with this whole checkpoint, or None (KIP-778)."""
     if report.voters is not None or report.kraft_version > 0:
         what = "voters" if report.voters is not None else "a kraft.version"
         return f"it holds {what}, as the checkpoint of a log does: no node starts with it"
@@ -44,7 +44,7 @@ def _unusable(report: CheckpointReport) -> str | None:
 
 
 def check_unread_bootstraps(files: Files, source: NodeSource, depth: Depth = Depth.REPLAY) -> Iterator[Finding]:
-    """What is wrong with those of the disks without the metadata log: no start reads them."""
+    """Yield the faults of `bootstrap.checkpoint` on disks without the metadata log, which a start does not read."""
     read = None if source.metadata is None else source.metadata.parent
     sink = FindingSink(source.node_id)
     for disk in source.log_directories:

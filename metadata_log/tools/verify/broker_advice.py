@@ -1,10 +1,10 @@
-"""What to do about a broker's own copy of the metadata log, where a controller's would be another thing.
+"""The advice on findings in a broker's replica of the metadata log, where it differs from a controller's.
 
-Decides: whose copy is only a broker's, and which advice it gets. Must not know: what is found, and how.
+Decides: which replica belongs to a node that is only a broker, and its advice. Must not know: how faults are found.
 
-A broker has no vote, and its topics' data stand beside the copy: nothing is formatted or emptied, and no vote can be
-forgotten. It fetches a log that is not there from the controllers. Where a broker's own log does not name the voters,
-those that other logs name tell; without any, both advices are given.
+A broker has no vote to forget, and its topics' data may be in the same directory: it is never formatted or emptied. It
+fetches a missing log from the controllers. If the broker's own log does not name the voters, those of other logs
+count. If no log names them, the advice covers both roles.
 """
 
 from __future__ import annotations
@@ -45,13 +45,16 @@ _OF_BROKERS: Final[Mapping[Advice, Advice]] = {
     MAY_VOTE_TWICE: REFETCH,
     EMPTIED: Advice(""),
 }
-"""By what is advised of any replica."""
+"""A broker's advice, by the advice that the checks give on any replica."""
 
 
 def advised(
     found: Iterable[Finding], source: NodeSource, report: LogFacts, voters: Sequence[ReplicaKey] = ()
 ) -> list[Finding]:
-    """The findings of a replica, with a broker's advice in place of a controller's if it is one. `voters`: by others.
+    """Return the findings of a replica, with a broker's advice if the node is not a voter.
+
+    Args:
+        voters: those that other logs name, for a replica that names none itself.
 
     Raises:
         OSError: one of its disks cannot be listed.
@@ -72,7 +75,7 @@ def _replaced(found: Finding, others: Mapping[Advice, Advice]) -> Finding:
 
 
 def _voting(report: LogFacts, others: Sequence[ReplicaKey]) -> set[int]:
-    """The node ids of the voters by its own log, else by others."""
+    """Return the node ids of the voters that its own directory names; if it names none, those of `others`."""
     keys = report.voters.voters if report.voters else report.static_voters
     voters = {int(voter.node_id) for voter in keys}
     voters |= {int(voter) for voter in (report.elections[-1].voters if report.elections else ())}
@@ -80,14 +83,14 @@ def _voting(report: LogFacts, others: Sequence[ReplicaKey]) -> set[int]:
 
 
 def _is_broker(source: NodeSource) -> bool:
-    """Whether it holds, or held, topics' partitions; an export lists those that were beside its log."""
+    """Return True if a disk of the node holds or held partitions of topics. An export lists them in a file."""
     return source.node_id is not None and any(
         _lists_partitions(disk.path) or is_brokers_disk(OsFiles(), str(disk.path)) for disk in source.log_directories
     )
 
 
 def _lists_partitions(path: Path) -> bool:
-    """Return False also for a damaged list: that is a finding of the export."""
+    """Return False for a damaged list, too: `export_files` reports it."""
     try:
         return bool(read_exported_partitions(path))
     except CorruptFileError:

@@ -1,7 +1,7 @@
-"""Whether a log's batches follow one another: offsets, epochs, the LeaderChange that begins each epoch.
+"""Checks that a log's batches follow one another: offsets, epochs, the LeaderChange that begins each epoch.
 
-Decides: what is out of order, and what a control batch must say. Must not know: metadata records, indexes, and other
-replicas. One fault is said once: what follows a gap, a repeated batch or a wrong epoch is measured from there.
+Decides: which batch is out of order, and what a control batch must hold. Must not know: metadata records, indexes,
+other replicas. Each fault is one finding: after a gap, a repeated batch or a wrong epoch, the check goes on from there.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _NO_SPAN: Final = (EpochSpan(epoch=-1, start_offset=0, end_offset=0),)
 
 
 class ChainCheck:
-    """Takes what `fast_scan` sees of each segment in turn."""
+    """The state of one pass over a log's batches, fed with the events of `fast_scan`, segment by segment."""
 
     def __init__(self, sink: FindingSink) -> None:
         self._sink = sink
@@ -68,30 +68,30 @@ class ChainCheck:
         self.epoch = -1
         self.spans: list[EpochSpan] = []
         self.starts: dict[int, tuple[str, int]] = {}
-        """Where each epoch's first batch is, by its offset: file and position."""
+        """File and position of each epoch's first batch, by its offset."""
         self.elections: list[Election] = []
         self.voters: Voting | None = None
         self.has_newer_voters = False
-        """The last voters are in a record of a later release, so that they are not known."""
+        """True if the latest voters are unknown, because a record of a later release holds them."""
         self._voters_before: tuple[ReplicaKey, ...] | None = None
-        """The last set, if nothing that may have changed it since is missing."""
+        """The latest set, or None if a missing part of the log may have changed it since."""
         self.known_voters: set[ReplicaKey] = set()
-        """All that any voter set in the log names."""
+        """The replicas that any voter set in the log names."""
         self.kraft_version: int | None = None
         self.quorum_changes: list[QuorumChange] = []
         self._proved = ProvedEpochs()
         self.epoch_began: dict[int, int] = {}
-        """One past each epoch's first batch."""
+        """By epoch, one past its LeaderChange batch."""
         self.batches = 0
         self._accepted: tuple[int, ...] = ()
         self._epoch_before = -1
         self._is_led_unknown = False
-        """The batch begins with a LeaderChange of a later release, whose leader is not known."""
+        """True if the batch begins with a LeaderChange of a later release, so that its leader is unknown."""
         self._after_damage = self._is_displaced = self._opened_gap = False
         self._displaced: Displaced | None = None
         self.false_starts: list[int] = []
-        """Offsets of the one batch of an epoch, a LeaderChange, that a batch of an epoch between it and the one before
-        follows."""
+        """Offsets of a LeaderChange with a wrong epoch: the batch behind it is of an epoch between that one and the
+        epoch before."""
 
     @property
     def end(self) -> int:
@@ -100,26 +100,29 @@ class ChainCheck:
 
     @property
     def committed_before(self) -> int:
-        """One past the first batch of the last epoch whose metadata proves that it was committed."""
+        """All records before this offset are committed: one past the LeaderChange of the last proved epoch.
+
+        A leader writes metadata only once its LeaderChange has committed, and with it the log before (`commit_proof`).
+        """
         last = self._proved.last
         start = next((span.start_offset for span in self.spans if span.epoch == last), 0)
         return self.epoch_began.get(last, start)
 
     @property
     def last_seen(self) -> int:
-        """One past the last record that was really there."""
+        """One past the last record that was read; `end` may lie beyond it, behind a gap or an empty segment."""
         return self.spans[-1].end_offset if self.spans else self.expected
 
     def begin_voters(self, voters: tuple[ReplicaKey, ...] | None) -> None:
-        """A checkpoint that ends where the log has come to has these voters: they count where the log told none."""
+        """Take the voters of a checkpoint that ends at `end`; they count only if the log itself has named none."""
         self._voters_before = voters if self.voters is None else self._voters_before
 
     def begin_file(self, path: str, base: int, first: int | None, *, is_last: bool) -> bool:
-        """A segment begins; whether it goes on from the one before.
+        """Begin a segment; return True if it continues from the one before.
 
         Args:
-            base: the offset that its name says.
-            first: the one that its first bytes say; None when they are too few.
+            base: the offset in the file's name.
+            first: the base offset of its first batch; None if it has too few bytes.
         """
         self._file, self._is_last = path, is_last
         if self.start is None:
@@ -139,8 +142,8 @@ class ChainCheck:
             meaning = f"the segment before it ends at offset {self.expected}: {missing_records(base - self.expected)}"
             self._sink.add("missing_segment", meaning, file=path, position=0, offset=self.expected)
             self.gaps.append(Gap(start=self.expected, end=base, file=path))
-            self.expected, self._after_damage = base, True  # what begins in a gap is not known
-        elif first is None:  # where it has batches, they tell
+            self.expected, self._after_damage = base, True  # an epoch may have begun within the gap
+        elif first is None:  # if it has batches, their own check reports the repeated offset
             meaning = (
                 f"it is empty, and its name says offset {base}, within the log, which goes on to {self.expected}: a "
                 "Kafka that starts with it takes the log to end there"
@@ -149,14 +152,14 @@ class ChainCheck:
         return False
 
     def on_unread(self, base: int) -> None:
-        """The segment of this base cannot be read, at all or from somewhere on: nobody knows where it ends."""
+        """Note that the segment of this base cannot be read, or not to its end: the next offset is unknown."""
         self._voters_before = None
         if self.start is None:
             self.start = self.expected = base
         self._after_damage = True
 
     def on_seen(self, seen: Seen) -> bool:
-        """Take the next; whether all is there, whole and in order, up to its end. A torn tail takes nothing away."""
+        """Check the next event; return True if all up to its end is whole and in order. A torn tail loses no batch."""
         if isinstance(seen, NoOpRun):
             return self._on_run(seen)
         if isinstance(seen, Damage):
@@ -176,7 +179,7 @@ class ChainCheck:
         return in_order
 
     def on_metadata(self, epoch: int) -> None:
-        """Take note that a batch of this epoch, in order, holds metadata that a leader may have written there."""
+        """Note that a batch of this epoch, in order, holds metadata that its leader may have written there."""
         self._proved.on_metadata(epoch)
 
     def _on_damage(self, damage: Damage) -> bool:
@@ -212,7 +215,7 @@ class ChainCheck:
         if base == expected or base in self._accepted or (self._after_damage and base > expected):
             in_order = base == expected and not self._after_damage
             if not self._after_damage and (base > expected or (base < expected and self._opened_gap)):
-                start = expected if base > expected else self.gaps.pop().start  # of the displaced batch before it
+                start = expected if base > expected else self.gaps.pop().start  # the displaced batch opened that gap
                 self.gaps.append(Gap(start=start, end=base, file=self._file))
             self.expected = following
             self._accepted, self._is_displaced, self._opened_gap = (), False, False
@@ -222,7 +225,7 @@ class ChainCheck:
             said = self._found("offset_gap", gap_or_offset(expected, batch.header), batch, expected)
             self.gaps.append(Gap(start=expected, end=base, file=self._file))
             self._after_damage = self._opened_gap = True
-            # Perhaps only this batch's own offset is wrong: then the next goes on from what was due.
+            # If only this batch's own base offset is wrong, the next batch continues from the offset that was due.
             self._accepted = (expected + batch.header.count,)
             self.expected = following
         else:
@@ -242,13 +245,13 @@ class ChainCheck:
         return self._sink.add(kind, meaning, file=self._file, position=batch.position, offset=offset, epoch=epoch)
 
     def _check_epoch(self, batch: LocatedBatch, leader: Election | None) -> bool:
-        """Epochs never fall, and each begins with its LeaderChange."""
+        """Check that epochs never fall, and that each begins with its LeaderChange; return True if so."""
         epoch, offset = int(batch.header.partition_leader_epoch), int(batch.header.base_offset)
         if epoch == self.epoch:
             self._extend(epoch, offset, batch.header.next_offset)
             return True
         if epoch < self.epoch:
-            if epoch == self._epoch_before:  # the one batch before had a wrong epoch, which was said
+            if epoch == self._epoch_before:  # only the batch before had a wrong epoch, which is reported
                 self.epoch, self._epoch_before = epoch, -1
                 return True
             if self.epoch_began.get(self.epoch) == offset and epoch > (self.spans[-2:-1] or _NO_SPAN)[0].epoch:
@@ -278,13 +281,13 @@ class ChainCheck:
 
     def _extend(self, epoch: int, start: int, end: int) -> None:
         if self._is_displaced:
-            return  # its offset may be what is wrong: it proves no end of an epoch
+            return  # its offset may be wrong, so it proves no bound of an epoch
         if self.spans and self.spans[-1].epoch == epoch:
             start = min(self.spans.pop().start_offset, start)
         self.spans.append(EpochSpan(epoch=epoch, start_offset=start, end_offset=end))
 
     def _on_control(self, batch: LocatedBatch, *, in_order: bool) -> Election | None:
-        """Take note of what a control batch says; the LeaderChange, if it begins with one."""
+        """Note the records of a control batch; return the election if it begins with a LeaderChange, or None."""
         first: Election | None = None
         offset = int(batch.header.base_offset)
         try:
@@ -303,7 +306,7 @@ class ChainCheck:
                 if isinstance(record, LeaderChangeMessage):
                     election = self._election(record, batch, offset + index)
                     first = election if index == 0 else first
-                    self.elections += [election] if misplaced is None else []  # else it proves no leader, no votes
+                    self.elections += [election] if misplaced is None else []  # misplaced, it proves no leader
                 elif isinstance(record, VotersRecord):
                     self._on_voters(record, batch, offset + index, is_repairs=first is not None and first.is_repairs)
                 elif isinstance(record, KRaftVersionRecord):
@@ -316,7 +319,7 @@ class ChainCheck:
         return first
 
     def _on_newer(self, error: UnknownRecordError, batch: LocatedBatch, index: int) -> None:
-        """Take note of a control record of a later release: what it says of leaders and voters is not known."""
+        """Note a control record of a later release: the leader or voters that it may name are unknown."""
         self._add_newer(newer_control(error), batch, int(batch.header.base_offset) + index)
         if error.api_key == VotersRecord.CONTROL_TYPE:
             self.voters, self._voters_before, self.has_newer_voters = None, None, True
@@ -328,7 +331,7 @@ class ChainCheck:
         self._sink.add_newer(part, file=self._file, position=batch.position, offset=offset, epoch=epoch)
 
     def _misplaced(self, record: ControlRecord, batch: LocatedBatch, index: int) -> str | None:
-        """Which record a batch of a log holds that cannot stand there; another's LeaderChange is a second leader's."""
+        """Return a phrase for a record that no leader writes there, or None. `two_leaders` is another finding."""
         if isinstance(record, SnapshotHeaderRecord | SnapshotFooterRecord):
             return f"a {type(record).__name__}, which stands in checkpoints alone"
         if not isinstance(record, LeaderChangeMessage):
@@ -361,7 +364,7 @@ class ChainCheck:
             self.quorum_changes.append(QuorumChange(offset=offset, begins_log=begins_log, kraft_version=level))
 
     def _on_voters(self, record: VotersRecord, batch: LocatedBatch, offset: int, *, is_repairs: bool) -> None:
-        """A set of voters. `kraft recover` puts one that it wants in place of any, as `is_repairs` says."""
+        """Note a voter set, and check it against the one before. That of a repair may change several voters at once."""
         voters = voter_keys(record)
         no_set = voter_ids_fault(voters)
         wrong = no_set or voter_addresses_fault(record)

@@ -1,7 +1,7 @@
-"""Whether a checkpoint is whole and sound by itself, and what it says.
+"""Reads a checkpoint, and checks that it is whole and sound by itself.
 
-Decides: what a checkpoint file must be (KIP-630: header first, footer last, offsets from 0, one epoch, the name's).
-Must not know: the log beside it.
+Decides: the form of a checkpoint file (KIP-630: header first, footer last, offsets from 0, all batches of the epoch in
+the name). Must not know: the log in the same directory.
 """
 
 from __future__ import annotations
@@ -46,19 +46,20 @@ from metadata_log.tools.verify.batch_framing import foreign_fields, inner_fault
 from metadata_log.tools.verify.depth import Depth
 
 _DAMAGE: Final = ("corrupt_batch", "malformed_record", "checkpoint_incomplete", "checkpoint_malformed")
-"""Of a log these mean another remedy than of a checkpoint, and `bootstrap.checkpoint` can only be restored."""
+"""Kinds with another remedy in a checkpoint than in a log. A `bootstrap.checkpoint` can only be restored."""
 _BOOTSTRAP_EPOCH: Final = 0
-"""Of every batch of `bootstrap.checkpoint`, which precedes any leader."""
+"""The epoch of every batch of `bootstrap.checkpoint`, which precedes any leader."""
 
 
 class CheckpointReport(msgspec.Struct, frozen=True, kw_only=True):
-    """A checkpoint.
+    """The result of reading one checkpoint.
 
     Attributes:
-        end: None: it is that of no log (`bootstrap.checkpoint`).
-        image: what it says, but for `left`; None: it is not whole or not sound, or was not replayed.
+        end: the snapshot id in its name; None for `bootstrap.checkpoint`.
+        image: its metadata without `left`; None if it is not whole, not sound, or was not replayed.
         left: its configs of topics that it does not have.
-        misnamed: why it does not end where its name says, so that it says nothing of that offset; None: it may.
+        misnamed: why its name has the wrong offset or epoch; None if nothing shows that. A misnamed checkpoint proves
+            nothing of that offset.
     """
 
     path: str
@@ -75,10 +76,10 @@ class CheckpointReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def verify_checkpoint(files: Files, path: str, sink: FindingSink, depth: Depth = Depth.REPLAY) -> CheckpointReport:
-    """Read a whole checkpoint; what is wrong goes to `sink`. It has an image at the depth of replay only.
+    """Read a checkpoint to its end, and add its faults to `sink`. The report has an image only at `Depth.REPLAY`.
 
     Raises:
-        OSError: it cannot be read.
+        OSError: the file cannot be read.
     """
     check = _Check(path, sink, depth)
     handle = files.open(path, read_only=True)
@@ -102,7 +103,7 @@ NONE_READ: Final[Mapping[str, ReadCheckpoint]] = MappingProxyType({})
 def verify_read_checkpoint(
     path: str, batches: Iterable[LocatedBatch], node_id: int | None, depth: Depth
 ) -> ReadCheckpoint:
-    """Verify a checkpoint of which all bytes belong to sound batches, without another look at its file."""
+    """Verify a checkpoint from its batches, without reading the file. No byte lies between or behind them."""
     sink = FindingSink(node_id)
     check = _Check(path, sink, depth)
     check.take(batches)
@@ -110,7 +111,7 @@ def verify_read_checkpoint(
 
 
 def unread_checkpoint(path: str) -> CheckpointReport:
-    """What is known of a checkpoint that could not be read: its name."""
+    """Return the report on an unreadable checkpoint: only its name is known."""
     end = parse_checkpoint_name(path.rsplit("/", 1)[-1])
     return CheckpointReport(
         path=path,
@@ -128,7 +129,10 @@ def unread_checkpoint(path: str) -> CheckpointReport:
 def checkpoint_report(
     files: Files, path: str, sink: FindingSink, depth: Depth, before: Mapping[str, ReadCheckpoint]
 ) -> CheckpointReport:
-    """Return the report on a checkpoint, be it read `before`, now, or not readable; what is wrong goes to `sink`."""
+    """Return the report on a checkpoint, from `before` if that has it, and add its faults to `sink`.
+
+    An OSError is a finding, too: the report then has only the name.
+    """
     read = before.get(path)
     if read is not None:
         sink.take_from(read.sink)
@@ -141,7 +145,7 @@ def checkpoint_report(
 
 
 class _Check:
-    """The state of reading one."""
+    """The state of reading one checkpoint."""
 
     def __init__(self, path: str, sink: FindingSink, depth: Depth) -> None:
         self._path = path
@@ -157,7 +161,7 @@ class _Check:
         self._batches = 0
         self._header: SnapshotHeaderRecord | None = None
         self._has_header = False
-        """It has one, perhaps of a later version, which says nothing here."""
+        """True if it has a header. `_header` stays None for one of a later release."""
         self._voters: VotersRecord | None = None
         self._kraft_version = 0
         self._has_footer = False
@@ -165,10 +169,10 @@ class _Check:
         self._misnamed: str | None = None
         self._after_damage = False
         self._epochs: dict[int, tuple[int, int]] = {}
-        """Of its batches, with position and offset of the first."""
+        """By epoch, the position and offset of its first batch."""
 
     def take(self, every: Iterable[Seen], size: int | None = None) -> None:
-        """Take every batch. `size`: of the file; None if it ends with the last batch."""
+        """Check every batch, then the end. `size`: bytes of the file; None if it ends with the last batch."""
         end = 0
         for seen in every:
             if isinstance(seen, NoOpRun):
@@ -195,7 +199,7 @@ class _Check:
             self._found("checkpoint_incomplete", what, size)
 
     def _check_epochs(self) -> None:
-        """All batches are of the epoch in the name: if they are all of one other, it is the name that is wrong."""
+        """Check that all batches are of the epoch in the name. If all share another epoch, the name is wrong."""
         due = _BOOTSTRAP_EPOCH if self._end is None else int(self._end.epoch)
         if self._end is not None and len(self._epochs) == 1 and due not in self._epochs:
             what = f"by its name it is of epoch {due}, and all its batches are of epoch {next(iter(self._epochs))}"
@@ -209,13 +213,13 @@ class _Check:
                 )
 
     def _check_behind_footer(self, position: int, size: int) -> None:
-        """A checkpoint ends with its footer: unlike a log, it has neither an unfinished write nor room behind it."""
+        """Check that the file ends with its footer. Unlike a log, it has no torn tail and no preallocated space."""
         if self._has_footer and size:
             what = f"behind its footer, where it must end, it has {counted(size, 'byte')} without a batch"
             self._found("checkpoint_malformed", what, position)
 
     def report(self) -> CheckpointReport:
-        """What it amounts to."""
+        """Pass the collected findings to the sink, and return the report."""
         if self._is_sound:
             self._rules.end_checkpoint()
         left = self._left()
@@ -240,7 +244,7 @@ class _Check:
         )
 
     def _left(self) -> tuple[LeftConfigs, ...]:
-        """Its configs of topics that are not in it; none where nothing was replayed."""
+        """Return its configs of topics that it does not have; none if nothing was replayed."""
         image = self._rules.image
         if image is None or not self._rules.loose:
             return ()
@@ -251,7 +255,7 @@ class _Check:
         return tuple(found)
 
     def _set_on_nothing(self, left: tuple[LeftConfigs, ...]) -> None:
-        """Before a log's first record no topic was removed, whose configs could have been left."""
+        """Report configs without a topic in a checkpoint at offset 0: no topic was removed before the first record."""
         for one in left:
             facts = ConfigsOfNoTopic(topic=one.topic, configs=tuple(one.values))
             self._inner.add(facts, file=self._path, position=one.position, offset=one.offset)

@@ -1,12 +1,12 @@
-"""The checkpoints beside a log, each held against the log where the pass over it comes to the checkpoint's end.
+"""Compares each checkpoint of a directory with the image and the epochs that its log has at the checkpoint's end.
 
-Decides: what a checkpoint must say of the log before its end. Must not know: how one is read by itself
-(`verify.checkpoint`), and other replicas.
+Decides: whether a checkpoint agrees with the log, and whether its name is wrong. Must not know: how a checkpoint is
+read (`verify.checkpoint`), and other replicas.
 
-A checkpoint's header has the time of the last batch before its end, in Kafka's (4.3: MetadataBatchLoader) and in ours.
-So a renamed one is told even where the metadata did not change in between; a header time of 0 says nothing. But a
-leader of Kafka notes the time at which it appended, which is some while after the one that it gave the batch, and may
-be that of a later batch: of the node that led then, a later time says nothing.
+A checkpoint's header has the time of the last batch before its end (Kafka 4.3: MetadataBatchLoader). This shows that a
+checkpoint was renamed even if the metadata did not change in between. A header time of 0 proves nothing. Kafka's leader
+notes the time of its append instead. That is later than the batch's time, and may even be a later batch's. So in a
+checkpoint of the node that led then, a time that is too late proves nothing.
 """
 
 from __future__ import annotations
@@ -48,18 +48,20 @@ from metadata_log.tools.verify.log_extent import epochs_beside
 
 _NO_STOP: Final = 1 << 62
 FALSE_EPOCHS: Final = ("epoch_went_back", "epoch_without_leader")
-"""Findings after which the log's epochs say nothing of a checkpoint's."""
+"""Kinds of findings after which the log's epochs prove nothing about a checkpoint's epoch."""
 APPEND_LAG_MS: Final = 5_000
-"""Up to so much later than a batch's time is what a leader notes when it appended the batch: 97 ms were seen."""
+"""The longest time by which the append time that a leader notes is later than the batch's: 97 ms were seen."""
 
 
 class PassedCheckpoints:
-    """Reads and judges them. Tell it of all batches, before the next is replayed, and `finish` at the end.
+    """The checkpoints of one directory, compared while the pass over the log reaches their ends.
+
+    The caller calls `come_to` before each batch is replayed, `on_batches` after it, and `finish` at the end.
 
     Args:
-        names: of all files in the directory.
-        read: those that were read before, by their paths.
-        probes: offsets at which `probed` is to have the metadata, and `times` the time of the batch before.
+        names: the names of all files in the directory.
+        read: checkpoints that were verified before, by path.
+        probes: further offsets at which `probed` keeps the image, and `times` the time of the batch before.
     """
 
     def __init__(
@@ -84,7 +86,7 @@ class PassedCheckpoints:
         self._probes = probes
         self._read = read
         self._ends: dict[int, list[str]] = {}
-        """Those that the pass is yet to come to, by their end offset."""
+        """The names of checkpoints whose end the pass has not reached, by end offset."""
         for name in names:
             end = parse_checkpoint_name(name)
             if end is not None:
@@ -96,34 +98,35 @@ class PassedCheckpoints:
         self._last_end = -1
         self.reports: dict[str, CheckpointReport] = {}
         self._began_with: str | None = None
-        """The checkpoint that replay goes on from; None: it goes back to offset 0."""
+        """The checkpoint that replay began with; None if it began at offset 0."""
         self._is_borne_out = False
-        """Whether a later one is what the log makes of it."""
+        """True if a later checkpoint equals the image that replay has at its end."""
         self._doubts: list[Doubt] = []
-        """Those that are not what the log makes of it."""
+        """The later checkpoints that differ from that image."""
         self.probed: dict[int, MetadataImage] = {}
         self.times: dict[int, int] = {}
         """By offset, the time (ms) of the batch that ends there."""
         self._other_epoch: dict[str, str] = {}
-        """Those that end within the log in another epoch than theirs, with what was said of it."""
+        """By name, the finding's text for a checkpoint of another epoch than the log has at its end."""
         self._unmet: list[str] = []
-        """Those within a batch, of a later epoch than its own: received, if the log has no such epoch further on."""
+        """Checkpoints that end within a batch of an earlier epoch. If the log never reaches their epoch, they were
+        received from a leader, and the log is not yet replaced."""
         self._left: dict[str, list[LeftConfigs]] = {}
-        """By name of the checkpoint, the configs in it that Kafka left behind."""
+        """By name, the configs of removed topics in the checkpoint."""
 
     def marks(self, marks: Marks) -> Marks:
-        """Those, and where the pass has to stop for a checkpoint or a probe."""
+        """Return the marks with the offsets added at which a checkpoint or a probe needs the image."""
         stops = {*self._ends, *self._probes}
         return Marks(positions=marks.positions, offsets=sorted({*marks.offsets, *stops})) if stops else marks
 
     def on_batches(self, end_offset: int, time_ms: int) -> None:
-        """A batch, or a run of them, the last of this time, stood in order and was taken."""
+        """Note that batches up to `end_offset` were in order and are replayed; the last has the time `time_ms`."""
         if self._first_time < 0:
             self._first_time = time_ms
         self._last_end, self._last_time = end_offset, time_ms
 
     def come_to(self, until: int) -> None:
-        """Compare those that end before the batch at `until`, or where it begins, with what was replayed."""
+        """Compare the checkpoints that end at or before offset `until`, where the next batch begins, with the image."""
         if until < self._next_stop:
             return
         if self._last_end == until:
@@ -140,7 +143,7 @@ class PassedCheckpoints:
     def _meet(self, name: str, end: int, until: int) -> None:
         report = self.read(name)
         if end not in self.times and end != until:
-            if end > self._last_end:  # the batch that ended there is missing, or damaged
+            if end > self._last_end:  # the batch that ended there is missing or damaged
                 return
             if report.end is not None and report.end.epoch > self._chain.epoch:
                 self._unmet.append(name)
@@ -158,11 +161,11 @@ class PassedCheckpoints:
 
     @property
     def misnamed(self) -> dict[str, str]:
-        """By name of the checkpoint, the reason that it does not end there. No state begins with one."""
+        """By name of each misnamed checkpoint, the reason. No replay begins with such a checkpoint."""
         return {name: one.misnamed for name, one in self.reports.items() if one.misnamed is not None}
 
     def finish(self) -> None:
-        """The log was read to its end: read the rest, and judge those that do not end within it."""
+        """Read the remaining checkpoints, and judge those that need all of the log."""
         for pending in sorted(self._ends):
             for name in self._ends[pending]:
                 self.read(name)
@@ -177,14 +180,14 @@ class PassedCheckpoints:
         self.say_left()
 
     def _is_due(self, name: str, report: CheckpointReport) -> bool:
-        """Return True if it is judged only now that all of the log is known."""
+        """Return True if the checkpoint's name can be judged only after the log was read to its end."""
         end, start = report.end, self._chain.start or 0
         if end is None:
             return False
         return end.epoch <= self._chain.epoch if name in self._unmet else not start < end.offset <= self._chain.end
 
     def _judge_epochs(self) -> None:
-        """Set those aside whose epoch cannot be that of their end."""
+        """Report checkpoints whose epoch cannot be that of their end offset, and treat them as misnamed."""
         whole = {one.end: name for name, one in self.reports.items() if one.is_whole and one.end and one.end.offset}
         for end, facts in denied_epochs(whole, self._chain, self._epochs):
             name = whole[end]
@@ -194,7 +197,7 @@ class PassedCheckpoints:
             self._set_aside(name, self._other_epoch[name])
 
     def _settle_doubts(self, began_with: str) -> None:
-        """Of those that are not what the log makes of the first; that is wrong where it makes them of each other."""
+        """Report which checkpoints are wrong: the first, if replay from each later one gives the next."""
         opinion, doubts = SecondOpinion(self._files, self._segments), self._doubts
         images = [one.image for one in doubts]
         if not opinion.bears_out(images):
@@ -208,7 +211,7 @@ class PassedCheckpoints:
         self._go_on_from(images, opinion)
 
     def _go_on_from(self, images: Sequence[MetadataImage], opinion: SecondOpinion) -> None:
-        """What was replayed from the wrong one holds nowhere."""
+        """Replace the images that were replayed from the wrong first checkpoint by replays from the later ones."""
         for offset in list(self.probed):
             base = max((one for one in images if one.offset_and_epoch.offset <= offset), key=_end_of, default=None)
             image = None if base is None else opinion.at(base, offset)
@@ -222,7 +225,7 @@ class PassedCheckpoints:
             self._rules.start(last, where=self._directory)
 
     def say_left(self) -> None:
-        """Say which of those that were read hold configs of removed topics. A node loads the newest as it starts."""
+        """Report checkpoints that hold configs of removed topics. A node loads the newest as it starts."""
         whole = {name: one.end for name, one in self.reports.items() if one.is_whole and one.end is not None}
         newest = max(whole.values(), key=lambda end: (end.offset, end.epoch), default=None)
         image = self._rules.image
@@ -244,18 +247,18 @@ class PassedCheckpoints:
                 )
 
     def _set_aside(self, name: str, why: str) -> None:
-        """What a renamed one holds is not of the offset in its name: nothing is judged by it."""
+        """Mark a checkpoint as misnamed: its content is not the state at the offset in its name."""
         self.reports[name] = msgspec.structs.replace(self.reports[name], is_whole=False, image=None, misnamed=why)
 
     def read(self, name: str) -> CheckpointReport:
-        """Check one by itself."""
+        """Verify one checkpoint by itself, and keep its report."""
         path = f"{self._directory}/{name}"
         report = self.reports[name] = checkpoint_report(self._files, path, self._sink, self._depth, self._read)
         self._left[name] = list(report.left)
         return report
 
     def _compare(self, report: CheckpointReport) -> None:
-        """A checkpoint at the very end of what was replayed: it must say the same, or is where replay begins."""
+        """Compare a checkpoint with the image at its end. If there is no image yet, replay begins with it."""
         chain, end = self._chain, report.end
         if end is None or not report.is_whole or end.offset == 0:
             return
@@ -292,7 +295,7 @@ class PassedCheckpoints:
             self._left[name] += (LeftConfigs(topic=topic, values=values) for topic, values in more.items())
 
     def _judge_left(self, report: CheckpointReport) -> None:
-        """Kafka leaves behind only what a topic had when it was removed."""
+        """Report left configs that the removed topic did not have: Kafka leaves only configs that it had."""
         name = report.path.rsplit("/", 1)[-1]
         for one in report.left:
             if not self._rules.gone.explains(one.topic, one.values):
@@ -327,7 +330,7 @@ class PassedCheckpoints:
         )
 
     def _misnamed(self, report: CheckpointReport) -> str | None:
-        """Return what its name says another end by than its header's time, or no possible one; that is said here."""
+        """Return why the time in its header contradicts the offset in its name, or None. It adds the finding."""
         end, said = report.end, report.last_contained_ms or 0
         if end is None or end.offset == 0 or not report.is_whole:
             return None
@@ -352,15 +355,17 @@ class PassedCheckpoints:
         return self._say_misnamed(report, end, fact, is_proof=is_proof, is_within=there is not None)
 
     def _may_have_led(self, epoch: int) -> bool:
-        """Whether the node is that epoch's leader, or nothing says who was. What a node fetches is at its log's start,
-        so that it has made all later ones itself."""
+        """Return True if this node led that epoch, or the epoch's leader is unknown.
+
+        A node's log starts at the checkpoint that it fetched, if any. So it made all later checkpoints itself.
+        """
         leaders = {election.leader_id for election in self._chain.elections if election.epoch == epoch}
         return not leaders or self._sink.node_id is None or self._sink.node_id in leaders
 
     def _say_misnamed(
         self, report: CheckpointReport, end: OffsetAndEpoch, fact: str, *, is_proof: bool, is_within: bool
     ) -> str | None:
-        """Name it by what the log has of its time; without that, and without proof, only what is within is said."""
+        """Add the finding, with the names that the header's time permits; return its text if it is certain."""
         said = report.last_contained_ms or 0
         ends = list(self._ends_of(said, int(end.epoch))) if said > 0 else []
         if end.offset in ends or not (ends or is_proof or is_within):
@@ -375,7 +380,7 @@ class PassedCheckpoints:
         return facts.meaning()
 
     def _ends_of(self, time_ms: int, epoch: int) -> Iterator[int]:
-        """The offsets at which batches of that time and epoch end in the log."""
+        """Yield the offsets at which batches of that time (ms) and epoch end in the log."""
         # A segment that cannot be read is reported elsewhere.
         for event in LogReader(self._files, self._segments).events(runs=False):
             if isinstance(event, LocatedBatch):

@@ -1,8 +1,8 @@
-"""The epochs of a directory, and the ends of checkpoints that they rule out.
+"""Finds snapshot ids that the epochs in a log or in `leader-epoch-checkpoint` rule out.
 
-Decides: whose epochs count where. Must not know: what a checkpoint holds.
+Decides: whether the log or the file is the witness at an offset. Must not know: the content of a checkpoint.
 
-One of a later epoch than any that the log has may be right: it was received, and the log is not yet replaced.
+A checkpoint of a later epoch than any in the log may be right: it was received, and the log is not yet replaced.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from metadata_log.tools.verify.chain import ChainCheck
 
 
 def epoch_instead(spans: Sequence[EpochSpan], end: OffsetAndEpoch) -> int | None:
-    """Return an epoch of these that rules out a record of the epoch of `end` right before it, or None.
+    """Return the epoch in `spans` that rules out that the record before `end.offset` is of `end.epoch`, or None.
 
-    Epochs rise along a log. So what is missing between two records is of their epochs, or of one between them.
+    Epochs never fall along a log. So missing records are of an epoch from that of the record before them to that of
+    the record behind them.
     """
     if not spans or end.epoch > spans[-1].epoch:
         return None
@@ -35,11 +36,13 @@ def epoch_instead(spans: Sequence[EpochSpan], end: OffsetAndEpoch) -> int | None
 def denied_epochs(
     ends: Iterable[OffsetAndEpoch], chain: ChainCheck, beside: Sequence[EpochStart]
 ) -> Iterator[tuple[OffsetAndEpoch, EpochDenied]]:
-    """Yield those of the ends that the log denies, or what `leader-epoch-checkpoint` has where the log says nothing.
+    """Yield the ends that the log rules out. Outside of the log's range, `leader-epoch-checkpoint` counts.
 
-    `beside`: its lines. Where the log denies one of them, it is no witness.
+    Args:
+        beside: the lines of `leader-epoch-checkpoint`.
     """
     lines = _spans_of(beside)
+    # A file with one line that the log rules out is of another log, or corrupt: believe none of its lines.
     is_witness = all(epoch_instead(chain.spans, _first_of(line)) is None for line in beside)
     for end in ends:
         there, by = epoch_instead(chain.spans, end), "the log"

@@ -1,11 +1,10 @@
-"""Whether the times of a log's batches go back.
+"""Notes where the times of a log's batches go back.
 
-Decides: from how far back on that is worth a note. Must not know: offsets' order, and what the records say.
+Decides: how large a step is worth a note. Must not know: the order of offsets, and metadata records.
 
-A leader gives a batch the time of its own clock when it appends it, and nothing in Kafka goes by these times' order: a
-clock that was set back, or the next leader's that lags behind, leaves a sound log. But whoever asks for a time (`--at`,
-`--since`) should know, and a snapshot's age (metadata.max.snapshot.interval.ms, metadata.max.retention.ms) is told by
-them.
+A batch has the time of its leader's clock at the append, and nothing in Kafka needs these times to rise. If a clock is
+corrected, or the next leader's lags, the log is still sound. But options such as `--at` and `--since` search by these
+times. So does a node for the age of a snapshot (metadata.max.snapshot.interval.ms, metadata.max.retention.ms).
 """
 
 from __future__ import annotations
@@ -20,20 +19,20 @@ _SECOND_MS: Final = 1000
 
 
 class ClockCheck:
-    """Is told of all batches in order, of runs as a whole: `fast_scan` ends a run where the time goes back so far."""
+    """Compares the time of each batch with the one before. `fast_scan` ends a NoOp run where the time goes back."""
 
     def __init__(self, sink: FindingSink) -> None:
         self._sink = sink
         self.time_ms = -1
-        """Of the last batch."""
+        """The time of the last batch; -1 before the first."""
         self._epoch = -1
 
     def on_run(self, time_ms: int, epoch: int) -> None:
-        """A run of batches whose last has this time."""
+        """Take a NoOp run by the time and epoch of its last batch."""
         self.time_ms, self._epoch = time_ms, epoch
 
     def on_batch(self, time_ms: int, epoch: int, offset: int, file: str, position: int) -> None:
-        """A batch."""
+        """Take one batch; add a finding if its time is more than `CLOCK_STEP_MS` before the last."""
         back = self.time_ms - time_ms
         if back > CLOCK_STEP_MS:
             is_new = epoch != self._epoch

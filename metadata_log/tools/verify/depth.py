@@ -1,4 +1,4 @@
-"""How deep a verification goes."""
+"""The depths of a verification."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import enum
 
 
 class Depth(enum.IntEnum):
-    """How much of a log is judged; each level from `BYTES` on has all of those before it."""
+    """The checks that a verification makes; each level from `BYTES` on includes the levels before it."""
 
     PREFIX = -1
     """As `BYTES`; and `read_replica` finds the valid prefix in the same pass."""
@@ -15,7 +15,7 @@ class Depth(enum.IntEnum):
     RECORDS = 1
     """Each record is decoded and judged by itself."""
     REPLAY = 2
-    """All records are replayed: each is judged by what was before it, and checkpoints by the log."""
+    """All records are replayed: each is judged by the image before it, and each checkpoint by the image at its end."""
 
     @property
     def decodes(self) -> bool:

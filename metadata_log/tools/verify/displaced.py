@@ -1,8 +1,8 @@
-"""A batch that is not at the offset that is due: the batch behind it says if records are missing in front of it.
+"""A batch at another offset than the one due: the batch behind it shows if records are missing in front of it.
 
-Decides: the sentence. Must not know: how the batches are read, and which finding of them is an error.
+Decides: the sentence. Must not know: how batches are read, and the severity of findings.
 
-The base offset is in the header, which no checksum covers: one bit of it may be what is wrong, and all records there.
+The base offset is in the part of the header that no checksum covers. So that field may be wrong, and no record missing.
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ class Displaced(msgspec.Struct, frozen=True, kw_only=True):
     said: Taken
 
     def on_next(self, base: int) -> None:
-        """Take the base offset of the batch behind it."""
+        """Reword the finding by the base offset of the batch behind it.
+
+        That batch continues either from the offset due (the field is wrong) or from this header (records are missing).
+        """
         header = self.header
         if base == self.due + header.count and base != header.next_offset:
             self.said.reword(
@@ -39,5 +42,5 @@ def gap(due: int, header: BatchHeader) -> str:
 
 
 def gap_or_offset(due: int, header: BatchHeader) -> str:
-    """Return the sentence for the last batch, of which no other one says if it is behind a gap."""
+    """Return the sentence for a batch while no batch behind it shows if there is a gap or a wrong field."""
     return f"{gap(due, header)}, or the base offset in its header is wrong, which no checksum covers"

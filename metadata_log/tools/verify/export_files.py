@@ -1,7 +1,4 @@
-"""Comparing the files of an export with its manifest.
-
-Decides: what of a changed file is worth a finding. Must not know: what the files hold.
-"""
+"""Compares the files of an export with its manifest. Must not know: the content of the files."""
 
 from __future__ import annotations
 
@@ -24,12 +21,11 @@ _HASH_CHUNK: Final = 4 << 20
 
 
 def check_export(source: NodeSource, end: int) -> Iterator[Finding]:
-    """Yield what is wrong with an export as such; nothing for any other directory.
-
-    `end`: of its log.
+    """Yield the faults of an export as such; nothing for any other directory. `end`: the log end offset.
 
     Raises:
-        CorruptFileError, OSError: its manifest or a file cannot be read.
+        CorruptFileError: the manifest is corrupt.
+        OSError: the manifest or a file cannot be read.
     """
     if source.metadata is None or not is_export(source.metadata):
         return
@@ -51,9 +47,9 @@ def check_export(source: NodeSource, end: int) -> Iterator[Finding]:
 
 
 def check_manifests(nodes: Sequence[NodeSource]) -> Iterator[Finding]:
-    """Yield a finding for each log among exports that nothing names.
+    """Yield a finding for each log without a manifest or node, if another log is an export.
 
-    A log that was copied by hand has no manifest either: without an export beside it, nothing is missing.
+    If none is an export, the logs were copied by hand, and no manifest is missing.
     """
     logs = [(node, node.metadata) for node in nodes if node.metadata is not None]
     if not any(is_export(metadata) for _, metadata in logs):
@@ -68,7 +64,7 @@ def check_manifests(nodes: Sequence[NodeSource]) -> Iterator[Finding]:
 
 
 def _difference(path: Path, named: ManifestFile) -> str | None:
-    """Return how a file differs from what the manifest says of it, or None."""
+    """Return how a file differs from its entry in the manifest, or None."""
     if not path.is_file():
         return "it is gone"
     size = path.stat().st_size

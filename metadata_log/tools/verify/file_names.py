@@ -1,9 +1,9 @@
-"""Files beside a log that a start of Kafka's takes for part of it, or fails at, by their names.
+"""Finds file names with which a starting Kafka node fails, or takes a foreign file for a part of the log.
 
-Decides: which names those are. Must not know: what is in the files; those with well-formed names are read elsewhere.
+Must not know: the content of files. Files with well-formed names are read elsewhere.
 
-Source: Kafka 4.3's LogLoader (a `.swap` is put in the place of what it is named after), LogFileUtils and Snapshots (a
-name that ends as a segment's, an index' or a snapshot's must begin with its offset); all were tried.
+Sources: Kafka 4.3's LogLoader replaces a file by the `.swap` file of its name. LogFileUtils and Snapshots parse an
+offset from each name with the suffix of a segment, an index or a checkpoint. All three were tried.
 """
 
 from __future__ import annotations
@@ -22,14 +22,13 @@ _SWAP: Final = ".swap"
 
 
 def is_beyond_offsets(name: str) -> bool:
-    """Whether a name begins as one of a log's files does, with an offset, or an epoch, that is none: it tells nothing
-    of the log."""
+    """Return True if a name has the form of a log's file, but its offset or epoch is beyond the largest possible."""
     found = _NUMBERS.fullmatch(name)
     return found is not None and not is_possible(int(found[1]), int(found[2] or 0))
 
 
 def check_file_names(directory: str, names: Iterable[str], sink: FindingSink) -> None:
-    """A finding for each."""
+    """Add a finding for each such name."""
     for name in sorted(names):
         if name.endswith(_SWAP):
             what = f"a start of Kafka's puts it in the place of {name.removesuffix(_SWAP)} and of what that overlaps"

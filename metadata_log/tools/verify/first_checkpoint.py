@@ -1,6 +1,6 @@
-"""Checkpoints that are not what the log makes of the one that it begins with: which of them is the wrong one.
+"""Finds out which checkpoint is wrong if replay from the first checkpoint does not give the later ones.
 
-Decides: that it is the first where the log makes the later ones of each other. Must not know: what is said of them.
+Decides: the first is wrong if replay from each later checkpoint gives the next. Must not know: findings.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from metadata_log.tools.verify.checkpoint import CheckpointReport
 
 
 class Doubt(msgspec.Struct, frozen=True, kw_only=True):
-    """A checkpoint that says something else (`image`) than the log makes of the first one; `text` tells what."""
+    """A checkpoint whose `image` differs from the replay that began with the first; `text` names the difference."""
 
     report: CheckpointReport
     image: MetadataImage
@@ -31,14 +31,14 @@ class Doubt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SecondOpinion:
-    """What the log makes of later checkpoints; `segments` are the paths of its segments, in order."""
+    """Replays the log from later checkpoints. `segments`: the paths of its segments, in order."""
 
     def __init__(self, files: Files, segments: Sequence[str]) -> None:
         self._files = files
         self._segments = segments
 
     def bears_out(self, images: Sequence[MetadataImage]) -> bool:
-        """Whether there are several, and the log makes each of the one before it."""
+        """Return True if there are at least two images, and replay from each gives the next."""
         return len(images) > 1 and all(starmap(self._makes, pairwise(images)))
 
     def _makes(self, earlier: MetadataImage, later: MetadataImage) -> bool:
@@ -46,12 +46,12 @@ class SecondOpinion:
         return made is not None and later.says_the_same_as(made)
 
     def at(self, image: MetadataImage, end: int) -> MetadataImage | None:
-        """What the log makes of an image until offset `end`; None where it cannot be replayed so far."""
+        """Return the image at offset `end` after replay from `image`, or None if the log cannot be replayed so far."""
         state = State(replayer=Replayer.start(image), quorum=Quorum())
         try:
             for batch in self._batches(state.end, end):
                 state = state.after(batch)
-        except (MetadataLogError, OSError):  # the pass over the log says what is wrong there
+        except (MetadataLogError, OSError):  # the pass over the log reports this fault
             return None
         return state.image if state.end == end else None
 

@@ -1,15 +1,16 @@
-"""Whether a segment's `.index` and `.timeindex` are the log's.
+"""Checks that the entries of a segment's `.index` and `.timeindex` fit its batches.
 
-Decides: which entries fit the batches. Must not know: what the batches hold, and what an entry past the log's end
-proves (`log_extent`). An index only says where to begin to read, so that a wrong one makes reads fail or wrong
-without damage to the log.
+Must not know: records, and what an entry past the log's end proves (`log_extent`). An index only says where a reader
+begins. So a wrong index makes reads fail, or return wrong records, though the log itself is undamaged.
 
-Kafka writes an entry for each append, which may hold several batches (always, before 4.0): the position of the first,
-the last offset of the last. While it runs the files have their full size, with zeros at their end. It cuts an index by
-forgetting its last entries and does not overwrite them (`AbstractIndex.truncateToEntries0` in 4.3 sets the count and
-the position alone; `resize` changes nothing where the file has its full size already). So behind a truncation, as of
-an old leader's uncommitted tail, entries of what was cut off stand in the active segment's indexes until others are
-written over them or the node closes the files, which cuts them to what is valid; a start after a kill builds them anew.
+Kafka writes one entry for an append (before 4.0 in every case), which may hold several batches. The entry has the
+position of the first batch and the last offset of the last. While a node runs, the files have their full size, with
+zeros at the end.
+
+A truncation leaves old entries in the active segment's indexes. Kafka does not overwrite them:
+`AbstractIndex.truncateToEntries0` in 4.3 sets only the count and the position, and `resize` changes nothing if the file
+has its full size already. The old entries remain until new ones overwrite them, or the node closes the files and cuts
+them to the valid entries. After a kill, the next start rebuilds the files.
 """
 
 from __future__ import annotations
@@ -32,17 +33,19 @@ _SUFFIXES: Final = (".index", ".timeindex")
 _INDEX_ENTRY: Final = struct.Struct(">ii")
 _TIME_ENTRY: Final = struct.Struct(">qi")
 _MOST_BYTES: Final = 1 << 24
-"""From one entry to the next, or from the log's end: an interval (4 KiB) and an append (8 MiB at most, Kafka 4.3)."""
+"""An upper bound of the bytes between two entries: an interval (4 KiB) and an append (at most 8 MiB, Kafka 4.3)."""
 _MOST_RECORDS: Final = _MOST_BYTES // 7
-"""In as many bytes: no record takes less than 7."""
+"""An upper bound of the records between two entries: a record takes at least 7 bytes."""
 _LAST_TIME: Final = 253_402_300_800_000
-"""In ms: no clock shows the year 10000."""
+"""The start of the year 10000 in ms: no clock shows it."""
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """That the log once reached `reach` (exclusive), by an index.
+    """An index entry past the log's end, which shows that the log once reached `reach` (exclusive).
 
-    Where it `is_open` still, it may be of a tail that was truncated; `is_older`: by its time it is.
+    Attributes:
+        is_open: the file still has its full size, so the entry may be of a truncated tail.
+        is_older: the entry's time is before the log's greatest, so it is of a truncated tail.
     """
 
     file: str
@@ -52,7 +55,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class _Fault(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What is wrong with one entry, or with the bytes in its place."""
+    """A fault of one entry, or of the bytes in its place."""
 
     number: int
     position: int
@@ -61,7 +64,7 @@ class _Fault(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class _Index:
-    """One file's entries and what is wrong with them. `is_open`: it has its full size still, zeros at the end."""
+    """One file's entries and their faults. `is_open`: the file still has its full size, with zeros at the end."""
 
     def __init__(self, path: str, data: bytes, entry: struct.Struct) -> None:
         self.path = path
@@ -75,7 +78,7 @@ class _Index:
         self.faults.append(_Fault(number=number, position=number * self.size, offset=offset, what=what))
 
     def remnant_from(self) -> int:
-        """The entry from which on nothing fits any more; one past the last where the last one fits."""
+        """Return the number of the entry from which on all are wrong; one past the last if the last one fits."""
         wrong = {fault.number for fault in self.faults}
         number = max(self.entries, *(fault + 1 for fault in wrong), 0) if wrong else self.entries
         while number - 1 in wrong:
@@ -86,7 +89,10 @@ class _Index:
 def _read(
     file: _Index, data: bytes, entry: struct.Struct, first: array[int], second: array[int], base: int = 0
 ) -> None:
-    """The entries up to the zeros; each must be greater than the one before in both its numbers."""
+    """Read the entries up to the zeros; each must be greater than the one before in both numbers.
+
+    In a time index the offset may repeat: Kafka notes a later time for the same offset as it closes the file.
+    """
     whole = len(data) - len(data) % entry.size
     previous = (-1, -1)
     for number, found in enumerate(entry.iter_unpack(memoryview(data)[:whole])):
@@ -131,9 +137,13 @@ def _content(files: Files, path: str, base: int, sink: FindingSink) -> tuple[str
 def _impossible(
     offsets: array[int], positions: array[int] | None, times: array[int] | None, end: tuple[int, int]
 ) -> int | None:
-    """The first entry past `end`, the log's end offset and position, that no log can have had; None without one.
+    """Return the number of the first entry past `end` that no log can have had, or None.
 
-    Entries stand an interval apart, so that one far past the log's end, with none between, is of no log that was cut.
+    Entries are at most an interval and an append apart. So an entry far past the log's end, with none between, is not
+    of a log that was cut.
+
+    Args:
+        end: the log's end offset and position.
     """
     previous, at = end
     for number, offset in enumerate(offsets):
@@ -150,7 +160,7 @@ def _impossible(
 
 
 def orphan_reach(path: str, data: bytes) -> int:
-    """Up to where the entries of an index without its segment reach, from its base; 0 where they are no index's."""
+    """Return the offset, relative to its base, that an index without its segment reaches; 0 if it is corrupt."""
     is_time = path.endswith(".timeindex")
     entry = _TIME_ENTRY if is_time else _INDEX_ENTRY
     file, first, second = _Index(path, data, entry), array("q"), array("q")
@@ -161,11 +171,11 @@ def orphan_reach(path: str, data: bytes) -> int:
 
 
 class IndexCheck:
-    """The two indexes of one segment. Give it all that `fast_scan` sees with its `marks`, then `finish`.
+    """The check of one segment's two indexes. The caller passes each event of `fast_scan`, then calls `finish`.
 
     Args:
-        index, time_index: path and content; None where there is no such file.
-        is_last: of the last segment, which a node appends to and truncates.
+        index, time_index: path and content; None if there is no such file.
+        is_last: True for the last segment, the only one that a node appends to and truncates.
     """
 
     def __init__(
@@ -194,14 +204,17 @@ class IndexCheck:
 
     @property
     def marks(self) -> Marks:
-        """Where the walk has to show the batches."""
+        """The positions and offsets at which the scan must yield single batches, not runs."""
         return Marks(
             positions=array("q", sorted(set(self._positions))),
             offsets=array("q", sorted({*self._offsets, *self._time_offsets})),
         )
 
     def closed_reach(self, end_offset: int, end_position: int) -> int:
-        """Up to where a log that ends there reached when indexes that were closed were closed; 0 where none was."""
+        """Return the offset (exclusive) that closed indexes prove for a log that now ends there; 0 if none is closed.
+
+        A node that closes an index cuts it to the valid entries, so a closed one holds none of a truncated tail.
+        """
         end, reach = (end_offset, end_position), 0
         if self._index is not None and not self._index.is_open and self._impossible_index(end) is None:
             reach = self._offsets[-1] + 1 if self._offsets and not self._index.is_misread else 0
@@ -219,16 +232,16 @@ class IndexCheck:
         return _impossible(self._time_offsets, None, self._times, end)
 
     def _is_of_no_later_batch(self) -> bool:
-        """Whether the last entry of a closed time index has the greatest time of the segment's batches.
+        """Return True if the last entry of a closed time index has the greatest time of the segment's batches.
 
-        Kafka notes where the greatest time so far was reached first, as it closes the file, too: of a batch behind the
-        log's end it would be a later one. So it is the entry's offset that is wrong.
+        Kafka notes the offset that first reached the greatest time, also as it closes the file. An entry for a batch
+        behind the log's end would have a later time. So the entry's offset is wrong, and proves no lost record.
         """
         is_closed = self._time_index is not None and not self._time_index.is_open and bool(self._times)
         return is_closed and not self._is_broken and self._times[-1] == self._max_timestamp
 
     def _claims(self, end_offset: int, end_position: int) -> Iterator[Claim]:
-        """That the log once went on past its end, by the last entry of each file; rubbish proves nothing."""
+        """Yield a claim for each file whose last entry is past the log's end; a corrupt file gets a fault instead."""
         index, time_index, end = self._index, self._time_index, (end_offset, end_position)
         if index is not None and self._offsets and self._offsets[-1] >= end_offset:
             wrong = self._impossible_index(end)
@@ -260,7 +273,7 @@ class IndexCheck:
                 )
 
     def on_seen(self, seen: Seen, *, in_order: bool) -> None:
-        """Take the next of the segment. Behind damage, or once batches are out of order, nothing is judged."""
+        """Check the entries for the next event. Behind damage, or a batch out of order, none is judged."""
         if self._is_broken:
             return
         if not in_order or isinstance(seen, Damage):
@@ -275,7 +288,7 @@ class IndexCheck:
             self._max_timestamp = max(self._max_timestamp, seen.max_timestamp)
 
     def finish(self, end_offset: int, end_position: int) -> list[Claim]:
-        """The segment ends there: say what is wrong, but for entries past the end of the last, which are claims."""
+        """Add the findings, and return the claims: entries past the end of the last segment."""
         claims = list(self._claims(end_offset, end_position)) if self._is_last else []
         if not self._is_broken and not self._is_last:
             for file, at, offsets in (
@@ -324,7 +337,7 @@ class IndexCheck:
                     "begins"
                 )
                 self._wrong(self._index, number, offsets[number], what)
-            if number and offsets[number - 1] >= base:  # an entry's append ends before the next one's begins
+            if number and offsets[number - 1] >= base:  # one append ends before the next begins
                 what = (
                     f"entry {number - 1} has offset {offsets[number - 1]}, but offset {base} begins at position "
                     f"{batch.position} already, where the next entry is"

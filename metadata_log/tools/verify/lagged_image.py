@@ -1,6 +1,6 @@
-"""The metadata as it stood a while before a log's end: what a broker that wrote on since has had the time to act upon.
+"""The image from a while before the log's end: a broker that still wrote later has had the time to act upon it.
 
-Decides: how long a while is, by the times in the log. Must not know: what is made of it.
+Decides: how long before. Must not know: partition directories.
 """
 
 from __future__ import annotations
@@ -10,19 +10,19 @@ from typing import Final
 from metadata_log.image import MetadataImage
 
 SETTLED_MS: Final = 10_000
-"""A broker makes a partition's directory within milliseconds of reading that it is committed."""
+"""Ms before the log's last batch. A broker makes a partition's directory within ms of reading its committed record."""
 _STEP_MS: Final = 1_000
 
 
 class SettledImage:
-    """Is told of each batch before it is replayed; keeps a dozen images, which share nearly all that they hold."""
+    """Keeps about a dozen recent images, which share nearly all of their data."""
 
     def __init__(self) -> None:
         self._kept: list[tuple[int, MetadataImage | None]] = []
         self._now = -1
 
     def on_batch(self, timestamp_ms: int, image: MetadataImage | None) -> None:
-        """A batch of this time follows; `image` is what was before it."""
+        """Take the time of the next batch and the `image` before its replay."""
         if not self._kept or self._now - self._kept[-1][0] >= _STEP_MS:
             self._kept.append((self._now, image))
             while len(self._kept) > 1 and self._kept[1][0] <= self._now - SETTLED_MS:
@@ -31,6 +31,6 @@ class SettledImage:
 
     @property
     def image(self) -> MetadataImage | None:
-        """The last that stood `SETTLED_MS` before the last batch; None where none did."""
+        """The newest image that is at least `SETTLED_MS` older than the last batch, or None."""
         old = [image for time, image in self._kept if 0 <= time <= self._now - SETTLED_MS]
         return old[-1] if old else None

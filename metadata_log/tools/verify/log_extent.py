@@ -1,23 +1,23 @@
-"""How far a log once reached, by what stands beside it, and whether it ends before that: cut, emptied, or gone.
+"""The historical extent of a log by its sidecar files, and findings if the log now ends before it: cut, emptied, gone.
 
-Decides: what each file proves. Must not know: other replicas, and whether the file itself is right (other modules say).
+Decides: the offset that each file proves. Must not know: other replicas, and whether the file itself is right.
 
-- `leader-epoch-checkpoint`: an epoch's line is made when its first batch is appended, and a truncation removes it: the
-  log reached the last line's start offset.
-- `NNN.snapshot` (Kafka's producer state): written when the log ends at the offset that it is named after, on each roll
-  and at a stop. A truncation cuts the log, and then removes those past its end: a follower killed between the two
-  leaves one. So alone it is a note. It is an error where a checkpoint or a broker's clean shutdown proves that records
-  past the log's end were committed. Where several logs are given, a peer may prove it, too.
-- `.index`, `.timeindex`: entries are made as batches are appended; without its segment the name alone says that the
-  log reached its base. While a node runs, entries of a truncated tail may remain (`index_files`): they prove nothing
-  where their time is older than the log's end, or the node has moved on to an epoch that the log has nothing of.
-  Nor does a file whose entries do not rise, or lie so far past the log's end that no log was cut there.
-- `quorum-state` that names the node itself as the leader: a leader's first act is to append its LeaderChange. A crash
-  between the two takes milliseconds, so that this is a warning. A node that is stopped as it is elected resigns without
-  one (KafkaRaftClient.pollLeader), which a stop of all controllers at once brings about: where a `.snapshot` says that
-  the log was closed at its end, nothing is missing.
-- An index before the log's first segment: its own segment is lost (`check_start`).
-- A checkpoint covers records that its node had, or was sent: `log_behind_checkpoint` says the rest.
+- `leader-epoch-checkpoint`: Kafka adds an epoch's line as it appends the epoch's first batch, and a truncation removes
+  the line. So the log reached the last line's start offset.
+- `NNN.snapshot` (Kafka's producer state): Kafka writes it when the log ends at the offset in its name, on each roll and
+  at a stop. A truncation cuts the log first, and then removes the files past its end. A follower that is killed between
+  the two leaves such a file, so alone it is a note. It is an error if a checkpoint or a broker's clean shutdown proves
+  that records past the log's end were committed. If several logs are given, a peer may prove that, too.
+- `.index`, `.timeindex`: Kafka adds entries as it appends batches. Without its segment, the name alone proves that the
+  log reached its base. While a node runs, entries of a truncated tail may remain (`index_files`). They prove nothing if
+  they are older than the log's end, or if `quorum-state` has a later epoch than the log. Nor does a file whose entries
+  do not rise, or lie so far past the log's end that no log was cut there.
+- `quorum-state` that names the node itself as the leader: a leader first appends its LeaderChange. A crash between the
+  two writes has a window of milliseconds, so this is a warning. A node that is stopped as it is elected resigns without
+  a LeaderChange (KafkaRaftClient.pollLeader); a stop of all controllers at once brings that about. If a `.snapshot`
+  shows that the log was closed at its end, nothing is missing.
+- An index before the log's first segment: the segment of that index is lost (`check_start`).
+- A checkpoint covers records that its node had, or received: `log_behind_checkpoint` is the finding.
 
 Sources: Kafka 4.3's UnifiedLog, ProducerStateManager, AbstractIndex, LogLoader, QuorumState (3.9, 4.4 alike).
 """
@@ -62,13 +62,13 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def proofs_beside(files: Files, directory: str, names: Sequence[str]) -> list[Proof]:
-    """What the files beside the segments prove, without a look at the segments: certain where the files are right."""
+    """Return the proofs in the files beside the segments; the segments are not read. Each is certain if its file is."""
     found = [Proof(file=f"{directory}/{name}", reach=int(name[:20])) for name in producer_files(list(names))]
     entries = epochs_beside(files, directory, names)
     if entries:
         found.append(Proof(file=f"{directory}/{EPOCH_FILE}", reach=int(entries[-1].start_offset)))
     if MANIFEST_FILE in names:
-        with suppress(CorruptFileError, OSError):  # `find_sources` says so
+        with suppress(CorruptFileError, OSError):  # `find_sources` reports it
             manifest = read_manifest(Path(directory))
             reach = max(manifest.end_offset, manifest.proved_end or 0)
             found.append(Proof(file=f"{directory}/{MANIFEST_FILE}", reach=reach))
@@ -93,19 +93,19 @@ def epochs_beside(files: Files, directory: str, names: Sequence[str]) -> tuple[E
 
 
 def _entries_reach(files: Files, path: str) -> int:
-    """One past the offset of an index's last entry, counted from its base; 0 without one."""
+    """Return one past the offset of an index's last entry, relative to its base; 0 without an entry."""
     try:
         data = read_small_file(files, path)
     except (CorruptFileError, OSError):
-        return 0  # what cannot be read, or has more bytes than any index, proves nothing but by its name
+        return 0  # an unreadable file, or one larger than any index, proves only the base in its name
     return orphan_reach(path, data)
 
 
 def check_start(directory: str, names: Sequence[str], bases: Sequence[int], sink: FindingSink) -> int | None:
-    """Return where the log began by an index that is left of a segment before the first of `bases`; None without one.
+    """Return the base of the earliest index whose segment is lost from the log's start, or None.
 
-    Where it was let go with the log's start, Kafka has renamed the segment (`.deleted`) before its indexes, and we
-    remove the indexes first.
+    A deletion of old segments leaves no such index: Kafka renames the segment (`.deleted`) before its indexes, and this
+    implementation removes the indexes first.
     """
     present = set(names)
     found = (_INDEX_NAME.fullmatch(name) for name in names)
@@ -126,7 +126,7 @@ def check_start(directory: str, names: Sequence[str], bases: Sequence[int], sink
 
 
 class LogEnd(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a log ends: `file` and `position` of its last byte, where it has a segment at all."""
+    """The end of a log, with `file` and `position` of its last byte. A log without a segment has no `file`."""
 
     offset: int
     last_epoch: int
@@ -144,10 +144,12 @@ def check_reach(
     ahead: bool,
     committed: int,
 ) -> int:
-    """Return up to where the log is proven to have reached, at least its end; a finding where that is more.
+    """Return the offset (exclusive) that the log provably reached; add a finding if the log ends before it.
 
-    `claims` are the last segment's indexes'; `ahead`: its quorum-state has a later epoch than its last record.
-    `committed`: all before it was, by what is in the same directories.
+    Args:
+        claims: entries past the log's end in the last segment's indexes.
+        ahead: True if `quorum-state` has a later epoch than the log's last record.
+        committed: all records before this offset are committed, by other files of the same node.
     """
     certain = [*proofs, *_certain(claims, ahead)]
     least = end.offset + 1 if end.file is not None else 0
@@ -182,6 +184,7 @@ def _epoch(end: LogEnd) -> int | None:
 
 
 def _certain(claims: Sequence[Claim], ahead: bool) -> Iterator[Proof]:
+    # One old time shows that a tail was truncated; then open files may hold entries of that tail.
     is_remnant = any(claim.is_open and claim.is_older for claim in claims)
     for claim in claims:
         if not claim.is_open or not (is_remnant or ahead):
@@ -189,7 +192,10 @@ def _certain(claims: Sequence[Claim], ahead: bool) -> Iterator[Proof]:
 
 
 def check_emptied(epochs: Sequence[EpochStart], end: LogEnd, sink: FindingSink) -> None:
-    """A log without a record beside an epoch file that has an epoch: its line is made as its first batch is written."""
+    """Add a finding if the log has no record, but `leader-epoch-checkpoint` has an epoch.
+
+    Kafka adds the line as it appends the epoch's first batch, so the log once had that batch.
+    """
     if epochs and end.last_epoch < 0 and end.file is not None:
         first = epochs[-1]
         what = (
@@ -209,9 +215,10 @@ def check_own_state(
     *,
     was_closed: bool,
 ) -> None:
-    """No log though its node ran, or a log without the epoch that its node led, by its own quorum-state.
+    """Add a finding if `quorum-state` shows that the node ran, but it has no log, or led an epoch that the log lacks.
 
-    `was_closed`: a stop closed the log at this end.
+    Args:
+        was_closed: True if a clean stop closed the log at this end.
     """
     if state is not None and end.file is None and state.leader_epoch > 0:
         what = f"there is no segment, but quorum-state is of epoch {state.leader_epoch}: a node that runs has one"

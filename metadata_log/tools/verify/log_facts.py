@@ -1,7 +1,4 @@
-"""What the verification of one replica amounts to.
-
-Decides: the shape. Must not know: how anything is found.
-"""
+"""The result of verifying one replica."""
 
 from __future__ import annotations
 
@@ -24,35 +21,35 @@ from metadata_log.tools.verify.checkpoint import CheckpointReport
 
 
 class LogFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """What one replica's metadata directory amounts to.
+    """The facts and findings of one replica's metadata directory.
 
     Attributes:
-        findings: what is wrong with it, by itself.
-        start_offset, end_offset, epochs: of the records in its segments.
-        gaps: offsets that are missing between its first record and its last, where no damage explains it.
+        findings: the faults that this directory shows by itself.
+        start_offset, end_offset, epochs: those of the records in its segments.
+        gaps: missing offsets between its first and last record that no damage explains.
         elections: its LeaderChange records, in order.
-        false_starts: offsets of those whose epoch is wrong, by what follows.
-        voters: the last voter set in its log, or its newest checkpoint's (offset -1); None where neither names any.
-        known_voters: all that any voter set in its log or its checkpoints names.
+        false_starts: offsets of LeaderChange records whose epoch is wrong, as the batch behind them shows.
+        voters: the latest voter set in its log, else its newest checkpoint's (offset -1), else None.
+        known_voters: the replicas that any voter set in its log or its checkpoints names.
         quorum_changes: each record in its log that sets kraft.version or voters, in order.
-        static_voters: of a quorum-state of version 0.
-        checkpoints: those that are whole, by their ends.
-        misnamed: by the names of the others that are whole, why they do not end where those say.
-        image: at the end of the log; None where what was before is not known, or nothing was replayed.
-        settled: the image as it stood `SETTLED_MS` before the log's last batch; None where none did.
-        rules: knows every topic id that the log ever gave.
-        committed_before: all before this offset was committed, since the leader of the epoch whose first batch ends
-            there wrote metadata that can be replayed, which it does only then (`commit_proof`).
-        kept_committed: all before this offset was committed, by the node's `committed-state`; 0 without one.
-        proved_end: up to where the log once reached, by what stands beside it; at least its end.
-        held_when_cut: all before this offset was committed, by the audit file of a repair that cut it; 0 without one.
-        is_sound: nothing is wrong with bytes and order of its batches.
-        is_unread: a segment could not be read, so that nobody knows how far the log goes.
-        newer: all that a later release has written, and that was not judged.
-        sums: of all batches in its segments.
-        times: of the batches that end where a checkpoint does, in ms, by that offset.
-        probed: the metadata that replay gives, at those of the offsets asked for that it has; the images share nearly
-            all that they hold.
+        static_voters: those of a `quorum-state` of version 0.
+        checkpoints: the whole ones, by their ends. A misnamed one is not among them.
+        misnamed: by name of each misnamed checkpoint, the reason.
+        image: the image at the end of the log; None if the records before are unknown, or nothing was replayed.
+        settled: the newest image that is at least `SETTLED_MS` older than the log's last batch, or None.
+        rules: the record rules after replay; they know every topic id that the log ever assigned.
+        committed_before: all records before this offset are committed. It is the end of the LeaderChange of the last
+            epoch whose leader wrote metadata, which a leader does only once that has committed (`commit_proof`).
+        kept_committed: all records before this offset are committed, by the node's `committed-state`; 0 without one.
+        proved_end: the offset (exclusive) that the log once reached, by its sidecar files; at least its end.
+        held_when_cut: all records before this offset are committed, by the audit file of a repair that cut the log; 0
+            without one.
+        is_sound: True if the bytes and the order of its batches have no fault.
+        is_unread: True if a segment could not be read, so that the log's end is unknown.
+        newer: the parts that a later release wrote, which no check judged.
+        sums: checksums of all batches in its segments.
+        times: ms of the batch that ends where a checkpoint or probe does, by offset.
+        probed: the image at each requested offset that replay reached; the images share nearly all of their data.
     """
 
     directory: str
@@ -90,12 +87,12 @@ class LogFacts(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def last_epoch(self) -> int:
-        """Of its last record; -1 in an empty log."""
+        """The epoch of its last record; -1 in an empty log."""
         return self.epochs[-1].epoch if self.epochs else -1
 
 
 def metadata_hash(image: MetadataImage) -> str | None:
-    """The hash of an image without its quorum; None where it has none: not bootstrapped, or at an impossible level."""
+    """Return the hash of an image without its quorum; None if it is not bootstrapped, or at an impossible level."""
     try:
         return image_hash(image, 0, None).hex
     except UnwritableMetadataError:
@@ -103,7 +100,7 @@ def metadata_hash(image: MetadataImage) -> str | None:
 
 
 def voter_sets(report: LogFacts) -> list[Voting]:
-    """All that its checkpoints name, by their ends, and then all that its log does; from which offset on each holds."""
+    """Return the voter sets of its checkpoints, by their ends, then those of its log, each with its offset."""
     checkpoints = [
         Voting(offset=one.end.offset - 1, voters=one.voters)
         for one in report.checkpoints
@@ -118,7 +115,7 @@ def voter_sets(report: LogFacts) -> list[Voting]:
 
 
 def voters_of(checkpoints: list[CheckpointReport]) -> Voting | None:
-    """The voters that the newest of these, in the order of their ends, names."""
+    """Return the voters of the newest checkpoint that has any (offset -1), or None. `checkpoints`: by their ends."""
     for report in reversed(checkpoints):
         if report.voters is not None:
             return Voting(offset=-1, voters=report.voters)

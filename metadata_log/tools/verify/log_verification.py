@@ -1,7 +1,6 @@
-"""One pass over one replica's metadata directory, and what it amounts to.
+"""One pass over one replica's metadata directory: the order of the checks, and what each means for the others.
 
-Decides: in which order the checks run, and what one's finding means for the others. Must not know: how each check
-works, other replicas, and that a directory may change under the reader.
+Must not know: how each check works, other replicas, and that a directory may change under the reader.
 """
 
 from __future__ import annotations
@@ -107,19 +106,19 @@ class Verification:
         self._checkpoints = self._passed([])
         self._proved_end = self._kept_committed = 0
         self._began: int | None = None
-        """Where a segment began that is lost, before the first."""
+        """The base of a lost segment before the first one, by the index that it left; None without one."""
         self._segments: list[str] = []
         self._sums = BatchSums(files)
         self._is_unread = False
         self._size = 0
 
     def run(self) -> LogFacts:
-        """Check all."""
+        """Run all checks, and return the report."""
         every = self._files.listdir(self._directory)
         names = [name for name in every if not is_beyond_offsets(name)]
         self._checkpoints = self._passed(names)
         bases = segment_bases(names)
-        # Before the log: a running node writes both, the log first.
+        # Read it before the log. A running node writes the log first, so the log read later holds all that it names.
         self._kept_committed = check_committed_state(self._files, self._directory, names, self._sink)
         self._proofs = proofs_beside(self._files, self._directory, names)
         self._epochs = epochs_beside(self._files, self._directory, names)
@@ -159,12 +158,12 @@ class Verification:
         )
 
     def read_checkpoint(self, name: str) -> None:
-        """Check a checkpoint by itself."""
+        """Verify a checkpoint by itself."""
         self._checkpoints.read(name)
         self._checkpoints.say_left()
 
     def report(self, state: QuorumState | None) -> LogFacts:
-        """What was found so far."""
+        """Return the report on all checks that have run so far."""
         chain, log = self._chain, self._outline()
         whole = sorted(
             (found for found in self._checkpoints.reports.values() if found.is_whole and found.end is not None),
@@ -221,7 +220,7 @@ class Verification:
         )
 
     def read_segments(self, bases: list[int]) -> None:
-        """Read them in order."""
+        """Read and check the segments of these base offsets, in order."""
         if bases and bases[0] == 0 and self._depth is Depth.REPLAY:
             self._rules.start(MetadataImage.empty(), where="offset 0", is_complete=True)
         self._reader = LogReader(self._files, [f"{self._directory}/{segment_file(base)}" for base in bases])
@@ -266,7 +265,7 @@ class Verification:
         self._reader.expect(offset=chain.expected, epoch=chain.epoch, time_ms=self._clock.time_ms, marks=marks)
 
     def _end_segment(self, closed: SegmentClosed) -> None:
-        if closed.read_end < closed.size:  # zeros up to its end, which `fast_scan` passes over
+        if closed.read_end < closed.size:  # zeros up to the file's end, which `fast_scan` skips
             zeros = Damage(position=closed.read_end, size=closed.size - closed.read_end, fault=Fault.TORN, what="zeros")
             self._on_other(self._judged(zeros))
         self._claims = self._index.finish(self._chain.end, closed.sound_end)
@@ -274,14 +273,14 @@ class Verification:
         self._segments.append(closed.file)
 
     def _judged(self, damage: Damage) -> Damage:
-        """The damage; one at the end is torn only if nothing proves that more stood there."""
+        """Return the damage with its final fault: it is a torn tail only if nothing proves that records are lost."""
         due, epoch = self._chain.expected, self._chain.epoch
         proven = max((self._index.closed_reach(due, damage.position), *(proof.reach for proof in self._proofs)))
         is_last = self._segment.is_last
         return judged_tail(self._handle, damage, due, epoch, may_be_torn=is_last and proven <= due, is_last=is_last)
 
     def _on_other(self, seen: NoOpRun | Damage) -> bool:
-        """A run of NoOps, or damage; whether the log goes on in order."""
+        """Check a NoOp run or damage; return True if the log continues in order."""
         if isinstance(seen, NoOpRun):
             self._checkpoints.come_to(seen.base_offset)
             self._settled.on_batch(seen.max_timestamp, self._rules.image)
@@ -295,7 +294,7 @@ class Verification:
         return in_order
 
     def _on_batch(self, batch: LocatedBatch, path: str) -> bool:
-        """A batch; whether it stands in order."""
+        """Check a batch; return True if it is in order."""
         in_order = self._chain.on_seen(batch)
         if not in_order:
             self._rules.distrust()
@@ -304,6 +303,7 @@ class Verification:
         known = self._sink.errors
         self._judge_records(batch, path)
         if in_order:
+            # A batch with an error proves no commit: its leader may not have written it so.
             if not header.is_control and self._sink.errors == known:
                 self._chain.on_metadata(int(header.partition_leader_epoch))
             self._checkpoints.on_batches(int(header.next_offset), header.max_timestamp)
@@ -336,14 +336,14 @@ class Verification:
             self._forms.on_values(values, header.base_offset, place)
 
     def _check_ends(self, state: QuorumState | None) -> None:
-        """The log goes back to offset 0 or to a checkpoint, and reaches its newest one, and what else proves more."""
+        """Check that the log begins at offset 0 or within a checkpoint, and reaches its newest one and every proof."""
         chain = self._chain
         covering = [
             report.end.offset
             for report in self._checkpoints.reports.values()
             if report.is_whole and report.end is not None and report.end.offset > 0
         ]
-        start = chain.start if self._began is None else self._began  # what a lost segment held, no checkpoint lacks
+        start = chain.start if self._began is None else self._began  # a lost segment is no missing checkpoint
         if chain.start and start and max(covering, default=0) < start:
             what = f"the log starts at offset {chain.start}, and no whole checkpoint covers what was before it"
             what += f": the newest ends at {max(covering)}, too early" if covering else ""
@@ -358,7 +358,7 @@ class Verification:
             self._sink.add("log_behind_checkpoint", what, file=last, offset=chain.end)
 
     def check_reach(self, state: QuorumState | None) -> bool:
-        """Hold the log's end against what proves more; whether it was found to end too early."""
+        """Compare the log's end with the proofs; return True if a finding says that it ends too early."""
         chain = self._chain
         has_segments = bool(self._segments) or self._sink.has("unreadable_file")
         proofs = self._proofs
@@ -387,7 +387,7 @@ class Verification:
         return False
 
     def _committed(self) -> int:
-        """Return up to where records were committed: by the node's checkpoints, clean stop and `committed-state`."""
+        """Return the end of the committed records, by checkpoints, a broker's clean stop and `committed-state`."""
         disks = {str(disk.path) for disk in self._source.log_directories}
         if self._source.metadata is not None:
             disks.add(str(self._source.metadata.parent))

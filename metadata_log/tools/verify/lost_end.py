@@ -1,6 +1,6 @@
-"""What is proven lost of a log's end, for tools that would otherwise copy or show the shorter log without a word.
+"""The provably lost end of a log, for tools that would otherwise copy or show the shorter log without a warning.
 
-Decides: which findings of a verification say that. Must not know: what the tool makes of it.
+Decides: which findings of a verification prove a lost end. Must not know: the tool.
 """
 
 from __future__ import annotations
@@ -25,13 +25,17 @@ from metadata_log.tools.verify.depth import Depth
 from metadata_log.tools.verify.verify_log import verify_file, verify_log
 
 SHORT_LOG: Final = ("log_cut", "log_missing")
-"""Kinds of findings: the log ends before what is proven."""
+"""Kinds of findings that mean: the log ends before the offset that it provably reached."""
 
 
 class LostEnd(msgspec.Struct, frozen=True, kw_only=True):
-    """`findings` say what proves it; none: nothing beside the log says more. `proved_end`: up to where, exclusive.
+    """The lost end of one log.
 
-    `gaps`: what is missing before its end. `misnamed`: why checkpoints beside it do not end there, by their names.
+    Attributes:
+        findings: the proofs; none if nothing proves that the log reached more.
+        proved_end: the offset (exclusive) that the log provably reached.
+        gaps: the missing offsets before the log's end.
+        misnamed: by name of each misnamed checkpoint, the reason.
     """
 
     findings: tuple[Finding, ...]
@@ -41,15 +45,15 @@ class LostEnd(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_certain(self) -> bool:
-        """Whether it is lost, and not only likely (a node that was killed in one moment may leave the same)."""
+        """True if the end is certainly lost. Otherwise a node that was killed at a certain moment leaves the same."""
         return any(found.severity is Severity.ERROR for found in self.findings)
 
 
 def lost_end(path: Path, files: Files | None = None) -> LostEnd:
-    """Hold the end of the log in a metadata directory, or of one segment, against what proves more. Reads bytes only.
+    """Return the lost end of the log in a metadata directory, or of one segment. Records are not decoded.
 
     Raises:
-        OSError: the directory cannot be listed, or the file not be read.
+        OSError: the directory cannot be listed, or the file cannot be read.
     """
     if path.is_dir():
         report = verify_log(
@@ -58,7 +62,7 @@ def lost_end(path: Path, files: Files | None = None) -> LostEnd:
     else:
         report = verify_file(path, depth=Depth.BYTES)
     found = tuple(found for found in report.findings if _says_so(found))
-    if report.proved_end <= _named_end(path):  # a checkpoint alone is what it is, and no more is proven
+    if report.proved_end <= _named_end(path):  # the newest checkpoint covers all that was proven
         found = tuple(one for one in found if one.kind != "log_missing")
     return LostEnd(findings=found, proved_end=report.proved_end, gaps=report.gaps, misnamed=report.misnamed)
 
@@ -66,7 +70,7 @@ def lost_end(path: Path, files: Files | None = None) -> LostEnd:
 def hidden_end(history: LogHistory, end: int, limit: int | None = None, lost: LostEnd | None = None) -> str | None:
     """Return a sentence on the gap that hides a log's states behind offset `end`, up to `limit`; None if none does.
 
-    `limit`: by default the log's end. `lost`: that end, if it is known already.
+    `limit`: by default the proved end. `lost`: the result of `lost_end`, if the caller has it.
 
     Raises:
         OSError: see `lost_end`.
@@ -79,9 +83,9 @@ def hidden_end(history: LogHistory, end: int, limit: int | None = None, lost: Lo
 
 
 def missing_segments(directory: Path) -> str | None:
-    """Return a sentence that says what a metadata directory lacks if it has checkpoints and no segment; None if not.
+    """Return a sentence on the missing log if a metadata directory has checkpoints but no segment, or None.
 
-    The checkpoint of offset 0 is what formatting leaves, and no log has to be beside it yet.
+    A checkpoint of offset 0 does not count: formatting writes it before there is a log.
 
     Raises:
         OSError: the directory cannot be listed.
@@ -94,12 +98,12 @@ def missing_segments(directory: Path) -> str | None:
 
 
 def proof_of_more(found: Finding) -> str:
-    """Return the sentence without what is known of commits: other copies may prove what this log does not."""
+    """Return the sentence without its claim about commits: other replicas may prove more than this log does."""
     return found.facts.proof_of_more() if isinstance(found.facts, LogCut) else found.meaning
 
 
 def of_one_log(found: Finding) -> str:
-    """Return the meaning for a tool that holds no copy against another: others may prove what was committed."""
+    """Return the meaning for a tool that reads one replica only: others may prove that the records were committed."""
     if not is_unproven_end(found):
         return found.meaning
     check = "`kraft check` of all voters' and brokers' directories at once says whether they were committed"
@@ -107,19 +111,19 @@ def of_one_log(found: Finding) -> str:
 
 
 def is_unproven_end(found: Finding) -> bool:
-    """Return whether the finding is the note of a lost end that nothing beside the log proves to be committed."""
+    """Return True if the finding is a note: the end is lost, but nothing in the directory proves it committed."""
     return isinstance(found.facts, LogCut) and found.facts.is_unproven
 
 
 def _says_so(found: Finding) -> bool:
-    """Of a file that is all rubbish, every reader says so itself."""
+    """Return True if the finding means a lost end. Every reader reports a file without a single batch itself."""
     if found.kind == "corrupt_batch":
         return isinstance(found.facts, CorruptBatch) and found.facts.is_destroyed and bool(found.position)
     return found.kind in SHORT_LOG
 
 
 def _named_end(path: Path) -> int:
-    """Where the newest checkpoint of a directory ends, by its name."""
+    """Return the end offset in the name of the newest checkpoint; -1 without a checkpoint."""
     names = [child.name for child in path.iterdir()] if path.is_dir() else [path.name]
     return max((int(end.offset) for name in names if (end := parse_checkpoint_name(name)) is not None), default=-1)
 
@@ -128,5 +132,5 @@ def _node_id(directory: Path) -> int | None:
     try:
         identity = read_identity(directory)
     except (CorruptFileError, DirectoryError):
-        return None  # whose log it is does not matter but for its own quorum-state
+        return None  # the node id matters only for the check of quorum-state
     return None if identity is None else identity.node_id

@@ -1,7 +1,7 @@
-"""Whether a producer state file (`NNN.snapshot`) is one.
+"""Checks the content of Kafka's producer state files (`NNN.snapshot`).
 
-Decides: what Kafka leaves beside a metadata log there: version 1, a CRC-32C of what follows it, no producers, for no
-batch of this log has a producer id. Must not know: what its name proves (`log_extent`).
+Beside a metadata log they have version 1, a CRC-32C of the rest, and no producers: no batch of this log has a producer
+id. Must not know: what the file's name proves (`log_extent`).
 
 Source: ProducerStateManager and ProducerSnapshot.json of Kafka 4.3.
 """
@@ -22,18 +22,18 @@ from metadata_log.tools.verify.sidecar_files import add_unusable
 PRODUCERS_SUFFIX: Final = ".snapshot"
 _NAME: Final = re.compile(r"\d{20}\.snapshot", re.ASCII)
 _HEAD: Final = struct.Struct(">hIi")
-"""Version, checksum, how many producers."""
+"""Version, checksum, number of producers."""
 _COVERED_FROM: Final = 6
 _VERSION: Final = 1
 
 
 def producer_files(names: list[str]) -> list[str]:
-    """The producer state files among a directory's names, by the offset that they are named after."""
+    """Return the producer state files among a directory's names, in the order of their offsets."""
     return sorted(name for name in names if _NAME.fullmatch(name))
 
 
 def check_producers(files: Files, directory: str, names: list[str], sink: FindingSink) -> None:
-    """Each of them is whole and empty."""
+    """Add a finding for each producer state file that is corrupt or has producers."""
     for name in producer_files(names):
         path = f"{directory}/{name}"
         try:
@@ -48,7 +48,7 @@ def check_producers(files: Files, directory: str, names: list[str], sink: Findin
 
 
 def producer_fault(data: bytes) -> str | None:
-    """What is wrong with such a file's content, or None."""
+    """Return the fault of a producer state file's content, or None."""
     if len(data) < _HEAD.size:
         return f"its {len(data)} bytes are fewer than the {_HEAD.size} of an empty one"
     version, crc, count = _HEAD.unpack_from(data)

@@ -1,6 +1,6 @@
-"""Whether the small files beside a log fit it: `leader-epoch-checkpoint`, `quorum-state`, `partition.metadata`.
+"""Checks that the sidecar files fit their log: `leader-epoch-checkpoint`, `quorum-state`, `partition.metadata`.
 
-Decides: what each must say of this log. Must not know: other replicas.
+Must not know: other replicas.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _CHECKPOINT: Final = re.compile(r"\d{20}-\d{10}\.checkpoint(\.deleted)?$", re.AS
 
 
 class LogOutline(msgspec.Struct, frozen=True, kw_only=True):
-    """What a log's walk found that these files must fit. `starts`: file and position of epochs' first batches."""
+    """The facts of the log that its sidecar files must fit. `starts`: file and position of epochs' first batches."""
 
     end: int
     spans: Sequence[EpochSpan]
@@ -66,11 +66,11 @@ _ADVICE: Final[Mapping[str, Advice | str]] = {
     EPOCH_FILE: _REBUILD_EPOCHS,
     COMMITTED_STATE_FILE: _FETCH_AGAIN,
 }
-"""For small files that are missing or say nothing, where the kind's own advice is too general."""
+"""Advice by name of a missing or corrupt sidecar file, where the advice of the finding's kind is too general."""
 
 
 def add_unusable(sink: FindingSink, path: str, error: CorruptFileError | OSError) -> None:
-    """A small file that says nothing usable, or cannot be read at all."""
+    """Add the finding for a sidecar file that is corrupt, of a later release, or unreadable."""
     if isinstance(error, NewerFileError):
         sink.add_newer(NewerPart(what=f"{path} ({error.what})"), file=path)
     elif isinstance(error, CorruptFileError):
@@ -80,12 +80,12 @@ def add_unusable(sink: FindingSink, path: str, error: CorruptFileError | OSError
 
 
 def _is_export(files: Files, directory: str) -> bool:
-    """An export may lack small files: those made before they were taken along have none."""
+    """Return True for an export, which may lack sidecar files: earlier releases did not export them."""
     return files.exists(f"{directory}/{MANIFEST_FILE}")
 
 
 def check_committed_state(files: Files, directory: str, names: Sequence[str], sink: FindingSink) -> int:
-    """Return up to where `committed-state` says that the log was committed; 0 without a usable file."""
+    """Return the high watermark in `committed-state`; 0 without a usable file."""
     if COMMITTED_STATE_FILE not in names:
         return 0
     try:
@@ -99,11 +99,11 @@ def check_committed_state(files: Files, directory: str, names: Sequence[str], si
 def check_epoch_file(
     files: Files, directory: str, log: LogOutline, sink: FindingSink, *, has_misnamed: bool = False
 ) -> None:
-    """The epochs of `leader-epoch-checkpoint` are those of the log, from the first that it has on.
+    """Check that the epochs of `leader-epoch-checkpoint` are the log's, from the first line on.
 
-    It may begin after the log does (it is trimmed to the checkpoint that the log was cut off at: that offset is then
-    where its first epoch begins) and end after it (an epoch whose first batch was torn). Where a checkpoint holds all
-    of the log, it may be empty.
+    The file may begin after the log: Kafka trims it to the checkpoint at which it cuts the log's start, and its first
+    epoch then begins at that offset. The file may end after the log, with an epoch whose first batch was torn. It may
+    be empty if a checkpoint covers all of the log.
     """
     path = f"{directory}/{EPOCH_FILE}"
     if not files.exists(path):
@@ -149,7 +149,7 @@ def check_epoch_file(
 
 
 def _add_wrong_epoch(sink: FindingSink, path: str, wrong: EpochStart, found: tuple[EpochStart, ...]) -> None:
-    """`found`: the epochs of the log, which has nothing like `wrong`."""
+    """Add the finding for a line that the log contradicts. `found`: the epochs of the log."""
     there = EpochHistory(entries=found).epoch_at(wrong.start_offset)
     began = next((entry.start_offset for entry in found if entry.epoch == wrong.epoch), None)
     has = f"its first batch at offset {began}"
@@ -162,13 +162,14 @@ def _add_wrong_epoch(sink: FindingSink, path: str, wrong: EpochStart, found: tup
 def _check_first(
     first: Sequence[EpochStart], log: LogOutline, names: Sequence[str], path: str, sink: FindingSink
 ) -> None:
-    """Where its first epoch begins: where it does in the log, or at a checkpoint, which a cut of the log's start needs.
+    """Check that the file's first epoch begins where it does in the log, or at a checkpoint's end.
 
-    Checkpoints that wait for their deletion count, too: the file is written after they are marked.
+    Kafka cuts a log's start only at a checkpoint. Checkpoints marked for deletion count, too: Kafka marks them first,
+    and then writes this file.
     """
     cuts = {int(name[:20]) for name in names if _CHECKPOINT.match(name) and not is_beyond_offsets(name)}
     if not log.spans or max(cuts, default=0) < log.spans[0].start_offset:
-        return  # the log starts without its checkpoint, which is said elsewhere
+        return  # no checkpoint covers the log's start: `missing_checkpoint` reports it
     for entry in first:
         began = next((span.start_offset for span in log.spans if span.epoch == entry.epoch), None)
         if entry.start_offset == began or int(entry.start_offset) in cuts:
@@ -181,9 +182,9 @@ def _check_first(
 
 
 def check_quorum_state(files: Files, directory: str, log: LogOutline, sink: FindingSink) -> QuorumState | None:
-    """`quorum-state` knows every epoch of the log, and the leader that the log names; what it says, if it is readable.
+    """Check `quorum-state` against the log's last epoch and its leader; return its content, or None if unusable.
 
-    A node writes it before the first record of an epoch.
+    A node writes the file before it appends an epoch's first record, so the file is never behind the log.
     """
     path = f"{directory}/{QUORUM_STATE_FILE}"
     if not files.exists(path):
@@ -214,9 +215,9 @@ def check_quorum_state(files: Files, directory: str, log: LogOutline, sink: Find
 
 
 def strange_static_voters(state: QuorumState) -> str | None:
-    """Return why the static voters in a `quorum-state` are no set of nodes; None: they are.
+    """Return why the static voters in a `quorum-state` are not distinct node ids, or None if they are.
 
-    Each stands there once, under a node's id. Kafka reads others all the same, as a set.
+    Kafka reads repeated ids without an error, as a set.
     """
     repeated = [voter for voter, count in Counter(state.current_voters).items() if count > 1]
     negative = [voter for voter in state.current_voters if voter < 0]
@@ -232,7 +233,7 @@ def _check_static_voters(state: QuorumState, path: str, sink: FindingSink) -> No
 
 
 def check_votes_cluster(state: QuorumState | None, cluster_id: str | None, directory: str, sink: FindingSink) -> None:
-    """A `quorum-state` of version 0 has a field for the cluster's id, which Kafka leaves empty: not another's."""
+    """Check that a `quorum-state` of version 0 names no other cluster. Kafka leaves its field for the id empty."""
     if state is None or cluster_id is None or state.cluster_id in ("", cluster_id):
         return
     what = f"it says that it is of cluster {state.cluster_id}; its directory is of {cluster_id}"
@@ -240,9 +241,9 @@ def check_votes_cluster(state: QuorumState | None, cluster_id: str | None, direc
 
 
 def check_metadata_topic_id(files: Files, directory: str, log: LogOutline, sink: FindingSink) -> None:
-    """`partition.metadata` of the metadata log names the sentinel, for ever.
+    """Check that `partition.metadata` of the metadata log names the sentinel topic id.
 
-    Kafka has it on disk before the first batch (`UnifiedLog.append` flushes it first).
+    Kafka flushes the file before the first batch (`UnifiedLog.append`), so beside records it is never missing.
     """
     path = f"{directory}/{PARTITION_METADATA_FILE}"
     try:

@@ -1,6 +1,6 @@
-"""The history of a log without the checkpoints whose names are wrong: no state is replayed from one.
+"""The history of a log without misnamed checkpoints, so that no state is replayed from one.
 
-Decides: where that is looked for. Must not know: how a name is judged, and what is done with a state.
+Must not know: how a name is judged.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def open_sound_history(metadata: Path) -> LogHistory:
 
     Raises:
         HistoryError: the directory holds neither segments nor checkpoints of an image.
-        OSError: it cannot be listed.
+        OSError: the directory cannot be listed.
     """
     history = open_history(metadata)
     misnamed = lost_end(metadata).misnamed if history.checkpoints else {}
@@ -35,8 +35,8 @@ def sound_file_history(path: Path) -> LogHistory:
     """Return the history that one segment or checkpoint holds.
 
     Raises:
-        HistoryError: its name says neither, or it is a checkpoint whose name is wrong.
-        OSError: it cannot be read.
+        HistoryError: its name is neither a segment's nor a checkpoint's, or it is a misnamed checkpoint.
+        OSError: the file cannot be read.
     """
     history = file_history(path)
     if not history.checkpoints:

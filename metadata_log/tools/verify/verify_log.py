@@ -1,13 +1,15 @@
-"""Is this log what it has to be? One replica's metadata directory, or a single file, checked from end to end.
+"""Verifies one replica's metadata directory, or a single segment or checkpoint, from end to end.
 
-Decides: that a finding stands only when the directory did not change meanwhile. Must not know: the checks.
+Decides: when the directory is read again. Must not know: the checks.
 
-Reads only and takes no lock. On a running node's directory files change under the reader: when something is found and
-the directory changed meanwhile, it is read again before anything is said.
+This only reads, and takes no lock, so a running node may change the files meanwhile. If there is a finding and the
+directory has changed, it is read again, up to `_TRIES` times in all.
 
-Measured, one core of a small machine, Python 3.11: checksums, framing and order of batches of 64 KiB (records of 82
-bytes) 1.5 GB/s; 1.3 to 2.4 million NoOp batches a second; with decoding and replay of what the records say, 6 to 13 µs
-a record, NoOps apart.
+Measured on one core of a small machine, Python 3.11:
+
+- checksums, framing and order of batches of 64 KiB (records of 82 bytes): 1.5 GB/s;
+- NoOp batches: 1.3 to 2.4 million a second;
+- decoding and replay: 6 to 13 µs a record, NoOps apart.
 """
 
 from __future__ import annotations
@@ -48,14 +50,15 @@ def verify_log(
     files: Files | None = None,
     listening: Callable[[], Sequence[LogListener]] = tuple,
 ) -> LogFacts:
-    """Check a node's metadata directory.
+    """Verify a node's metadata directory.
 
-    `probes` are the offsets at which the report is to have a hash of the metadata; it has them at the depth of replay.
-    `listening` makes those that take the events of the pass, too; each further pass gets new ones.
+    Args:
+        probes: offsets at which the report keeps the image, at `Depth.REPLAY` only.
+        listening: makes further listeners to the events of a pass; each pass gets new ones.
 
     Raises:
         OSError: the directory cannot be listed, or a file of an export cannot be read.
-        CorruptFileError: the manifest of an export was changed meanwhile.
+        CorruptFileError: the manifest of an export changed meanwhile.
         ValueError: the source has no metadata directory.
     """
     if source.metadata is None:
@@ -77,10 +80,10 @@ def verify_log(
 
 
 def verify_file(path: Path, *, depth: Depth = Depth.REPLAY, files: Files | None = None) -> LogFacts:
-    """Check a single segment or checkpoint, by itself.
+    """Verify a single segment or checkpoint by itself.
 
     Raises:
-        OSError: it cannot be read.
+        OSError: the file cannot be read.
     """
     port = OsFiles() if files is None else files
     source = NodeSource(path=path, node_id=None, metadata=path.parent)

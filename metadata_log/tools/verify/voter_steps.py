@@ -1,10 +1,10 @@
-"""The rules for sets of voters: which a log may name, and which may follow another.
+"""The rules for voter sets: which set a log may name, which set may follow another, and who may elect a leader.
 
-Decides: what a set must have, how many voters may change at a time, and what a LeaderChange says. Must not know: files.
+Must not know: files.
 
-Source: KIP-853. A leader adds or removes one voter, waits until that is committed, and only then takes the next: with
-two at once a majority of the old set and one of the new need not share a voter, so that both could elect. A disk that
-is replaced is one removed and, later, one added.
+Source: KIP-853. A leader adds or removes one voter, and takes the next change only after that has committed. If two
+voters changed at once, a majority of the old set and one of the new need not share a voter. Both could then elect a
+leader. A replaced disk is one removed voter and, later, one added voter.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from metadata_log.voters import majority_of
 
 
 def voter_ids_fault(voters: Sequence[ReplicaKey]) -> str | None:
-    """Why this is no set of voters at all, as the end of a sentence about its record."""
+    """Return why these are no voter set at all, as the end of a sentence about the record, or None."""
     if not voters:
         return "leaves nobody to vote"
     ids = [voter.node_id for voter in voters]
@@ -29,13 +29,16 @@ def voter_ids_fault(voters: Sequence[ReplicaKey]) -> str | None:
 
 
 def voter_addresses_fault(record: VotersRecord) -> str | None:
-    """Which voters nobody could reach: a leader adds none without its own listener's address (KIP-853)."""
+    """Return the end of a sentence that names the voters without an address, or None.
+
+    A leader adds a voter only with an endpoint of the leader's own listener (KIP-853).
+    """
     silent = [str(voter.voter_id) for voter in record.voters if not voter.endpoints]
     return f"names no address of node {join_names(silent)}: no other voter can reach it" if silent else None
 
 
 def voters_step_fault(before: Sequence[ReplicaKey], after: Sequence[ReplicaKey]) -> str | None:
-    """What changes from one set to the next, in words, where it is more than one voter; None: it may follow."""
+    """Return the end of a sentence on the changes between two sets if they are more than one voter, or None."""
     gone = [voter for voter in before if voter not in after]
     new = [voter for voter in after if voter not in before]
     if len(gone) + len(new) <= 1:
@@ -49,7 +52,7 @@ def _named(voters: Sequence[ReplicaKey]) -> str:
 
 
 def electorate_fault(election: Election, voting: Voting) -> str | None:
-    """Return a sentence if one who elected, or was elected, is no voter by the last set in the log; None: all are.
+    """Return a sentence if the leader, or a node that granted it a vote, is not in `voting`; None if all are.
 
     A first leader writes its own set into the batch of its LeaderChange.
     """
@@ -65,10 +68,11 @@ def electorate_fault(election: Election, voting: Voting) -> str | None:
 
 
 def votes_faults(election: Election, *, was_removed: bool) -> Iterator[tuple[str, str]]:
-    """Yield the kind and the meaning of each fault of an election by its own account of voters and votes.
+    """Yield the kind and the meaning of each fault in a LeaderChange's own lists of voters and granted votes.
 
     Args:
-        was_removed: the leader is no voter any more. One that removes itself may win again, with the others' votes.
+        was_removed: True if the leader is no voter any more. A leader that removes itself may win again, with the
+            votes of the others.
     """
     voters, granting = set(election.voters), set(election.granting)
     who = f"node {election.leader_id} became leader of epoch {election.epoch}"
@@ -88,7 +92,7 @@ def votes_faults(election: Election, *, was_removed: bool) -> Iterator[tuple[str
 
 
 def election_of(record: LeaderChangeMessage, batch: LocatedBatch, file: str, *, offset: int, is_late: bool) -> Election:
-    """Return what a LeaderChange says, and where it stands."""
+    """Return the content of a LeaderChange and its place in the log."""
     header = batch.header
     return Election(
         epoch=header.partition_leader_epoch,

@@ -1,11 +1,11 @@
-"""Whether checkpoints have the voters, and the kraft.version, that were in force at their end.
+"""Checks that checkpoints have the voters and the kraft.version that were in force at their end.
 
-Decides: what tells them at an offset, and which file is wrong where several tell otherwise. Must not know: files, and
-what else a checkpoint holds.
+Decides: which log or checkpoint is the witness at an offset, and which is wrong if they differ. Must not know: the
+metadata in a checkpoint.
 
-A log that goes back to offset 0, or that has the record itself, knows what was in force; so does the log of any other
-replica. Where every log begins later, checkpoints tell by their majority: those that end at the offset, and those that
-end elsewhere with nothing between in their replica's log that changes it.
+A log is a witness if it begins at offset 0, or has the record itself; so is the log of any other replica. If every log
+begins later, the majority of checkpoints counts. These are the ones that end at the offset, and the ones that end
+elsewhere if their replica's log has no change between the two.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from metadata_log.tools.verify.log_facts import LogFacts
 from metadata_log.tools.words import join_names
 
 Told: TypeAlias = int | VotersRecord | None
-"""A kraft.version, or voters: None where there were none yet."""
+"""A kraft.version, or the voters; None if there is no voter set yet."""
 
 _KIND = "checkpoint_disagrees"
 
 
 class VotersLog(msgspec.Struct, frozen=True, kw_only=True):
-    """One replica: what it is called, its node, and what was read of it."""
+    """One replica: its name in findings, its node and the facts of its directory."""
 
     label: str
     node_id: int | None
@@ -40,13 +40,13 @@ class VotersLog(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def against_own_log(report: LogFacts, node_id: int | None) -> list[Finding]:
-    """The checkpoints of one replica that its own log proves wrong."""
+    """Return a finding for each checkpoint of one replica that its own log proves wrong."""
     log = VotersLog(label="", node_id=node_id, facts=report)
     return [_finding(log, one, faults) for one in report.checkpoints if (faults := _by_logs(one, [log], "its log"))]
 
 
 def among_replicas(logs: Sequence[VotersLog]) -> Iterator[Finding]:
-    """The checkpoints that other replicas prove wrong; what a replica's own log proves was said before."""
+    """Yield a finding for each checkpoint that other replicas prove wrong, unless its own log already did."""
     for log in logs:
         said = {(found.kind, found.file, found.offset) for found in log.facts.findings}
         for checkpoint in log.facts.checkpoints:
@@ -63,7 +63,7 @@ def is_denied(checkpoint: CheckpointReport, own: VotersLog, logs: Sequence[Voter
 
 
 def _by_others(checkpoint: CheckpointReport, own: VotersLog, logs: Sequence[VotersLog]) -> list[str]:
-    """Return how the checkpoint differs from what the other replicas say."""
+    """Return how the checkpoint differs from the logs of the other replicas, or else from the checkpoints."""
     faults = _by_logs(checkpoint, [other for other in logs if other is not own], None)
     return faults or _by_checkpoints(checkpoint, own, logs)
 
@@ -77,7 +77,7 @@ def _finding(log: VotersLog, checkpoint: CheckpointReport, faults: Sequence[str]
 
 
 def _by_logs(checkpoint: CheckpointReport, logs: Sequence[VotersLog], name: str | None) -> list[str]:
-    """How the checkpoint differs from what logs have there; nothing where none knows, or where they differ."""
+    """Return how the checkpoint differs from the logs at its end; nothing if no log knows, or the logs differ."""
     faults: list[str] = []
     for of_voters in (False, True):
         told: list[tuple[VotersLog, Told]] = []
@@ -91,14 +91,14 @@ def _by_logs(checkpoint: CheckpointReport, logs: Sequence[VotersLog], name: str 
 
 
 def _of_log(report: LogFacts, checkpoint: CheckpointReport, *, of_voters: bool) -> Iterator[Told]:
-    """What a log alone tells to be in force at the checkpoint's end, if it does."""
+    """Yield the value in force at the checkpoint's end, if this log alone proves it."""
     if checkpoint.end is None or not report.is_sound or not report.epochs:
         return
     end = int(checkpoint.end.offset)
     if of_voters and _is_of_joining(checkpoint):
         return
     if end == 0:
-        # The first leader writes what its own such checkpoint says into its epoch's first batch (KIP-853).
+        # The first leader copies the values of its checkpoint at offset 0 into its epoch's first batch (KIP-853).
         first = [change for change in report.quorum_changes if change.begins_log]
         values = [value for change in first for value in change.told(of_voters=of_voters)]
         yield from (_but_for_leader(value, checkpoint, report) for value in values[:1])
@@ -122,8 +122,10 @@ def _is_of_joining(checkpoint: CheckpointReport) -> bool:
 
 
 def _but_for_leader(told: int | VotersRecord, checkpoint: CheckpointReport, report: LogFacts) -> Told:
-    """What a log begins with, with its first leader as the checkpoint has it: a leader puts the listeners that it has,
-    and what it supports, into the set that it writes."""
+    """Return the log's first value, with the first leader's entry replaced by the checkpoint's.
+
+    A leader writes its current listeners and supported versions into the set, which may differ from the checkpoint's.
+    """
     leaders = {election.leader_id for election in report.elections if election.offset == 0}
     if not isinstance(told, VotersRecord) or checkpoint.voter_set is None:
         return told
@@ -141,7 +143,10 @@ def _said(checkpoint: CheckpointReport, *, of_voters: bool) -> Told:
 
 
 def _by_checkpoints(checkpoint: CheckpointReport, own: VotersLog, logs: Sequence[VotersLog]) -> list[str]:
-    """How it differs from the others that tell what was in force there, if not more than half of all agree with it."""
+    """Return how it differs from the other checkpoints at its end, unless more than half of all agree with it.
+
+    A log that knows the value is the better witness: then checkpoints are not compared.
+    """
     faults: list[str] = []
     for of_voters in (False, True):
         if any(True for log in logs for _ in _of_log(log.facts, checkpoint, of_voters=of_voters)):
@@ -158,7 +163,7 @@ def _by_checkpoints(checkpoint: CheckpointReport, own: VotersLog, logs: Sequence
 
 
 def _of_checkpoints(report: LogFacts, checkpoint: CheckpointReport, *, of_voters: bool) -> Iterator[Told]:
-    """What a replica's checkpoints tell of the end of one: those that end there, or with no change between."""
+    """Yield the value of each checkpoint of a replica that ends at the same offset, or with no change between."""
     if checkpoint.end is None:
         return
     end = int(checkpoint.end.offset)
@@ -184,7 +189,7 @@ def _changes(changes: Sequence[QuorumChange], first: int, last: int, *, of_voter
 
 
 def _form(told: Told) -> object:
-    """What is the same where the same is told: the order of voters, and of their listeners, means nothing."""
+    """Return a form that is equal for equal values: the order of voters and of their listeners does not matter."""
     return tuple(sorted(map(_parts, told.voters))) if isinstance(told, VotersRecord) else told
 
 
@@ -199,7 +204,7 @@ def _listeners(voter: VotersRecordVoter) -> str:
 
 
 def _differences(mine: Told, other: Told, where: str) -> list[str]:
-    """In words, what the checkpoint says (`mine`), and what is said `where`."""
+    """Return a phrase for each difference between the checkpoint's value (`mine`) and the one found at `where`."""
     if not isinstance(mine, VotersRecord) or not isinstance(other, VotersRecord):
         if mine == other:
             return []
