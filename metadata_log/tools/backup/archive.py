@@ -1,9 +1,9 @@
 """The archive of a backup: a tar of two plain files, written and read in one form only.
 
-Decides: the bytes of headers and padding, and the lengths that may be believed. Must not know: the members' content.
+Decides: the bytes of headers and padding, and which lengths are believed. Must not know: the members' content.
 
-A length in a file is no reason to ask for memory: a sparse member of ten kilobytes may claim sixty gigabytes.
-Only plain members are read, therefore, and none is longer than the rest of the file.
+A length in a file is no reason to allocate memory: a sparse member of 10 KB may claim 60 GB. So only plain members are
+read, and none may be longer than the rest of the file.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MAGIC: Final = b"ustar"
 _MAGIC_AT: Final = 257
 _PLAIN: Final = (tarfile.REGTYPE, tarfile.AREGTYPE)
 LONGEST_MEMBER: Final = 8**11 - 1
-"""Bytes that a plain header can name; a longer member needs an extension, which is not read."""
+"""The largest size in bytes that a plain header can state. A longer member needs an extension, which is not read."""
 
 
 class BackupError(MetadataLogError):
@@ -29,11 +29,11 @@ class BackupError(MetadataLogError):
 
 
 class NoBackupError(BackupError, WrongUseError):
-    """A path leads to something else than a backup."""
+    """The path leads to no backup."""
 
 
 def write_archive(file: IO[bytes], members: Mapping[str, bytes], mtime: int) -> None:
-    """Write the archive: the same members and time give the same bytes."""
+    """Write the archive. The same members and time give the same bytes."""
     with tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT) as archive:
         for name, content in members.items():
             member = tarfile.TarInfo(name)
@@ -43,7 +43,7 @@ def write_archive(file: IO[bytes], members: Mapping[str, bytes], mtime: int) -> 
 
 
 class ArchiveReader:
-    """Reads the members of an archive one after the other, as `write_archive` wrote them."""
+    """Reads the members of an archive in their order, as `write_archive` wrote them."""
 
     def __init__(self, path: Path, file: IO[bytes]) -> None:
         """Begin with the first member.
@@ -62,7 +62,7 @@ class ArchiveReader:
         """Return the content of the next member, which must have this name and at most `limit` bytes.
 
         Raises:
-            BackupError: it is another member, no plain file, or not whole.
+            BackupError: the next member has another name, is no plain file, or is incomplete.
         """
         try:
             member = tarfile.TarInfo.frombuf(self._header or self._block(), tarfile.ENCODING, "surrogateescape")
@@ -92,10 +92,11 @@ class ArchiveReader:
 
 
 def check_every_byte(path: Path, members: Mapping[str, bytes], mtime: int) -> None:
-    """Compare the file with what `write_archive` writes of these members: no checksum covers headers and padding.
+    """Compare the file with the bytes that `write_archive` gives for these members: no checksum covers headers and
+    padding.
 
     Raises:
-        BackupError: a byte is another, missing, or too many.
+        BackupError: a byte differs, is missing, or is surplus.
     """
     with path.open("rb") as file:
         compared = _Compared(path, file)
@@ -105,7 +106,7 @@ def check_every_byte(path: Path, members: Mapping[str, bytes], mtime: int) -> No
 
 
 class _Compared:
-    """Takes the bytes that a file should have, instead of a file to write them to."""
+    """A file object that compares written bytes with those of an existing file."""
 
     def __init__(self, path: Path, file: IO[bytes]) -> None:
         self._path = path

@@ -1,8 +1,8 @@
-"""A backup of the metadata in one file: a tar with `manifest.json` and the checkpoint, which any Kafka tool can read.
+"""A backup of the metadata in one file: a tar of `manifest.json` and the checkpoint, which any Kafka tool can read.
 
-Decides: what a backup holds, when it is whole, and what becomes of it in a new directory. Must not know: clocks and
-command lines. What a cluster says is all there: topic ids, configs, ACLs, SCRAM credentials, so keep the file as secret
-as the log itself.
+Decides: the content of a backup, and when it is whole. Must not know: clocks and command lines.
+
+A backup holds a cluster's topic ids, configs, ACLs and SCRAM credentials. So keep the file as secret as the log itself.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ _MAX_MANIFEST: Final = 1 << 20
 
 
 class BackupManifest(msgspec.Struct, frozen=True, kw_only=True):
-    """What a backup says of itself: `end_offset` is exclusive; `hash` is the image hash of FORMAT.md.
+    """The description of a backup. `end_offset` is exclusive; `hash` is the image hash of FORMAT.md.
 
-    `manifest_sha256` is of this manifest itself, see `checksum`: nothing else covers the cluster id. `redacted` is
-    there where credentials and passwords were left out.
+    `manifest_sha256` covers the manifest itself, see `checksum`: no other checksum covers the cluster id. `redacted` is
+    set if credentials and passwords were left out.
     """
 
     format_version: int = FORMAT_VERSION
@@ -76,7 +76,8 @@ class BackupManifest(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def checksum(self) -> str:
-        """SHA-256 of the manifest as JSON without spaces, in the order of its fields, `manifest_sha256` empty."""
+        """Return the SHA-256 of the manifest as JSON without spaces, fields in their order, with `manifest_sha256`
+        empty."""
         return hashlib.sha256(msgspec.json.encode(msgspec.structs.replace(self, manifest_sha256=""))).hexdigest()
 
     @property
@@ -87,7 +88,7 @@ class BackupManifest(msgspec.Struct, frozen=True, kw_only=True):
 class Backup(msgspec.Struct, frozen=True, kw_only=True):
     """A backup that was read and found whole.
 
-    `state` is what its checkpoint says. With `state.newer`, a later release has saved it, and its hash is not checked.
+    `state` is that of its checkpoint. If `state.newer`, a later release saved the backup, and its hash is not checked.
     """
 
     manifest: BackupManifest
@@ -108,16 +109,16 @@ def save_backup(
     group_readable: bool = False,
     is_redacted: bool = False,
 ) -> BackupManifest:
-    """Write the metadata of `state` to a file that is not there yet, closed to others.
+    """Write the metadata of `state` to a new file, which other users cannot read.
 
-    `is_redacted`: `state` was read without credentials, and the backup says so.
+    `is_redacted`: `state` was read without credentials, and the manifest states so.
 
     Raises:
         TargetError: the file exists, or its directory does not.
-        BackupError: a later release has written a part of the metadata, which the backup would lack, or its end is
-            one that no log has.
+        BackupError: a later release wrote a part of the metadata, which the backup would lack. Or its end is one that
+            no log can have.
         UnwritableMetadataError: there is no metadata.version yet.
-        OSError: it cannot be written; nothing is left of it.
+        OSError: the file cannot be written; no part of it remains.
     """
     image, quorum = state.image, state.quorum
     _require_savable(state)
@@ -193,11 +194,11 @@ def _write_tar(target: Path, members: dict[str, bytes], mtime: int, mode: int) -
 
 
 def read_backup(path: Path) -> Backup:
-    """Read a backup and check all of it: each byte of the file, the records, and the hash of what they say.
+    """Read a backup and check all of it: each byte of the file, the records, and the hash of the image.
 
     Raises:
-        NoBackupError: it is none.
-        BackupError: it is damaged.
+        NoBackupError: the file is no backup.
+        BackupError: the backup is damaged.
     """
     if not path.is_file():
         raise NoBackupError(f"{path} is no file: a backup is what `kraft snapshot save` wrote")

@@ -1,11 +1,12 @@
-"""Copying a replica's log out of its directory, unchanged, with a manifest, for analysis, archives and bug reports.
+"""An export copies a replica's log out of its directory, unchanged, with a manifest: for analysis, archives and bug
+reports.
 
-Decides: what belongs to an export, and that it is consistent. Must not know: what is checked in it afterwards.
+Decides: the files of an export, and that they are consistent. Must not know: how they are checked later.
 
-A live directory is only read, and not locked. Segments and checkpoints come and go meanwhile: files that vanish or
-shrink make the copy start over; what is appended meanwhile may be missing. The last segment ends with a whole batch:
-bytes of an unfinished write at its end are left out and counted in the manifest; any other damage is copied as it is.
-Where what stands beside the log proves that it lost its end, nothing is left out, and the manifest says what is proven.
+A live directory is only read, and not locked. Its node may create and remove segments and checkpoints meanwhile. If a
+file vanishes or shrinks, the copy starts over; records that are appended meanwhile may be missing. A torn tail of the
+last segment is left out and counted in the manifest; other damage is copied as it is. If files beside the log prove
+that it lost its end, nothing is left out, and the manifest states the proof.
 """
 
 from __future__ import annotations
@@ -56,16 +57,17 @@ _OF_EPOCHS: Final = (QUORUM_STATE_FILE, EPOCH_FILE)
 _ATTEMPTS: Final = 5
 _COPY_BYTES: Final = 4 << 20
 _PATIENCE_S: Final = 5.0
-"""For a leader's disk to have what its followers have made committed already."""
+"""The time until a leader's disk must have the records that its followers have already made committed."""
 _PAUSE_S: Final = 0.05
 
 
 class ExportError(WrongUseError):
-    """The directory is none that can be exported."""
+    """The directory cannot be exported."""
 
 
 class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
-    """Bytes of a log that cannot be read: damaged ones by file, those of an unfinished write, and what it has lost."""
+    """Parts of a log that cannot be read: damaged ranges by file, the size of a torn tail, and proofs of lost
+    records."""
 
     damaged: tuple[tuple[str, Damage], ...]
     torn: int
@@ -76,21 +78,21 @@ class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
 def export_replica(
     source_dir: Path, target_dir: Path, high_watermark: int | None = None, *, group_readable: bool = False
 ) -> Manifest:
-    """Copy the segments, checkpoints and small files of a replica into a new directory, and write its manifest there.
+    """Copy the segments, checkpoints and sidecar files of a replica into a new directory, and write its manifest there.
 
-    The indexes are left out. Of the partition directories beside the log only the list is taken along.
+    The indexes are left out. Of the partition directories beside the log, only a list is copied.
 
     Args:
-        source_dir: as `metadata_to_export` takes it.
+        source_dir: see `metadata_to_export`.
         target_dir: does not exist yet, or is empty. It appears whole or not at all.
-        high_watermark: the live one, learned *before* this call, and waited for some seconds; None when unknown.
-        group_readable: its group may read it, too.
+        high_watermark: the live one, read *before* this call; the export waits some seconds for it. None: unknown.
+        group_readable: the group of `target_dir` may read it, too.
 
     Raises:
         ExportError: there is no metadata log at `source_dir`, or no meta.properties with it.
-        TargetError: something is at `target_dir`, or it is within a log directory.
-        DirectoryError: the log kept changing.
-        CorruptFileError: meta.properties cannot be right.
+        TargetError: `target_dir` is not empty, or within a log directory.
+        DirectoryError: the log changed during each attempt.
+        CorruptFileError: meta.properties is invalid.
         OSError: a file cannot be read or written.
     """
     directory = metadata_to_export(source_dir)
@@ -118,13 +120,13 @@ def export_replica(
 def export_redacted(
     source_dir: Path, target_dir: Path, write: Callable[[Path, Path], Written], *, group_readable: bool = False
 ) -> Written:
-    """Let `write(log, target)` make decoded tables without credentials in a new directory, and copy nothing else.
+    """Let `write(log, target)` make decoded tables without credentials in a new directory, and copy no other file.
 
-    Its manifest says so.
+    The manifest states that the export is redacted.
 
     Raises:
-        ExportError, TargetError: as `export_replica`.
-        OSError: a file cannot be read or written; nothing is left of the target.
+        ExportError, TargetError: see `export_replica`.
+        OSError: a file cannot be read or written; no part of the target remains.
     """
     directory = metadata_to_export(source_dir)
     require_new_directory(target_dir, "name a new directory")
@@ -136,7 +138,7 @@ def export_redacted(
 
 
 def credentials_in(export_dir: Path) -> int:
-    """Return of how many users the files of an export hold SCRAM credentials, or held them once."""
+    """Return the number of users whose SCRAM credentials the files of an export hold, current or former."""
     users = set[str]()
     for name in data_files(os.listdir(export_dir)):
         with closing(OsFiles().open(str(export_dir / name), read_only=True)) as handle:
@@ -156,7 +158,7 @@ def _users_of(batch: LocatedBatch) -> Iterator[str]:
 
 
 def _manifest(identity: MetaProperties, contents: LogContents, lost: LostEnd) -> Manifest:
-    """Return what identity, records and the files beside the log say of it; no files yet."""
+    """Return the manifest without its list of files, by the identity, the records and the files beside the log."""
     return Manifest(
         cluster_id=identity.cluster_id,
         node_id=identity.node_id,
@@ -189,7 +191,7 @@ def _identity_of(directory: Path) -> MetaProperties:
 
 
 def damage_in(directory: Path, files: Files | None = None) -> Iterator[tuple[str, Damage]]:
-    """Yield what is damaged in the segments and checkpoints of an export or a log: names and ranges, in order."""
+    """Yield the damaged ranges in the segments and checkpoints of an export or a log, by file name, in order."""
     for name in data_files(os.listdir(directory)):
         try:
             handle = (files or OsFiles()).open(str(directory / name), read_only=True)
@@ -200,7 +202,7 @@ def damage_in(directory: Path, files: Files | None = None) -> Iterator[tuple[str
 
 
 def left_out_of(source_dir: Path) -> LeftOut:
-    """Return what the tables of `export_redacted` lack of a log, as `export_replica` takes it.
+    """Return the parts of a log that the tables of `export_redacted` lack; `source_dir` as in `export_replica`.
 
     Raises:
         ExportError, OSError: see `export_replica`.
@@ -217,10 +219,11 @@ def left_out_of(source_dir: Path) -> LeftOut:
 
 
 def metadata_to_export(source_dir: Path) -> Path:
-    """The metadata log that `source_dir` means: itself, or that in a log directory, or in a node's.
+    """Return the metadata log at `source_dir`: the directory itself, or the one in a log directory or a node's
+    directory.
 
     Raises:
-        SourceError, ExportError: there is none, there are several, or it is an export.
+        SourceError, ExportError: there is no log, or there are several, or the directory is an export.
     """
     directory = metadata_directory(source_dir)
     if directory is not None:
@@ -241,14 +244,17 @@ def metadata_to_export(source_dir: Path) -> Path:
 
 
 def _voters(contents: LogContents, directory: Path) -> tuple[ManifestVoter, ...]:
-    """Those that the copied records name; else the static ones of quorum-state."""
+    """Return the voters in the copied records, otherwise the static ones of quorum-state."""
     voters = contents.voters or read_contents(OwnFiles(), str(directory)).voters or ()
     return tuple(ManifestVoter.of(voter) for voter in voters)
 
 
 def _await_end(directory: Path, high_watermark: int | None) -> None:
-    """Wait until the log reaches the high watermark: a leader sends a record before its own disk has it. What is not
-    there after a while is lost, and the copy is made all the same."""
+    """Wait until the log reaches the high watermark, or `_PATIENCE_S` has passed.
+
+    A leader sends a record to its followers before its own disk has it. Records that are still missing then are lost,
+    and the log is copied without them.
+    """
     if high_watermark is None:
         return
     deadline = time.monotonic() + _PATIENCE_S
@@ -257,14 +263,14 @@ def _await_end(directory: Path, high_watermark: int | None) -> None:
 
 
 def _end_of(directory: Path) -> int:
-    """Where the last segment's sound beginning ends; 0 without a segment."""
+    """Return the end offset of the last segment's intact beginning, or 0 without a segment."""
     bases = segment_bases(os.listdir(directory))
     if not bases:
         return 0
     try:
         handle = OwnFiles().open(str(directory / segment_file(bases[-1])), read_only=True)
     except FileNotFoundError:
-        return 0  # replaced since it was listed, by a snapshot; the next look sees what there is
+        return 0  # a snapshot replaced the log since it was listed; the caller looks again
     end = int(bases[-1])
     try:
         for found in scan(handle):
@@ -280,6 +286,7 @@ def _copy_until_stable(source: Path, target: Path) -> list[str]:
     for _ in range(_ATTEMPTS):
         for left in target.iterdir():
             left.unlink()
+        # Sidecar files first, and again after the copy: an election in between would make them of a later log.
         small = _small_files(source)
         before = _sizes(source)
         if not before:
@@ -299,7 +306,7 @@ def _copy_until_stable(source: Path, target: Path) -> list[str]:
 
 
 def _small_files(directory: Path) -> dict[str, bytes]:
-    """Return the small files beside a log by name; one that is too large for its name is left out."""
+    """Return the sidecar files of a log by name. A file that is too large for its name is left out."""
     found: dict[str, bytes] = {}
     for name in (*_OF_EPOCHS, PARTITION_METADATA_FILE, COMMITTED_STATE_FILE):
         with suppress(FileNotFoundError, CorruptFileError):
@@ -308,7 +315,7 @@ def _small_files(directory: Path) -> dict[str, bytes]:
 
 
 def _of_one_moment(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> bool:
-    """Return True unless an election changed the small files: they must belong to the log that was copied."""
+    """Return True unless an election changed the sidecar files: they must belong to the copied log."""
     return all(before.get(name) == after.get(name) for name in _OF_EPOCHS)
 
 
@@ -318,7 +325,7 @@ def _sizes(directory: Path) -> dict[str, int]:
         try:
             found = (directory / name).lstat()
         except FileNotFoundError:
-            # Deleted since it was listed: retention at work. The caller compares what it saw before and after.
+            # Retention removed it since it was listed. The caller compares the sizes before and after.
             continue
         if not stat.S_ISREG(found.st_mode) and not stat.S_ISLNK(found.st_mode):
             raise ExportError(f"{directory / name} is a pipe, a device or a socket, not a regular file")
@@ -327,10 +334,10 @@ def _sizes(directory: Path) -> dict[str, int]:
 
 
 def _copy(source: Path, target: Path, size: int) -> bool:
-    """Copy the first `size` bytes; False when the file is gone or has fewer by now.
+    """Copy the first `size` bytes, and return False if the file is gone or has become shorter.
 
     Raises:
-        OSError: it is a link or another user's file, or it cannot be read.
+        OSError: the file is a link or another user's, or cannot be read.
     """
     try:
         reading = OwnFiles().open(str(source), read_only=True)
@@ -345,7 +352,7 @@ def _copy(source: Path, target: Path, size: int) -> bool:
 
 
 def _cut_tail(directory: Path, names: list[str]) -> int:
-    """Cut an unfinished write, or space claimed ahead, off the last segment; how many bytes of an unfinished write."""
+    """Cut a torn tail, or preallocated zeros, off the last segment, and return the size of the torn tail in bytes."""
     bases = segment_bases(names)
     if not bases:
         return 0

@@ -1,7 +1,7 @@
-"""A backup as the log directory of a controller that has not run yet: of its cluster, or of a new one.
+"""A restored backup: the log directory of a controller that has not run yet, in the backup's cluster or a new one.
 
-Decides: which files a node starts from: identity, checkpoint, an empty segment, quorum-state. Must not know: how a
-backup is stored. Kafka's controllers and ours start from what is written here.
+Decides: the files from which a node starts: identity, checkpoint, an empty segment, quorum-state. Must not know: how a
+backup is stored. Kafka's controllers and ours start from these files.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ _NO_MORE: Final = "the voters of a cluster at kraft.version 0 stand in its confi
 
 
 class NoVoterError(WrongUseError):
-    """The node has no place in the quorum that is restored, or the quorum takes no voters of its own."""
+    """The node is no voter of the restored quorum, or the restored quorum cannot be given voters."""
 
 
 class Restored(msgspec.Struct, frozen=True, kw_only=True):
-    """What was written."""
+    """The directory that was written."""
 
     directory: str
     cluster_id: str
@@ -58,9 +58,10 @@ class Restored(msgspec.Struct, frozen=True, kw_only=True):
     voters: VoterSet
     end_offset: int
     metadata_topic_id: TopicId | None
-    """The metadata topic's own id, by which replicas know the log; None: the backup has none."""
+    """The metadata topic's own id, by which replicas recognize the log; None: the backup has none."""
     is_new_log: bool
-    """That id is another than in the backup, since the cluster is: who has the old one holds, and does not follow."""
+    """The own id differs from the backup's, because the cluster does. A replica with the old id refuses to follow this
+    log."""
 
 
 def restore_backup(
@@ -75,21 +76,20 @@ def restore_backup(
     voters: VoterSet | None = None,
     group_readable: bool = False,
 ) -> Restored:
-    """Make `target` a node's log directory that holds the backup. `voters` None: those of the backup stay.
+    """Make `target` a node's log directory that holds the backup. `voters` None: the backup's voters remain.
 
-    Under another cluster id than the backup's, the metadata topic gets another own id, the same on every node. A clone
-    is another log: replicas of the original hold beside it.
+    Under another cluster id than the backup's, the metadata topic gets a new own id, the same on every node. Such a
+    clone is another log: replicas of the original refuse to follow it. A voter's directory gets the id that the voter
+    set has for it. `new_directory_id` is for static voters, which the configuration names without one.
 
-    A voter's directory gets the id that the voter set has for it; `new_directory_id` is for static voters, whom the
-    configuration names without one.
-    meta.properties is written last: what a crash leaves half done counts as unformatted.
-    All is closed to others; with `group_readable` its group may read it. A `target` that is there keeps its mode.
+    All files are closed to other users; with `group_readable` their group may read them. An existing `target` keeps its
+    mode.
 
     Raises:
-        BackupError: a later release has saved it, and only that one can restore it; or it lacks credentials.
+        BackupError: a later release saved the backup, and only that release can restore it; or it lacks credentials.
         TargetError: `target` is not empty, or within a log directory.
-        NoVoterError: the node is no voter, or the backup takes none.
-        OSError: it cannot be written; nothing is left of it.
+        NoVoterError: the node is no voter, or the backup takes no voters.
+        OSError: a file cannot be written; no part of the target remains.
     """
     _require_complete(backup)
     require_new_directory(target, "nothing is restored over another, name a new directory")
@@ -101,6 +101,7 @@ def restore_backup(
     former_id, own_id = _own_ids(backup, cluster_id)
     with _nothing_half_made(target), _closed(target, group_readable=group_readable):
         _write_log(files, backup, f"{target}/{METADATA_DIRECTORY}", record, former_id, own_id)
+        # Last: without meta.properties a directory counts as unformatted, so no node starts from a half-written log.
         _write_identity(files, backup, target, properties, now_ms)
     return Restored(
         directory=str(target),
@@ -126,7 +127,8 @@ def _directory_id(members: VoterSet, node_id: NodeId, new: DirectoryId) -> Direc
 
 
 def _own_ids(backup: Backup, cluster_id: str) -> tuple[TopicId | None, TopicId | None]:
-    """The own id in the backup, and the one to write. It follows from the cluster's, so that all nodes get the same."""
+    """Return the own id in the backup, and the one to write. The latter derives from the cluster id, so all nodes get
+    the same."""
     former = backup.state.image.topics.own_id
     if former is None or backup.manifest.cluster_id in (None, cluster_id):
         return former, former
@@ -134,7 +136,7 @@ def _own_ids(backup: Backup, cluster_id: str) -> tuple[TopicId | None, TopicId |
 
 
 def _with_own_id(values: Iterable[bytes], former: TopicId | None, own_id: TopicId | None) -> Iterator[bytes]:
-    """The records, with `own_id` in place of `former` in each record that names that topic."""
+    """Yield the records, with `own_id` in place of `former`."""
     if former is None or own_id is None or former == own_id:
         yield from values
         return
@@ -155,7 +157,7 @@ def _require_complete(backup: Backup) -> None:
 
 @contextmanager
 def _nothing_half_made(target: Path) -> Iterator[None]:
-    """Should it not come to an end, take away what was made in `target`, which was empty, and of its parents."""
+    """If the block fails, remove all that it created in `target`, which was empty, and its new parents."""
     made = [directory for directory in (target, *target.parents) if not directory.exists()]
     try:
         yield
@@ -173,7 +175,7 @@ def _nothing_half_made(target: Path) -> Iterator[None]:
 
 @contextmanager
 def _closed(target: Path, *, group_readable: bool) -> Iterator[None]:
-    """Close to others what is made at `target` meanwhile, whatever the umask."""
+    """After the block, close the files that it created at `target` to other users, whatever the umask."""
     is_there = target.exists()
     yield
     for child in target.iterdir() if is_there else (target,):
@@ -188,9 +190,9 @@ def _write_log(
     former_id: TopicId | None,
     own_id: TopicId | None,
 ) -> None:
-    """Write the checkpoint, the empty segment that goes on at its end, and a quorum-state of its epoch without a vote.
+    """Write the checkpoint, the empty segment at its end, and a quorum-state of its epoch without a vote.
 
-    A controller refuses to start beside a checkpoint without quorum-state: there a vote may be lost.
+    A controller refuses to start with a checkpoint but no quorum-state: it may have lost a vote.
     """
     manifest = backup.manifest
     files.mkdirs(directory)
