@@ -1,4 +1,4 @@
-"""Drawing times and logs, alike for every picture and page: palette, axis, labels that fit, and the frame of a page.
+"""Drawings of times and logs, alike in every picture and page: palette, axis, labels that fit, and the frame of a page.
 
-Must not know: how anything that is drawn was found.
+Must not know: where the drawn facts come from.
 """

@@ -1,6 +1,6 @@
 """Round times on an axis, from milliseconds to years, and their labels. All times are UTC.
 
-Decides: where ticks are, what they say, and where the date is said. Must not know: how wide a picture is.
+Decides: the positions and labels of ticks, and where dates are written. Must not know: the width of a picture.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ _STEPS: Final = (
 _MONTH_STEPS: Final = (1, 2, 3, 6, 12, 24, 60, 120, 240, 600, 1200, 6000, 12_000, 24_000, 60_000, 120_000)
 _MONTHS: Final = 10_000 * 12
 _LAST_MS: Final = 253_402_300_799_999
-"""Of the year 9999. Later times, which only damage makes, are drawn there."""
+"""End of the year 9999. Later times, which only corruption makes, are drawn there."""
 
 
 class Tick(msgspec.Struct, frozen=True, kw_only=True):
-    """A round time. `date` is what the line below it says: the day or the year, which the label lacks."""
+    """A round time. `date`: the day or the year that the label lacks, for the line below it."""
 
     at_ms: int
     label: str
@@ -39,7 +39,7 @@ class Tick(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def ticks(first_ms: int, last_ms: int, count: int) -> list[Tick]:
-    """Return up to `count` round times from the first to the last, both included."""
+    """Return up to `count` round times from the first to the last, both inclusive."""
     span = max(last_ms - first_ms, 1)
     step = next((step for step in _STEPS if span / step <= count), None)
     if step is None:
@@ -50,9 +50,9 @@ def ticks(first_ms: int, last_ms: int, count: int) -> list[Tick]:
 
 
 def dates(first_ms: int, shown: Sequence[Tick]) -> list[Tick]:
-    """Return where the line of dates has a text: at the axis's begin, and at the first tick of each further date.
+    """Return the ticks with a text in the line of dates: the axis's start, and the first tick of each further date.
 
-    An axis of years has none: its labels say all.
+    An axis of years has none, because its labels are complete.
     """
     if shown and not shown[-1].date:
         return []
@@ -65,18 +65,18 @@ def dates(first_ms: int, shown: Sequence[Tick]) -> list[Tick]:
 
 
 def day_text(time_ms: int) -> str:
-    """Return `27 Nov 2026`."""
+    """Return a day as `27 Nov 2026`."""
     at = _time(time_ms)
     return f"{at.day} {at:%b} {at.year}"
 
 
 def minute_text(time_ms: int) -> str:
-    """Return `27 Nov 2026, 16:45 UTC`."""
+    """Return a time as `27 Nov 2026, 16:45 UTC`."""
     return f"{day_text(time_ms)}, {_time(time_ms):%H:%M} UTC"
 
 
 def duration_text(duration_ms: int) -> str:
-    """Return a duration in the two largest units that it has: `3 d 4 h`, `1 h 12 min`, `41.3 s`, `12 ms`."""
+    """Return a duration in its two largest units: `3 d 4 h`, `1 h 12 min`, `41.3 s`, `12 ms`."""
     for unit_ms, name, smaller_ms, smaller in (
         (_DAY, "d", _HOUR, "h"),
         (_HOUR, "h", _MINUTE, "min"),
@@ -108,7 +108,7 @@ def _year(at_ms: int) -> Tick:
 
 
 def _months(first_ms: int, last_ms: int, step: int) -> Iterator[int]:
-    """Yield the firsts of months, `step` months apart."""
+    """Yield the first instants of months, `step` months apart, from `first_ms` to `last_ms`."""
     first = _time(first_ms)
     month = -(-(first.year * 12 + first.month - 1) // step) * step
     while month < _MONTHS:

@@ -1,6 +1,6 @@
-"""Text that fits: how wide it is drawn, where it is cut, and where labels go so that none lies upon another.
+"""Text that fits: its drawn width, where it is cut, and positions of labels without overlaps.
 
-A browser measures text, this module cannot. It assumes a broad font: a text that fits here fits there.
+A browser can measure text; this module cannot. It assumes a broad font, so a text that fits here also fits there.
 """
 
 from __future__ import annotations
@@ -12,22 +12,22 @@ from typing import Final
 import msgspec
 
 _CHARACTER_PX: Final = 6.9
-"""Of a text of 12 px: the mean of digits and letters in the broadest of the usual fonts."""
+"""Mean width of digits and letters at 12 px, in the broadest of the usual fonts."""
 _WIDE_PX: Final = 12.5
 _SPACE_PX: Final = 10.0
-"""Between two labels of one row."""
+"""Least space between two labels of one row."""
 _ELLIPSIS: Final = "…"
 
 
 class Label(msgspec.Struct, frozen=True, kw_only=True):
-    """A text that belongs to a place, given as a share of the width (0 to 1)."""
+    """A text and its position, as a share of the width (0 to 1)."""
 
     at: float
     text: str
 
 
 class PlacedLabel(msgspec.Struct, frozen=True, kw_only=True):
-    """A label in its row. `anchor` is SVG's: the text starts, ends, or has its middle at the label's place."""
+    """A label in its row. `anchor` is SVG's: the text starts, ends, or has its middle at the label's position."""
 
     at: float
     text: str
@@ -36,12 +36,12 @@ class PlacedLabel(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def text_width(text: str) -> float:
-    """Return the width of a text of 12 px, rather too much than too little."""
+    """Return the width of a text at 12 px; an estimate that is rather too large."""
     return sum(_WIDE_PX if unicodedata.east_asian_width(letter) in "WF" else _CHARACTER_PX for letter in text)
 
 
 def elided(text: str, width_px: float) -> str:
-    """Return the text, cut with an ellipsis where it is wider than this; empty if not even two letters fit."""
+    """Return the text, cut with an ellipsis if it is wider than `width_px`; empty if not even two letters fit."""
     if text_width(text) <= width_px:
         return text
     room, kept = width_px - text_width(_ELLIPSIS), ""
@@ -54,14 +54,14 @@ def elided(text: str, width_px: float) -> str:
 
 
 def first_that_fits(texts: Iterable[str], width_px: float) -> str:
-    """Return the first of several forms of a text that is no wider than this; empty if none is."""
+    """Return the first of several forms of a text that is at most `width_px` wide; empty if none fits."""
     return next((text for text in texts if text_width(text) <= width_px), "")
 
 
 def place_beside(labels: Sequence[Label], width_px: float, rows: int, gap_px: float = 0.0) -> list[PlacedLabel]:
-    """Place labels right of their places, or left of them near the right edge, each in the first row that has room.
+    """Place labels right of their positions, or left of them near the right edge, each in the first row with room.
 
-    `gap_px` is between a place and its label. Earlier labels go first. A label is cut where the picture ends, and left
+    `gap_px`: between a position and its label. Earlier labels go first. A label is cut at the picture's edge, and left
     out if no row has room for it.
     """
     taken: list[list[tuple[float, float]]] = [[] for _ in range(rows)]
@@ -80,7 +80,7 @@ def place_beside(labels: Sequence[Label], width_px: float, rows: int, gap_px: fl
 
 
 def place_centred(labels: Sequence[Label], width_px: float) -> list[PlacedLabel]:
-    """Place labels of one row under their places, moved inwards at both edges; what would overlap is left out."""
+    """Place labels of one row under their positions, moved inwards at both edges. An overlapping label is left out."""
     taken: list[list[tuple[float, float]]] = [[]]
     placed = []
     for label in labels:
@@ -93,7 +93,7 @@ def place_centred(labels: Sequence[Label], width_px: float) -> list[PlacedLabel]
 
 
 def _free_row(taken: list[list[tuple[float, float]]], start: float, end: float) -> int | None:
-    """Take the first row that is free from `start` to `end`, or None."""
+    """Return the first row that is free from `start` to `end`, and mark that span as taken; None if no row is free."""
     for row, spans in enumerate(taken):
         if all(end + _SPACE_PX <= left or right + _SPACE_PX <= start for left, right in spans):
             spans.append((start, end))

@@ -1,6 +1,6 @@
-"""The frame of every page: one HTML file that loads nothing, with its style, and tables that a narrow window can show.
+"""The frame of every page: one HTML file that loads no other, its style, and tables for narrow windows, too.
 
-Must not know: what a page is about. Its callers escape what they give as HTML.
+Must not know: the content of a page. Its callers escape the HTML that they pass.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from metadata_log.tools.pictures.palette import page_style
 
 
 class Column(msgspec.Struct, frozen=True, kw_only=True):
-    """A column's heading. Numbers are set to the right, texts are broken into lines."""
+    """A column's heading. Numbers are right-aligned; texts wrap."""
 
     name: str
     is_number: bool = False
@@ -34,7 +34,7 @@ def html_page(title: str, body: str) -> str:
 
 
 def made_line(what: str, made_ms: int, made_by: str) -> str:
-    """Return the line that says what this is, when it was made, and by which program and version."""
+    """Return the line with the page's subject, its time, and the program and version that made it."""
     when = f"made {minute_text(made_ms)}" if made_ms > 0 else ""
     by = f"by {made_by}" if made_by else ""
     return f'<p class="made">{escape(" ".join(part for part in (f"{what},", when, by) if part).rstrip(","))}</p>'
@@ -62,7 +62,7 @@ def lane(name: str, svg: str, *, below: str = "") -> str:
 
 
 def plot(height: float, title: str, parts: Iterable[str]) -> str:
-    """Return a plot as wide as its lane, named for readers that do not see it."""
+    """Return a plot as wide as its lane. `title` names it for screen readers."""
     return f'<svg height="{height:.0f}" role="img" aria-label="{escape(title)}">{"".join(parts)}</svg>'
 
 

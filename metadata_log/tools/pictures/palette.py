@@ -1,4 +1,4 @@
-"""The colours of all pictures, light and dark, by the names that the style sheets beside this module use."""
+"""The colours of all pictures, light and dark, under the names in the style sheets beside this module."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ COLOURS: Final[dict[str, tuple[str, str]]] = {
     "shutdown": ("#c3c8d0", "#545d6b"),
     "gap": ("#d6604d", "#d6604d"),
 }
-"""Name: the colour on a light and on a dark ground."""
+"""By name, the colour on a light and on a dark ground."""
 CHART_STYLE: Final = Path(__file__).with_name("chart.css")
 PAGE_STYLE: Final = Path(__file__).with_name("page.css")
 _VARIABLE: Final = re.compile(r"var\(--([a-z0-9-]+)\)")
@@ -45,15 +45,15 @@ _DARK_ONLY: Final = "@media (prefers-color-scheme: dark)"
 
 
 def page_style() -> str:
-    """Return the whole style sheet of a page: the colours follow what the reader's system prefers."""
+    """Return the whole style sheet of a page. Its colours follow the reader's system preference."""
     parts = (_variables(_LIGHT), f"{_DARK_ONLY} {{ {_variables(_DARK)} }}", _read(PAGE_STYLE), _read(CHART_STYLE))
     return "\n".join(parts)
 
 
 def picture_style(*, is_light: bool) -> str:
-    """Return the style of an SVG that is alone, with literal colours: many viewers know no variables.
+    """Return the style of a standalone SVG, with literal colours: many viewers do not know variables.
 
-    `is_light`: without the dark colours, for a program that turns the picture into pixels.
+    `is_light`: without the dark colours, for a program that renders the picture to pixels.
     """
     style = _read(CHART_STYLE)
     light = _literal(style, _LIGHT)

@@ -1,8 +1,8 @@
-"""The parts of every picture over an axis: bars, ticks and flags, each in its place.
+"""The parts of every picture over an axis: bars, ticks and flags.
 
-Decides: how a bar and its text fit in a window of any width, or in a picture of a fixed one. In a window, places are
-percentages and text keeps its size. A text that has to be another one in a narrow window is there twice, and the style
-sheet shows one of the two.
+Decides: how a bar and its text fit into a window of any width, or into a picture of a fixed width. In a window,
+positions are percentages and text keeps its size. If a text must differ in a narrow window, both forms are in the file,
+and the style sheet shows one of them.
 """
 
 from __future__ import annotations
@@ -23,39 +23,39 @@ from metadata_log.tools.pictures.fitting import (
 )
 
 NARROW_PX: Final = 300
-"""The narrowest plot on a phone. The style sheet shows what is `narrow` below 52rem."""
+"""The narrowest plot on a phone. The style sheet shows the class `narrow` below 52rem."""
 WIDE_PX: Final = 560
 ROW_PX: Final = 17
 """Height of a row of labels."""
 AXIS_PX: Final = 34
 _TICK_PX: Final = 84
 _LEAST_SHARE: Final = 0.005
-"""Of the width: an epoch that lasted a millisecond must be seen."""
+"""Least width of a bar, as a share: an epoch of one millisecond must be visible."""
 _FLAG_GAP_PX: Final = 5.0
 _PADDING_PX: Final = 10.0
 
 
 class Span(msgspec.Struct, frozen=True, kw_only=True):
-    """From the lowest to the highest value of an axis, upon `width_px`; None: upon a window's width."""
+    """The value range of an axis, over `width_px`; None: over the width of the window."""
 
     low: float
     high: float
     width_px: float | None = None
 
     def share(self, value: float) -> float:
-        """Return how far along the axis a value is: 0 to 1, and no further."""
+        """Return the position of a value along the axis, from 0 to 1; values outside are clamped."""
         return min(1.0, max(0.0, (value - self.low) / max(self.high - self.low, 1)))
 
     def place(self, share: float) -> str:
-        """Return a share of the width as SVG has it."""
+        """Return a share of the width as an SVG length."""
         return f"{100 * share:.2f}%" if self.width_px is None else f"{self.width_px * share:.1f}"
 
     def at(self, value: float) -> str:
-        """Return the place of a value as SVG has it."""
+        """Return the position of a value as an SVG length."""
         return self.place(self.share(value))
 
     def fitted(self, draw: Callable[[float], str]) -> str:
-        """Draw with the width at hand: once, or for narrow and for wide windows."""
+        """Draw at the known width, or for a narrow and a wide window."""
         if self.width_px is not None:
             return draw(self.width_px)
         narrow, wide = draw(NARROW_PX), draw(WIDE_PX)
@@ -67,7 +67,7 @@ class Span(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Bar(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that lasts from `start` to `end`. `labels`: forms of its text, the fullest first."""
+    """A bar from `start` to `end`. `labels`: forms of its text, the fullest first."""
 
     start: float
     end: float
@@ -77,7 +77,7 @@ class Bar(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def draw_bar(span: Span, bar: Bar, y: float, height: float) -> str:
-    """Return a bar with as much of its text as fits into it."""
+    """Return a bar with the fullest text that fits into it."""
     start, end = visible(span, bar.start, bar.end)
 
     def label(width_px: float) -> str:
@@ -92,7 +92,7 @@ def draw_bar(span: Span, bar: Bar, y: float, height: float) -> str:
 
 
 def visible(span: Span, start: float, end: float) -> tuple[float, float]:
-    """Return from which share of the width to which something is drawn: never too thin, never past the end."""
+    """Return the shares of the width at which a drawing begins and ends: never too thin, never past the end."""
     first = min(span.share(start), 1 - _LEAST_SHARE)
     return first, max(span.share(end), first + _LEAST_SHARE)
 
@@ -123,7 +123,7 @@ def draw_time_grid(span: Span, height: float) -> str:
 
 
 def draw_flags(span: Span, flags: Sequence[tuple[float, str]], rows: int) -> str:
-    """Return events (place on the axis, text) as lines with their texts beside them, in so many rows."""
+    """Return events (value on the axis, text) as lines with their texts beside them, in `rows` rows."""
     lines = "".join(
         f'<line class="flag" x1="{span.at(at)}" x2="{span.at(at)}" y1="0" y2="{rows * ROW_PX}">'
         f"<title>{escape(text)}</title></line>"
@@ -136,7 +136,7 @@ def draw_flags(span: Span, flags: Sequence[tuple[float, str]], rows: int) -> str
 
 
 def flag_rows(span: Span, flags: Sequence[tuple[float, str]], most: int) -> int:
-    """Return how many rows the texts of flags need, up to `most`, in the narrowest window too."""
+    """Return the number of rows that the texts of flags need, up to `most`, also in the narrowest window."""
     widths = (NARROW_PX, WIDE_PX) if span.width_px is None else (span.width_px,)
     rows = (label.row for width_px in widths for label in _placed_flags(span, flags, width_px, most))
     return max(rows, default=0) + 1

@@ -1,7 +1,7 @@
-"""A timeline as a picture: one SVG alone, or a page of HTML with the table under it; nothing is loaded for it.
+"""A timeline as a picture: a standalone SVG, or an HTML page with the events as a table. Neither loads another file.
 
-Decides: what is drawn where. Must not know: records. Rows are the controllers that led and the brokers; gaps are drawn
-over all rows.
+Decides: what is drawn where. Must not know: records. The rows are the controllers that led, then the brokers; gaps are
+drawn across all rows.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class _Row(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def timeline_headline(timeline: Timeline) -> str:
-    """Return the news of a timeline: how many elections in which time, and who leads at its end."""
+    """Return a timeline's summary: the number of elections, the time span, and the leader at its end."""
     elections = [event for event in timeline.events if event.kind is EventKind.ELECTION]
     if not timeline.end_offset:
         return "The log is empty"
@@ -76,7 +76,8 @@ def timeline_headline(timeline: Timeline) -> str:
 
 
 def timeline_svg(timeline: Timeline, subject: str, *, is_light: bool = False) -> str:
-    """Return the picture of the log of `subject`. `is_light`: without the colours of a dark ground, for pixels."""
+    """Return the picture of the log of `subject`. `is_light`: without the colours of a dark ground, for rendering to
+    pixels."""
     rows = _rows(timeline)
     height = _TOP + _ROW * max(len(rows), 1) + AXIS_PX + (20 if timeline.not_shown else 4)
     span = _span(timeline, _PLOT)
@@ -104,7 +105,7 @@ def timeline_svg(timeline: Timeline, subject: str, *, is_light: bool = False) ->
 
 
 def timeline_html(timeline: Timeline, subject: str, *, made_ms: int = -1, made_by: str = "") -> str:
-    """Return the picture of the log of `subject` and the events as a table, in one file."""
+    """Return one file with the picture of the log of `subject`, and the events as a table."""
     headline = timeline_headline(timeline)
     span = _span(timeline, None)
     grid = draw_time_grid(span, _ROW)
