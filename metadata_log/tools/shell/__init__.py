@@ -1,1 +1,1 @@
-"""The shell over one copy of a metadata log."""
+"""The shell over one replica of a metadata log."""

@@ -1,6 +1,6 @@
-"""What the shell's commands answer, as data for programs.
+"""The responses of the shell's commands, as data for programs.
 
-Decides: the form of each answer. Must not know: what commands mean (`shell` does), and terminals.
+Decides: the form of each response. Must not know: the meaning of commands (`shell` does), and terminals.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from metadata_log.tools.times import time_text
 
 
 def answer(shell: Shell, words: list[str]) -> dict[str, object]:
-    """What a command answers, of lists, objects with names, and texts; a list has a name.
+    """Return the response of a command as lists, objects with names, and texts. A list has a name.
 
     Raises:
-        ShellError: it cannot be carried out, or changes the session alone.
+        ShellError: the command fails, or only changes the session.
         MetadataLogError: the files cannot be read.
     """
     if not words or words[0] not in _ANSWERS:
@@ -28,7 +28,7 @@ def answer(shell: Shell, words: list[str]) -> dict[str, object]:
 
 
 def _newer(key: str, text: str | None) -> dict[str, object]:
-    """Return the key of an answer that names the parts of a later release, or an empty object."""
+    """Return the key of a response that names the parts of a later release, or an empty object."""
     return {} if text is None else {key: text}
 
 

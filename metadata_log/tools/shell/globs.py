@@ -1,6 +1,6 @@
-"""Paths with `*`, `?`, `[a-c]` and `{one,two}` in them, as Kafka's metadata shell takes them.
+"""Paths with `*`, `?`, `[a-c]` and `{one,two}` in them, as in Kafka's metadata shell.
 
-Decides: which names a pattern fits. Must not know: commands.
+Decides: which names match a pattern. Must not know: commands.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from metadata_log.tools.shell.names import NoSuchPathError, node_at, parts_of
 _SIGNS: Final = re.compile(r"[*?\[{]")
 _BRACES: Final = re.compile(r"\{([^{}]*)\}")
 _MOST_BRACES: Final = 4
-"""Each multiplies the patterns that are tried; what has more is taken as it is written."""
+"""Each pair of braces multiplies the patterns. A name with more pairs is taken literally."""
 
 
 def expanded(root: Node, path: str, current: tuple[str, ...] = ()) -> list[str]:
-    """The paths that `path` stands for, sorted by name on each level; itself where it has no pattern in it.
+    """Return the paths that match `path`, sorted by name on each level, or `path` itself if it has no pattern.
 
-    A name that is there as it was written goes before its meaning as a pattern: a user may be called `*`.
+    An existing name is taken literally before it is taken as a pattern: a user may be called `*`.
 
     Raises:
-        NoSuchPathError: nothing fits.
+        NoSuchPathError: no path matches.
     """
     if not _SIGNS.search(path):
         return [path]
     found = ["/" if path.startswith("/") else ""]
     is_sure = True
     for name in filter(None, path.split("/")):
-        is_sure = is_sure and not _SIGNS.search(name)  # behind a pattern, a name is there or not
+        is_sure = is_sure and not _SIGNS.search(name)  # after a pattern, a literal name must exist to match
         if not is_sure:
             found = [f"{at}{fit}/" for at in found for fit in _fitting(root, at, name, current)]
         else:
@@ -44,7 +44,7 @@ def expanded(root: Node, path: str, current: tuple[str, ...] = ()) -> list[str]:
 
 
 def _fitting(root: Node, at: str, name: str, current: tuple[str, ...]) -> Iterator[str]:
-    """The names in the directory `at` that a part of a path means."""
+    """Yield the names in the directory `at` that match one part of a path."""
     if name in (".", ".."):
         yield name
         return
@@ -62,7 +62,7 @@ def _fitting(root: Node, at: str, name: str, current: tuple[str, ...]) -> Iterat
 
 
 def _without_braces(pattern: str) -> list[str]:
-    """`a{b,c}d` is `abd` or `acd`."""
+    """Return the patterns without braces: `abd` and `acd` for `a{b,c}d`."""
     parts = _BRACES.split(pattern)
     if len(parts) == 1 or len(parts) > 2 * _MOST_BRACES + 1:
         return [pattern]

@@ -1,7 +1,9 @@
-"""An image as a tree of names, in the paths and words of Kafka's metadata shell (4.3), so that both can be compared.
+"""An image as a tree of names, with the paths and words of Kafka's metadata shell (4.3), so that both can be compared.
 
-Decides: names, order and spelling. Must not know: where the image came from. Kafka's slips are kept too, since what is
-compared must be equal: a quota for a default entity is shown under the names of its other parts.
+Decides: names, order and spelling. Must not know: where the image came from.
+
+Kafka's slips are kept, because the outputs must be equal: a quota for a default entity is shown under the names of its
+other parts.
 """
 
 from __future__ import annotations
@@ -43,7 +45,7 @@ _PERMISSIONS: Final = ("UNKNOWN", "ANY", "DENY", "ALLOW")
 
 
 def image_tree(image: MetadataImage) -> Mapping[str, Node]:
-    """What Kafka's shell has under `/image`."""
+    """Return the tree that Kafka's shell has under `/image`."""
     return {
         "acls": {"byId": {id_text(acl_id): _acl(acl) for acl_id, acl in image.acls.by_id.items()}},
         "clientQuotas": _QuotaNames(image),
@@ -65,7 +67,7 @@ def image_tree(image: MetadataImage) -> Mapping[str, Node]:
 
 
 def tree_lines(node: Node, depth: int = 0) -> Iterator[str]:
-    """The tree as the shell's `tree` prints it: two spaces a level, names sorted, a colon behind each."""
+    """Yield the lines of the shell's `tree`: two spaces a level, names sorted, each followed by a colon."""
     indent = "  " * depth
     if isinstance(node, str):
         yield indent + node
@@ -76,7 +78,7 @@ def tree_lines(node: Node, depth: int = 0) -> Iterator[str]:
 
 
 class _QuotaNames(dict[str, Node]):
-    """Quotas by entity. Two entities may have one name here, and then both lines stand, as in Kafka's shell."""
+    """Quotas by entity. If two entities have the same name here, both lines are shown, as in Kafka's shell."""
 
     def __init__(self, image: MetadataImage) -> None:
         by_entity = image.client_quotas.by_entity
@@ -104,13 +106,13 @@ def _provenance(image: MetadataImage) -> str:
     fraction = f".{millis:03d}".rstrip("0") if millis else ""
     try:
         at = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S") + fraction
-    except (ValueError, OverflowError, OSError):  # damage: of no year that a calendar here has
+    except (ValueError, OverflowError, OSError):  # corruption: a year beyond the calendar
         at = f"{image.last_contained_timestamp_ms} ms since 1970 "
     return f"offset {end.offset - 1}, epoch {end.epoch}, time {at}Z[UTC]"
 
 
 def topic_node(topic: TopicImage) -> Mapping[str, Node]:
-    """What Kafka's shell has of one topic."""
+    """Return the directory that Kafka's shell has for one topic."""
     partitions: dict[str, Node] = {str(one.partition_id): _partition(one) for one in topic.partitions}
     return partitions | {"id": id_text(topic.topic_id), "name": topic.name}
 
@@ -174,12 +176,12 @@ def _acl(acl: AclEntry) -> str:
 
 
 def _word(words: Sequence[str], code: int) -> str:
-    """As Kafka reads a code: what it does not have is unknown."""
+    """Return the word for a code as Kafka reads it: an unknown code gives the first word, UNKNOWN."""
     return words[code] if 0 <= code < len(words) else words[0]
 
 
 def _number(words: Mapping[int, str], code: int) -> str:
-    """Return the word for a number of a record; the number itself where it names nothing."""
+    """Return the word for a number in a record, or the number itself if it has none."""
     return words.get(code, str(code))
 
 
@@ -211,5 +213,5 @@ def _bool(value: bool) -> str:
 
 
 def _double(value: float) -> str:
-    """As Java prints a double of ordinary size."""
+    """Return a number as Java prints a double of ordinary size."""
     return repr(float(value))

@@ -1,9 +1,10 @@
-"""A large checkpoint read without decoding it: one topic is found among a million records by its name's bytes.
+"""A large checkpoint that is not decoded as a whole: a topic is found among a million records by the bytes of its name.
 
-Decides: where in the file a topic's records stand. Must not know: what is asked, and the log after the checkpoint.
+Decides: where in the file a topic's records are. Must not know: commands, and the log after the checkpoint.
 
-It relies on the order of a checkpoint, Kafka's and ours: features and nodes, then each topic followed by its
-partitions, then everything else. Where a batch shows another order, all of it is decoded instead.
+This relies on the order of a checkpoint, Kafka's and ours: features and nodes, then each topic followed by its
+partitions, then everything else. If the first records of the batches show another order, all batches are decoded
+instead.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _OF_TOPICS: Final = frozenset({TopicRecord.API_KEY, PartitionRecord.API_KEY})
 
 
 class LazyCheckpoint:
-    """The topics of a checkpoint by name and id, decoded one by one, and the rest of it decoded at once."""
+    """The topics of a checkpoint by name and id, decoded one by one, and its other records, decoded together."""
 
     def __init__(self, checkpoint: Checkpoint) -> None:
         self._batches = [batch for batch in checkpoint.batches if not batch.header.is_control]
@@ -35,7 +36,8 @@ class LazyCheckpoint:
 
     @cached_property
     def _section(self) -> tuple[int, int]:
-        """First and last batch that speak of topics; all batches where the order is not the expected one."""
+        """Return the first and the last batch with records of topics; `(0, -1)`, all batches, if the order is another
+        one."""
         count = len(self._batches)
         first = next((at for at in range(count) if self._speaks_of_topics(at)), count)
         last = next((at for at in range(count - 1, first, -1) if self._speaks_of_topics(at)), first)
@@ -47,18 +49,18 @@ class LazyCheckpoint:
         return any(value[1] in _OF_TOPICS for value in self._values(index))
 
     def _first_key(self, index: int) -> int:
-        """The api key of a batch's first record, without the others."""
+        """Return the api key of a batch's first record, without decoding the batch."""
         batch = self._batches[index]
         position = batch.at + HEADER_SIZE
-        while batch.buffer[position] & 0x80:  # its length
+        while batch.buffer[position] & 0x80:  # the record's length
             position += 1
-        position += 1 + 3 + 1  # attributes, timestamp and offset delta of the first (0), null key
-        while batch.buffer[position] & 0x80:  # its value's length
+        position += 1 + 3 + 1  # past attributes, timestamp and offset delta (0 in the first record), null key
+        while batch.buffer[position] & 0x80:  # the value's length
             position += 1
         return batch.buffer[position + 2]
 
     def others(self) -> Iterator[MetadataRecord]:
-        """Every record that is not of a topic or partition."""
+        """Yield every record except those of topics and partitions."""
         first, last = self._section
         for index in range(len(self._batches)):
             if first < index < last:
@@ -68,12 +70,12 @@ class LazyCheckpoint:
                     yield decode_record(value)
 
     def named(self, name: str) -> TopicImage | None:
-        """The topic of this name, or None."""
+        """Return the topic of this name, or None."""
         encoded = name.encode()
         return self._find(_uvarint(len(encoded) + 1) + encoded, lambda topic: topic.name == name)
 
     def topic(self, topic_id: TopicId) -> TopicImage | None:
-        """The topic with this id, or None."""
+        """Return the topic with this id, or None."""
         return self._topics.get(topic_id) or self._find(topic_id, lambda topic: topic.topic_id == topic_id)
 
     def _find(self, needle: bytes, is_it: Callable[[TopicRecord], bool]) -> TopicImage | None:
@@ -106,7 +108,8 @@ class LazyCheckpoint:
 
     @cached_property
     def names(self) -> dict[str, TopicId]:
-        """The ids of all topics by name, in the checkpoint's order; about a second for a million records."""
+        """Return the ids of all topics by name, in the checkpoint's order. This takes about a second for a million
+        records."""
         found: dict[str, TopicId] = {}
         for index in range(len(self._batches)):
             for value in self._values(index):

@@ -1,4 +1,4 @@
-"""The shell's tree of names: Kafka's own paths, and shorter ones to the same things; made as it is looked at.
+"""The shell's tree of names: Kafka's own paths, and shorter ones to the same things, built on access.
 
 Decides: which paths there are. Must not know: commands, and where the view comes from.
 """
@@ -20,15 +20,15 @@ from metadata_log.voters import VoterSet
 
 LOCAL: Final = "local"
 _WITH_FIELDS: Final = re.compile(r"(?:Partition|Broker|Controller)Registration\((.*)\)", re.DOTALL)
-"""The values that are shown field by field: their fields are named, and parted by commas."""
+"""Values that are shown field by field: `name=value`, separated by commas."""
 
 
 class NoSuchPathError(LookupError):
-    """There is nothing at a path; the message says so in words."""
+    """A path leads to nothing; the message says why."""
 
 
 class LazyDirectory(Mapping[str, Node]):
-    """A directory whose names and entries are asked for when they are wanted."""
+    """A directory whose names and entries are computed on access."""
 
     def __init__(self, names: Callable[[], list[str]], entry: Callable[[str], Node | None]) -> None:
         self._names = names
@@ -48,7 +48,8 @@ class LazyDirectory(Mapping[str, Node]):
 
 
 def shell_tree(view: View, version: str) -> Mapping[str, Node]:
-    """The root: `/image` and `/local` as in Kafka's shell; `/topics`, `/brokers`, ... as short cuts, `/quorum`."""
+    """Return the root: `/image` and `/local` as in Kafka's shell, `/quorum`, and shortcuts such as `/topics` and
+    `/brokers`."""
     topics = _topics(view)
     without_topics = msgspec.structs.replace(view.image, topics=TopicsImage())
     image = dict(image_tree(without_topics)) | {"topics": topics}
@@ -103,7 +104,7 @@ def _quorum(view: View) -> dict[str, Node]:
 
 
 def parts_of(path: str, current: tuple[str, ...] = ()) -> tuple[str, ...]:
-    """The names on the way to `path`, from the root; relative paths begin at `current`. `.` and `..` are understood."""
+    """Return the names from the root to `path`. A relative path begins at `current`; `.` and `..` are resolved."""
     names: list[str] = [] if path.startswith("/") else list(current)
     for name in path.split("/"):
         if name == "..":
@@ -114,10 +115,10 @@ def parts_of(path: str, current: tuple[str, ...] = ()) -> tuple[str, ...]:
 
 
 def node_at(root: Node, parts: tuple[str, ...]) -> Node:
-    """What is at a path.
+    """Return the node at a path.
 
     Raises:
-        NoSuchPathError: nothing is.
+        NoSuchPathError: the path leads to nothing.
     """
     node = root
     for index, name in enumerate(parts):
@@ -130,7 +131,7 @@ def node_at(root: Node, parts: tuple[str, ...]) -> Node:
 
 
 def paths_below(node: Node, path: str) -> Iterator[str]:
-    """`path` and every path below it, sorted by name on each level."""
+    """Yield `path` and every path below it, sorted by name on each level."""
     yield path
     if not isinstance(node, str):
         for name in sorted(node):
@@ -138,7 +139,7 @@ def paths_below(node: Node, path: str) -> Iterator[str]:
 
 
 def leaves(node: Node, path: str) -> dict[str, str]:
-    """The text of every file at or below a node, by path."""
+    """Return the text of every file at or below a node, by path."""
     if isinstance(node, str):
         return {path: node}
     found: dict[str, str] = {}
@@ -148,7 +149,7 @@ def leaves(node: Node, path: str) -> dict[str, str]:
 
 
 class Turn(enum.StrEnum):
-    """A kind of change of what is at a path."""
+    """The kind of a change at a path."""
 
     BEGINS = "begins"
     CREATED = "created"
@@ -157,7 +158,7 @@ class Turn(enum.StrEnum):
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
-    """The text of a file at a path, before and after; None where it is not there."""
+    """The text of a file before and after; None if the file does not exist then."""
 
     path: str
     before: str | None
@@ -165,7 +166,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def changes_between(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[Change, ...]:
-    """What differs, by path."""
+    """Return the files that differ, by path."""
     return tuple(
         Change(path=path, before=before.get(path), after=after.get(path))
         for path in sorted(before.keys() | after.keys())
@@ -174,7 +175,7 @@ def changes_between(before: Mapping[str, str], after: Mapping[str, str]) -> tupl
 
 
 def changed_lines(changes: Iterable[Change]) -> Iterator[str]:
-    """What is gone (-), what is there instead (+), and of values with fields those that changed (*)."""
+    """Yield removed texts (-), new texts (+), and the changed fields of values that have fields (*)."""
     for change in changes:
         if change.before is not None and change.after is not None:
             fields = changed_fields(change.before, change.after)
@@ -190,7 +191,7 @@ def changed_lines(changes: Iterable[Change]) -> Iterator[str]:
 def changed_fields(before: str, after: str) -> str | None:
     """Return `leader 11→12, isr [11,12]→[12]` for two values such as `PartitionRegistration(...)`.
 
-    None: they have no fields, or not the same ones.
+    None: they have no fields, or not the same ones, or no field differs.
     """
     old, new = _fields(before), _fields(after)
     if old is None or new is None or old.keys() != new.keys():
@@ -199,15 +200,15 @@ def changed_fields(before: str, after: str) -> str | None:
 
 
 def _filled_fields(text: str) -> str:
-    """Return the fields of a value that hold something; a text without fields as it is."""
+    """Return the non-empty fields of a value, or the text itself if it has no fields."""
     fields = _fields(text)
     return text if fields is None else ", ".join(f"{name} {value}" for name, value in fields.items() if value != "[]")
 
 
 def _fields(text: str) -> dict[str, str] | None:
-    """Return the fields of `Name(field=value, ...)` in order; None where a text is not in that form.
+    """Return the fields of `Name(field=value, ...)` in order, or None if the text has another form.
 
-    Commas within brackets or quotes part no fields.
+    Commas within brackets or quotes separate no fields.
     """
     form = _WITH_FIELDS.fullmatch(text)
     if form is None:
@@ -237,7 +238,7 @@ def _parts(text: str) -> Iterator[str]:
 
 
 def difference(one: View, other: View, version: str) -> tuple[Change, ...]:
-    """In what two views differ, by path; only the topics that differ are looked into."""
+    """Return the changes from one view to another, by path. Only topics that differ are expanded."""
     before, after = one.whole.topics.by_id, other.whole.topics.by_id
     sides: list[dict[str, str]] = []
     for view, mine, theirs in ((one, before, after), (other, after, before)):

@@ -1,7 +1,7 @@
-"""The shell over one copy of a metadata log: a place in its tree, a place in its history, and the commands.
+"""The shell over one replica of a metadata log: a position in its tree, one in its history, and the commands.
 
-Decides: what each command answers. Must not know: terminals. It only reads; the log may be growing, and `at end` looks
-again.
+Decides: the response of each command. Must not know: terminals. It only reads. The log may be growing, and `at end`
+reads it again.
 """
 
 from __future__ import annotations
@@ -55,19 +55,19 @@ MANUAL: Final[Mapping[str, tuple[str, str]]] = {
 
 
 class ShellError(MetadataLogError):
-    """A command cannot be carried out; the message is for the one who typed it."""
+    """A command fails; the message is for the user who typed it."""
 
 
 class ShellUseError(ShellError, WrongUseError):
-    """There is no such command, or it does not take such words."""
+    """There is no such command, or it does not take these words."""
 
 
 class Exit(Exception):
-    """The user wants to leave."""
+    """The user leaves the shell."""
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
-    """What changed between two states, the offsets asked for at which none ends, and parts that are not shown."""
+    """The changes between two states, the requested offsets at which no state ends, and parts that are not shown."""
 
     from_end: int
     to_end: int
@@ -77,7 +77,7 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Moment(msgspec.Struct, frozen=True, kw_only=True):
-    """A change of what is at a path. It BEGINS if it is there where the log begins."""
+    """A change at a path. It is BEGINS for a path that exists where the log begins."""
 
     end_offset: int
     epoch: int
@@ -87,14 +87,14 @@ class Moment(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Shell:
-    """One user's session. `run` answers a line; nothing is read before the first that needs it."""
+    """One user's session. `run` carries out a line. The log is read at the first line that needs it."""
 
     def __init__(self, history: LogHistory, version: str, reopen: Callable[[], LogHistory] | None = None) -> None:
         self._history = history
         self.gaps: Sequence[Gap] = ()
-        """Of the log, where they were looked for."""
+        """The log's gaps, if the caller has looked for them."""
         self.hidden: str | None = None
-        """The sentence on a gap that hides the last state that `at` went to; None: none does."""
+        """A sentence on the gap that hides the state which the last `at` asked for, or None."""
         self._reopen = reopen
         self._version = version
         self._view: View | None = None
@@ -109,31 +109,31 @@ class Shell:
 
     @property
     def place(self) -> str:
-        """Where we are in the tree."""
+        """Return the current path in the tree."""
         return "/" + "/".join(self._place)
 
     @property
     def end(self) -> int:
-        """Exclusive offset that we look at."""
+        """Return the exclusive end offset of the current view."""
         return self.here().end
 
     @property
     def not_shown(self) -> str | None:
-        """The sentence that names all that no answer so far shows, because a later release wrote it; None: nothing."""
+        """Return a sentence on all parts of a later release that no response so far shows, or None."""
         return self._newer.text("not shown in full") if self._newer else None
 
     def run(self, line: str) -> Iterator[str]:
-        """What a line answers, line by line; nothing for an empty one.
+        """Yield the response to a line, line by line; nothing for an empty one.
 
         Raises:
-            ShellError: the command cannot be carried out.
+            ShellError: the command fails.
             MetadataLogError: the files cannot be read.
-            Exit: the user wants to leave.
+            Exit: the user leaves the shell.
         """
         return self.call(words_of(line))
 
     def call(self, words: list[str]) -> Iterator[str]:
-        """`run` of words that are already apart."""
+        """Yield the response to a line that is already split into words; see `run`."""
         if not words:
             return
         command = self._commands.get(words[0])
@@ -145,7 +145,7 @@ class Shell:
             raise ShellError(str(error)) from error
 
     def complete(self, line: str) -> list[str]:
-        """What the last word of `line` can become: a directory ends with `/`, all else with a space."""
+        """Return the completions of the last word of `line`: a directory ends with `/`, anything else with a space."""
         before, _, word = line.rpartition(" ")
         if not before.strip():
             return [f"{name} " for name in sorted(MANUAL) if name.startswith(word)]
@@ -157,12 +157,12 @@ class Shell:
         if isinstance(node, str):
             return []
         found = [name for name in sorted(node) if name.startswith(start)]
-        of_directories = isinstance(node, LazyDirectory)  # topics: to look at each would take long
+        of_directories = isinstance(node, LazyDirectory)  # topics: decoding each would take long
         ends = ["/" if of_directories or not isinstance(node[name], str) else " " for name in found]
         return [f"{directory}{slash}{name}{end}" for name, end in zip(found, ends, strict=True)]
 
     def here(self) -> View:
-        """What we look at."""
+        """Return the current view; the log's end at first."""
         view = self._view
         if view is None:
             view = view_at(self._history)
@@ -175,7 +175,7 @@ class Shell:
         return self._root
 
     def paths(self, words: list[str]) -> list[str]:
-        """What the words mean: patterns stand for the paths that fit."""
+        """Return the paths that the words mean; patterns are replaced by the paths that match."""
         return [path for word in words for path in expanded(self._tree_root(), word, self._place)]
 
     def _only_path(self, word: str) -> str:
@@ -185,10 +185,10 @@ class Shell:
         return paths[0]
 
     def node(self, path: str) -> Node:
-        """What is at a path.
+        """Return the node at a path.
 
         Raises:
-            ShellError: nothing is.
+            ShellError: the path leads to nothing.
         """
         try:
             return node_at(self._tree_root(), parts_of(path, self._place))
@@ -200,12 +200,12 @@ class Shell:
         self._look(view)
 
     def _look(self, view: View) -> View:
-        """Return the view, and take note of what it does not show."""
+        """Return the view, and record the parts that it does not show."""
         self._newer = self._newer.plus(*view.newer.parts)
         return view
 
     def _offset(self, text: str) -> int | None:
-        """The end that a word names: an offset, a time, `end` (None: look again), `start`."""
+        """Return the end offset that a word names: an offset, a time, `start`, or `end` (None: the log's end)."""
         if text == "end":
             return None
         if text == "start":
@@ -235,7 +235,7 @@ class Shell:
         yield f"offset {end.offset}, epoch {end.epoch}, {time_text(self.here().image.last_contained_timestamp_ms)}"
 
     def _hidden(self, word: str, wanted: int | None, end: int) -> str | None:
-        limit = end if wanted is None else wanted if word in ("start", str(wanted)) else wanted + 1  # of a time
+        limit = end if wanted is None else wanted if word in ("start", str(wanted)) else wanted + 1  # `word` is a time
         return hidden_state(self.gaps, end, limit, (int(known.offset) for known, _ in self._history.checkpoints))
 
     def _ls(self, words: list[str]) -> Iterator[str]:
@@ -290,7 +290,7 @@ class Shell:
         yield f"{self.here().hash}  offset {self.end}"
 
     def difference(self, words: list[str]) -> Difference:
-        """What `diff` of these words answers."""
+        """Return the response of `diff` with these words."""
         if len(words) != 2:
             raise ShellUseError("diff takes two offsets or times: diff 120 end")
         wanted = [self._offset(word) for word in words]
@@ -313,7 +313,7 @@ class Shell:
         yield from changed_lines(found.changes)
 
     def _around(self, one: int | None, other: int | None) -> tuple[State, State]:
-        """The states at two offsets; the nearest that have all between them where an offset lies within a batch."""
+        """Return the states at two offsets. For an offset within a batch, take the nearest state outside of the two."""
         if one is None or other is None or one == other:
             return self._history.state_at(one), self._history.state_at(other)
         if one < other:
@@ -321,7 +321,7 @@ class Shell:
         return self._history.state_from(one), self._history.state_at(other)
 
     def moments(self, words: list[str]) -> Iterator[Moment]:
-        """What `history` of these words answers, as it is found."""
+        """Yield the response of `history` with these words, each change as it is found."""
         if len(words) != 1:
             raise ShellUseError("history takes one path: history /topics/by-name/orders")
         parts = parts_of(words[0], self._place)
@@ -374,7 +374,7 @@ class Shell:
 
 
 def words_of(line: str) -> list[str]:
-    """A line, word by word.
+    """Return the words of a line.
 
     Raises:
         ShellUseError: a quotation is not closed.

@@ -1,7 +1,7 @@
-"""What the shell looks at: the image at one offset, of which a large checkpoint's topics are decoded when looked at.
+"""The shell's view: the image at one offset. A large checkpoint's topics are decoded on access.
 
-Decides: which topics of the checkpoint the log after it speaks of; those are decoded at once and replayed upon, the
-others stay bytes. Must not know: commands and paths.
+Decides: which topics the log after the checkpoint changes. These are decoded at once and replayed upon; the others stay
+bytes. Must not know: commands and paths.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from metadata_log.tools.shell.lazy_checkpoint import LazyCheckpoint
 
 
 class View:
-    """The metadata at one offset. `image` has everything but the topics that are still bytes; `whole` has all."""
+    """The metadata at one offset. `image` lacks the topics that are still bytes; `whole` has all."""
 
     def __init__(self, state: State, lazy: LazyCheckpoint | None = None, decoded: frozenset[TopicId] | None = None):
         self._state = state
@@ -44,7 +44,7 @@ class View:
 
     @property
     def newer(self) -> NewerParts:
-        """All that a later release has written, and that is not shown."""
+        """Return all parts of a later release, which are not shown."""
         return self._state.newer
 
     @property
@@ -52,7 +52,7 @@ class View:
         return self._state.end
 
     def named(self, name: str) -> TopicImage | None:
-        """The topic of this name, or None."""
+        """Return the topic of this name, or None."""
         topic = self.image.topics.named(name)
         if topic is not None or self._lazy is None:
             return topic
@@ -60,7 +60,7 @@ class View:
         return None if topic is None or topic.topic_id in self._decoded else topic
 
     def topic(self, topic_id: TopicId) -> TopicImage | None:
-        """The topic with this id, or None."""
+        """Return the topic with this id, or None."""
         topic = self.image.topics.topic(topic_id)
         if topic is not None or self._lazy is None or topic_id in self._decoded:
             return topic
@@ -68,14 +68,14 @@ class View:
 
     @cached_property
     def topics(self) -> dict[str, TopicId]:
-        """All topics' ids by name."""
+        """Return all topics' ids by name."""
         lazy = {} if self._lazy is None else self._lazy.names
         names = {name: topic_id for name, topic_id in lazy.items() if topic_id not in self._decoded}
         return names | dict(self.image.topics.by_name.items())
 
     @cached_property
     def whole(self) -> MetadataImage:
-        """The image with every topic."""
+        """Return the image with every topic."""
         if self._lazy is None:
             return self.image
         by_id = {topic_id: topic for topic_id in self.topics.values() if (topic := self.topic(topic_id)) is not None}
@@ -84,16 +84,16 @@ class View:
 
     @property
     def hash(self) -> str:
-        """The image hash, in hexadecimal."""
+        """Return the image hash, in hexadecimal."""
         return image_hash(self.whole, self.quorum.kraft_version, self.quorum.voters).hex
 
 
 def view_at(history: LogHistory, end: int | None = None) -> View:
-    """The last view that ends at `end` or before; of the whole log by default.
+    """Return the last view that ends at or before `end`; by default that of the whole log.
 
     Raises:
-        HistoryError: the files do not reach back so far, or are damaged.
-        CorruptFileError, ReplayError, RecordError: a checkpoint or a batch is not sound.
+        HistoryError: the files begin later, or are damaged.
+        CorruptFileError, ReplayError, RecordError: a checkpoint or a batch is damaged.
     """
     origin = history.origin(end)
     if origin is None:
@@ -127,12 +127,12 @@ def _tail(history: LogHistory, start: int, end: int | None) -> Iterator[LocatedB
         if end is not None and batch.header.next_offset > end:
             return
         yield batch
-        if batch.header.next_offset == end:  # what follows may be damaged
+        if batch.header.next_offset == end:  # read no further: the rest may be damaged
             return
 
 
 def _touched(lazy: LazyCheckpoint, tail: Iterable[LocatedBatch]) -> set[TopicId] | None:
-    """The ids of topics that these batches speak of; None when they speak of all."""
+    """Return the ids of the topics that these batches change, or None if any topic may be changed."""
     found: set[TopicId] = set()
     for batch in tail:
         if batch.header.is_control:
