@@ -1,1 +1,2 @@
-"""What is done with metadata logs offline, as library functions: dump, export, compare. The command line shows them."""
+"""The offline tools for metadata logs, as library functions: dump, export, compare. The command line shows their
+results."""

@@ -1,8 +1,9 @@
-"""Which records of a log software of another metadata.version could not read, and whose registration bars that level.
+"""Records that software of another metadata.version could not read, and registrations that do not support that level.
 
-Decides: what is unreadable at a level: by type and version, and by the features that its controllers can run. Must not
-know: files. A level is taken to read exactly what it may write; software of a release often reads more than the level
-that is finalised.
+Decides: which records are unreadable at a level, by type and version, and by the features that its controllers support.
+Must not know: files.
+
+A level is taken to read exactly what it may write. Software of a release often reads more than its finalised level.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ from metadata_log.storage.segment import LocatedBatch
 
 
 class Unreadable(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A record that the target could not read. `version` None: not even this software can."""
+    """A record that the target level could not read. `version` None: not even this software can."""
 
     offset: int
     type: str
@@ -52,20 +53,20 @@ class Unreadable(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Registered(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A registration of a node that says it cannot run a level of metadata.version."""
+    """A node's registration that does not support a level of metadata.version."""
 
     node_id: int
     is_controller: bool
     is_voter: bool | None
-    """None where the log does not name the voters."""
+    """None if the log does not name the voters."""
     levels: tuple[int, int] | None
-    """The least and the greatest that it names; None: it names none, as of Kafka before 3.3."""
+    """The least and the greatest supported level; None: the registration states none, as before Kafka 3.3."""
     is_removable: bool
-    """There is a command that removes it: a controller's from 4.4-IV2 on, a broker's at every level."""
+    """A command can remove the registration: a controller's from 4.4-IV2 on, a broker's at every level."""
 
 
 def registrations_without(level: int, image: MetadataImage, voters: VotersRecord | None) -> Iterator[Registered]:
-    """Yield the registrations whose metadata.version cannot be `level`: controllers, then brokers, by node id."""
+    """Yield the registrations that do not support metadata.version `level`: controllers, then brokers, by node id."""
     finalised = image.features.metadata_version or 0
     voting = None if voters is None else {voter.voter_id for voter in voters.voters}
     for node_id, controller in sorted(image.cluster.controllers.items()):
@@ -96,12 +97,12 @@ def _holds(levels: tuple[int, int] | None, level: int) -> bool:
 def unreadable_records(
     batches: Iterable[LocatedBatch], level: int, *, are_bootstrap: bool = False
 ) -> Iterator[Unreadable]:
-    """Yield the records in these batches that `level` has no such version of, or that finalise more than it.
+    """Yield the records in these batches that `level` does not know in their version, or that finalise a higher level.
 
-    `are_bootstrap`: they are in a checkpoint of offset 0, where software before 4.4 looks for voters alone.
+    `are_bootstrap`: they are in a checkpoint of offset 0, where software before 4.4 reads only voters.
 
     Raises:
-        MalformedRecordError: a record cannot be read at all.
+        MalformedRecordError: a record does not decode at all.
     """
     are_ignored = are_bootstrap and level < BOOTSTRAP_IN_CHECKPOINT_LEVEL
     for batch in batches:
@@ -142,7 +143,7 @@ def _judge(value: bytes, offset: int, level: int, *, is_ignored: bool) -> Unread
 
 
 def _newer(error: UnknownRecordError, offset: int, known: type | None, what: str) -> Unreadable:
-    """Return the record that no release known here could read; a type that none has may be a vendor's."""
+    """Return the entry for a record that no known release can read. An unknown type may be a vendor's."""
     name = f"{what} type {error.api_key}" if known is None else known.__name__
     reason = f"newer than Kafka {LATEST_RELEASE}"
     if known is None and what == "record":

@@ -1,6 +1,6 @@
-"""New files of the tools: whole, or not there at all; and what is named where a file cannot be written, or looked for.
+"""New files of the tools: they appear whole or not at all. Errors name the path that the operator gave.
 
-Decides: what is left when a write fails, and which path the error names. Must not know: what is written.
+Decides: what remains if a write fails, and which path the error names. Must not know: the content.
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ from metadata_log.files.os_files import OsFiles
 
 
 class TargetError(WrongUseError):
-    """Nothing can be written where it was asked for."""
+    """The target of a command cannot be written."""
 
 
 @contextmanager
 def naming(path: Path, hidden: Path | None = None, *, is_target: bool = False) -> Iterator[None]:
-    """Let an error of the operating system that names no file (a write, a sync do not), or one in `hidden`, a directory
-    that nobody will see, name `path`.
+    """Make an OSError name `path` if it names no file, or a file in the directory `hidden`, which no user will see.
+
+    A failed write or sync names no file.
 
     Raises:
         TargetError: `is_target`, and this user may not write there.
@@ -42,10 +43,10 @@ def naming(path: Path, hidden: Path | None = None, *, is_target: bool = False) -
 
 @contextmanager
 def writing_to(target: Path) -> Iterator[None]:
-    """Let a missing permission, for the target or for a directory above it, name the target.
+    """Make a missing permission, for the target or for a directory above it, name the target.
 
     Raises:
-        TargetError: this user may not write there. The user of a node need not either.
+        TargetError: this user may not write there. The user of a node may not be allowed to, either.
     """
     try:
         yield
@@ -63,14 +64,14 @@ def _is_within(name: object, directory: Path) -> bool:
 
 @contextmanager
 def new_file(path: Path, mode: int | None = None, *, named: Path | None = None) -> Iterator[BinaryIO]:
-    """A file to write to that was not there; once the block ends it is durable, and if that fails it is gone.
+    """Yield a new file to write to. It is durable after the block; if the block or the write fails, it is removed.
 
-    With a `mode` it has that one, whatever the umask. `named`: the path in errors, if another.
+    `mode`: set whatever the umask. `named`: the path in errors, if another.
 
     Raises:
-        FileExistsError: there is something of that name, which stays as it is.
+        FileExistsError: the path exists; it stays as it is.
         TargetError: this user may not write there.
-        OSError: it cannot be written, and is named.
+        OSError: the file cannot be written; the error names it.
     """
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     with writing_to(named or path):
@@ -93,7 +94,7 @@ def private_mode(*, group_readable: bool) -> int:
 
 
 def close_tree(directory: Path, *, group_readable: bool) -> None:
-    """Close a directory and all below it to others, whatever the umask; see `private_mode`."""
+    """Close a directory and all below it to other users, whatever the umask; see `private_mode`."""
     mode = private_mode(group_readable=group_readable)
     for path in (directory, *directory.rglob("*")):
         path.chmod(mode | (mode & 0o444) >> 2 if path.is_dir() else mode)
@@ -101,13 +102,14 @@ def close_tree(directory: Path, *, group_readable: bool) -> None:
 
 @contextmanager
 def new_directory(target: Path, *, group_readable: bool = False) -> Iterator[Path]:
-    """Yield a hidden directory beside `target`, which becomes that once the block ends; if that fails it is gone.
+    """Yield a hidden directory beside `target`, which is renamed to `target` after the block. If the block fails, it is
+    removed.
 
-    It is closed to others, and its parents are made. `target` is not there, or an empty directory.
+    The directory is closed to other users, and its parents are created. `target` must not exist, or be empty.
 
     Raises:
-        TargetError: there is something of the hidden name, which stays as it is, or this user may not write there.
-        OSError: it cannot be written; the error names `target`.
+        TargetError: the hidden name exists, and stays as it is; or this user may not write there.
+        OSError: the directory cannot be written; the error names `target`.
     """
     beside = target.with_name(f".{target.name}.unfinished")
     with writing_to(target):
@@ -131,10 +133,10 @@ def new_directory(target: Path, *, group_readable: bool = False) -> Iterator[Pat
 
 
 def require_outside_of_logs(target: Path) -> None:
-    """Let a target pass that is not within a log directory: a broker refuses to start beside what it does not know.
+    """Raise if a target is within a log directory: a broker does not start with an unknown file in it.
 
     Raises:
-        TargetError: it is, or this user may not look into a directory above it.
+        TargetError: it is within one, or this user may not search a directory above it.
     """
     for parent in target.resolve().parents:
         with writing_to(target):
@@ -144,10 +146,10 @@ def require_outside_of_logs(target: Path) -> None:
 
 
 def require_new_directory(target: Path, why: str) -> None:
-    """Let a directory pass that is not there, or empty, and not within a log directory.
+    """Raise unless a directory does not exist or is empty, outside of any log directory.
 
     Raises:
-        TargetError: it is not so; `why` says what to do.
+        TargetError: the target is another; `why` says what to do.
     """
     require_outside_of_logs(target)
     if target.exists() and not target.is_dir():

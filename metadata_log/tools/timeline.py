@@ -1,6 +1,7 @@
-"""What happened to a cluster over time, by its log: elections, leaders, brokers fenced and back, gaps, new levels.
+"""The events of a cluster by its log: elections, leaders, brokers fenced and unfenced, gaps, new levels.
 
-Decides: which records are an event, and what is a gap. Must not know: files and pictures (`pictures.timeline` draws).
+Decides: which records are an event, and how long a pause is a gap. Must not know: files and pictures
+(`pictures.timeline` draws).
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from metadata_log.voters import VoterSet, format_voter
 
 
 class EventKind(enum.StrEnum):
-    """What happened."""
+    """The kind of an event."""
 
     ELECTION = "election"
     REGISTERED = "registered"
@@ -49,9 +50,9 @@ class EventKind(enum.StrEnum):
     VOTERS = "voters"
     GAP = "gap"
     MISSING = "missing"
-    """Offsets before this one are not in the log: what happened there is not known."""
+    """Offsets before this one are not in the log: their events are unknown."""
     STATE = "state"
-    """What holds where a trimmed log begins, or that it is not known."""
+    """A fact at the start of a trimmed log, or that it is unknown."""
     WAS_FENCED = "already-fenced"
     WAS_UNFENCED = "already-unfenced"
 
@@ -60,7 +61,7 @@ _OF_STATE: Final = frozenset({EventKind.STATE, EventKind.WAS_FENCED, EventKind.W
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One event at the time of its batch (ms since 1970). `node_id`: the leader that was elected, or the broker."""
+    """One event at the time of its batch (ms since 1970). `node_id`: the elected leader, or the broker."""
 
     time_ms: int
     offset: int
@@ -69,13 +70,13 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     node_id: int | None = None
     text: str
     duration_ms: int | None = None
-    """Of a gap: how long nothing had been written before this offset. Of what is missing: how long is not known."""
+    """Of a gap: the pause before this offset, in ms. Of missing offsets: the unknown time, in ms."""
 
 
 class Timeline(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """All events by offset, between the first and the last batch's times.
+    """All events by offset, between the times of the first and the last batch.
 
-    `newer`: parts that a later release has written; some may be events that are not among these.
+    `newer`: parts of a later release, which may be events that are not listed.
     """
 
     start_ms: int
@@ -87,7 +88,7 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def not_shown(self) -> str | None:
-        """The sentence that names all that a later release has written; None: nothing."""
+        """Return a sentence on all parts of a later release, or None."""
         return NewerParts(parts=self.newer).text("not shown in full") if self.newer else None
 
 
@@ -97,14 +98,14 @@ def timeline_of(
     on_unreadable: Callable[[MetadataLogError], None] | None = None,
     missing: Mapping[int, str] = MappingProxyType({}),
 ) -> Timeline:
-    """The events in these batches of one log, in order; a pause of more than `gap_ms` is a gap.
+    """Return the events in these batches of one log, in order. A pause of more than `gap_ms` is a gap.
 
-    Nothing is concluded from a pause, or from epochs, across offsets that are not there; `missing` names those that are
-    gone without any damage, by the offset behind them. Records of a later release are passed over. `on_unreadable` is
-    given the error of a record that cannot be read, and the rest of its batch is passed over.
+    No gap and no unused epoch is concluded across missing offsets. `missing`: sentences on offsets that are missing
+    without damage, by the offset after them. Records of a later release are skipped. `on_unreadable` receives the error
+    of a record that does not decode, and the rest of its batch is skipped.
 
     Raises:
-        MalformedRecordError, CorruptBatchError: a record cannot be read, and there is no `on_unreadable`.
+        MalformedRecordError, CorruptBatchError: a record does not decode, and there is no `on_unreadable`.
     """
     events, newer = list[Event](), list[NewerPart]()
     start = last = -1
@@ -139,7 +140,7 @@ def timeline_of(
 
 
 def merged(timelines: Iterable[Timeline]) -> Timeline:
-    """One timeline of several replicas: what all of them hold stands once."""
+    """Return one timeline of several replicas; an event that several of them hold is listed once."""
     every = [timeline for timeline in timelines if timeline.end_offset > 0]
     if not every:
         return Timeline(start_ms=0, end_ms=0, end_offset=0, events=())
@@ -165,16 +166,16 @@ def _place(event: Event) -> tuple[object, ...]:
 
 
 def _is_elsewhere(event: Event, timelines: Iterable[Timeline]) -> bool:
-    """Return whether it says that offsets are missing which another of these timelines has."""
+    """Return True if the event reports missing offsets that another of these timelines has."""
     return event.kind is EventKind.MISSING and any(
         other.start_offset < event.offset < other.end_offset and event not in other.events for other in timelines
     )
 
 
 def with_first_state(timeline: Timeline, image: MetadataImage | None, voters: VotersRecord | None = None) -> Timeline:
-    """Return the timeline of a trimmed log with what held where it begins: by its first checkpoint.
+    """Return the timeline of a trimmed log with the facts at its start, by its first checkpoint.
 
-    Without one it says that nothing before is known. A log that begins at offset 0 needs neither.
+    Without a checkpoint, one event says that they are unknown. A log that begins at offset 0 needs neither.
     """
     if timeline.start_offset == 0:
         return timeline
@@ -219,7 +220,7 @@ def _of_state(image: MetadataImage, voters: VotersRecord | None) -> Iterator[Eve
 
 
 def why_not_one(timeline: Timeline) -> str | None:
-    """Why what is merged here cannot be one log's story: an epoch begins once, with one leader. None: it can be."""
+    """Return why merged timelines are not of one log, or None: an epoch begins once, with one leader."""
     began: dict[int, Event] = {}
     for event in timeline.events:
         if event.kind is EventKind.ELECTION:
@@ -234,7 +235,7 @@ def why_not_one(timeline: Timeline) -> str | None:
 
 
 def _before(batch: LocatedBatch, kind: EventKind, text: str, duration_ms: int) -> Event:
-    """Return an event of the time in front of a batch."""
+    """Return an event for the time before a batch."""
     return Event(
         time_ms=batch.header.base_timestamp,
         offset=int(batch.header.base_offset),

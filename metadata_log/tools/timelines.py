@@ -1,4 +1,4 @@
-"""One timeline of the logs at several paths, past damage: `kraft log timeline` and `kraft.timeline` share it."""
+"""One timeline of the logs at several paths, past damage; shared by `kraft log timeline` and `kraft.timeline`."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from metadata_log.tools.verify.sound_history import open_sound_history, sound_fi
 
 
 class TimelineReport(msgspec.Struct, frozen=True, kw_only=True):
-    """The timeline of one cluster, and why it is not all.
+    """The timeline of one cluster, and why it may be incomplete.
 
     Attributes:
-        problems: what could not be read, a sentence each.
-        lost_ends: the proof that a log ends before what it once reached, a sentence for each log.
+        problems: a sentence for each file or range that could not be read.
+        lost_ends: a sentence for each log that once reached further than it does now, with the proof.
     """
 
     timeline: Timeline
@@ -40,7 +40,7 @@ class TimelineReport(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def events(self) -> tuple[Event, ...]:
-        """The events by offset."""
+        """Return the events by offset."""
         return self.timeline.events
 
     @property
@@ -54,10 +54,10 @@ def timeline_of_paths(
 ) -> TimelineReport:
     """Return one timeline of the replicas and files at these paths.
 
-    `on_lost_end` is called with each sentence of `lost_ends` as soon as it is known, also if this function raises.
+    `on_lost_end` receives each sentence of `lost_ends` as soon as it is known, even if this function raises later.
 
     Raises:
-        SourceError: a path leads to no log, the logs are of several clusters, or only checkpoints are there.
+        SourceError: a path leads to no log, the logs are of several clusters, or there are only checkpoints.
         HistoryError, OSError: the only log cannot be read.
     """
     sources = readable_sources(paths)
@@ -93,7 +93,7 @@ def timeline_of_paths(
 
 
 def lost_ends_of(history: LogHistory) -> Iterator[str]:
-    """Yield a sentence for each proof that a log ends before what it once reached; none for a single checkpoint."""
+    """Yield a sentence for each proof that a log ends before its former end. A single checkpoint has no such proof."""
     yield from _sentences(history, _end_of(history))
 
 
@@ -109,7 +109,7 @@ def _sentences(history: LogHistory, end: LostEnd) -> Iterator[str]:
 def _timeline(
     opened: Callable[[Path], LogHistory], place: Path, gap_ms: int, gaps: Sequence[Gap]
 ) -> tuple[Timeline, list[str]]:
-    """Return the events of one log, past its damage, and the damage."""
+    """Return the events of one log, past its damage, and sentences on the damage."""
     history = opened(place)
     problems = list(history.left_out())
     problems += [f"{history.path}: {gap}, with their events unless another replica holds them" for gap in gaps]
@@ -134,7 +134,7 @@ def _timeline(
 
 
 def _first_state(history: LogHistory, problems: list[str]) -> State | None:
-    """Return the state that a trimmed log begins with, or None if no sound checkpoint has it."""
+    """Return the state with which a trimmed log begins, or None if no intact checkpoint has it."""
     try:
         return history.trimmed_state()
     except RemovedMeanwhileError:

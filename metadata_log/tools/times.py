@@ -1,7 +1,4 @@
-"""Times as people write and read them: UTC, milliseconds.
-
-Decides: which texts are a time. Must not know: what it is the time of.
-"""
+"""Times as people write and read them: UTC, with milliseconds."""
 
 from __future__ import annotations
 
@@ -13,10 +10,10 @@ PAST_THE_CALENDAR_MS: Final = 253_402_300_800_000
 
 
 def parse_time_ms(text: str) -> int:
-    """Milliseconds since 1970 of `2026-01-31T12:00:00[.123][+01:00]`; UTC where it says nothing else. Digits are ms.
+    """Return ms since 1970 for `2026-01-31T12:00:00[.123][+01:00]`, UTC by default. Digits alone are ms.
 
     Raises:
-        ValueError: it is no time.
+        ValueError: the text is no time.
     """
     if text.isdecimal() and text.isascii():
         return int(text)
@@ -28,15 +25,15 @@ def parse_time_ms(text: str) -> int:
 
 
 def clock_text(time_ms: int) -> str:
-    """`12:00:00`, of a day that is told elsewhere; as `time_text` where there is no such time."""
+    """Return `12:00:00`, for a day that is written elsewhere; like `time_text` if there is no such time."""
     whole = time_text(time_ms)
     return whole[11:19] if whole.endswith("Z") else whole
 
 
 def time_text(time_ms: int) -> str:
-    """`2026-01-31T12:00:00.123Z`; "no time" for a negative one, as an empty log's.
+    """Return `2026-01-31T12:00:00.123Z`, or "no time" for a negative time, as of an empty log.
 
-    A time past the year 9999, which only damage makes, is told as its number.
+    A time past the year 9999, which only corruption makes, is written as its number.
     """
     if time_ms < 0:
         return "no time"

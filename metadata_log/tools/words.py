@@ -1,4 +1,4 @@
-"""Words that sentences and tables of the tools share."""
+"""Words in sentences and tables of several tools."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _METADATA_DIRECTORY: Final = "/__cluster_metadata-0"
 
 
 def join_names(names: Sequence[str]) -> str:
-    """`a`, `a and b`, `a, b and c`."""
+    """Return `a`, `a and b`, or `a, b and c`."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
@@ -32,9 +32,10 @@ def missing_records(count: int) -> str:
 
 
 def short_paths(paths: Sequence[str]) -> list[str]:
-    """Return paths without the directories that they all are in, and without the metadata log's own at their ends.
+    """Return the paths without the directories that all of them share, and without the metadata log's own directory
+    name.
 
-    What is shown to others is to say which copy is which, and nothing of the machine that it lay on.
+    A text for others must show which replica is which, but nothing about the machine.
     """
     ends = [
         path.rstrip("/").removesuffix(_METADATA_DIRECTORY).rstrip("/") or path for path in map(os.path.abspath, paths)
@@ -47,5 +48,5 @@ def short_paths(paths: Sequence[str]) -> list[str]:
 
 
 def heading_of(key: str) -> str:
-    """Return the heading of what JSON has under a key, as Kafka's tools write theirs: `LogEndOffset`."""
+    """Return the heading for a JSON key in the form of Kafka's tools: `LogEndOffset`."""
     return "".join(part[:1].upper() + part[1:] for part in _PARTS.split(key))
