@@ -98,6 +98,7 @@ def export_replica(
     directory = metadata_to_export(source_dir)
     require_new_directory(target_dir, "give the export a directory of its own")
     identity = _identity_of(directory)
+    # The caller read the high watermark before: so the copy must reach it, or records are lost.
     _await_end(directory, high_watermark)
     with new_directory(target_dir, group_readable=group_readable) as beside:
         names = sorted([*_copy_until_stable(directory, beside), PARTITIONS_FILE])

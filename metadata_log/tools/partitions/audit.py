@@ -169,6 +169,7 @@ def settled(look: Callable[[], tuple[Audit, bool]]) -> Audit:
 
 def _look(nodes: Sequence[NodeSource], named: Sequence[NodeSource]) -> tuple[Audit, bool]:
     state = _state(nodes, named)
+    # The list is made before the logs are read: so the logs hold every directory in it, unless they lost records.
     found = _audit_once(nodes, named, _list(nodes))
     return found, _state(nodes, named) != state
 

@@ -106,6 +106,7 @@ def undo(log_dirs: Sequence[Path], *, now_ms: int) -> list[Move]:
             _drop_unfinished(log_dir)
         for log_dir, move in reversed(pending):
             _rename(Path(move.target), Path(move.source))
+            # After the move: if a crash comes in between, the target is gone, so the entry no longer counts.
             back = msgspec.structs.replace(move, at_ms=now_ms, is_undone=True)
             _write(log_dir, back)
             undone.append(back)
@@ -260,6 +261,7 @@ def _write(log_dir: Path, move: Move) -> None:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             os.fsync(descriptor)
     except OSError:
+        # Take back a half-written line, so that the next one begins at a line's start.
         os.ftruncate(descriptor, size)
         raise
     finally:

@@ -23,7 +23,10 @@ _NOTHING_EXPECTED: Final = (-1, -1, -1)
 
 
 class SegmentFound(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The next segment, before it is opened. A running node writes the segment before the files beside it."""
+    """The next segment, before it is opened.
+
+    Listeners read the files beside it now. A running node writes them after the segment, so they never reach beyond it.
+    """
 
     file: str
     base_offset: int

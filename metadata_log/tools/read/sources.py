@@ -65,7 +65,7 @@ class Unread(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def label(self) -> str:
-        """Return its name in sentences."""
+        """Return the name for sentences: `node 3`, or the path."""
         return str(self.path) if self.node_id is None else f"node {self.node_id}"
 
 
@@ -102,7 +102,7 @@ class NodeSource(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def label(self) -> str:
-        """Return its name in sentences."""
+        """Return the name for sentences: `node 3`, or the path."""
         return str(self.path) if self.node_id is None else f"node {self.node_id}"
 
 

@@ -148,8 +148,8 @@ class RecordRules:
         """Return the offset of the record that assigned this partition of the topic to the broker (if `broker_id`), or
         None.
 
-        If only the topic's id is known, return the offset of the record that assigned that. -1: a checkpoint precedes
-        the assignment's record, if there was one.
+        If the topic has another name, or replay left it out, return the offset of the record that assigned its id. -1:
+        a checkpoint precedes the assignment's record, if there was one.
         """
         topic = self._ids.known(topic_id)
         if topic is None or topic.name != name or self._ids.is_refused(topic_id):
