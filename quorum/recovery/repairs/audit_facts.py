@@ -1,7 +1,4 @@
-"""The facts of a repair that was proposed, for its audit file.
-
-Decides: which facts of the copies are kept. Must not know: who asked.
-"""
+"""The facts of a proposed repair, for its audit file."""
 
 from __future__ import annotations
 
@@ -27,7 +24,7 @@ def facts_of(
     voters: VoterSet | None = None,
     own: ReplicaKey | None = None,
 ) -> RepairFacts:
-    """Return the facts. `own`: whose directory is changed, where that is not the copy that is kept."""
+    """Return the facts. `own`: the replica of the changed directory, if that is not the kept copy."""
     kept_key = kept.place.key
     return RepairFacts(
         cluster_id=known.cluster_id,
@@ -51,7 +48,7 @@ def facts_of(
 
 
 def unchecked_fact(copies: Iterable[Copy]) -> str | None:
-    """Return what a later release wrote, and the repair did not check; None where there is nothing."""
+    """Return a sentence about parts that a later release wrote and the repair did not check, or None."""
     return next(iter(not_checked(copies)), None)
 
 

@@ -1,7 +1,7 @@
-"""Another cluster id for a cloned or restored volume, in all log directories of a node.
+"""Give all log directories of a node another cluster id, for a cloned or restored volume.
 
-Decides: when that may be done. Must not know: how it is written. Nodes of two clusters with one id would take each
-other's requests: a clone must have an id of its own before it starts. With it the metadata topic's own id changes.
+Decides: when that may be done. Must not know: how it is written. Nodes of two clusters with one id would accept each
+other's requests, so a clone needs its own id before it starts. The metadata topic's own id changes with it.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ _KEEPS_RECORDS: Final = "all records of the logs, with the metadata topic's new 
 def propose_cluster_id(
     files: Files, targets: Sequence[str], new_id: str, request: Request, *, is_a_clone: bool
 ) -> Proposal:
-    """Give log directories, those of one node or of several of one cluster, the cluster id `new_id`.
+    """Give log directories, of one node or of several nodes of one cluster, the cluster id `new_id`.
 
     Args:
         is_a_clone: the cluster that the directories were cloned from goes on elsewhere, under the old id.
 
     Raises:
-        RefusedError: it is not safe; nothing was changed.
+        RefusedError: it is not safe. Nothing was changed.
         OSError: something cannot be read.
     """
     _check_id(new_id)
@@ -86,7 +86,7 @@ def propose_cluster_id(
 
 
 def _old_id(identities: Sequence[MetaProperties], copies: Sequence[Copy], new_id: str, *, is_a_clone: bool) -> str:
-    """The one that directories have which are not of cluster `new_id` yet."""
+    """Return the cluster id of the directories that do not have `new_id` yet."""
     old = sorted({identity.cluster_id for identity in identities} - {new_id})
     if len(old) > 1:
         raise RefusedError(f"these directories are of several clusters: {', '.join(old)}. Name those of one cluster")
@@ -102,13 +102,15 @@ def _old_id(identities: Sequence[MetaProperties], copies: Sequence[Copy], new_id
 
 
 def _voting(copies: Sequence[Copy]) -> list[Copy]:
-    """Those that vote by their own logs."""
+    """Return the copies whose own logs name them voters."""
     return [copy for copy in copies if survey([copy]).is_voter(copy)]
 
 
 def _addresses(copies: Sequence[Copy]) -> Iterator[str]:
-    """A sentence about controllers' logs: they name voters, and those are the old cluster's. A broker's log only
-    follows: it gets from its leader who votes."""
+    """Yield a sentence about voters' addresses in controllers' logs: they are still those of the old cluster.
+
+    A broker's log does not matter here: a broker gets the voters from its leader.
+    """
     voting = [copy.label for copy in _voting(copies)]
     if not voting:
         return
@@ -165,7 +167,7 @@ def _identity(files: Files, place: Place) -> MetaProperties:
 
 
 def _refuse_live(copies: Sequence[Copy], old: str, request: Request, *, is_a_clone: bool) -> tuple[Answer, ...]:
-    """A live cluster of the old id: either these are its own directories, or a clone's. Gives who was asked."""
+    """Refuse if the old cluster is alive, unless these directories are a clone's. Return the probes' results."""
     endpoints = list(dict.fromkeys(endpoint for copy in copies for endpoint in survey([copy]).endpoints()))
     answers = tuple(request.ask([*endpoints, *request.more_endpoints]))
     for answer in answers:
@@ -179,7 +181,10 @@ def _refuse_live(copies: Sequence[Copy], old: str, request: Request, *, is_a_clo
 
 
 def _changed_again(copies: Sequence[Copy], own_ids: OwnIds) -> Iterator[str]:
-    """A new own id follows from the one before: nodes that went another way have other ones."""
+    """Yield a warning if the id changes again: the new own id is computed from the previous one.
+
+    Nodes whose cluster ids changed in another order have other own ids.
+    """
     for copy in copies:
         if own_ids.new_ids and copy.audited.cloned is not None:
             yield (
@@ -207,14 +212,14 @@ def _rewrite(
 
 
 class Siblings(msgspec.Struct, frozen=True, kw_only=True):
-    """`paths`: log directories of the same nodes and cluster beside the given ones. `elsewhere`: sentences."""
+    """`paths`: log directories of the same nodes and cluster next to the named ones. `elsewhere`: sentences."""
 
     paths: tuple[str, ...]
     elsewhere: tuple[str, ...]
 
 
 def siblings_of(files: Files, places: Sequence[Place], copies: Sequence[Copy], *, old: str, new: str) -> Siblings:
-    """What the nodes of `places` have besides in cluster `old`; of `new` are those that are done already.
+    """Find other log directories of these nodes that are still of cluster `old`; those of `new` are done already.
 
     `copies`: the metadata logs among `places`.
     """
@@ -240,7 +245,7 @@ def siblings_of(files: Files, places: Sequence[Place], copies: Sequence[Copy], *
 
 
 def _unseen(places: Sequence[Place], copies: Sequence[Copy], seen: set[DirectoryId | None]) -> list[str]:
-    """By the registrations of brokers among the nodes of `places`."""
+    """Return sentences about directories that these nodes registered as brokers and that are not here."""
     said = []
     for node_id in sorted({place.node_id for place in places if place.node_id is not None}):
         for copy in copies:

@@ -1,7 +1,6 @@
-"""Repairs of other directories beside those that are named, by the audit files that lie in the same parent directory.
+"""Conflicting repairs, by the audit files next to other log directories in the same parent directory.
 
-Decides: which of them made a quorum that no copy here knows of, and the words for it. Must not know: what is repaired
-now.
+Decides: which repairs made a quorum that no copy here knows. Must not know: the repair that is proposed now.
 """
 
 from __future__ import annotations
@@ -24,14 +23,14 @@ from quorum.recovery.repairs.undo import is_undoable
 
 
 class Rivals(msgspec.Struct, frozen=True, kw_only=True):
-    """`repairs`: of this cluster, that nobody took back. `unread`: sentences about what may tell of more."""
+    """`repairs`: of this cluster, and not undone. `unread`: sentences about directories that may record more."""
 
     repairs: tuple[Told, ...]
     unread: tuple[str, ...]
 
 
 def rivals_of(files: Files, known: Survey, makes: Iterable[str] = ()) -> Rivals:
-    """Beside the copies, and beside `makes`: log directories that are no copy, but changed."""
+    """Return the conflicting repairs next to the copies and to `makes`, log directories that the repair creates."""
     own = {os.path.realpath(path) for path in (*(copy.place.log_dir for copy in known.copies), *makes)}
     seen = {work_root_of(path) for path in own}
     repairs: list[Told] = []
@@ -71,7 +70,10 @@ def _not_known(path: str, why: str) -> str:
 
 
 def _is_here(known: Survey, one: Told) -> bool:
-    """Whether a copy goes on from what that repair appended; of one that begins later it is not asked."""
+    """Return True if a copy goes on from the records of that repair.
+
+    If a copy begins after the repair's offset, its epoch alone decides.
+    """
     return any(
         copy.end.epoch >= one.epoch and (copy.start_offset > one.offset or copy.epoch_at(one.offset) == one.epoch)
         for copy in known.copies
@@ -79,10 +81,10 @@ def _is_here(known: Survey, one: Told) -> bool:
 
 
 def refuse_rivals(files: Files, rivals: Rivals, *, accept_data_loss: bool) -> None:
-    """A second quorum of one cluster.
+    """Refuse a repair that would make a second quorum of one cluster.
 
     Raises:
-        RefusedError: another directory was made one already. `accept_data_loss` lets pass what is not there any more.
+        RefusedError: another directory was repaired already. `accept_data_loss` permits this if that directory is gone.
     """
     for one in rivals.repairs:
         if one.unfinished is not None:
@@ -104,7 +106,7 @@ def refuse_rivals(files: Files, rivals: Rivals, *, accept_data_loss: bool) -> No
 
 
 def heed_rivals(files: Files, rivals: Rivals, plan: Plan, paths: Sequence[str]) -> Plan:
-    """The plan for copies at `paths`, where a rival must be looked at before: every repair refuses until then."""
+    """Return the plan for copies at `paths`, with conflicting repairs first: until then every repair refuses."""
     if not rivals.repairs:
         return plan
     unfinished = [one for one in rivals.repairs if one.unfinished is not None]
@@ -154,6 +156,6 @@ def _is_there(files: Files, one: Told) -> bool:
 
 
 def _back(files: Files, one: Told) -> tuple[str, ...]:
-    """The command that takes it back, where that is possible."""
+    """Return the command that undoes the repair, if that is possible."""
     root = parent_of(one.work_dir)
     return (undo_line(one.log_dir, root),) if is_undoable(files, one.log_dir, root, one.work_dir) else ()

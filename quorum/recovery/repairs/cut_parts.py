@@ -1,6 +1,6 @@
-"""What cutting a log would take, part by part: what was committed, what may have been, and what never was.
+"""The parts of a log that a cut would remove: certainly, possibly and never committed.
 
-Decides: where one part ends and the next begins, and the words for it. Must not know: whether the log is cut.
+Decides: where one part ends and the next begins. Must not know: whether the log is cut.
 """
 
 from __future__ import annotations
@@ -39,9 +39,10 @@ def cut_parts(files: Files, known: Survey, own: Copy, to: int) -> tuple[LostReco
 
 
 def _forks(known: Survey, own: Copy) -> Iterator[tuple[Copy, int]]:
-    """Copies that go on in a later epoch than `own` does, and from where: its end says nothing of those offsets.
+    """Yield the copies that diverge from `own` into a later epoch, each with the offset where they do.
 
-    A repair that goes on from there does not either: nobody was elected.
+    From there on the end of such a log says nothing about the records of `own`. A repair that diverges is left out: its
+    leader was not elected.
     """
     for copy in known.copies:
         start = joined_end(known.copies, own, copy)
@@ -52,7 +53,7 @@ def _forks(known: Survey, own: Copy) -> Iterator[tuple[Copy, int]]:
 
 
 def why_not(known: Survey, own: Copy, parts: Sequence[LostRecords]) -> str:
-    """After "this would lose ...": why it is refused, and what to do."""
+    """Return the rest of the sentence "this would lose ...": why the cut is refused, and what to do."""
     was = next((part for part in parts if part.committed == "was"), None)
     if was is not None:
         return f". {_proven(known, own, was)}. {_instead(own, parts)}"
@@ -93,7 +94,7 @@ def _instead(own: Copy, parts: Sequence[LostRecords]) -> str:
 
 
 def forgets(own: Copy, parts: Sequence[LostRecords]) -> str:
-    """A warning about a voter whose log is cut without proof."""
+    """Return a warning about a voter whose log is cut without proof."""
     lost = [part for part in parts if part.committed != "never"]
     them = "it" if lost and lost[-1].end - lost[0].start == 1 else "them"
     what = offsets(lost[0].start, lost[-1].end) if lost else f"what it held past offset {own.end.offset}"
@@ -104,7 +105,7 @@ def forgets(own: Copy, parts: Sequence[LostRecords]) -> str:
 
 
 def steps_of_a_voter(known: Survey, own: Copy, work_root: str | None) -> tuple[Step, ...]:
-    """What follows where a voter has forgotten what it acknowledged."""
+    """Return the steps after a voter has lost records that it had acknowledged."""
     log_dir, others = own.place.log_dir, [copy.place.log_dir for copy in known.copies if copy is not own]
     steps = [
         Step(
@@ -118,7 +119,7 @@ def steps_of_a_voter(known: Survey, own: Copy, work_root: str | None) -> tuple[S
         ),
     ]
     names = ", ".join(map(str, known.absent_voters))
-    if known.absent_voters and elects_once_cut(known, own):  # then a repair of one alone is refused
+    if known.absent_voters and elects_once_cut(known, own):  # a repair of this voter alone is refused then
         text = f"Where voters {names} are gone for good: inspect all that are left. That says how they go on together"
         steps.append(Step(text=text, commands=(inspect_line(known),)))
     elif known.absent_voters:

@@ -1,7 +1,7 @@
-"""A damaged checkpoint taken away, where an older one or the whole log says what it said.
+"""Remove a damaged checkpoint whose content an older checkpoint or the whole log holds.
 
-Decides: that nothing is lost by it. Must not know: how it is written. Kafka reads the newest checkpoint when it starts,
-and does not start when that is damaged.
+Decides: whether nothing is lost by it. Must not know: how it is written. Kafka reads the newest checkpoint when it
+starts, and does not start if that is damaged.
 """
 
 from __future__ import annotations
@@ -33,10 +33,11 @@ from quorum.recovery.repairs.targets import read_target
 def propose_drop_snapshot(
     files: Files, target: str, copies: Sequence[str], request: Request, *, name: str | None = None
 ) -> Proposal:
-    """Take a damaged checkpoint away; by default each.
+    """Remove a damaged checkpoint; by default every damaged one.
 
     Raises:
-        RefusedError: none is damaged, or the log cannot be read without it.
+        RefusedError: the named one is intact, or the log cannot be read without it.
+        AlreadyDoneError: no checkpoint is damaged.
         OSError: something cannot be read.
     """
     known, own = read_target(files, target, copies)
@@ -75,7 +76,7 @@ def propose_drop_snapshot(
 
 
 def _check_readable_without(own: Copy, name: str) -> None:
-    """Raise RefusedError if the log cannot be read, or not begun, without that checkpoint."""
+    """Raise RefusedError if the node could not read or begin its log without that checkpoint."""
     if own.state is None:
         raise RefusedError(
             f"{own.label}: without {name} its metadata cannot be told ({own.prefix.problem}). Let the node fetch the "
@@ -89,7 +90,7 @@ def _check_readable_without(own: Copy, name: str) -> None:
 
 
 def beside_whole(known: Survey) -> Iterator[str]:
-    """About damaged checkpoints of which the node needs none: it starts from a newer one that is whole."""
+    """Yield sentences about damaged checkpoints that no start needs: the newest one is intact."""
     for copy in known.copies:
         damaged = [found for found in copy.prefix.checkpoints if found.problem is not None]
         if not damaged or damaged[0] is copy.prefix.checkpoints[0] or copy.place.manifest is not None:

@@ -1,10 +1,10 @@
-"""Epochs near their end, brought back: quorum-state is set to 1,000 above the greatest epoch in any log.
+"""Reset the epoch of quorum-state near its limit, to 1,000 above the greatest epoch in any log.
 
 Decides: when that may be done, and to which directories. Must not know: how a file is written.
 
-A candidate needs an epoch above all that it knows, and epochs end at 2^31 - 1. One Vote of a stranger in the last epoch
-ends a quorum for good. What such an epoch is worth, the logs say: a leader that did anything has written a record of
-its epoch. An observer with a higher epoch than its leader ignores the leader.
+A candidate needs an epoch above all that it knows, and epochs end at 2^31 - 1. A single foreign Vote request in the
+last epoch stops a quorum for good. The logs show the true epoch: each leader that acted has written a record of its
+epoch. An observer with a higher epoch than its leader ignores the leader.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ _OTHERS = (
 
 
 def propose_epoch(files: Files, targets: Sequence[str], copies: Sequence[str], request: Request) -> Proposal:
-    """Reset the quorum-state of `targets` that is above 1,000 past the greatest epoch in any log.
+    """Reset each quorum-state of `targets` that is more than 1,000 above the greatest epoch in any log.
 
     Raises:
-        RefusedError: not all voters are here and stopped, or no epoch helps; nothing was changed.
+        RefusedError: not all voters are here and stopped, or no epoch helps. Nothing was changed.
         AlreadyDoneError: no quorum-state among them is above that.
         OSError: something cannot be read.
     """
@@ -86,7 +86,7 @@ def propose_epoch(files: Files, targets: Sequence[str], copies: Sequence[str], r
 
 
 def _refuse_unsafe(known: Survey, own: Sequence[Copy], request: Request) -> tuple[Answer, ...]:
-    """Raise unless all voters are here, whole, and stopped. Return who was asked."""
+    """Refuse unless all voters are here, intact and stopped. Return the results of the probes."""
     absent = sorted({*known.absent_voters, *known.unheard_voters})
     if absent:
         names = ", ".join(map(str, absent))
@@ -105,7 +105,7 @@ def _refuse_unsafe(known: Survey, own: Sequence[Copy], request: Request) -> tupl
 
 
 def _whys(known: Survey, absent: Sequence[int]) -> str:
-    """Return why copies of these voters, which are here, do not count; empty where no copy of them is here."""
+    """Return why the copies of these voters do not count; empty if they have no copy here."""
     stale = [str(one) for one in known.stale if one.copy.node_id in absent]
     cut = [
         f"{copy.label}: {copy.stop or copy.short}" for copy in known.copies if copy.held_more and copy.node_id in absent
@@ -140,7 +140,7 @@ def _epoch_for(known: Survey, copy: Copy) -> int:
 
 
 def _refuse_needless(known: Survey, own: Sequence[Copy]) -> None:
-    """Raise: none of these is to be reset. Where their logs are near the last epoch, say what is left."""
+    """Raise AlreadyDoneError: no reset is due. If the logs are near the last epoch, name the elections left."""
     names = ", ".join(copy.label for copy in own)
     newest = last_epoch_of(known)
     if is_near_last_epoch(newest):
@@ -161,7 +161,7 @@ def _few_left(epochs: Sequence[int]) -> Iterator[str]:
 
 
 def _reset(state: QuorumState, epoch: int) -> QuorumState:
-    """Return a state of the epoch without leader and vote, in the form that the file has."""
+    """Return the state with that epoch and without leader and vote, in the file's version."""
     return msgspec.structs.replace(state, leader_epoch=Epoch(epoch), leader_id=-1, voted_key=None)
 
 

@@ -1,6 +1,6 @@
 """The steps that follow a repair, kept in its audit file. `kraft recover verify` prints those that are left.
 
-Decides: how long they are left. Must not know: what the steps are.
+Decides: how long a step is left. Must not know: what the steps are.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from quorum.recovery.journal.repair_record import AUDIT_FILE, RepairRecord, audi
 
 
 def recorded(proposal: Proposal) -> tuple[Rewrite, ...]:
-    """Return what a repair does, with all directories and the steps in the facts of each."""
+    """Return the rewrites of a repair, with all directories and the steps in the facts of each."""
     dirs = tuple(rewrite.log_dir for rewrite in proposal.rewrites)
     together = dirs if len(dirs) > 1 else ()
     return tuple(
@@ -34,15 +34,15 @@ def recorded(proposal: Proposal) -> tuple[Rewrite, ...]:
 
 
 def tells_steps(files: Files, log_dir: str) -> bool:
-    """Whether the last repair of a directory has left steps."""
+    """Return True if the last repair of a directory has recorded steps."""
     last = _last(files, log_dir)
     return last is not None and bool(last.facts.steps)
 
 
 def steps_left(files: Files, known: Survey, copies: Sequence[Copy]) -> list[Step]:
-    """Return the steps that are left after the repairs of these, each once; none where one of them waits for none.
+    """Return the steps left after the repairs of these copies, each once; none if a copy is not waiting for any.
 
-    Left out are the check of the result, and repairs of other directories that have had the same one since.
+    The check of the result is left out, and so are repairs of other directories that have been done since.
     """
     found: list[Step] = []
     repaired = {(one.action, one.log_dir) for copy in known.copies if (one := _last(files, copy.place.log_dir))}
@@ -51,7 +51,7 @@ def steps_left(files: Files, known: Survey, copies: Sequence[Copy]) -> list[Step
         if record is None or not _waits(known, copy, record):
             return []
         steps = record.facts.steps
-        if steps and record.log_dir != copy.place.log_dir:  # its commands name a directory that was moved since
+        if steps and record.log_dir != copy.place.log_dir:  # its commands have the path before the directory was moved
             steps = (Step(text=f"What follows the repair stands in {record.work_dir}/{AUDIT_FILE}, under steps"),)
         found += [step for step in steps if step not in found and _is_left(step, repaired)]
     return found
@@ -62,19 +62,19 @@ def _is_left(step: Step, repaired: Collection[tuple[str, str]]) -> bool:
 
 
 def _checks_result(line: str) -> bool:
-    """Return True for the command that looks at what was repaired."""
+    """Return True for the command that verifies a repair."""
     return shlex.split(line)[:3] == shlex.split(verify_line([]))
 
 
 def _is_done(line: str, repaired: Collection[tuple[str, str]]) -> bool:
-    """Return True if a command repairs one directory, and that one has had the repair."""
+    """Return True if a command repairs one directory, and that directory has had the repair."""
     words = shlex.split(line)
     named = [word for option, word in pairwise(words) if option == "--dir"]
     return words[:2] == ["kraft", "recover"] and len(named) == 1 and (words[2], named[0]) in repaired
 
 
 def _last(files: Files, log_dir: str) -> RepairRecord | None:
-    """None also where the audit files cannot be read, which is said elsewhere."""
+    """Return the last repair of a directory, or None. An unreadable audit file is reported elsewhere."""
     root = work_root_of(log_dir)
     if not files.exists(root) or not files.is_dir(root):
         return None
@@ -86,7 +86,7 @@ def _last(files: Files, log_dir: str) -> RepairRecord | None:
 
 
 def _waits(known: Survey, copy: Copy, record: RepairRecord) -> bool:
-    """Whether its node has not run since; or whether voters that the repair took away have not joined again."""
+    """Return True if its node has not run since the repair, or voters that it removed have not joined again."""
     if copy.place.log_dir in known.undoable:
         return True
     facts, voters = record.facts, tuple(map(str, copy.voters or ()))

@@ -1,6 +1,6 @@
-"""Every controller is lost: a new controller's directory out of a broker's copy of the metadata log.
+"""All controllers are lost: make a new controller's directory from a broker's copy of the metadata log.
 
-Decides: which of several copies is taken, where the new directory may be, and what it holds. Must not know: how it is
+Decides: which of several copies is used, where the new directory may be, and its content. Must not know: how it is
 written. The broker may be running: only the valid prefix of its copy is read, and its log only grows.
 """
 
@@ -55,7 +55,7 @@ from quorum.recovery.repairs.static_voters import StaticVoter, config_step
 
 
 class NewController(msgspec.Struct, frozen=True, kw_only=True):
-    """The controller to be made. `directory_id` is for a directory that is not formatted yet."""
+    """The new controller. `directory_id` applies if its directory is not formatted yet."""
 
     log_dir: str
     node_id: int
@@ -66,13 +66,13 @@ class NewController(msgspec.Struct, frozen=True, kw_only=True):
 def propose_from_broker(
     files: Files, brokers: Sequence[str], copies: Sequence[str], new: NewController, request: Request
 ) -> Proposal:
-    """Make a controller's log directory from the best of `brokers`, log directories of brokers or of anybody else.
+    """Make a controller's log directory from the best copy among `brokers`, log directories of brokers or other nodes.
 
     Args:
-        copies: further log directories, to be looked at.
+        copies: further log directories, for comparison.
 
     Raises:
-        RefusedError: it is not safe; nothing was changed.
+        RefusedError: it is not safe. Nothing was changed.
         OSError: something cannot be read.
     """
     if not brokers:
@@ -100,10 +100,10 @@ def propose_from_broker(
 
 
 def _identity(files: Files, new: NewController) -> MetaProperties | None:
-    """Whose directory the target is, if it is formatted already.
+    """Return the meta.properties of the target directory, or None if it is not formatted.
 
     Raises:
-        RefusedError: it is in use for something.
+        RefusedError: it is in use for another purpose.
     """
     path = new.log_dir
     if not files.exists(path):
@@ -133,7 +133,7 @@ def _identity(files: Files, new: NewController) -> MetaProperties | None:
 
 
 def _is_blank(files: Files, path: str) -> bool:
-    """Whether nothing is there but what an undecided or undone repair leaves."""
+    """Return True if the directory holds nothing, or only files of an undecided or undone repair."""
     for name in files.listdir(path):
         if name == METADATA_DIRECTORY:
             if not all(inside.endswith(NEW_SUFFIX) for inside in files.listdir(f"{path}/{name}")):
@@ -152,7 +152,7 @@ def _refuse_inside(known: Survey, new: NewController) -> None:
 
 
 def _voters(known: Survey, chosen: Copy, new: NewController, own: MetaProperties | None) -> VoterSet | None:
-    """The new controller alone; None where voters are static."""
+    """Return the new controller as the only voter, or None if the voters are static."""
     image = chosen.image
     refuse_newer_voters(chosen)
     is_older = image is not None and not chosen.newer.hides_metadata and is_of_older_release(image)
@@ -250,12 +250,12 @@ def _steps(ahead: Outlook, new: NewController, voters: VoterSet | None, others: 
 
 
 def _static(new: NewController) -> StaticVoter:
-    """As the configuration of every node has to name it."""
+    """Return the new controller as every node's configuration must name it."""
     return StaticVoter(node_id=new.node_id, address=contact(new.endpoints) or "HOST:PORT")
 
 
 def _warnings(others: Sequence[int], reused: int | None) -> tuple[str, ...]:
-    """`reused`: a lost controller's id that the new one has."""
+    """Return warnings about lost controllers that come back. `reused`: the lost id that the new controller has."""
     found = []
     if others:
         found.append(
@@ -271,7 +271,7 @@ def _warnings(others: Sequence[int], reused: int | None) -> tuple[str, ...]:
 
 
 def _hard_to_find(known: Survey, new: NewController) -> Iterator[str]:
-    """Sentences about what no broker's configuration is sure to name: an id or an address that no controller had."""
+    """Yield sentences about an id or an address that no controller had: brokers' configurations may not name it."""
     servers = "controller.quorum.bootstrap.servers (or controller.quorum.voters)"
     image = known.told_by.image
     ids = set(known.in_force.ids) | {*map(int, image.cluster.controllers if image else ())}
@@ -289,7 +289,7 @@ def _hard_to_find(known: Survey, new: NewController) -> Iterator[str]:
 
 
 def _of_a_controller(known: Survey, chosen: Copy) -> Iterator[str]:
-    """That a surviving voter need not be copied: it goes on in its own directory, under its own id and address."""
+    """Yield a sentence if the copy is a surviving voter's: it can go on in place, under its own id and address."""
     if known.is_voter(chosen):
         yield (
             f"{chosen.label} is a surviving controller's directory, not a broker's: `{alone_line(known, chosen)}` "
@@ -298,14 +298,14 @@ def _of_a_controller(known: Survey, chosen: Copy) -> Iterator[str]:
 
 
 def _gone(name: str) -> FileChange:
-    """Of the voters that the directory was formatted with."""
+    """Return the removal of a checkpoint with the voters that the directory was formatted with."""
     return FileChange(name=f"{METADATA_DIRECTORY}/{name}", content=None)
 
 
 def _identity_files(
     files: Files, ahead: Outlook, new: NewController, own: MetaProperties | None, request: Request
 ) -> Iterator[FileChange]:
-    """Yield `bootstrap.checkpoint`, where a cluster of these features has one, and meta.properties."""
+    """Yield `bootstrap.checkpoint`, if a cluster with these features has one, and meta.properties."""
     image = ahead.kept.image
     level = 0 if image is None else image.features.metadata_version or 0
     has_one = files.exists(f"{new.log_dir}/{BOOTSTRAP_CHECKPOINT}")

@@ -1,10 +1,10 @@
 """The files of a metadata log that goes on from a copy's valid prefix, in a new epoch and with other voters.
 
-Decides: which files that takes and what they say. Must not know: why, and how they are written.
+Decides: which files those are, and their content. Must not know: the reason, and how they are written.
 
-No existing segment is written to: what is new begins a segment of its own. One that ends in a torn write, zeros or
-damage is cut (a copy of its valid prefix replaces it), since Kafka would drop every later segment. So is one that
-begins with damage in what a checkpoint holds: what follows the checkpoint's end becomes the first segment.
+No existing segment is extended: new records begin a segment of their own. A segment that ends in a torn write, zeros
+or damage is replaced by its valid prefix. Otherwise Kafka would drop every later segment. If a segment begins with
+damage that a checkpoint covers, its records from the checkpoint's end on become the first segment.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ INDEX_SUFFIXES: Final = (".index", ".timeindex", ".txnindex", ".snapshot")
 def opening_batch(
     copy: Copy, *, epoch: int, leader_id: int, voters: VoterSet | None, static_voters: Sequence[int] = (), now_ms: int
 ) -> bytes:
-    """The batch that begins the new epoch at the copy's end: LeaderChange and, at kraft.version 1, the voters.
+    """Return the batch that begins the new epoch at the copy's end: LeaderChange and, at kraft.version 1, the voters.
 
-    Every epoch of a log begins with a LeaderChange. This one names those who are to vote, and nobody who granted a
-    vote: an elected leader has its own at least, so that the log itself tells a repair from an election.
+    Every epoch of a log begins with a LeaderChange. This one names the voters, but no granting voter. An elected leader
+    has granted its own vote at least, so that the log itself distinguishes a repair from an election.
     """
     ids = [voter.key.node_id for voter in voters] if voters is not None else list(map(NodeId, static_voters))
     named = tuple(LeaderChangeVoter(voter_id=node_id) for node_id in ids)
@@ -60,15 +60,15 @@ def opening_batch(
 
 
 def is_just_opened(copy: Copy) -> bool:
-    """Whether the copy's log ends with such a batch: a repair made it, and nothing has started from it since."""
+    """Return True if the copy's log ends with such a batch: no node has started from it since the repair."""
     records = 1 if copy.kraft_version == 0 else 2  # LeaderChange, and voters
     return copy.repair is not None and copy.repair.offset + records == copy.end.offset
 
 
 def kept_log(copy: Copy, present: frozenset[str], *, in_place: bool) -> Iterator[FileChange]:
-    """Segments and checkpoints of the copy's valid prefix, as changes to a directory that holds the files `present`.
+    """Yield segments and checkpoints of the copy's valid prefix, as changes to a directory with the files `present`.
 
-    `in_place`: that directory is the copy's own, and what is as it should be is no change.
+    `in_place`: the directory is the copy's own. Files that are already right are then no change.
     """
     for part in copy.prefix.segments:
         if in_place and (part.kept_size == 0 or part.skipped):
@@ -80,6 +80,7 @@ def kept_log(copy: Copy, present: frozenset[str], *, in_place: bool) -> Iterator
         cut += copy.prefix.segments[-1:]
     if in_place:
         yield from (_removed(name) for name in sorted(present) if _proves_more(name, present, int(copy.end.offset)))
+        # A `committed-state` past the end proves that committed records are missing.
         if copy.kept_committed > copy.end.offset:
             yield _lowered(copy)
     for part in cut:
@@ -93,7 +94,7 @@ def kept_log(copy: Copy, present: frozenset[str], *, in_place: bool) -> Iterator
 
 
 def cut_log(copy: Copy, present: frozenset[str]) -> tuple[FileChange, ...]:
-    """Return what reduces the directory of the copy to its valid prefix, with the epoch history that fits."""
+    """Return the changes that reduce the copy's directory to its valid prefix, with the epoch history that fits."""
 
     def changes() -> Iterator[FileChange]:
         yield from kept_log(copy, present, in_place=True)
@@ -105,7 +106,7 @@ def cut_log(copy: Copy, present: frozenset[str]) -> tuple[FileChange, ...]:
 
 
 def _lowered(copy: Copy) -> FileChange:
-    """`committed-state` for the log that is left: its proof of more goes with the records, and is in the backup.
+    """Return a `committed-state` for the shorter log. The former one, a proof of the cut records, stays in the backup.
 
     `received_end` voids an agent's journal: partitions that are younger than the log now are quarantined, not deleted.
     """
@@ -119,7 +120,7 @@ def _epochs(history: EpochHistory) -> FileChange:
 
 
 def _proves_more(name: str, present: frozenset[str], end: int) -> bool:
-    """Whether a file beside the log says that it went on past `end`, or that there was a segment that is gone."""
+    """Return True if a sidecar file of a segment implies records past `end`, or a segment that no longer exists."""
     if not name[:20].isdecimal() or name[20:] not in INDEX_SUFFIXES:
         return False
     return int(name[:20]) > end if name.endswith(".snapshot") else segment_file(int(name[:20])) not in present
@@ -139,7 +140,10 @@ def _whole(copy: Copy, found: CheckpointFile) -> Content:
 def whole_log(
     source: Copy, batch: bytes | None, present: frozenset[str], *, in_place: bool, epoch: int, state: QuorumState
 ) -> Iterator[FileChange]:
-    """The log of `source` and `batch` behind it, in place of what a directory has; None: it ends with that already."""
+    """Yield the changes that replace a directory's log by that of `source` and `batch` after it.
+
+    `batch`: None if the log of `source` ends with that batch already.
+    """
     if not in_place:
         yield from removed_log(present)
     yield from kept_log(source, present, in_place=in_place)
@@ -152,7 +156,7 @@ def whole_log(
 def new_epoch_files(
     copy: Copy, batch: bytes, present: frozenset[str], *, epoch: int, state: QuorumState
 ) -> Iterator[FileChange]:
-    """The segment that begins with `batch` at the copy's end, and the small files that fit it."""
+    """Yield the segment that begins with `batch` at the copy's end, and the sidecar files that fit it."""
     base = int(copy.end.offset)
     yield FileChange(name=_inside(segment_file(base)), content=Content(data=batch))
     yield from (_removed(name) for name in _indexes_of(base) if name in present)
@@ -160,7 +164,7 @@ def new_epoch_files(
 
 
 def _fitting_files(history: EpochHistory, present: frozenset[str], *, state: QuorumState) -> Iterator[FileChange]:
-    """The small files beside a log with that history of epochs."""
+    """Yield the sidecar files of a log with that epoch history."""
     yield _epochs(history)
     yield FileChange(name=_inside(QUORUM_STATE_FILE), content=Content(data=format_quorum_state(state)))
     if PARTITION_METADATA_FILE not in present:
@@ -177,14 +181,14 @@ def epochs_of(copy: Copy) -> EpochHistory:
 
 
 def unvoted(epoch: int, *, kraft_version: int, static_voters: Sequence[int] = ()) -> QuorumState:
-    """A quorum-state of a new epoch in which nobody leads and nobody was voted for."""
+    """Return a quorum-state of a new epoch, without a leader and without a vote."""
     if kraft_version > 0:
         return QuorumState(leader_epoch=Epoch(epoch), data_version=1)
     return QuorumState(leader_epoch=Epoch(epoch), data_version=0, current_voters=tuple(map(NodeId, static_voters)))
 
 
 def merged(changes: Iterator[FileChange]) -> tuple[FileChange, ...]:
-    """One change a file: of several the last."""
+    """Return one change for each file: the last of several."""
     by_name: dict[str, FileChange] = {}
     for change in changes:
         by_name.pop(change.name, None)
@@ -193,7 +197,7 @@ def merged(changes: Iterator[FileChange]) -> tuple[FileChange, ...]:
 
 
 def removed_log(present: frozenset[str]) -> Iterator[FileChange]:
-    """Segments, their indexes and checkpoints of a log that another takes the place of."""
+    """Yield the removal of a log's segments, indexes and checkpoints: another log replaces it."""
     for name in sorted(present):
         of_segment = name[:20].isdecimal() and name[20:] in (".log", *INDEX_SUFFIXES)
         if of_segment or name.endswith(".checkpoint"):

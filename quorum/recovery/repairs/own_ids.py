@@ -1,8 +1,8 @@
-"""The metadata topic's own id in the files of a log directory, changed with the cluster id.
+"""The metadata topic's own id in the files of a log directory, which changes with the cluster id.
 
-Decides: which files name it, and the bytes that change: ids and checksums, so that offsets, sizes and indexes stay.
-Must not know: how they are written. An agent's `agent-journal` stays as it is. When the agent meets another own id,
-it voids the entries: they prove nothing, so that no directory is removed by them.
+Decides: which files hold it, and which bytes change: ids and checksums. Offsets, sizes and indexes stay. Must not know:
+how the files are written. An agent's `agent-journal` stays as it is: an agent that meets another own id voids its
+entries, so that they remove no directory.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ class OwnIds(msgspec.Struct, frozen=True, kw_only=True):
     """The new own ids of the logs of one command.
 
     Attributes:
-        new_ids: by the former ones; empty: no log has one, or none can be changed.
-        changes: of the files of each log directory.
-        problems: sentences on logs that cannot be changed; then none is.
+        new_ids: by the former ones; empty if no log has one, or one of them cannot be changed.
+        changes: to the files of each log directory.
+        problems: sentences about logs that cannot be changed. Then no log is changed.
     """
 
     new_ids: NewIds = {}
@@ -44,13 +44,13 @@ class OwnIds(msgspec.Struct, frozen=True, kw_only=True):
     problems: tuple[str, ...] = ()
 
     def new_names(self, log_dir: str) -> dict[str, str]:
-        """Return the new ids by the former ones, as text, of one directory; none where nothing in it changes."""
+        """Return the new ids by the former ones, as text; empty if nothing in this directory changes."""
         if not self.changes.get(log_dir):
             return {}
         return {id_text(former): id_text(new) for former, new in self.new_ids.items()}
 
     def sentences(self) -> Iterator[str]:
-        """Yield what is done with the ids."""
+        """Yield sentences about the new own ids."""
         if any(self.changes.values()):
             for former, new in self.new_ids.items():
                 yield (
@@ -60,9 +60,9 @@ class OwnIds(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def new_own_ids(files: Files, places: Sequence[Place], cluster_id: str) -> OwnIds:
-    """Find the own ids in these directories' metadata logs, and what gives the logs those of another cluster.
+    """Find the own ids in these directories' metadata logs, and the changes for another cluster id.
 
-    All are changed or none: nodes of one cluster with different own ids hold beside each other.
+    All logs are changed or none: a node whose own id differs from its leader's stops following and holds.
 
     Raises:
         OSError: a file cannot be read.
@@ -94,7 +94,7 @@ def _problem(place: Place, error: MetadataLogError) -> str:
 
 
 def _own_ids(files: Files, place: Place) -> list[TopicId]:
-    """Return all own ids that the log and `committed-state` name, each once."""
+    """Return all own ids in the log and in `committed-state`, each once."""
     committed = read_committed_state(files, place.metadata)
     ids = [] if committed is None or committed.topic_id is None else [committed.topic_id]
     for name in _log_files(files, place.metadata):

@@ -1,8 +1,8 @@
-"""Index files made anew from the segments, and the epoch history with them.
+"""Rebuild index files and the epoch history from the segments.
 
-Decides: which are made. Must not know: how they are written. Nodes rebuild indexes by themselves when they are
-missing; wrong ones may be trusted. One is right where each of its entries is, however far apart these are: Kafka notes
-one for each append, and when it closes a segment.
+Decides: which files are rebuilt. Must not know: how they are written. A node rebuilds a missing index by itself, but
+may trust a wrong one. An index is right if each of its entries is, however far apart these are: Kafka adds one for
+each append, and when it closes a segment.
 """
 
 from __future__ import annotations
@@ -40,10 +40,11 @@ _TIME_INDEX: Final = ".timeindex"
 
 
 def propose_rebuild_indexes(files: Files, target: str) -> Proposal:
-    """Write `.index`, `.timeindex` and `leader-epoch-checkpoint` anew where they are not what the log says.
+    """Rebuild `.index`, `.timeindex` and `leader-epoch-checkpoint` where they differ from the log.
 
     Raises:
-        RefusedError: the log itself is damaged, or nothing is wrong.
+        RefusedError: the log itself is damaged.
+        AlreadyDoneError: the files agree with the log.
         OSError: something cannot be read.
     """
     place = find_target(files, target)
@@ -86,7 +87,6 @@ def propose_rebuild_indexes(files: Files, target: str) -> Proposal:
 
 
 def _said(changes: Sequence[FileChange]) -> str:
-    """The epoch history may be missing, too."""
     names = [change.name.rpartition("/")[2] for change in changes]
     indexes = [name for name in names if name != EPOCH_FILE]
     said = [f"{len(indexes)} index file{'s' if len(indexes) > 1 else ''}"] if indexes else []
@@ -117,16 +117,19 @@ def _indexes(files: Files, own: Copy, part: SegmentPart) -> list[tuple[str, byte
 
 
 def _is_as(files: Files, path: str, data: bytes) -> bool:
-    """Whether a file is there and says this, or is as Kafka leaves it while it runs: with zeros behind."""
+    """Return True if a file has this data, and only zeros behind it as Kafka preallocates it, or is missing."""
     if not files.exists(path):
-        return True  # made anew by whoever starts
+        return True  # the node rebuilds it at its start
     held = read_file(files, path)
     return held.startswith(data) and not any(held[len(data) :])
 
 
 def _has_epochs(files: Files, own: Copy) -> bool:
-    """It may begin later than the log: Kafka trims it to a checkpoint; with no batch behind that it may have none, or
-    a line that begins at the log's end."""
+    """Return True if the epoch history agrees with the log.
+
+    It may begin later than the log, since Kafka trims it to a checkpoint. If no batch follows the checkpoint, it may be
+    empty or begin at the log's end.
+    """
     path = f"{own.place.metadata}/{EPOCH_FILE}"
     if not files.exists(path):
         return not own.spans

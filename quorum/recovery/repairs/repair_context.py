@@ -1,6 +1,6 @@
-"""What a repair that goes on from one copy keeps, loses and begins: the same for every repair that appends.
+"""The context of a repair that goes on from one copy: what it keeps, what it loses, and the epoch that it begins.
 
-Decides: the new epoch, and the words for it. Must not know: whose directory is changed.
+Every repair that appends to a log uses it. Must not know: whose directory is changed.
 """
 
 from __future__ import annotations
@@ -46,10 +46,11 @@ from quorum.recovery.repairs.undo import is_undoable
 
 
 class Outlook(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known, what is kept, and what that means.
+    """The evidence, the kept copy, and the conclusions.
 
     Attributes:
-        epoch: in which the kept log goes on; `is_begun`: it does so already, and nothing is appended.
+        epoch: the epoch in which the kept log goes on.
+        is_begun: an earlier run has already appended that epoch to the kept log; only other directories get it now.
     """
 
     known: Survey
@@ -62,7 +63,7 @@ class Outlook(msgspec.Struct, frozen=True, kw_only=True):
     is_begun: bool = False
 
     def facts(self, voters: VoterSet | None = None, *, own: ReplicaKey | None) -> RepairFacts:
-        """For the audit file of the directory of `own`."""
+        """Return the facts for the audit file of the directory of `own`."""
         return facts_of(
             self.known,
             self.kept,
@@ -75,7 +76,7 @@ class Outlook(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def log_into(self, files: Files, copy: Copy, batch: bytes, state: QuorumState) -> tuple[FileChange, ...]:
-        """What makes the directory of `copy` hold the kept log, and `batch` behind it unless it has begun with that."""
+        """Return the changes that give the directory of `copy` the kept log, followed by `batch` unless `is_begun`."""
         changes = whole_log(
             self.kept,
             None if self.is_begun else batch,
@@ -87,11 +88,11 @@ class Outlook(msgspec.Struct, frozen=True, kw_only=True):
         return merged(changes)
 
     def lacks(self, copy: Copy) -> bool:
-        """Whether a directory that is to get the log has not just got it."""
+        """Return True if a directory still has to get the log."""
         return not self.is_begun or copy.rank != self.kept.rank
 
     def others(self, staying: Sequence[int]) -> list[int]:
-        """Nodes that vote so far, and are not among those."""
+        """Return the present voters' nodes that are not in `staying`."""
         return sorted(set(self.known.in_force.ids) - set(staying))
 
     def proposal(
@@ -103,7 +104,7 @@ class Outlook(msgspec.Struct, frozen=True, kw_only=True):
         warnings: Sequence[str],
         steps: Sequence[Step],
     ) -> Proposal:
-        """The repair, with what all such repairs say."""
+        """Return the proposal, with the warnings and steps that all such repairs have in common."""
         end = self.kept.end
         changed = [rewrite.log_dir for rewrite in rewrites]
         left = left_behind(self.known, self.kept, changed=changed)
@@ -151,10 +152,10 @@ def look_ahead(
     makes: Sequence[str] = (),
     is_begun: bool = False,
 ) -> Outlook:
-    """What going on from `kept` means, once nothing forbids it. `instead`: what to do where it would lose something.
+    """Return the context of going on from `kept`, once nothing forbids it. `instead`: the advice if records are lost.
 
-    `writes`: where the voters are to be, by this repair. `makes`: log directories that are no copy, but changed.
-    `is_begun`: `kept` is what this repair made of it, and others are to get it.
+    `writes`: the voters' endpoints by this repair. `makes`: log directories that the repair creates, without a copy.
+    `is_begun`: `kept` is the result of this repair's first run, and the other directories get it now.
 
     Raises:
         RefusedError: a controller runs, copies are not here, or a loss is not accepted.
@@ -170,6 +171,7 @@ def look_ahead(
     refuse_other_repair(known, kept, request, partial(is_undoable, files))
     lost = (*excess(files, known, kept), *shortfalls(known))
     refuse_loss([found for found in lost if found.says_something], request, instead)
+    # After the repairs by audit files have joined the evidence: the new epoch must be above theirs, too.
     epoch = int(kept.end.epoch) if is_begun else new_epoch(known, request.epoch_gap)
     return Outlook(
         known=known,
@@ -191,7 +193,7 @@ def look_ahead(
 
 
 def _forgotten(known: Survey) -> Iterator[str]:
-    """Sentences about epochs and votes that no file tells any more: the new epoch may not be above them."""
+    """Yield sentences about epochs and votes that no file holds any more: the new epoch may not be above them."""
     for path, why in known.lost_votes:
         yield f"{path}: {why}: an epoch and a vote that only this file held are forgotten"
 
@@ -203,7 +205,7 @@ def _notes(known: Survey, epoch: int) -> Iterator[str]:
 
 
 def _other_repairs(known: Survey, epoch: int) -> Iterator[str]:
-    """Sentences about repairs that were done elsewhere, or may have been: two make two quorums."""
+    """Yield sentences about repairs that other directories had, or may have had: two repairs make two quorums."""
     for one in known.told:
         yield (
             f"{one.work_dir} tells of a repair of {one.log_dir} at {one.at}, which began epoch {one.epoch}, and no "

@@ -1,6 +1,6 @@
-"""A repair that was interrupted in a directory, when a command comes: the same one goes on, undo takes it back.
+"""A command for a directory in which a repair was interrupted: the same command goes on, and undo restores the backup.
 
-Decides: which command may go on from there; any other is refused. Must not know: how a repair is finished.
+Decides: which command may go on; any other is refused. Must not know: how a repair is finished.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from quorum.recovery.journal.repair_record import RepairRecord, again, pending
 from quorum.recovery.repairs.undo import UNDO, refuse_lost_backup
 
 _DECIDING: Final = ("--set", "--endpoint", "--to", "--node-id", "--checkpoint", "--epoch-gap")
-"""Options that say what a directory becomes: with others it is another repair."""
+"""Options that determine the result. With other values it is another repair."""
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
-    """What the user wants now: the sub-command, and all its words as a line for a shell."""
+    """The user's command: the sub-command, and the whole command line."""
 
     action: str
     command: str
 
 
 def resume(files: Files, log_dirs: Sequence[str], asked: Asked, root_of: Callable[[str], str]) -> list[RepairRecord]:
-    """Finish what was interrupted in these directories. `root_of`: where the user says that backups lie.
+    """Finish interrupted repairs of these directories. `root_of`: returns the root of a directory's backups.
 
     Raises:
-        RefusedError: another command was interrupted, or its backup is not there to take it back from.
+        RefusedError: another command was interrupted, or an undo would not find its backup.
         RecoveryError: it could not be finished.
     """
     for log_dir in log_dirs:
@@ -48,6 +48,7 @@ def resume(files: Files, log_dirs: Sequence[str], asked: Asked, root_of: Callabl
         here = adopt(files, log_dir)
         if here is not None:
             refuse_lost_backup(files, here, root_of(log_dir))
+    # Only after every directory was accepted: a refusal must not leave some of them finished.
     finished = [record for log_dir in log_dirs if (record := finish(files, log_dir)) is not None]
     for record in finished:
         clear_away(files, record)
@@ -55,7 +56,7 @@ def resume(files: Files, log_dirs: Sequence[str], asked: Asked, root_of: Callabl
 
 
 def is_all(finished: Sequence[RepairRecord], asked: Asked, targets: int) -> bool:
-    """Whether that was all that was asked: a repair of several directories goes on with the others."""
+    """Return True if that was the whole command. A command for several directories goes on with the others."""
     return targets == 1 and any(not _takes_back(record, asked) for record in finished)
 
 

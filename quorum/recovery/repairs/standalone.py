@@ -1,6 +1,6 @@
-"""A majority is lost for good: a surviving voter becomes the only one.
+"""A majority is lost for good: make a surviving voter the only one.
 
-Decides: when that may be done, and what it writes. Must not know: how it is written.
+Decides: when that may be done, and the new voter set. Must not know: how it is written.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ def propose_standalone(
     """Make the node whose log directory is `target` the only voter.
 
     Args:
-        copies: other nodes' log directories, to be looked at.
-        endpoints: where it listens as a controller, when that has changed; default: as the log has it.
+        copies: other nodes' log directories, for comparison.
+        endpoints: its new endpoints as a controller; default: those in the log.
 
     Raises:
-        RefusedError: it is not safe; nothing was changed.
+        RefusedError: it is not safe. Nothing was changed.
         OSError: something cannot be read.
     """
     known, own = read_target(files, target, copies)

@@ -1,9 +1,9 @@
-"""Static voters (kraft.version 0): they stand in the configuration, but quorum-state and the log remember them.
+"""Change static voters (kraft.version 0): the configuration names them, and quorum-state and the log repeat them.
 
-Decides: what the configuration must say, what is wrong with one that is given, and what the directories must say. Must
-not know: how they are written.
+Decides: the lines of the configuration, the faults of a given one, and the voters in the directories. Must not know:
+how they are written.
 
-A Kafka of 3.9 or older refuses to start where `quorum-state` names other voters than `controller.quorum.voters`.
+Kafka 3.9 and older refuses to start if `quorum-state` names other voters than `controller.quorum.voters`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _STATIC = re.compile(r"(?P<id>\d+)@(?P<host>\[[0-9A-Fa-f:.%]+\]|[^:@/\[\]\s]*):(
 
 
 class StaticVoter(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A voter as the configuration names it."""
+    """A voter in the form of the configuration."""
 
     node_id: int
     address: str
@@ -45,16 +45,16 @@ class StaticVoter(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def endpoint(self) -> Endpoint:
-        """Where it is asked whether it lives."""
+        """The endpoint at which it is probed."""
         host, _, port = self.address.rpartition(":")
         return Endpoint(name=CONTROLLER_LISTENER, host=host.strip("[]"), port=int(port))
 
 
 def parse_static_voter(text: str) -> StaticVoter:
-    """A voter written `id@host:port`.
+    """Parse a voter written `id@host:port`.
 
     Raises:
-        RefusedError: it is none.
+        WrongOptionError: it is not written so.
     """
     match = _STATIC.fullmatch(text.strip())
     if match is None or not 0 < int(match["port"]) < 1 << 16:
@@ -69,7 +69,7 @@ def propose_static_voters(
     """Make `named` the static voters; `targets` are the log directories of all of them.
 
     Raises:
-        RefusedError: it is not safe; nothing was changed.
+        RefusedError: it is not safe. Nothing was changed.
         OSError: something cannot be read.
     """
     found = read_targets(files, targets, copies, named)
@@ -182,7 +182,7 @@ def _warnings(gone: Sequence[int]) -> tuple[str, ...]:
 
 
 def config_step(named: Sequence[StaticVoter]) -> Step:
-    """The configuration lines of every node."""
+    """Return the step with the configuration line of every node."""
     return Step(
         text="In the configuration of every node, controllers and brokers alike",
         commands=(f"{VOTERS_KEY}={','.join(map(str, named))}",),
@@ -192,9 +192,9 @@ def config_step(named: Sequence[StaticVoter]) -> Step:
 def config_problems(
     properties: Mapping[str, str], named: Sequence[StaticVoter], path: str, *, shown: Mapping[str, str] | None = None
 ) -> list[str]:
-    """Return what a node's configuration says otherwise than it must.
+    """Return sentences about a node's configuration that differs from these voters.
 
-    `shown`: the values that a message has in place of the node's, where a reference was resolved.
+    `shown`: values for messages, if the node's own come from a resolved reference.
     """
     problems = []
     wanted = ",".join(map(str, named))

@@ -1,7 +1,7 @@
 """The directories that a repair changes: one, or those of all voters of a new set.
 
-Decides: which of several logs is the best, and that each directory is its voter's. Must not know: what a voter set is
-written into.
+Decides: which of several logs is the best, and whether each directory is its voter's. Must not know: where the repair
+writes the voter set.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from quorum.recovery.repairs.new_log import is_just_opened
 
 
 class Targets(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known, the directories to change, and the one whose log all of them get."""
+    """The evidence, the directories to change, and the copy whose log all of them get."""
 
     known: Survey
     owned: tuple[Copy, ...]
@@ -40,16 +40,16 @@ class Targets(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_begun(self) -> bool:
-        """Whether a run of a repair of all of them made the source, and was ended before it came to the others."""
+        """Return True if an interrupted run of the same repair has written the source, but not yet the others."""
         return is_just_opened(self.source) and self.known.greatest_epoch == self.source.end.epoch
 
 
 def read_target(files: Files, target: str, copies: Sequence[str]) -> tuple[Survey, Copy]:
-    """Read the one directory to change, and the further copies: all of them together, and that one's own.
+    """Read the directory to change and the further copies. Return the evidence of all and the copy of that directory.
 
     Raises:
-        RefusedError: one is none, or that one is in the middle of a repair.
-        OSError: one cannot be read.
+        RefusedError: a path is no copy, or the directory to change is in the middle of a repair.
+        OSError: a copy cannot be read.
     """
     place = find_target(files, target)
     refuse_pending(files, place.log_dir)
@@ -64,8 +64,8 @@ def read_targets(files: Files, targets: Sequence[str], copies: Sequence[str], na
     """Read the directories of all voters of the new set `named`, and the further copies.
 
     Raises:
-        RefusedError: none is named, one is none, none holds a log, or the best is damaged.
-        OSError: one cannot be read.
+        RefusedError: none is named, a path is no log directory, none holds a log, or the best log is damaged.
+        OSError: a copy cannot be read.
     """
     if not targets or not named:
         raise RefusedError("say which directories to change (--dir) and who is to vote (--set)")

@@ -1,9 +1,9 @@
-"""The damaged beginning of a log dropped, where a whole checkpoint holds all that it said.
+"""Drop the damaged beginning of a log whose content an intact checkpoint holds.
 
-Decides: that nothing is lost by it. Must not know: how it is written. A node that reads its log from its first segment
-on stops at the damage, and Kafka then drops every later record.
+Decides: whether the checkpoint covers all of it. Must not know: how it is written. A node that reads its log from the
+first segment on stops at the damage, and Kafka then drops every later record.
 
-Nothing is appended and the end stays, so that no new epoch is needed.
+The repair appends nothing and keeps the end, so that it needs no new epoch.
 """
 
 from __future__ import annotations
@@ -38,10 +38,11 @@ from quorum.recovery.repairs.targets import read_target
 
 
 def propose_trim(files: Files, target: str, copies: Sequence[str], before: int, request: Request) -> Proposal:
-    """Drop what stands before offset `before` in the log of the directory `target`.
+    """Drop the records before offset `before` in the log of the directory `target`.
 
     Raises:
-        RefusedError: that beginning is sound, no whole checkpoint ends there, or the log's end has to be cut first.
+        RefusedError: no intact checkpoint ends there, or the log's end has to be cut first.
+        AlreadyDoneError: the beginning is not damaged.
         OSError: something cannot be read.
     """
     known, own = read_target(files, target, copies)
@@ -78,10 +79,10 @@ def propose_trim(files: Files, target: str, copies: Sequence[str], before: int, 
 
 
 def _damage_of(known: Survey, own: Copy, before: int) -> PassedOver:
-    """The damage that goes with what stands before that offset, and nothing else.
+    """Return the damage that the repair drops with the records before that offset.
 
     Raises:
-        RefusedError: as `propose_trim`.
+        RefusedError: see `propose_trim`.
     """
     refuse_unusable(own)
     refuse_damaged(known, own)

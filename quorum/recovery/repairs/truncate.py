@@ -1,8 +1,8 @@
-"""A log cut at an offset: a torn or damaged tail, or records that were never committed.
+"""Cut a log at an offset: a torn or damaged tail, or records that were never committed.
 
-Decides: what proves that nothing committed goes, and what it takes otherwise. Must not know: how it is written.
+Decides: what proves that no committed record is lost, and what is lost otherwise. Must not know: how it is written.
 
-Nothing is appended, so that no new epoch is needed: the node goes on as a follower from there. The vote stays.
+A cut appends nothing and needs no new epoch: the node goes on as a follower from there, and keeps its vote.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def propose_truncate(files: Files, target: str, copies: Sequence[str], to: int, 
     """Cut the log of the directory `target` so that it ends at offset `to`.
 
     Raises:
-        RefusedError: it is not safe; nothing was changed.
+        RefusedError: it is not safe. Nothing was changed.
         OSError: something cannot be read.
     """
     known, own = read_target(files, target, copies)
@@ -74,7 +74,7 @@ def propose_truncate(files: Files, target: str, copies: Sequence[str], to: int, 
 
 
 def _refuse_cutting_nothing(known: Survey, own: Copy, to: int) -> None:
-    """Raise RefusedError where nothing would be cut; never with the advice to start what does not start."""
+    """Raise RefusedError if nothing would be cut. Never advise to start a node that does not start."""
     end = int(own.end.offset)
     is_cut_there = own.stop is not None or own.short is not None
     if to < end or (to == end and is_cut_there):
@@ -98,7 +98,7 @@ def _refuse_cutting_nothing(known: Survey, own: Copy, to: int) -> None:
 
 
 def _said(known: Survey, own: Copy, parts: Sequence[LostRecords]) -> str:
-    """What may be lost, in words."""
+    """Return a phrase for what may be lost."""
     said = list(map(str, parts))
     said += [] if own.stop is None else [f"all after {own.stop}"]
     said += [] if own.short is None else [f"the proof that more was there: {own.proof_of_more}"]
@@ -107,18 +107,19 @@ def _said(known: Survey, own: Copy, parts: Sequence[LostRecords]) -> str:
 
 
 def _goes_on(known: Survey, own: Copy, copy: Copy) -> bool:
-    """Whether `copy` has all of what is left of `own`, and more."""
+    """Return True if `copy` has the whole valid prefix of `own`, and more."""
     return copy.end.offset > own.end.offset and joined_end(known.copies, own, copy) == own.end.offset
 
 
 def _proof(files: Files, known: Survey, own: Copy, to: int, parts: Sequence[LostRecords]) -> ProvenCut | None:
-    """Why nothing that was committed goes; None where it may."""
+    """Return the proof that the cut loses no committed record, or None."""
     end = max(own.proved_end, int(own.end.offset))
     if not parts:
         held = _held_elsewhere(known, own, to)
         if held is not None:
             return held
         is_torn = own.stop is not None and own.stop.is_torn and own.short is None
+        # If another copy goes on from there, it may hold the torn batch whole: the write may have been acknowledged.
         if is_torn and not any(_goes_on(known, own, copy) for copy in known.copies):
             return ProvenCut(reason="unfinished", start=to, end=end)
     upper = bounds_of(known.copies, known.bounds, own).upper
@@ -144,7 +145,7 @@ def _proof(files: Files, known: Survey, own: Copy, to: int, parts: Sequence[Lost
 
 
 def _held_elsewhere(known: Survey, own: Copy, to: int) -> ProvenCut | None:
-    """Return the proof if a majority without this node holds all that its log reached, and what it was writing."""
+    """Return the proof that a majority without this node holds its log's historical extent and its unfinished write."""
     reach = max(own.proved_end, int(own.end.offset) + 1)
     holders = [
         copy
@@ -216,14 +217,14 @@ def _with_proof(facts: RepairFacts, proof: ProvenCut | None) -> RepairFacts:
 
 
 def _was_committed(known: Survey, own: Copy, to: int, losses: Sequence[LostRecords]) -> bool:
-    """Return True if that is proven of something that is cut, or of what is gone from behind the cut already."""
+    """Return True if any of the cut records is proven committed, or any that the damage behind the cut destroyed."""
     bounds = bounds_of(known.copies, known.bounds, own)
     is_gone = own.proved_end > to and judged_by(bounds, to, own.proved_end) == "was"
     return is_gone or any(one.committed == "was" for one in losses)
 
 
 def _found(own: Copy) -> str:
-    """What there is before anything is cut."""
+    """Return a phrase for the state of the log before the cut."""
     stops = filter(None, (own.passed_over, own.stop))
     wrong = [f"it was damaged at {stop}" for stop in stops]
     wrong += [] if own.proof_of_more is None else [own.proof_of_more]
@@ -233,7 +234,7 @@ def _found(own: Copy) -> str:
 
 
 def _and_before(kept: Copy) -> str:
-    """What goes besides, and is not lost."""
+    """Return the end of a sentence about a damaged beginning that is dropped without loss, or nothing."""
     if kept.passed_over is None:
         return ""
     return f"; so is what stood before offset {kept.start_offset}, which {kept.passed_over.held_by} holds"

@@ -1,6 +1,6 @@
-"""Taking a repair back: the files as they were, from the backup, as another repair.
+"""Undo a repair: another repair that restores the files from the backup.
 
-Decides: which repair is meant, and when that is still possible. Must not know: what the repair was for.
+Decides: which repair is meant, and when an undo is still possible. Must not know: what the repair was for.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ UNDO: Final = "undo"
 
 
 def propose_undo(files: Files, log_dir: str, work_root: str) -> Proposal:
-    """Take the latest repair of a log directory back.
+    """Undo the latest repair of a log directory.
 
     Raises:
-        RefusedError: there is none, a node has run since, or the backup is damaged.
+        RefusedError: there is no repair, a node has run since, or the backup is damaged.
     """
     if not files.exists(log_dir):
         raise WrongOptionError(f"{log_dir} does not exist: give the log directory that was repaired")
@@ -80,11 +80,11 @@ def propose_undo(files: Files, log_dir: str, work_root: str) -> Proposal:
 
 
 def is_undoable(files: Files, log_dir: str, root: str | None = None, work_dir: str | None = None) -> bool:
-    """Whether the latest repair of a log directory would be taken back: a node that has run since forbids that.
+    """Return True if the latest repair of a log directory can be undone: no node has run since.
 
     Args:
-        root: where its backup lies; None: beside it.
-        work_dir: of the repair that is meant; None: whichever is the latest.
+        root: the directory of its backup; None: next to the log directory.
+        work_dir: of the repair that is meant; None: the latest.
     """
     try:
         proposal = propose_undo(files, log_dir, work_root_of(log_dir) if root is None else root)
@@ -94,15 +94,18 @@ def is_undoable(files: Files, log_dir: str, root: str | None = None, work_dir: s
 
 
 def with_undoable(files: Files, known: Survey) -> Survey:
-    """The same, with the directories whose last repair would be taken back."""
+    """Return the evidence with the directories whose last repair can be undone."""
     dirs = [copy.place.log_dir for copy in known.copies]
     return msgspec.structs.replace(known, undoable=frozenset(path for path in dirs if is_undoable(files, path)))
 
 
 def _of_the_undecided(files: Files, log_dir: str, work_root: str, *, has_earlier: bool) -> Proposal | None:
-    """Of a repair that was interrupted before it changed anything: an earlier one is not what is meant."""
+    """Return the removal of files that an undecided repair left behind, or None.
+
+    Such a repair changed nothing. The user means this repair, and not an earlier one that could be undone.
+    """
     begun = undecided(files, log_dir, work_root)
-    if UNDO in begun.values():  # said once more, it goes on
+    if UNDO in begun.values():  # an interrupted undo: the same command begins it again
         return None
     left = [*staged(files, log_dir), *begun]
     if not begun and (not left or has_earlier):
@@ -120,7 +123,7 @@ def _of_the_undecided(files: Files, log_dir: str, work_root: str, *, has_earlier
 
 
 def _foreseen(files: Files, record: RepairRecord, work_root: str) -> Proposal:
-    """Of a repair that was interrupted: it is finished first, so that what is taken back is whole."""
+    """Return the undo of an interrupted repair. The repair is finished first: an undo needs a complete directory."""
     refuse_lost_backup(files, record, work_root)
     changes = tuple(_from_backup(files, record, file) for file in record.files)
     rewrite = Rewrite(action=UNDO, log_dir=record.log_dir, changes=changes, undoes=record.work_dir, unmakes=record.made)
@@ -136,10 +139,10 @@ def _foreseen(files: Files, record: RepairRecord, work_root: str) -> Proposal:
 
 
 def refuse_lost_backup(files: Files, record: RepairRecord, work_root: str) -> None:
-    """An interrupted repair is not finished for an undo that is impossible then.
+    """Refuse to finish an interrupted repair for an undo that would then fail: the finished repair would stay.
 
     Raises:
-        RefusedError: its backup lies elsewhere, is gone or damaged; with what to do.
+        RefusedError: its backup is elsewhere, gone or damaged; with the next step.
     """
     if work_root != record.root:
         raise RefusedError(
@@ -152,10 +155,10 @@ def refuse_lost_backup(files: Files, record: RepairRecord, work_root: str) -> No
 
 
 def _refuse_unreadable(found: Audits, own: list[RepairRecord], left: list[RepairRecord], log_dir: str) -> None:
-    """A later repair of this directory whose audit files are both damaged: nothing proves its backup, or what it added.
+    """Refuse if both audit files of a later repair are damaged: nothing proves its backup, or lists the files it added.
 
     Raises:
-        RefusedError: there is one; with what to do by hand.
+        RefusedError: there is one; with the steps by hand.
     """
     marks = tuple({mark_of(path) for path in (log_dir, *(record.log_dir for record in own))})
     since = os.path.basename(left[-1].work_dir) if left else ""
@@ -200,7 +203,7 @@ def _warnings(record: RepairRecord, earlier: list[RepairRecord]) -> tuple[str, .
 
 
 def _told_together(files: Files, record: RepairRecord, work_root: str) -> Iterator[str]:
-    """What was repaired together is taken back together; where that was done already, nothing is left to say."""
+    """Yield the advice to undo the repair also in the other directories of the same command, unless that is done."""
     others = [path for path in record.facts.log_dirs if path != record.log_dir]
     root = None if work_root == work_root_of(record.log_dir) else work_root
     others = [path for path in others if not _was_taken_back(files, record, path, root or work_root_of(path))]
@@ -213,7 +216,7 @@ def _told_together(files: Files, record: RepairRecord, work_root: str) -> Iterat
 
 
 def _was_taken_back(files: Files, record: RepairRecord, log_dir: str, root: str) -> bool:
-    """Whether what `record` tells of was done in this directory, too, and undone; not, where that cannot be read."""
+    """Return True if the same command repaired this directory and that was undone; False if this cannot be read."""
     try:
         known = audits(files, root).records if files.exists(root) and files.is_dir(root) else ()
     except OSError:
@@ -224,7 +227,10 @@ def _was_taken_back(files: Files, record: RepairRecord, log_dir: str, root: str)
 
 
 def _refuse_grown(files: Files, record: RepairRecord) -> None:
-    """A repair that appended nothing may have left the file alone that a node then wrote to: look at the log's end."""
+    """Refuse if the log has grown since the repair: a node has run.
+
+    The hashes of `_back` do not show this: a node may have appended to a file that the repair did not change.
+    """
     left = record.facts.kept_end_offset
     if left is None or record.facts.new_epoch is not None:
         return
@@ -239,6 +245,7 @@ def _refuse_grown(files: Files, record: RepairRecord) -> None:
 
 def _back(files: Files, record: RepairRecord, file: ChangedFile) -> FileChange:
     path = f"{record.log_dir}/{file.name}"
+    # A changed hash means that a node has run since: an undo would discard the records that it wrote.
     if sha256_of(files, path) != file.after:
         raise RefusedError(
             f"{path} is not as the repair left it: a node has run since, and undoing would take back what it wrote. "

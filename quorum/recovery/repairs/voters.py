@@ -1,10 +1,10 @@
-"""Voters' endpoints, directory ids or members rewritten: in all their directories at once, or not at all.
+"""Rewrite the voter set, its endpoints or its directory ids, in the directories of all voters.
 
-Decides: what the new set is, which log all of them get, and when that may be done. Must not know: how it is written.
+Decides: the new set, which log all directories get, and when that may be done. Must not know: how it is written.
 
-Every voter of the new set must have its directory here: one that kept its old log would hold the old set, and could
-elect and commit with others of that set. All get the same bytes, those of the best of their logs and one batch more.
-Where a run was ended between two directories, the next one gives the others what the first of them got.
+Every voter of the new set must have its directory here. A voter with its old log would hold the old set, and could
+elect a leader and commit with others of that set. All directories get the same bytes: the best of their logs, and one
+more batch. If a run is interrupted between two directories, the next run gives the others the log of the first.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _SET: Final = re.compile(
 
 
 class NamedVoter(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A voter as `--set` names it; `directory_id` None: as it has it."""
+    """A voter as `--set` names it. `directory_id`: None keeps the present one."""
 
     node_id: int
     host: str
@@ -49,10 +49,10 @@ class NamedVoter(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def parse_named_voter(text: str) -> NamedVoter:
-    """A voter written `id@host:port[/grpc-port][:directory-id]`.
+    """Parse a voter written `id@host:port[/grpc-port][:directory-id]`.
 
     Raises:
-        WrongOptionError: it is none.
+        WrongOptionError: it is not written so.
     """
     match = _SET.fullmatch(text.strip())
     if match is None:
@@ -81,7 +81,7 @@ def propose_voters(
     """Make `named` the voters, in the log directories `targets` of all of them.
 
     Raises:
-        RefusedError: it is not safe; nothing was changed.
+        RefusedError: it is not safe. Nothing was changed.
         OSError: something cannot be read.
     """
     found = read_targets(files, targets, copies, named)
@@ -144,7 +144,7 @@ def _voter(before: VoterSet, owned: Sequence[Copy], one: NamedVoter, listener: s
 
 
 def _refuse_partial(owned: Sequence[Copy], voters: VoterSet) -> None:
-    """Each voter has its directory among those that are changed, and each of those its voter."""
+    """Refuse unless the voters and the directories to change match one to one."""
     nodes = [copy.node_id for copy in owned]
     for copy in owned:
         identity = copy.place.identity
@@ -218,7 +218,7 @@ def _where_to(source: Copy, owned: Sequence[Copy], left: Sequence[Copy]) -> str:
 
 
 def _changed(before: VoterSet, after: VoterSet) -> Iterator[str]:
-    """What becomes of each voter."""
+    """Yield a line for each voter, before and after."""
     for voter in after:
         old = before.get(voter.key.node_id)
         if old is None:
