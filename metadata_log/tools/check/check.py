@@ -1,6 +1,6 @@
-"""Everything at once, over the directories of any nodes of one cluster: the command that an operator runs first.
+"""Runs every check over the directories of any nodes of one cluster: the command that an operator runs first.
 
-Decides: what becomes of the findings, and the verdict. Must not know: how each check works, and the form of a report.
+Decides: which findings are merged, their order, and the verdict. Must not know: how a check works, and the output.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from metadata_log.tools.verify.verify_log import verify_file
 
 
 class CheckedNode(msgspec.Struct, frozen=True, kw_only=True):
-    """One node in short. Offsets are None where the disk with its metadata log was not given."""
+    """The summary of one node. It has no offsets if the disk with its metadata log was not given."""
 
     node: str
     node_id: int | None
@@ -43,11 +43,11 @@ class CheckedNode(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CheckReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What was looked at, and what was found, the gravest first.
+    """The result of a check. `findings` begin with the gravest.
 
     Attributes:
-        unread: how many nodes besides could not be read.
-        not_judged: the kinds that could not be judged of these nodes, with the reason.
+        unread: the number of further nodes that could not be read.
+        not_judged: the kinds of findings that these files cannot show, with the reason.
     """
 
     nodes: tuple[CheckedNode, ...]
@@ -60,7 +60,7 @@ class CheckReport(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_sound(self) -> bool:
-        """Whether nothing but notes was found."""
+        """True if there are no findings but notes."""
         return not any(found.counts for found in self.findings)
 
 
@@ -68,8 +68,9 @@ def check_paths(paths: Sequence[Path]) -> CheckReport:
     """Check the nodes, logs and files at these paths.
 
     Raises:
-        SourceError: there is no metadata log at one of them.
-        OSError, CorruptFileError: nothing of it can be read.
+        SourceError: there is no metadata log at a path.
+        OSError: a file cannot be read.
+        CorruptFileError: a file that the check cannot do without is corrupt.
     """
     return until_settled(paths, _check, lambda report: report.is_sound)
 
@@ -81,7 +82,7 @@ def _check(plan: Plan) -> CheckReport:
 
 
 def judge(evidence: Evidence) -> CheckReport:
-    """Return what all that was read amounts to.
+    """Run the checks over the evidence, and return the report.
 
     Raises:
         OSError: a log that differs from others cannot be read again.
@@ -99,13 +100,13 @@ def judge(evidence: Evidence) -> CheckReport:
 
 
 def _findings(evidence: Evidence) -> list[Finding]:
-    """Return what the checks find, each fault once, and under it what follows from it."""
+    """Return the findings of all checks: each fault once, with its consequences folded under it."""
     found = judged_ends(_each_once(check(evidence) for check in CHECKS), evidence.plan.nodes, evidence.proved)
     return repairs_first(folded(_with_one_note(without_changed_files(found), evidence)))
 
 
 def _each_once(by_check: Iterable[Iterable[Finding]]) -> Iterator[Finding]:
-    """Yield the findings of every check, but those whose kind and place an earlier check gave."""
+    """Yield the findings of every check, without those whose kind and place an earlier check has reported."""
     known: set[tuple[object, ...]] = set()
     for found in map(tuple, by_check):
         yield from (one for one in found if _place_of(one) not in known)
@@ -117,7 +118,7 @@ def _place_of(one: Finding) -> tuple[object, ...]:
 
 
 def _with_one_note(found: Iterable[Finding], evidence: Evidence) -> list[Finding]:
-    """Return the findings, each once, with one note for all logs of what a later or an older release has written."""
+    """Return the findings without repetitions, with one note for all logs on records of a later or an older release."""
     each = list(dict.fromkeys(found))
     older = [one for one in each if one.kind == OLDER_RELEASE_NOTE]
     if len(older) > 1:
@@ -132,7 +133,7 @@ def _with_one_note(found: Iterable[Finding], evidence: Evidence) -> list[Finding
 
 
 def _nodes_checked(evidence: Evidence) -> Iterator[CheckedNode]:
-    """Yield what is counted of each node; no directory of one that is only a controller is a partition."""
+    """Yield the summary of each node. Directories of a node that is only a controller do not count as partitions."""
     view = evidence.proved
     replicas = {id(replica.source): replica for replica in (*view.replicas, *evidence.set_aside)}
     voters = {id(replica.source) for replica in view.replicas if view.is_listed_as_voter(replica)}
@@ -157,7 +158,7 @@ def _checked(node: NodeSource, held: HeldPartitions, replica: Replica | None, *,
 
 
 def with_places(findings: Iterable[Finding], nodes: Sequence[NodeSource]) -> Iterator[Finding]:
-    """The findings, each audit that is advised with all log directories of the broker that it is about."""
+    """Yield the findings; an advised audit command gets all log directories of the finding's broker."""
     for found in findings:
         remedy = found.remedy
         disks = _disks_of(found, nodes) if isinstance(remedy, Advice) and DIRS in remedy.command else ()

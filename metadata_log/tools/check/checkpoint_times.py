@@ -1,10 +1,10 @@
-"""Whether a checkpoint has the time that other replicas' logs have at its end.
+"""Compares the time in a checkpoint's header with the times that other replicas' logs have at its end.
 
-Decides: which replicas tell. Must not know: what its own log says (`checkpoint_against_log` does). Logs that have the
-same epoch in front of an offset hold the same batch there (KIP-595), so that of a time that is another the checkpoint
-is at fault: its name is not that of its end. But a leader of Kafka notes when it appended the batch, and others fetch
-what it made: a time that is a little later says nothing, unless the log goes on only after the name's offset, and no
-checkpoint reaches there.
+Decides: which replicas are witnesses. Must not know: the replica's own log (`checkpoint_against_log` has compared it).
+
+Logs with the same epoch before an offset hold the same batch there (log matching, KIP-595). So if the times differ, the
+checkpoint's name is wrong. But Kafka's leader notes the time of its append, and followers fetch that checkpoint. So a
+time that is a little later proves nothing, unless the log begins behind the ends of all checkpoints.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ from metadata_log.tools.words import join_names
 
 
 def check_times(view: ReplicaSet) -> Iterator[Finding]:
-    """The checkpoints of replicas whose own logs do not reach to their ends; all logs must have been probed there."""
+    """Yield a finding for each misnamed checkpoint whose end is outside its own log.
+
+    All logs must have been probed at the ends of all checkpoints.
+    """
     for replica in view.replicas:
         for checkpoint in replica.facts.checkpoints:
             end, said = checkpoint.end, checkpoint.last_contained_ms or 0
@@ -45,7 +48,7 @@ def check_times(view: ReplicaSet) -> Iterator[Finding]:
 
 
 def _leaves_hole(report: LogFacts) -> bool:
-    """Whether the log starts after the ends of all its checkpoints, with which no node runs."""
+    """Return True if the log starts after the ends of all its checkpoints. No node leaves such a gap."""
     return all(one.end is None or one.end.offset < report.start_offset for one in report.checkpoints)
 
 
@@ -54,7 +57,7 @@ def _reaches(report: LogFacts, offset: int) -> bool:
 
 
 def _time_at(replica: Replica, checkpoint: CheckpointReport) -> Iterator[int | None]:
-    """The time before the checkpoint's end in a log that has that epoch there; None where no batch ends there."""
+    """Yield the time before the checkpoint's end if the log has that epoch there; None if no batch ends there."""
     report, end = replica.facts, checkpoint.end
     if end is None or not report.is_sound or not _reaches(report, int(end.offset)):
         return

@@ -1,6 +1,6 @@
-"""The checks that `kraft check` and `kraft analyze` make, each of the same evidence.
+"""The list of the checks that `kraft check` and `kraft analyze` run over the same evidence.
 
-Decides: which checks there are, and their order. Must not know: how each works, and what becomes of its findings.
+Decides: the checks and their order. Must not know: how a check works, and the further use of its findings.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from metadata_log.tools.verify.export_files import check_manifests
 
 
 def own_faults(evidence: Evidence) -> Iterator[Finding]:
-    """Yield the faults of each node, log or file by itself, and of what is foreign."""
+    """Yield the faults that each node, log or file shows by itself, and a finding for each foreign one."""
     yield from evidence.plan.unread
     yield from evidence.foreign_logs
     yield from evidence.foreign_checkpoints
@@ -40,12 +40,12 @@ def own_faults(evidence: Evidence) -> Iterator[Finding]:
 
 
 def differences(evidence: Evidence) -> Iterator[Finding]:
-    """Yield the places where replicas diverge, and what a majority lacks."""
+    """Yield the offsets at which replicas diverge, and the records that a majority lacks."""
     yield from evidence.differences.findings
 
 
 def hashes(evidence: Evidence) -> Iterator[Finding]:
-    """Yield the replicas whose metadata differs, unless their logs say so already."""
+    """Yield the replicas whose metadata differs, unless a difference of their logs explains it."""
     found = evidence.differences.findings
     if not any(one.counts and one.kind != "checkpoint_disagrees" for one in found):
         yield from check_hashes(evidence.replicas, evidence.odd, evidence.differences.common_end)
@@ -57,12 +57,12 @@ def times(evidence: Evidence) -> Iterator[Finding]:
 
 
 def votes(evidence: Evidence) -> Iterator[Finding]:
-    """Yield the votes and voters that cannot be."""
+    """Yield the votes, leaders and voters that contradict each other."""
     yield from check_votes(evidence.replicas)
 
 
 def leaders(evidence: Evidence) -> Iterator[Finding]:
-    """Yield the leaders that cannot have been elected, or lack what their epoch has."""
+    """Yield the leaders whose own directory lacks an epoch that they led, or records of it."""
     yield from check_leaders(evidence.replicas)
     yield from check_lacking_leaders(evidence.replicas, evidence.odd)
 
@@ -73,18 +73,18 @@ def overlap(evidence: Evidence) -> Iterator[Finding]:
 
 
 def absent_voters(evidence: Evidence) -> Iterator[Finding]:
-    """Yield the voters that no node here is."""
+    """Yield the voters whose directories were not given."""
     unread = [one.node_id for one in (*evidence.plan.unread, *evidence.foreign_logs)]
     yield from replica_set.absent_voters(evidence.replicas, evidence.plan.parents, unread)
 
 
 def proof(evidence: Evidence) -> Iterator[Finding]:
-    """Yield what partition directories prove to be lost."""
+    """Yield the records that are lost, as partition directories prove."""
     yield from evidence.proof
 
 
 def identity(evidence: Evidence) -> Iterator[Finding]:
-    """Yield the directories whose repair is not finished, and the faults of meta.properties."""
+    """Yield the directories with an unfinished repair, and the faults of `meta.properties`."""
     yield from check_repairs(evidence.plan.nodes)
     yield from check_identity(evidence.plan.nodes, evidence.proved.voters.keys, evidence.image, evidence.progress)
 
@@ -106,12 +106,12 @@ def missing(evidence: Evidence) -> Iterator[Finding]:
 
 
 def replica_logs(evidence: Evidence) -> Iterator[Finding]:
-    """Yield the files of a broker that say more than its replicas' logs."""
+    """Yield the files of a broker that claim more records than its partitions' logs hold."""
     yield from check_replica_logs(evidence.brokers, evidence.plan.held, evidence.newest)
 
 
 def broker_files(evidence: Evidence) -> Iterator[Finding]:
-    """Yield the faults of small files by themselves, and of exports."""
+    """Yield the faults of a broker's offset and shutdown files, unread bootstrap checkpoints, and missing manifests."""
     nodes = evidence.plan.nodes
     yield from check_offset_files(nodes)
     yield from check_clean_shutdowns(nodes, evidence.proved)

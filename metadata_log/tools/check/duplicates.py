@@ -1,11 +1,11 @@
-"""One directory id on two directories: which of them is to keep it, and what to do with the other.
+"""Finds directories that share a directory id, and advises which one keeps it.
 
-Decides: who keeps it, by what the log says of the id, and which copy of one node went further. Must not know: how
-either was read.
+Decides: which directory keeps the id, by its owner in the log or by which copy of a node's disk is newer. Must not
+know: how the directories were read.
 
-What Kafka does: a node does not start with one id on two of its own disks; a controller refuses the registration of a
-broker with a directory that another has; of two voters with one id one has the other's vote. A node whose
-meta.properties lacks directory.id makes a new one when it starts (KIP-858), under which it is no voter (KIP-853).
+Kafka's behaviour: a node does not start if two of its disks have one id. A controller rejects the registration of a
+broker with a directory id of another broker. If two voters have one id, one of them uses the other's vote. A node whose
+`meta.properties` lacks `directory.id` makes a new id when it starts (KIP-858), with which it is no voter (KIP-853).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _COPY_OF_NODE: Final = (
 
 
 class Holder(msgspec.Struct, frozen=True, kw_only=True):
-    """A directory with an id. `progress` of the metadata log in it, see `progress_of`; None without one."""
+    """A directory with an id. `progress`: that of the metadata log in it (`progress_of`), or None without a log."""
 
     node: NodeSource
     disk: LogDirectory
@@ -51,7 +51,7 @@ class Holder(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def check_duplicates(holders: Sequence[Holder], owners: Mapping[DirectoryId, int]) -> Iterator[Finding]:
-    """A finding for each directory that shares its id. `owners`: whose directory the log says that an id is."""
+    """Yield a finding for each directory that shares its id. `owners`: the node of each id, by the log."""
     by_id: dict[DirectoryId, dict[Path, Holder]] = {}
     for holder in holders:
         if holder.identity.directory_id is not None:
@@ -71,9 +71,10 @@ def check_duplicates(holders: Sequence[Holder], owners: Mapping[DirectoryId, int
 def _judged(
     holder: Holder, others: Sequence[Holder], owner: int | None, lost: Sequence[DirectoryId]
 ) -> tuple[str, Advice | str]:
-    """Who keeps the id, in half a sentence, and what to do with this directory.
+    """Return half a sentence on the id's owner, and the advice for this directory.
 
-    `lost`: ids that the log has for this node, and no directory here.
+    Args:
+        lost: ids that the log has for this node, but that no given directory has.
     """
     mine = int(holder.identity.node_id)
     rivals = [other for other in others if int(other.identity.node_id) == mine]
@@ -98,7 +99,11 @@ def _of_two_disks(holder: Holder, rivals: Sequence[Holder]) -> Advice | str:
 
 
 def _of_copies(holder: Holder, rivals: Sequence[Holder], mine: int) -> tuple[str, str]:
-    """Copies of one node's disk: the log cannot tell them apart, but the node that ran on wrote into one of them."""
+    """Return half a sentence and the advice for copies of one node's disk.
+
+    Both have the owner's id, so the log does not show which is the copy. But the node ran on with one of them only: its
+    log or its `quorum-state` went further.
+    """
     both = f"both are node {mine}'s, which is one and the same disk twice"
     ends = [rival.progress for rival in rivals]
     if holder.progress is None or not all(end is not None and are_in_order(holder.progress, end) for end in ends):
@@ -114,9 +119,9 @@ def _of_copies(holder: Holder, rivals: Sequence[Holder], mine: int) -> tuple[str
 
 
 def are_in_order(one: tuple[int, int, int], other: tuple[int, int, int]) -> bool:
-    """Return True if one of two copies went further, and its quorum-state is not of an earlier epoch.
+    """Return True if one of two copies went further, and its `quorum-state` is not of an earlier epoch.
 
-    Of each: its log's last epoch and end, and the epoch of its quorum-state.
+    Each argument is the log's last epoch and end offset, and the epoch of `quorum-state`.
     """
     earlier, later = sorted((one, other))
     return earlier < later and earlier[2] <= later[2]

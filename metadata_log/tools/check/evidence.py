@@ -1,6 +1,6 @@
-"""The evidence of one check: what it read, and what follows from that.
+"""The evidence of one check: the facts that it read, and all that is computed from them.
 
-Decides: what is computed from what. Must not know: which findings are made of it (`checks`).
+Decides: the inputs of each computation. Must not know: the findings of the checks (`checks`).
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from metadata_log.tools.verify.log_facts import LogFacts
 
 
 class Evidence:
-    """What one run of `kraft check` read; everything else is computed once, when a check first asks.
+    """The facts that one run of `kraft check` read. Each property is computed once, when a check first needs it.
 
-    `read` are the replicas of `plan.logs`, and `files` the facts of `plan.files`, in the order of the plan.
+    `read` holds the replicas of `plan.logs`, and `files` the facts of `plan.files`, in the order of the plan.
 
     Raises:
         OSError: a log that differs from others cannot be read again. Any property may raise it.
@@ -44,17 +44,17 @@ class Evidence:
 
     @cached_property
     def foreign_logs(self) -> tuple[Finding, ...]:
-        """The findings of logs that are another cluster's; nothing else is judged by them."""
+        """A finding for each log of another cluster. No other check uses these logs."""
         return self._of_one_cluster.findings
 
     @cached_property
     def foreign_checkpoints(self) -> tuple[Finding, ...]:
-        """The checkpoints of another cluster, a finding for each; nothing else is judged by them."""
+        """A finding for each checkpoint of another cluster. No other check uses these checkpoints."""
         return tuple(self._own[1])
 
     @property
     def set_aside(self) -> tuple[Replica, ...]:
-        """The logs that judge no other: the older of two in one node, and those of clusters that nothing decides on."""
+        """The logs that are not compared: a node's older one of two, and all logs if no cluster has the majority."""
         return (*self._of_one_cluster.undecided, *self._older)
 
     @cached_property
@@ -64,13 +64,13 @@ class Evidence:
 
     @cached_property
     def progress(self) -> dict[Path, tuple[int, int, int]]:
-        """How far each metadata directory got, see `progress_of`."""
+        """The progress of each metadata directory's log (see `progress_of`)."""
         logs = ((log.source.metadata, log) for log in (*self._of_one_cluster.undecided, *self._own[0]))
         return {metadata: progress_of(log.facts) for metadata, log in logs if metadata is not None}
 
     @cached_property
     def replicas(self) -> ReplicaSet:
-        """The replicas of one log, without what is foreign or set aside."""
+        """The replicas of one log, without the foreign logs and those of `set_aside`."""
         older = {id(replica) for replica in self._older}
         replicas = [replica for replica in self._own[0] if id(replica) not in older]
         bare = [node for node in self.plan.nodes if node.metadata is None]
@@ -78,43 +78,43 @@ class Evidence:
 
     @property
     def differences(self) -> DiffReport:
-        """How the replicas differ."""
+        """The differences between the replicas' logs."""
         return self._compared[0]
 
     @property
     def odd(self) -> frozenset[int]:
-        """The numbers of the replicas whose logs go another way than others': nothing is judged by them."""
+        """The indexes of the replicas whose logs diverge from the others: nothing is judged by their metadata."""
         return self._compared[1]
 
     @property
     def proved(self) -> ReplicaSet:
-        """The replicas, with the bounds that partition directories raised; later checks ask this one."""
+        """The replicas, with the committed bounds that partition directories raised; later checks use these."""
         return self._proof[0]
 
     @property
     def proof(self) -> tuple[Finding, ...]:
-        """The findings that partition directories prove."""
+        """The findings on lost records that partition directories prove."""
         return tuple(self._proof[1])
 
     @cached_property
     def bounds(self) -> CommittedBounds:
-        """How far all is committed, by all that was read; where replicas part in a tie, no further than that."""
+        """The committed bounds by all evidence. A divergence in a tie limits `lower` to its offset."""
         of_diff = self.differences.bounds
         return of_diff if of_diff.lower < self.replicas.bounds.lower else self.proved.bounds
 
     @cached_property
     def image(self) -> MetadataImage | None:
-        """The newest image that may judge."""
+        """The newest image of a replica that does not diverge, or None."""
         return None if self.newest is None else self.newest.facts.image
 
     @cached_property
     def newest(self) -> Replica | None:
-        """The replica of that image."""
+        """The replica that has `image`, or None."""
         return newest_replica(self.proved, self.odd)
 
     @cached_property
     def brokers(self) -> tuple[NodeSource, ...]:
-        """The nodes whose partition directories are judged."""
+        """The nodes whose partition directories are checked."""
         voters = {int(voter.node_id) for voter in self.proved.voters.keys}
         return tuple(brokers_among(self.plan.nodes, self.plan.held, self.image, voters))
 

@@ -1,6 +1,6 @@
-"""Whose directories these are: one cluster, one node for each node's disks, one id for each directory.
+"""Checks the identity of directories: one cluster, one node for all disks of a node, one id for each directory.
 
-Decides: which meta.properties is foreign. Must not know: what the logs hold but voters and registered brokers.
+Decides: which `meta.properties` is foreign. Must not know: of the metadata, more than voters and registered brokers.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from metadata_log.tools.replicas.side_by_side import two_metadata_logs
 from metadata_log.voters import majority_of
 
 _WITH_DIRECTORY_IDS: Final = 17
-"""3.7-IV2: from there on every node's software gives each log directory an id when it starts (KIP-858)."""
+"""3.7-IV2: from this level on, every node gives each of its log directories an id when it starts (KIP-858)."""
 
 
 def check_identity(
@@ -46,9 +46,12 @@ def check_identity(
     image: MetadataImage | None,
     progress: Mapping[Path, tuple[int, int, int]],
 ) -> Iterator[Finding]:
-    """What is wrong with the meta.properties of these nodes, of which the log has these voters and says `image`.
+    """Yield the faults of the `meta.properties` of these nodes.
 
-    `progress`: by the path of a metadata directory, its log's last epoch and end, and the epoch of its quorum-state.
+    Args:
+        voters: the voter set in force, by the logs.
+        image: the newest metadata, or None.
+        progress: by metadata directory, its log's last epoch and end, and the epoch of `quorum-state`.
     """
     yield from _unreadable(nodes)
     yield from _foreign_clusters(nodes)
@@ -70,7 +73,7 @@ def check_identity(
 
 
 def directory_owners(voters: Sequence[ReplicaKey], image: MetadataImage | None) -> dict[DirectoryId, int]:
-    """Return the node of each directory that the log knows: a voter's, or a registered broker's."""
+    """Return the node id of each directory that the log names, as a voter's or a registered broker's."""
     known = {voter.directory_id: int(voter.node_id) for voter in voters if voter.directory_id != ZERO_DIRECTORY_ID}
     if image is not None:
         for broker_id, broker in sorted(image.cluster.brokers.items()):
@@ -79,7 +82,7 @@ def directory_owners(voters: Sequence[ReplicaKey], image: MetadataImage | None) 
 
 
 def foreign_directory(identity: MetaProperties, owners: Mapping[DirectoryId, int]) -> ForeignDirectory | None:
-    """Return what shows that the log knows this directory as another node's; None where nothing does."""
+    """Return the facts if the log names another node as the owner of this directory id, or None."""
     directory_id = identity.directory_id
     owner = None if directory_id is None else owners.get(directory_id)
     if directory_id is None or owner is None or owner == identity.node_id:
@@ -88,7 +91,7 @@ def foreign_directory(identity: MetaProperties, owners: Mapping[DirectoryId, int
 
 
 def _is_shared(identity: MetaProperties, nodes: Sequence[NodeSource]) -> bool:
-    """Return True if another node has the directory id; an export has that of what it was made from in any case."""
+    """Return True if a directory of another node has this id. An export always shares the id of its source."""
     return identity.directory_id is not None and any(
         other.directory_id == identity.directory_id and other.node_id != identity.node_id
         for _, _, other in _disks(nodes)
@@ -131,7 +134,7 @@ def _unreadable(nodes: Sequence[NodeSource]) -> Iterator[Finding]:
 
 
 def _whose(node: NodeSource, disk: LogDirectory) -> str:
-    """Whose directory it is though its meta.properties does not say, and by what that is known."""
+    """Return half a sentence on the node of a directory without a readable `meta.properties`, and the proof."""
     if node.node_id is None:
         return "nothing says whose it is: its node is unknown"
     if node.is_told_by_path:
@@ -171,7 +174,10 @@ def _of_other_nodes(nodes: Sequence[NodeSource], known: dict[DirectoryId, int]) 
 def _without_id(
     nodes: Sequence[NodeSource], voters: Sequence[ReplicaKey], image: MetadataImage | None
 ) -> Iterator[Finding]:
-    """Log directories without an id, once each must have one: a voter's (KIP-853), or all of them (KIP-858)."""
+    """Yield a finding for each log directory that lacks a usable id but must have one.
+
+    A voter's must (KIP-853); from metadata.version 3.7-IV2 on, every log directory must (KIP-858).
+    """
     level = None if image is None else image.features.metadata_version
     for node, disk, identity in _disks(nodes):
         if identity.directory_id is not None and is_reserved_directory_id(identity.directory_id):
@@ -194,7 +200,10 @@ def _without_id(
 def _without_vote(
     nodes: Sequence[NodeSource], voters: Sequence[ReplicaKey]
 ) -> Iterator[tuple[NodeSource, LogDirectory, DirectoryId, ReplicaKey]]:
-    """Nodes that vote by their id, with the other directory that they have, and the voter that they should be."""
+    """Yield each node whose id is a voter's but whose directory id is not, with that id and the voter's key.
+
+    The voter's own directory must not be among those given.
+    """
     own = {identity.directory_id for _, _, identity in _disks(nodes)}
     for node, disk, identity in _disks(nodes):
         if identity.directory_id is None or node.metadata is None or node.metadata.parent != disk.path:
@@ -209,7 +218,7 @@ def _without_vote(
 def _former_voters(nodes: Sequence[NodeSource], voters: Sequence[ReplicaKey]) -> Iterator[Finding]:
     for node, disk, directory_id, voter in _without_vote(nodes, voters):
         if is_reserved_directory_id(directory_id):
-            continue  # no node starts with it, which is told
+            continue  # no node starts with it, as `_without_id` reports
         proof = None if node.metadata is None else proof_of_voter(node.metadata, voter)
         what = (
             f"node {voter.node_id} is a voter with directory {id_text(voter.directory_id)}, and this is "
@@ -224,7 +233,7 @@ def _former_voters(nodes: Sequence[NodeSource], voters: Sequence[ReplicaKey]) ->
 
 
 def _without_majority(nodes: Sequence[NodeSource], voters: Sequence[ReplicaKey]) -> Iterator[Finding]:
-    """So many voters have another directory that the others are no majority, wherever they are."""
+    """Yield a finding for each replaced directory if the other voters are no majority, even if all of them run."""
     gone = {voter.node_id: (node, disk) for node, disk, _, voter in _without_vote(nodes, voters)}
     left = len(voters) - len(gone)
     if not gone or left >= majority_of(len(voters)):
@@ -241,10 +250,13 @@ def _without_majority(nodes: Sequence[NodeSource], voters: Sequence[ReplicaKey])
 def _unregistered(
     nodes: Sequence[NodeSource], image: MetadataImage | None, known: Mapping[DirectoryId, int]
 ) -> Iterator[Finding]:
-    """Disks of brokers under an id that their broker did not register, while one that it did is on no disk here.
+    """Yield each broker's disk with an unregistered id, if a registered id of that broker is on no disk here.
 
-    `known`: the nodes of all ids that the log has. A disk that was added is registered at the broker's next start, and
-    then none is missing. A metadata.log.dir of its own is not registered, ever.
+    A new disk has an unregistered id until the broker's next start, but then no registered id is missing. A separate
+    `metadata.log.dir` is never registered.
+
+    Args:
+        known: the node of each id that the log names.
     """
     here = {identity.directory_id for _, _, identity in _disks(nodes)}
     for node, disk, identity in _disks(nodes):
@@ -261,9 +273,9 @@ def _unregistered(
 
 
 def _absent_disks(nodes: Sequence[NodeSource], image: MetadataImage | None) -> Iterator[Finding]:
-    """Directories with replicas that a broker whose other disks are here is registered with, and no disk here has.
+    """Yield each registered directory with replicas that is on no disk here, though the broker's other disks are.
 
-    Nothing is said where a disk here may be the one: one that does not say whose it is, or has an id of its own.
+    If a given disk may be that directory, there is no finding: it has no identity, or an unregistered id.
     """
     here = {identity.directory_id for _, _, identity in _disks(nodes)}
     if image is None or any(disk.identity is None for node in nodes for disk in node.log_directories):
@@ -297,13 +309,17 @@ _FIRST: Final = checkpoint_name(OffsetAndEpoch(offset=Offset(0), epoch=Epoch(0))
 
 
 def proof_of_voter(metadata: Path, voter: ReplicaKey) -> str | None:
-    """What in this directory proves that it is the voter's, in words; None where nothing does."""
+    """Return half a sentence on the file that proves that this is the voter's directory, or None.
+
+    A process writes its own directory id into its first checkpoint and as its own vote. Both remain if a person changes
+    `meta.properties`.
+    """
     first = metadata / _FIRST
     try:
         if voter in (voters_in_file(OsFiles(), str(first)) or ()):
             return f"{first.name} in it names that one"
     except (OSError, MetadataLogError):
-        pass  # it proves nothing then; what is wrong with it is told elsewhere
+        pass  # the verification of the file reports its fault
     try:
         state = read_quorum_state(OsFiles(), str(metadata))
     except (OSError, MetadataLogError):

@@ -1,12 +1,14 @@
-"""Leaders that a quorum-state names, in epochs that those leaders themselves know nothing of.
+"""Finds leaders that a `quorum-state` names, in epochs that the leader's own directory lacks.
 
 Decides: when that is a contradiction. Must not know: files, and votes.
 
-A leader's first act is to append its LeaderChange, before it answers or tells anybody (KafkaRaftClient.pollLeader), and
-before that it writes its own quorum-state. So who has learnt of it can only be wrong where the leader's log was cut,
-its directory set back, or the other file changed. Nothing is wrong where the leader went on to a later epoch: its
-LeaderChange may have been cut off then. And where its own file names it the leader of that epoch it may have resigned
-before it wrote anything, or has lost its end, which `log_extent` says. A leader with no log at all is said elsewhere.
+A new leader writes its own `quorum-state`, then appends its LeaderChange, and only then sends requests or responses
+(KafkaRaftClient.pollLeader). So if a node names that leader, one of three things happened: the leader's log was cut,
+its directory was restored from an older copy, or the node's file was changed.
+
+Two cases are no contradiction. If the leader is in a later epoch, its LeaderChange may have been truncated. If its own
+file names it as leader of that epoch, it may have resigned before it appended, or `log_extent` reports a lost end. A
+leader without any log is another finding.
 """
 
 from __future__ import annotations
@@ -24,9 +26,9 @@ from metadata_log.tools.words import join_names
 
 
 def check_leaders(view: ReplicaSet) -> Iterator[Finding]:
-    """A finding for each quorum-state whose leader, one of these replicas, lacks the epoch that it is said to lead.
+    """Yield a finding for each `quorum-state` whose leader is one of these replicas, but lacks that epoch.
 
-    Epochs that are far ahead of all logs, and those of which another log has the LeaderChange, are `check.votes`'s.
+    `check.votes` covers epochs far ahead of all logs, and epochs whose LeaderChange is in a log.
     """
     newest = max((replica.facts.last_epoch for replica in view.replicas), default=-1)
     known = {election.epoch for replica in view.replicas for election in replica.facts.elections}
@@ -41,7 +43,7 @@ def check_leaders(view: ReplicaSet) -> Iterator[Finding]:
 
 
 def _lacks(leader: Replica, state: QuorumState) -> bool:
-    """Whether a replica of the leader can never have led that epoch, or has forgotten it."""
+    """Return True if this directory of the leader never led that epoch, or has lost every trace of it."""
     own, report = leader.facts.quorum_state, leader.facts
     is_cut = any(one.kind == "log_cut" for one in report.findings)
     if own is None or not leader.reach or report.is_unread or not report.is_sound or is_cut:
@@ -68,14 +70,17 @@ def _finding(replica: Replica, state: QuorumState, leader: Replica) -> Finding:
 
 
 LEADER_BEHIND: Final = "leader_behind_followers"
-"""The kind of a note that says nothing of logs that are being written."""
+"""The kind of a note that holds only of logs at rest: a running leader sends records while it writes them."""
 
 
 def check_lacking_leaders(view: ReplicaSet, odd: Collection[int]) -> Iterator[Finding]:
-    """Yield a note for each leader whose log ends before another's does in the last epoch that it led.
+    """Yield a note for each leader whose log has fewer records of the last epoch that it led than another log.
 
-    A leader has each record before its followers. But one that was copied before them looks the same, and one that runs
-    may send records while it writes them. `odd`: the replicas, by their number, whose logs go another way than others'.
+    A leader has each record before its followers. But it is only a note: a leader's directory that was copied before
+    the others looks the same. A running leader may also send records while it writes them.
+
+    Args:
+        odd: the indexes of the replicas whose logs diverge from the others.
     """
     sound = [one for index, one in enumerate(view.replicas) if index not in odd and is_well(one.facts.findings)]
     for leader in sound:
@@ -95,9 +100,9 @@ def check_lacking_leaders(view: ReplicaSet, odd: Collection[int]) -> Iterator[Fi
 
 
 def _led_last(replica: Replica) -> int:
-    """Return the last epoch of a replica's log if its node led it, and knows of no later one; else -1.
+    """Return the last epoch of a replica's log if its node led it, and knows no later epoch; otherwise -1.
 
-    In a later epoch it may have cut what it had written.
+    In a later epoch the node may have truncated its own records.
     """
     report, state = replica.facts, replica.facts.quorum_state
     last = report.elections[-1] if report.elections else None

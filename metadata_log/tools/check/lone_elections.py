@@ -1,6 +1,7 @@
-"""LeaderChanges that one log has alone, and that voters' own files deny: the record is doubted, and no voter accused.
+"""Finds LeaderChanges that only one log has, and that a voter's `quorum-state` contradicts.
 
-Decides: when the two contradict each other. Must not know: files, and which records are believed (`witnesses`).
+The finding is about the record; no voter is accused of a second vote. Must not know: which records are believed
+(`witnesses`).
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from metadata_log.tools.words import join_names
 
 
 def check_lone_elections(view: ReplicaSet, witnesses: Witnesses) -> Iterator[Finding]:
-    """Yield a finding for each such record, on the replica that has it."""
+    """Yield a finding for each such record, at the replica that has it."""
     for index, election in witnesses.lone():
         holder = view.replicas[index]
         denials = [text for one in view.replicas if one is not holder for text in _denials(one, election)]

@@ -1,11 +1,11 @@
-"""Whether replicas that stand at one offset hold the same metadata: their checkpoints, and what their logs replay to.
+"""Compares the metadata of replicas at the same offset: the images of checkpoints and of replayed logs.
 
-Decides: at which offsets that is asked (wherever any node has a checkpoint), and whose answer is the odd one: any that
-not more than half of the replicas give, since brokers know as much as voters. Must not know: how a hash is made. What a
-log's batches differ in is `divergence`'s to say: a replica with other findings is left out here.
+Decides: the offsets (the end of every checkpoint), and which replica is wrong: one whose hash not more than half of
+the replicas have. Brokers count like voters, since they replay the same records. Must not know: how a hash is made.
+A replica with other findings is left out; `divergence` reports logs whose batches differ.
 
-A node whose log begins after a topic was removed and made again may hold the removed one's configs, which Kafka left
-behind there, and its own log cannot tell. Another's does: what was left is taken for that.
+Kafka may leave the configs of a removed topic behind. If a log begins after the topic was removed and created again,
+the log itself does not show that these configs are orphaned. The other replicas' logs show it.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ from metadata_log.tools.rules.orphaned_configs import LeftConfigs, left_text, ta
 from metadata_log.tools.verify.log_facts import metadata_hash
 
 _OF_A_LEVEL: Final = "record_above_level"
-"""All such records are replayed, and where it is the level that is wrong, it is the others who tell."""
+"""A replica with this finding still counts: its records are replayed, and the others show if the level is wrong."""
 
 _UNWRITABLE: Final = "no hash"
-"""In place of the hash of a checkpoint whose records may not be written at its level."""
+"""The placeholder for the hash of a checkpoint whose metadata cannot be written at its own level."""
 
 
 def probes_of(nodes: Sequence[NodeSource]) -> frozenset[int]:
-    """The offsets at which any of these nodes has a checkpoint of metadata."""
+    """Return the end offsets of all checkpoints of these nodes, without offset 0."""
     names = [path.name for node in nodes if node.metadata is not None for path in node.metadata.iterdir()]
     ends = [end for name in names if (end := parse_checkpoint_name(name)) is not None]
     return frozenset(int(end.offset) for end in ends if end.offset > 0)
 
 
 def check_hashes(view: ReplicaSet, parted: frozenset[int], common_end: int) -> Iterator[Finding]:
-    """Checkpoints, and logs, that say something else than other replicas do there; of one replica's log the first.
+    """Yield each checkpoint whose metadata differs from the other replicas', and each log where it first differs.
 
-    `parted`: the replicas, by their number, whose logs go another way than others' from `common_end` on, which was
-    found harmless: past it they are not asked.
+    Args:
+        parted: the indexes of replicas whose logs diverge harmlessly; past `common_end` they are not compared.
     """
     judge = Judge(view.views, len(view.voters.keys), view.bounds)
     blamed: set[int] = set()
@@ -83,7 +83,7 @@ def _ends(view: ReplicaSet) -> set[int]:
 
 
 def _hashes_at(view: ReplicaSet, offset: int, left_out: frozenset[int]) -> dict[int, tuple[str, str | None]]:
-    """Each sound replica's hash at an offset: its checkpoint's with the file, else its log's."""
+    """Return by index each sound replica's hash at an offset: its checkpoint's with the path, else its log's."""
     found: dict[int, tuple[str, str | None]] = {}
     for index, replica in enumerate(view.replicas):
         if index in left_out or not is_well(one for one in replica.facts.findings if one.kind != _OF_A_LEVEL):
@@ -103,8 +103,11 @@ def _hashes_at(view: ReplicaSet, offset: int, left_out: frozenset[int]) -> dict[
 
 
 def _left_behind(view: ReplicaSet, index: int, rivals: Sequence[int], offset: int) -> list[LeftConfigs] | None:
-    """The configs of topics that were made again which Kafka left behind on this replica, where its metadata differs
-    from the others' in nothing else; none where it is the others that have such. None: it differs otherwise."""
+    """Return the orphaned configs that explain how this replica's metadata differs from the rivals'.
+
+    They are of topics that were removed and created again. The list is empty if only rivals have such configs. None:
+    the metadata differs in something else.
+    """
     found: dict[str, LeftConfigs] = {}
     own = _image_at(view.replicas[index], offset)
     for rival in rivals:
@@ -121,7 +124,7 @@ def _left_behind(view: ReplicaSet, index: int, rivals: Sequence[int], offset: in
 
 
 def _image_at(replica: Replica, offset: int) -> MetadataImage | None:
-    """What `_hashes_at` took the hash of."""
+    """Return the image that `_hashes_at` hashes for this replica."""
     for checkpoint in replica.facts.checkpoints:
         if checkpoint.end is not None and checkpoint.end.offset == offset and checkpoint.image is not None:
             return checkpoint.image
@@ -129,7 +132,7 @@ def _image_at(replica: Replica, offset: int) -> MetadataImage | None:
 
 
 def _left_finding(view: ReplicaSet, index: int, offset: int, file: str | None, left: Sequence[LeftConfigs]) -> Finding:
-    """Return the finding of `checkpoint_against_log`, for a log that begins after the topic's removal."""
+    """Return the finding `configs_left_behind`, for a log that begins after the topic's removal."""
     replica = view.replicas[index]
     whole = replica.facts.checkpoints
     is_newest = file is None or file == whole[-1].path
@@ -147,7 +150,7 @@ def _left_finding(view: ReplicaSet, index: int, offset: int, file: str | None, l
 
 
 def _in_what(view: ReplicaSet, index: int, rivals: Sequence[int], offset: int) -> str:
-    """The first things that it and another say differently."""
+    """Return the end of a sentence: the first differences between this replica's metadata and a rival's, or ""."""
     own = _image_at(view.replicas[index], offset)
     for rival in rivals:
         other = _image_at(view.replicas[rival], offset)

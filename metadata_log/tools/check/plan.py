@@ -1,10 +1,10 @@
-"""All that a check reads, as it was found before any log was read, and until it holds still.
+"""The files that a check reads, listed before any log is read, and the decision to read them again.
 
-Decides: what is read, and when it is read again. Must not know: how a log is read or judged.
+Decides: the files, and when they are read again. Must not know: how a log is read or judged.
 
-Running nodes write while they are read one after the other, so that the first may look as if it lacked what the last
-has. When something is found and a log changed meanwhile, all is read again before anything is said; of a quorum that
-never rests, the logs of those that seem to lack what is committed (`reread_lagging`).
+Directories are read one after the other while nodes may write. So the first log may seem to lack records that the last
+one has. If there is a finding and a log has changed, everything is read again, up to `_TRIES` times in all. In a quorum
+that always writes, only the logs that seem to lack committed records are read again (`reread_lagging`).
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _TRIES: Final = 4
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """All that a check reads, as it was found before any log was read.
+    """The files that a check reads, listed before any log is read.
 
     Attributes:
         unread: a finding for each node that cannot be read.
-        parents: directories that hold several nodes, and were named in their place.
-        held: listed before the logs are read (see `partitions.directories`).
-        probes: the offsets at which the logs' metadata is compared.
-        signatures: the state of each log's directory.
+        parents: the given directories that hold the directories of several nodes.
+        held: the partition directories, listed before the logs are read (see `partitions.directories`).
+        probes: the offsets at which the metadata of the logs is compared.
+        signatures: the state of each log's directory, which shows a later change.
     """
 
     nodes: tuple[NodeSource, ...]
@@ -47,7 +47,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def logs(self) -> tuple[NodeSource, ...]:
-        """The nodes whose metadata log is there; `judge` takes a replica for each of these."""
+        """The nodes with a metadata log; `Evidence` takes one replica for each."""
         return tuple(node for node in self.nodes if node.metadata is not None)
 
 
@@ -57,11 +57,12 @@ _Result = TypeVar("_Result")
 def until_settled(
     paths: Sequence[Path], check: Callable[[Plan], _Result], is_sound: Callable[[_Result], bool]
 ) -> _Result:
-    """Return what `check` makes of these paths, again where it finds something and a log changed meanwhile.
+    """Return the result of `check`, repeated if it has findings and a log changed meanwhile.
 
     Raises:
-        SourceError: there is no metadata log at one of them.
-        OSError, CorruptFileError: nothing of it can be read.
+        SourceError: there is no metadata log at a path.
+        OSError: a file cannot be read.
+        CorruptFileError: a file that the check cannot do without is corrupt.
     """
     for _ in range(_TRIES):
         plan = _plan(only_readable(find_sources(paths, past_unreadable=True, with_bare=True)))
@@ -72,7 +73,7 @@ def until_settled(
 
 
 def holding_now(plan: Plan, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
-    """Return the findings; if a log of the plan has changed since, without the notes that hold only of logs at rest."""
+    """Return the findings, without the notes that hold only of logs at rest if a log of the plan has changed."""
     kept = tuple(found for found in findings if found.kind != LEADER_BEHIND)
     return findings if kept == findings or _signatures(plan) == plan.signatures else kept
 
@@ -83,7 +84,7 @@ def _signatures(sources: Sources | Plan) -> tuple[object, ...]:
 
 def _plan(sources: Sources) -> Plan:
     return Plan(
-        signatures=_signatures(sources),  # first: what changes from here on is seen
+        signatures=_signatures(sources),  # taken before anything is read, so that every later change shows
         nodes=sources.nodes,
         files=sources.files,
         unread=tuple(map(finding_of, sources.unread)),

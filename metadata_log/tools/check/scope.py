@@ -1,6 +1,6 @@
-"""The kinds of findings that a check could not judge of what it was given, and why.
+"""The kinds of findings that the given files cannot show, with the reason.
 
-Decides: which kinds depend on which files. Must not know: how any is detected.
+Decides: which kinds depend on which files. Must not know: how a finding is detected.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _OF_ITS_FILE: Final = {
     EPOCH_FILE: ("epoch_file_wrong",),
     PARTITION_METADATA_FILE: ("foreign_metadata_topic",),
 }
-"""By the small file beside a log that shows them."""
+"""Kinds of findings by the sidecar file that shows them."""
 _INDEXES: Final = ("index_wrong", "index_remnant", "producer_file_wrong")
 _OF_SEVERAL: Final = (
     "log_mismatch",
@@ -48,14 +48,14 @@ _OF_DISKS: Final = ("directory_not_registered", "disk_absent", "two_metadata_log
 
 
 class NotJudged(msgspec.Struct, frozen=True, kw_only=True):
-    """Kinds of findings that were not judged, of some logs or at all, and the reason in half a sentence."""
+    """Kinds of findings that were not judged, for some logs or for all; `reason` is half a sentence."""
 
     kinds: tuple[str, ...]
     reason: str
 
 
 def not_judged_lines(parts: Sequence[NotJudged]) -> tuple[str, ...]:
-    """Return what was not judged, a line for each reason."""
+    """Return one line for each reason."""
     return tuple(
         f"Not judged: {count_of(len(one.kinds), 'kind')} of findings ({one.reason}). "
         f"-o json lists {'it' if len(one.kinds) == 1 else 'them'}."
@@ -64,7 +64,7 @@ def not_judged_lines(parts: Sequence[NotJudged]) -> tuple[str, ...]:
 
 
 def kinds_not_judged(nodes: Sequence[NodeSource], brokers: Sequence[NodeSource]) -> tuple[NotJudged, ...]:
-    """Return what could not be judged of these nodes; `brokers` are those of them whose partitions were judged."""
+    """Return the kinds that could not be judged. `brokers`: the nodes whose partition directories were checked."""
     return tuple(_not_judged([node for node in nodes if node.metadata is not None], brokers))
 
 
@@ -93,7 +93,7 @@ def _not_judged(logs: Sequence[NodeSource], brokers: Sequence[NodeSource]) -> It
 
 
 def _lists_partitions(broker: NodeSource) -> bool:
-    """Return True unless there are only exports of it, made before these listed partition directories."""
+    """Return True unless all its directories are exports of an earlier release, which list no partitions."""
     return any(not is_export(disk.path) or (disk.path / PARTITIONS_FILE).exists() for disk in broker.log_directories)
 
 
@@ -102,7 +102,7 @@ def _has(log: NodeSource, name: str) -> bool:
 
 
 def _has_index(log: NodeSource) -> bool:
-    """Return True unless the log has segments, and none of them an index."""
+    """Return True if a segment of the log has an index, or the log has no segment."""
     if log.metadata is None:
         return False
     names = [path.name for path in log.metadata.iterdir()]

@@ -1,6 +1,6 @@
-"""Log directories in which `kraft recover` was interrupted.
+"""Finds log directories in which `kraft recover` was interrupted.
 
-Decides: that the repair comes before all else that is wrong there. Must not know: what the repair does.
+Decides: the repair must be finished before any other advice applies there. Must not know: the steps of a repair.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ KIND: Final = "repair_unfinished"
 
 
 def check_repairs(nodes: Sequence[NodeSource]) -> Iterator[Finding]:
-    """Yield a finding for each log directory whose repair is not finished."""
+    """Yield a finding for each log directory with an unfinished repair."""
     for node in nodes:
         for disk in node.log_directories:
             path = unfinished_repair(OsFiles(), str(disk.path))
@@ -28,7 +28,7 @@ def check_repairs(nodes: Sequence[NodeSource]) -> Iterator[Finding]:
 
 
 def repairs_first(findings: Iterable[Finding]) -> list[Finding]:
-    """Return the findings; whatever else is wrong in a directory under repair waits until that is finished."""
+    """Return the findings, with the advice to finish the repair first for all others in a directory under repair."""
     each = list(findings)
     repairs = {one.file.rpartition("/")[0]: one for one in each if one.kind == KIND and one.file is not None}
     return [_after(one, repairs) for one in each] if repairs else each

@@ -1,10 +1,10 @@
-"""Votes and leaders across nodes: what their quorum-state files and LeaderChange records prove of each other.
+"""Compares votes and leaders across nodes, by their `quorum-state` files and LeaderChange records.
 
-Decides: which contradictions are proof. A vote for a candidate that lost is none, and neither is a leader's own file
+Decides: which contradictions are proof. A vote for a candidate that lost proves nothing, nor does a leader's own file
 without a vote (Kafka writes none there). Must not know: files.
 
-A voter grants one vote in an epoch (KIP-595): a LeaderChange that counts a voter for one leader, while that voter's
-quorum-state of the same epoch names another candidate, is proof of two.
+A voter grants one vote in an epoch (KIP-595). If a LeaderChange counts a voter's vote for one leader, and that voter's
+`quorum-state` of the same epoch names another candidate, the voter granted two.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from metadata_log.tools.verify.log_facts import voter_sets
 from metadata_log.tools.words import join_names
 
 _KEEPS_VOTES: Final = 22
-"""4.0-IV0, the first metadata.version that only software has which keeps a vote beside the leader's id."""
+"""4.0-IV0: every release that supports this level keeps the vote in `quorum-state` beside the leader's id."""
 FAR_AHEAD: Final = 10
+"""Epochs. A voter without a majority campaigns again and again: before pre-votes (KIP-996), each in a new epoch."""
 REPAIR_GAP: Final = 1000
-"""How far above all that is known a repair sets an epoch."""
-"""Epochs. A voter that reaches nobody asks again and again: before pre-votes (KIP-996) each time in a new one."""
+"""Epochs by which `kraft recover epoch` raises an epoch above all that are known."""
 
 
 def check_votes(view: ReplicaSet) -> Iterator[Finding]:
-    """Two votes of one voter, and leaders that a quorum-state has otherwise than other nodes do."""
+    """Yield the voters that voted twice or forgot a vote, and contradictions about leaders and voters."""
     witnesses = witnesses_of(view.replicas)
     elections = _elections(view, witnesses)
     for replica in view.replicas:
@@ -58,7 +58,7 @@ def check_votes(view: ReplicaSet) -> Iterator[Finding]:
 
 
 def _far_ahead(view: ReplicaSet) -> Iterator[Finding]:
-    """Quorum-states of epochs that no log is anywhere near. Elections that fail use up epochs, one each."""
+    """Yield each `quorum-state` whose epoch is far ahead of all logs. A failed election uses up one epoch."""
     yield from near_last_epoch(view)
     newest = max((replica.facts.last_epoch for replica in view.replicas), default=-1)
     present = {
@@ -89,13 +89,16 @@ def _far_ahead(view: ReplicaSet) -> Iterator[Finding]:
 
 
 def _is_reset(state: QuorumState, *last_epochs: int) -> bool:
-    """Return True if it is as `kraft recover epoch` leaves it: 1,000 above all logs, or its own, without a vote."""
+    """Return True for a file as `kraft recover epoch` leaves it: no vote, 1,000 epochs above all logs or its own."""
     is_above = any(state.leader_epoch - epoch == REPAIR_GAP for epoch in last_epochs)
     return is_above and state.voted_key is None and state.leader_id < 0
 
 
 def _elections(view: ReplicaSet, witnesses: Witnesses) -> dict[int, list[tuple[Replica, Election]]]:
-    """Return the LeaderChanges that are believed: what one log has alone, and others deny, accuses no voter."""
+    """Return the believed LeaderChanges by epoch, with their replicas.
+
+    A record that one log has alone, and that others deny, may be corrupt: it must not accuse a voter.
+    """
     return {
         epoch: [(view.replicas[index], election) for index, election in held]
         for epoch, held in witnesses.elections().items()
@@ -128,7 +131,7 @@ def _two_votes(
 def _two_leaders(
     replica: Replica, state: QuorumState, elections: dict[int, list[tuple[Replica, Election]]]
 ) -> Iterator[Finding]:
-    """A quorum-state's leader against other nodes' logs; against its own log `verify.sidecar_files` checks it."""
+    """Compare a `quorum-state`'s leader with the logs of other nodes. `verify.sidecar_files` compares its own log."""
     if state.leader_id < 0:
         return
     held = elections.get(state.leader_epoch, ())
@@ -156,7 +159,7 @@ def _two_leaders(
 def _for_stranger(
     view: ReplicaSet, replica: Replica, state: QuorumState, elected: Collection[int]
 ) -> Iterator[Finding]:
-    """A vote for a node, or a directory of a node, that no voter set here names. Votes of static voters name none."""
+    """Yield a finding for a vote for a node or directory that no voter set names. Static voters have no directory."""
     voted = state.voted_key
     if voted is None or replica.source.node_id is None or _is_before_logs(view, state.leader_epoch):
         return
@@ -178,7 +181,7 @@ def _for_stranger(
 
 
 def _is_before_logs(view: ReplicaSet, epoch: int) -> bool:
-    """Whether no log reaches back to where that epoch begins: who voted then may be removed by what was trimmed."""
+    """Return True if no log goes back to the start of that epoch: a voter of then may be named in trimmed records."""
     first = [(one.facts.epochs[0], one.facts.start_offset) for one in view.replicas if one.facts.epochs]
     if not first:
         return False
@@ -188,8 +191,10 @@ def _is_before_logs(view: ReplicaSet, epoch: int) -> bool:
 def _by_stranger(
     view: ReplicaSet, replica: Replica, state: QuorumState, elections: dict[int, list[tuple[Replica, Election]]]
 ) -> Iterator[Finding]:
-    """A vote by a node that no voter set here names. One may be asked that does not know yet that it is a voter: its
-    candidate's log then says so."""
+    """Yield a finding for a vote by a node that no voter set names.
+
+    A candidate may ask a voter whose log lacks the record that added it. The candidate's log has that record.
+    """
     node_id, voted = replica.source.node_id, state.voted_key
     if node_id is None or voted is None or not view.voters.keys or _is_before_logs(view, state.leader_epoch):
         return
@@ -213,15 +218,18 @@ def _by_stranger(
 def _forgotten(
     replica: Replica, state: QuorumState, elections: dict[int, list[tuple[Replica, Election]]]
 ) -> Iterator[Finding]:
-    """A vote that elected a leader, and that the voter's file does not know. A leader's own file has none, and neither
-    has a follower's of software before 4.0, which drops it once there is a leader (KIP-996 keeps it)."""
+    """Yield a finding for a vote that elected a leader, but is missing from the voter's file.
+
+    A leader's own file never has its vote. Before 4.0, a follower drops the vote once it knows the leader; KIP-996
+    keeps it.
+    """
     node_id, image = replica.source.node_id, replica.facts.image
     level = None if image is None else image.features.metadata_version
     if state.voted_key is not None or level is None or level < _KEEPS_VOTES:
         return
     held = elections.get(state.leader_epoch, [])
     if len({election.leader_id for _, election in held}) > 1:
-        return  # one of these logs is wrong, which is said
+        return  # one of these logs is wrong, which another finding reports
     for holder, election in held:
         if state.data_version == 0 and not _votes_with_directories(replica, holder, election):
             continue
@@ -242,8 +250,11 @@ def _forgotten(
 
 
 def _granted(replica: Replica, holder: Replica, election: Election) -> bool:
-    """Whether a leader had the vote of this very directory: LeaderChange names nodes, and a disk that was replaced in
-    that epoch, by a voter taken out and added again, knows nothing of what the disk before it did (KIP-853)."""
+    """Return True if the leader had the vote of this very directory.
+
+    A LeaderChange names only node ids. A voter may have been removed and added again with a new disk in that epoch. The
+    new disk does not know the old one's vote (KIP-853).
+    """
     node_id = replica.source.node_id
     if node_id not in election.granting:
         return False
@@ -255,7 +266,10 @@ def _granted(replica: Replica, holder: Replica, election: Election) -> bool:
 
 
 def _votes_with_directories(replica: Replica, holder: Replica, election: Election) -> bool:
-    """Whether it is a voter, and kraft.version was 1 by then: its file is of version 1 from its vote on (KIP-853)."""
+    """Return True if it is a voter, and kraft.version was 1 at that election.
+
+    Its `quorum-state` is then of version 1 from that vote on (KIP-853), so one of version 0 has lost it.
+    """
     report = holder.facts
     if all(voter.node_id != replica.source.node_id for voter in report.known_voters):
         return False
@@ -267,8 +281,10 @@ def _votes_with_directories(replica: Replica, holder: Replica, election: Electio
 def _set_back(
     view: ReplicaSet, replica: Replica, state: QuorumState, elections: dict[int, list[tuple[Replica, Election]]]
 ) -> Iterator[Finding]:
-    """A voter that knows of no epoch as late as one that it led, or voted in, by another's log: nothing in its own
-    directory contradicts that."""
+    """Yield a finding for a voter whose whole directory is older than an epoch that it led or voted in.
+
+    Only another node's log shows this: the directory was restored from a copy, so nothing within it is contradictory.
+    """
     node_id = replica.source.node_id
     if node_id is None or not view.is_voter(replica) or not is_well(replica.facts.findings):
         return
@@ -282,14 +298,17 @@ def _set_back(
 
 
 def _knows_of(replica: Replica, epoch: int) -> bool:
-    """A node's quorum-state is of an epoch before its log is. Where that says none so late, the batch's epoch may be
-    what is wrong, which no checksum covers: nobody else is judged by it."""
+    """Return True if the replica's own `quorum-state` has reached this epoch of its log.
+
+    A node writes `quorum-state` before a record of a new epoch. If the file is behind, the epoch in the batch may be
+    wrong, since no checksum covers it. Such a record must not accuse another node.
+    """
     state = replica.facts.quorum_state
     return state is None or state.leader_epoch >= epoch
 
 
 def _static_voters(view: ReplicaSet, elections: dict[int, list[tuple[Replica, Election]]]) -> Iterator[Finding]:
-    """Static voters of quorum-states that are others than who the epoch's LeaderChange, or else most peers, have."""
+    """Yield each `quorum-state` whose static voters differ from the epoch's LeaderChange, or else from most peers."""
     told = {
         index: frozenset(state.current_voters)
         for index, replica in enumerate(view.replicas)
@@ -318,9 +337,9 @@ def _ids(ids: Iterable[int]) -> str:
 
 
 def _stranger(view: ReplicaSet, voted: ReplicaKey, known: frozenset[ReplicaKey], *, was_elected: bool) -> str | None:
-    """Why the one that was voted for is no voter, to be put behind its node id; None where it may be one.
+    """Return why the candidate is no voter, as the text behind its node id, or None if it may be one.
 
-    A candidate may be a voter by a set that its log alone had; where it was elected, the logs here have that set.
+    A candidate may be a voter by a set that only its own log had. If it was elected, the logs here have that set.
     """
     ids = {int(voter.node_id) for voter in known or view.voters.keys}
     if ids and voted.node_id not in ids:
@@ -336,7 +355,7 @@ def _stranger(view: ReplicaSet, voted: ReplicaKey, known: frozenset[ReplicaKey],
 
 
 def _among_states(view: ReplicaSet, elections: dict[int, list[tuple[Replica, Election]]]) -> Iterator[Finding]:
-    """Quorum-states that name different leaders of an epoch of which no log has the LeaderChange."""
+    """Yield `quorum-state` files that name different leaders of an epoch whose LeaderChange is in no log."""
     by_epoch: dict[int, dict[int, list[Replica]]] = {}
     for replica in view.replicas:
         state = replica.facts.quorum_state
@@ -347,7 +366,7 @@ def _among_states(view: ReplicaSet, elections: dict[int, list[tuple[Replica, Ele
 
 
 def _most_named(leaders: Mapping[int, Sequence[Replica]]) -> int | None:
-    """Return the leader whom more quorum-states name than any other; None if several are named as often."""
+    """Return the leader that most `quorum-state` files name, or None for a tie."""
     most = max(map(len, leaders.values()))
     named = [leader_id for leader_id, replicas in leaders.items() if len(replicas) == most]
     return named[0] if len(named) == 1 else None
