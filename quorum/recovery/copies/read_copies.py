@@ -14,6 +14,7 @@ from metadata_log.tools.prefix.prefix_parts import CheckpointFile, Stop
 from metadata_log.tools.read.log_reader import LogReader
 from quorum.recovery.copies.copy_reader import read_copy
 from quorum.recovery.copies.log_copy import Copy
+from quorum.recovery.copies.outvoted_checkpoints import without_outvoted
 from quorum.recovery.journal.errors import RefusedError
 from quorum.recovery.journal.log_directories import Place, find_place
 
@@ -39,7 +40,7 @@ def confirmed(files: Files, copies: Sequence[Copy]) -> list[Copy]:
     checkpoint is read again, too, if other nodes' logs prove that the checkpoint has a wrong name.
     """
     known = [_with_confirmed(files, copy, copies) for copy in copies]
-    return [_well_named(files, copy, known) for copy in known]
+    return without_outvoted([_well_named(files, copy, known) for copy in known])
 
 
 def _well_named(files: Files, copy: Copy, copies: Sequence[Copy]) -> Copy:
