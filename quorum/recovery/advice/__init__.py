@@ -1,1 +1,1 @@
-"""The next steps, as commands."""
+"""The next steps for an operator, as sentences and commands."""

@@ -1,7 +1,7 @@
-"""A clone of a cluster, which has an id of its own and still the first cluster's voters and their addresses in its log.
+"""A clone of a cluster: it has a new cluster id, but the first cluster's voters and addresses in its log.
 
-Decides: whether copies are one, and the words for what that changes: nothing may be done to the first cluster. Must not
-know: which repair gives the clone a quorum of its own.
+Decides: whether copies are a clone, and how the advice changes: nothing may be done to the first cluster. Must not
+know: which repair gives the clone a quorum.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ from quorum.recovery.journal.repair_facts import Step
 
 
 def clone_of(known: Survey) -> Cloned | None:
-    """What these copies were cloned from, as long as nothing was elected or repaired since; None where they are none.
+    """Return the origin of these copies, until an election or another repair has followed the change of id; or None.
 
-    By the audit files of `kraft recover cluster-id`. The log that tells who votes must have the voters of one of those
-    directories: another may have been repaired already.
+    The audit files of `kraft recover cluster-id` show it. The log that names the voters must have the same voters as
+    one of
+    those directories: another directory may have been repaired already.
     """
     for copy in known.copies:
         clone = copy.audited.cloned
@@ -30,19 +31,19 @@ def clone_of(known: Survey) -> Cloned | None:
 
 
 def _has_gone_on(copy: Copy, clone: Cloned) -> bool:
-    if clone.epoch is None:  # written before audit files told it
+    if clone.epoch is None:  # of a release whose audit files lack it
         return any(done.new_epoch is not None for done in copy.audited.accepted)
     return copy.end.epoch > clone.epoch
 
 
 def told_of_clone(known: Survey) -> str:
-    """Return the sentence that follows the situation; nothing where these copies are no clone."""
+    """Return the sentence after the situation; empty if these copies are no clone."""
     sentence = sentence_of_clone(known)
     return "" if sentence is None else f" {sentence}."
 
 
 def sentence_of_clone(known: Survey) -> str | None:
-    """Return a sentence, without its period, on the cluster whose clone this is; None where it is no clone."""
+    """Return a sentence, without its period, that names the first cluster, or None."""
     clone = clone_of(known)
     if clone is None:
         return None
@@ -54,7 +55,7 @@ def sentence_of_clone(known: Survey) -> str | None:
 
 
 def fence_of_clone(known: Survey, clone: Cloned) -> Step:
-    """In place of fencing the lost voters, whose addresses are the first cluster's."""
+    """Return the step that isolates a clone instead of the lost voters: their addresses are the first cluster's."""
     absent = ", ".join(map(str, known.absent_voters))
     others = (
         f". Were volumes of voters {absent} cloned, too, give them this cluster id, and name them" if absent else ""
@@ -66,7 +67,7 @@ def fence_of_clone(known: Survey, clone: Cloned) -> Step:
 
 
 def own_address(known: Survey, chosen: Copy) -> list[str]:
-    """`--endpoint` for a clone that becomes the only voter, and for one whose own log names it no voter."""
+    """Return `--endpoint` for a clone that becomes the only voter, or for a copy that is no voter in its own log."""
     if chosen.voters is None:
         return []
     is_named = any(one.key.node_id == chosen.node_id for one in chosen.voters)
@@ -77,7 +78,7 @@ def own_address(known: Survey, chosen: Copy) -> list[str]:
 
 
 def moved_clone(known: Survey) -> str | None:
-    """About new addresses, where a majority of the voters was cloned; None where these copies are no clone."""
+    """Return the text about new addresses if a majority of the voters was cloned, or None."""
     clone = clone_of(known)
     if clone is None:
         return None
@@ -89,7 +90,7 @@ def moved_clone(known: Survey) -> str | None:
 
 
 def addresses_of_first(known: Survey) -> Iterator[str]:
-    """A sentence against a start: whoever starts from a clone's log as it is looks for the first cluster's voters."""
+    """Yield a sentence against a start: a node would connect to the first cluster's voters."""
     sentence = sentence_of_clone(known)
     if sentence is not None and known.told_by.voters is not None:
         yield (
@@ -99,13 +100,13 @@ def addresses_of_first(known: Survey) -> Iterator[str]:
 
 
 def of_the_clone(known: Survey) -> str:
-    """Which controllers are meant where the others are told to start anew; empty where these copies are no clone."""
+    """Return the words that limit a step for other controllers to those of the clone; empty without a clone."""
     clone = clone_of(known)
     return "" if clone is None else f"; those of the clone: nothing is done to cluster {clone.first}"
 
 
 def clone_notes(known: Survey, writes: Iterable[Endpoint]) -> Iterator[str]:
-    """Sentences about a repair of a clone; `writes`: the addresses that it gives to voters."""
+    """Yield sentences about a repair of a clone. `writes`: the addresses that it gives to voters."""
     clone = clone_of(known)
     if clone is None:
         return

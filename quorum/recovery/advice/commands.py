@@ -1,6 +1,6 @@
 """The exact commands that follow a repair, on this host and on the others.
 
-Decides: their words, for Apache Kafka's nodes and for ours. Must not know: how a repair is done.
+Decides: their words, for Apache Kafka's nodes and for this project's.
 """
 
 from __future__ import annotations
@@ -17,57 +17,57 @@ from quorum.recovery.journal.repair_record import work_root_of
 
 
 def command(*words: object) -> str:
-    """A line for a shell."""
+    """Return a command line, quoted for a shell."""
     return shlex.join(str(word) for word in words)
 
 
 def set_log_aside_line() -> str:
-    """The command that keeps a node's metadata log out of the way, and leaves all else in its directory."""
+    """Return the command that moves a node's metadata log away and leaves the rest of its directory."""
     return command("mv", f"DATA_DIR/{METADATA_DIRECTORY}", "DATA_DIR.metadata-log-before-recovery")
 
 
 def undo_line(log_dir: str, root: str | None = None) -> str:
-    """The command that takes the last repair of a directory back; `root`: where its backup lies, if not beside it."""
+    """Return the command that undoes the last repair of a directory. `root`: of its backup, if not next to it."""
     work = () if root is None or root == work_root_of(log_dir) else ("--work", root)
     return command("kraft", "recover", "undo", "--dir", log_dir, *work, "--apply")
 
 
 def is_ours(voters: VoterSet | None) -> bool:
-    """Whether the voters are controllers of ours: those have a GRPC listener."""
+    """Return True if the voters are this project's controllers: those have a GRPC listener."""
     return voters is not None and any(voter.endpoint(GRPC_LISTENER) is not None for voter in voters)
 
 
 def contact(endpoints: Sequence[Endpoint]) -> str | None:
-    """HOST:PORT at which other nodes and tools reach a controller: ours talk gRPC, Kafka's have one listener."""
+    """Return HOST:PORT of a controller for other nodes and tools: its gRPC listener, or Kafka's only one."""
     ours = [endpoint for endpoint in endpoints if endpoint.name == GRPC_LISTENER]
     first = next(iter([*ours, *endpoints]), None)
     return None if first is None else str(first).partition("://")[2]
 
 
 def absent_words(known: Survey) -> tuple[str, ...]:
-    """`--missing 2,3,12` for all whose copies are not here."""
+    """Return `--missing 2,3,12` for all nodes that have no copy here."""
     absent = (*known.absent_voters, *known.absent_brokers)
     return ("--missing", ",".join(map(str, absent))) if absent else ()
 
 
 def asked_words(known: Survey) -> tuple[str, ...]:
-    """`--bootstrap-controller` where no copy names an address at which a live leader could be looked for."""
+    """Return `--bootstrap-controller` if no copy names an address at which a leader can be probed."""
     return () if known.endpoints() else ("--bootstrap-controller", "HOST:PORT")
 
 
 def copy_words(known: Survey, chosen: Sequence[Copy]) -> list[str]:
-    """`--copy` for all others that are here."""
+    """Return `--copy` for all copies here except the chosen ones."""
     return [word for copy in known.copies if copy not in chosen for word in ("--copy", copy.place.log_dir)]
 
 
 def cut_line(known: Survey, damaged: Copy) -> str:
-    """The command, without --apply and --accept-data-loss, that drops what comes after the damage of a log."""
+    """Return the command, without --apply and --accept-data-loss, that drops all records from the damage on."""
     words = ("--dir", damaged.place.log_dir, "--to", int(damaged.end.offset), *copy_words(known, [damaged]))
     return command("kraft", "recover", "truncate", *words, *absent_words(known), *asked_words(known))
 
 
 def new_controller_words(known: Survey) -> list[object]:
-    """The new controller: the id of one that voted, with listeners of the same names."""
+    """Return the options of the new controller: the id of a former voter, and listeners of the same names."""
     voters, image = known.told_by.voters, known.told_by.image
     ids = [int(voter.node_id) for voter in known.voters]
     ids += sorted(int(node_id) for node_id in image.cluster.controllers) if image is not None else []
@@ -79,35 +79,38 @@ def new_controller_words(known: Survey) -> list[object]:
 
 
 def endpoint_words(listeners: Sequence[str]) -> list[str]:
-    """`--endpoint` for each of these listeners, by name, at an address that is to be filled in."""
+    """Return `--endpoint` for each of these listeners, with placeholders for host and port."""
     ports = {GRPC_LISTENER: "GRPC-PORT"}
     return [word for name in listeners for word in ("--endpoint", f"{name}://HOST:{ports.get(name, 'PORT')}")]
 
 
 def inspect_line(known: Survey) -> str:
-    """The command that looks at all of them once more."""
+    """Return the command that inspects all copies again."""
     dirs = sorted((-1 if copy.node_id is None else copy.node_id, copy.place.log_dir) for copy in known.copies)
     return command("kraft", "recover", "inspect", *(log_dir for _, log_dir in dirs))
 
 
 def start_line(*, ours: bool) -> str:
-    """What starts a controller."""
+    """Return the command that starts a controller."""
     return "kraft controller start --config node.properties" if ours else "bin/kafka-server-start.sh server.properties"
 
 
 def check_result(log_dirs: Sequence[str]) -> Step:
-    """Verify what a repair has left; of all directories that it changed at once."""
+    """Return the step that verifies all directories that a repair changed."""
     return Step(text="Check the result before anything starts", commands=(verify_line(log_dirs),))
 
 
 def verify_line(log_dirs: Sequence[str]) -> str:
-    """The command that looks at what was repaired."""
+    """Return the command that verifies repaired directories."""
     return command("kraft", "recover", "verify", *log_dirs)
 
 
 def never_again(gone: Sequence[int], brokers: Collection[int] = (), of_old: str | None = None) -> str:
-    """About controllers that a repair leaves behind. `of_old`: what of theirs is old, by default their directories; of
-    `brokers` only the metadata log, since they go on with the topics' data beside it."""
+    """Return a phrase that controllers which a repair leaves behind must never start again.
+
+    `of_old`: from what, by default their old directories. Nodes in `brokers` lose only the metadata log, since they go
+    on with the topics in the same directory.
+    """
     many = len(gone) > 1
     what = "metadata log" + "s" * many if set(gone) & set(brokers) else "director" + ("ies" if many else "y")
     old = of_old or f"from {'their' if many else 'its'} old {what}"
@@ -115,7 +118,7 @@ def never_again(gone: Sequence[int], brokers: Collection[int] = (), of_old: str 
 
 
 def check_and_start(known: Survey, own: Copy, start: str) -> tuple[Step, ...]:
-    """What follows where one node's directory was mended in place; `start`: in words."""
+    """Return the steps after one node's directory was repaired in place. `start`: the text of the last one."""
     is_broker = own.image is not None and own.node_id in own.image.cluster.brokers
     ours = is_ours(known.told_by.voters) and not is_broker
     return (
@@ -128,7 +131,7 @@ def check_and_start(known: Survey, own: Copy, start: str) -> tuple[Step, ...]:
 
 
 def bring_back(ours: bool, controllers: int = 1) -> Step:
-    """Start the repaired controller, or all of them."""
+    """Return the step that starts the repaired controller, or all of them."""
     return Step(
         text="Start the repaired controller, alone, and wait until it leads. Then restart brokers that ended meanwhile"
         if controllers == 1
@@ -138,7 +141,10 @@ def bring_back(ours: bool, controllers: int = 1) -> Step:
 
 
 def brokers_of(known: Survey) -> frozenset[int]:
-    """The registered ones, by the best copy that tells; a controller among them is both, in one directory."""
+    """Return the registered brokers, by the best copy whose metadata is known.
+
+    A controller among them has both roles, in one directory.
+    """
     image = known.told_by.image
     return frozenset() if image is None else frozenset(map(int, image.cluster.brokers))
 
@@ -153,10 +159,10 @@ def rejoin(
     dynamic: bool = True,
     of: str = "",
 ) -> list[Step]:
-    """How the other controllers come back: never with their old metadata log, which holds the old voters.
+    """Return the steps by which the other controllers join again, without their old metadata log and its old voters.
 
-    `brokers`: nodes that are brokers; one of `others` among them has topics' data in the same directory, which must
-    stay where it is. `of`: behind their ids, which of several clusters' is meant.
+    `brokers`: nodes that are brokers. One of `others` among them keeps the topics' data in the same directory. `of`:
+    text after their ids that names the cluster, if there are several.
     """
     if not others:
         return []
@@ -178,7 +184,7 @@ def _set_aside(others: Sequence[int], of: str) -> Step:
 
 
 def _set_log_aside(combined: Sequence[int], of: str, start: tuple[str, ...]) -> Step:
-    """Of nodes that are brokers, too: a directory that is formatted anew has lost its replicas."""
+    """Return the step for nodes that are brokers, too: a directory that is formatted again loses its topics."""
     then = "then start it as an observer, and wait until it has caught up" if start else "and do not start it yet"
     return Step(
         text=f"On each other node that is controller and broker ({', '.join(map(str, combined))}{of}): move only its "

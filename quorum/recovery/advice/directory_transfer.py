@@ -1,7 +1,7 @@
-"""Repaired directories that are copies: how each gets to the host of its node, before anything starts.
+"""The transfer of repaired copies to the hosts of their nodes, before any node starts.
 
-Decides: the words for it, and that nothing is said where all nodes are on this host. Must not know: which directory is
-a copy, which nothing in it tells.
+Decides: the words for it; without a node on another host there is nothing to say. Must not know: which directory is a
+copy, which no file in it shows.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from quorum.recovery.journal.repair_facts import Step
 
 
 class Home(msgspec.Struct, frozen=True, kw_only=True):
-    """A log directory, and where its node runs; `address` HOST:PORT, None where that is not known.
+    """A log directory and the address of its node, HOST:PORT; None if unknown.
 
-    `is_broker`: topics' data lies beside the metadata log there.
+    `is_broker`: topics' data is in the same directory there.
     """
 
     node_id: int | None
@@ -31,7 +31,7 @@ class Home(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def host(self) -> str:
-        """As scp has it."""
+        """The host for `scp`."""
         return "HOST" if self.address is None else self.address.rpartition(":")[0]
 
     def __str__(self) -> str:
@@ -39,12 +39,12 @@ class Home(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def home_of(node_id: int | None, log_dir: str, endpoints: Sequence[Endpoint], brokers: Collection[int] = ()) -> Home:
-    """By where the node listens as a controller; `brokers`: nodes that are brokers, too."""
+    """Return the home of a directory, at its node's controller endpoint. `brokers`: nodes that are brokers, too."""
     return Home(node_id=node_id, log_dir=log_dir, address=contact(endpoints), is_broker=node_id in brokers)
 
 
 def homes_of(copies: Sequence[Copy], voters: VoterSet | None, brokers: Collection[int]) -> list[Home]:
-    """Of voters' directories."""
+    """Return the homes of voters' directories."""
     at = {} if voters is None else {int(voter.key.node_id): voter.endpoints for voter in voters}
     return [
         home_of(copy.node_id, copy.place.log_dir, at.get(-1 if copy.node_id is None else copy.node_id, ()), brokers)
@@ -53,7 +53,7 @@ def homes_of(copies: Sequence[Copy], voters: VoterSet | None, brokers: Collectio
 
 
 def take_home(homes: Sequence[Home]) -> list[Step]:
-    """What is done with repaired directories before their nodes start; the old ones are kept."""
+    """Return the steps that put repaired directories in place. The old ones are kept."""
     if all(_is_here(home.host) for home in homes):
         return []
     alone, both = [home for home in homes if not home.is_broker], [home for home in homes if home.is_broker]
@@ -82,7 +82,7 @@ def _take_directories(homes: Sequence[Home]) -> list[Step]:
 
 
 def _take_logs(homes: Sequence[Home]) -> Step:
-    """Of nodes that are brokers: what lies beside the metadata log on their hosts are topics."""
+    """Return the step for nodes that are brokers: only the metadata log is replaced, since topics are next to it."""
     return Step(
         text="Unless it is in its place already, take of each node that is a broker only the "
         f"{METADATA_DIRECTORY} to its host ({_names(homes)}), and put it in the place of the old one, owned by the "

@@ -1,6 +1,6 @@
-"""What accepted repairs let go and copies here may still hold: what is said of it, and what is done before a start.
+"""Records that accepted repairs discarded and copies here may still hold: the sentences and steps about them.
 
-Decides: whether a start of the voters could destroy it. Must not know: which repair is chosen.
+Decides: whether a start of the voters could destroy such records. Must not know: which repair is chosen.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _COMMITTED = {"was": "committed", "partly": "committed in part"}
 
 
 class Gone(msgspec.Struct, frozen=True, kw_only=True):
-    """What a repair of `copy` let go, and the copies here that have some of it still."""
+    """Records that a repair of `copy` discarded, and the copies here that still hold some of them."""
 
     copy: Copy
     done: Accepted
@@ -47,12 +47,12 @@ class Gone(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def name_of(copy: Copy, done: Accepted) -> str:
-    """A repair, in sentences."""
+    """Return the name of a repair in sentences."""
     return f"`kraft recover {done.action}` of {done.at} on {copy.label}"
 
 
 def gone(known: Survey) -> list[Gone]:
-    """All that was let go."""
+    """Return all discarded records."""
     return [
         Gone(
             copy=copy,
@@ -66,7 +66,7 @@ def gone(known: Survey) -> list[Gone]:
 
 
 def _judged(known: Survey, copy: Copy, done: Accepted, lost: LetGo) -> LetGo:
-    """What is known of it by now, by more copies than there were when it went."""
+    """Return the loss as it is known now: other copies may prove that the records were committed."""
     best = known.best
     is_held = best.end.offset >= lost.end and holds(best, done, lost) and is_last(copy, done, lost)
     is_committed = is_held and known.bounds.lower >= lost.end
@@ -74,14 +74,17 @@ def _judged(known: Survey, copy: Copy, done: Accepted, lost: LetGo) -> LetGo:
 
 
 def is_fetched_again(known: Survey, one: Gone) -> bool:
-    """Whether every majority of the voters has one who holds it: then that one leads, and the other fetches it."""
+    """Return True if every majority of the voters has a voter that holds the records.
+
+    Then that voter leads, and the one that was cut fetches them again.
+    """
     if not known.voters or not is_last(one.copy, one.done, one.lost):
         return False
     return all(_without(known, one, voters) < majority_of(len(voters)) for voters in known.in_force.sets)
 
 
 def endangered(known: Survey) -> list[Gone]:
-    """What a copy here still holds, and voters without it could elect a leader who destroys it."""
+    """Return discarded records that a copy here still holds, but that a leader without them could destroy."""
     return [
         one
         for one in gone(known)
@@ -91,9 +94,10 @@ def endangered(known: Survey) -> list[Gone]:
 
 
 def _without(known: Survey, one: Gone, voters: Sequence[ReplicaKey]) -> int:
-    """How many of these voters do not hold it, or may not. One that was proven to hold it does, where it is not here.
+    """Return how many of these voters do not hold the records, or may not.
 
-    A copy that is damaged starts nowhere, and of two copies of a node that which was cut may be the one that starts.
+    A voter that was proven to hold them counts even if it is not here. A damaged copy does not count, since its node
+    does not start. Of two copies of a node, the one that was cut may be the one that starts.
     """
     cut = {
         copy.node_id
@@ -109,7 +113,7 @@ def _without(known: Survey, one: Gone, voters: Sequence[ReplicaKey]) -> int:
 
 
 def not_whole(known: Survey) -> tuple[str, ...]:
-    """Sentences about metadata that is lost, or may be, by what repairs of these directories say of themselves."""
+    """Return sentences about metadata that is or may be lost, by the audit files of these directories."""
     said = [str(one) for one in gone(known) if not one.holders or not is_fetched_again(known, one)]
     for copy in known.copies:
         for done in copy.audited.accepted:
@@ -123,10 +127,9 @@ def not_whole(known: Survey) -> tuple[str, ...]:
 
 
 def left_behind_here(known: Survey, loses: Sequence[LostRecords]) -> list[str]:
-    """Sentences about what the log that is kept lacks of what copies here hold, by a repair or otherwise, whatever
-    audit files tell; but for what was never committed.
+    """Return sentences about records of copies here that the kept log lacks, unless they were never committed.
 
-    `loses`: what other copies hold and it does not.
+    These need no audit file. `loses`: records that other copies hold and the kept one does not.
     """
     beside = [copy.label for copy in known.copies if repair_beside(known.copies, copy) is not None]
     left = [one for one in loses if one.committed != "never"]
@@ -135,7 +138,7 @@ def left_behind_here(known: Survey, loses: Sequence[LostRecords]) -> list[str]:
 
 
 def elsewhere(known: Survey) -> list[str]:
-    """Sentences about repairs that audit files here tell of, and no copy here has anything of: a quorum may have."""
+    """Return sentences about repairs by audit files of which no copy has a record: a running quorum may have them."""
     return [
         f"{name_of(copy, done)} began epoch {done.new_epoch}, and no copy here has anything of it: another log lies "
         "there now"
@@ -146,7 +149,7 @@ def elsewhere(known: Survey) -> list[str]:
 
 
 def danger(known: Survey, found: Sequence[Gone]) -> str:
-    """Return a sentence, without its period, on what a start would destroy."""
+    """Return a sentence, without its period, about the records that a start would destroy."""
     voters = dict.fromkeys(str(one.copy.node_id) for one in found)
     holders = dict.fromkeys(copy.label for one in found for copy in one.holders)
     start, end = min(one.lost.start for one in found), max(one.lost.end for one in found)
@@ -159,7 +162,7 @@ def danger(known: Survey, found: Sequence[Gone]) -> str:
 
 
 def keep_first(known: Survey) -> list[Step]:
-    """What is done before anything starts from these copies."""
+    """Return the steps before any node starts from these copies."""
     found = gone(known)
     risky = endangered(known)
     steps = [*_take_back(known, risky)] if risky else []

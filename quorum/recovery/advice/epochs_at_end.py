@@ -1,6 +1,6 @@
-"""Epochs at their end: when no election is possible any more, and the command that brings them back.
+"""Epochs near their limit: how many elections are left, and the command that resets them.
 
-Decides: how many elections are left, and which epoch a reset gives. Must not know: how a quorum-state is reset.
+Decides: which epoch a reset gives. Must not know: how a quorum-state is reset.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ COPIES_ARE_NOT_RESET: Final = (
     "A copy of another host's directory is named by --copy instead: its node is reset on its own host, with copies of "
     "the others"
 )
-"""For a reset in a copy alone: the directory that the node starts from keeps its epoch."""
+"""Said because a reset in a copy alone has no effect: the node's own directory keeps its epoch."""
 NO_WAY_BACK: Final = (
     " Only a backup of before has lower epochs (kraft snapshot restore), and what came after it is lost: "
     "`kraft docs runbooks/epochs-ended`"
 )
-"""For logs that have records of one of the last epochs themselves."""
+"""Said of logs whose own records have one of the last epochs."""
 
 
 def last_epoch_of(known: Survey) -> int:
-    """Return the greatest epoch that any log here has a batch or a checkpoint of; -1 without one."""
+    """Return the greatest epoch of any batch or checkpoint in any log here; -1 without one."""
     return max((epoch for copy in known.copies for epoch in _in_log(copy)), default=-1)
 
 
@@ -43,10 +43,10 @@ def _in_log(copy: Copy) -> Iterator[int]:
 
 
 def reset_epoch(known: Survey, copy: Copy) -> int | None:
-    """Return the epoch that a reset gives this copy's quorum-state; None where no voter's reset leaves an election.
+    """Return the epoch that a reset gives this copy's quorum-state; None if it would leave a voter no election.
 
-    A voter's is 1,000 above all logs, and 1 above them where epochs end too soon for that. An observer votes nowhere:
-    its own log's epoch lets it follow any leader.
+    A voter gets 1,000 above all logs, or 1 above them if the limit is too near for that. An observer never votes: with
+    its own log's epoch it can follow any leader.
     """
     if not known.is_voter(copy):
         return max(0, int(copy.end.epoch))
@@ -59,9 +59,9 @@ def _above(newest: int) -> int:
 
 
 def is_to_reset(known: Survey, copy: Copy) -> bool:
-    """Return True if the epoch of its quorum-state is above the one that a reset gives voters.
+    """Return True if the epoch of its quorum-state is above the epoch that a reset gives to voters.
 
-    An observer's is, too, where it is above those of the voters.
+    An observer is reset, too, if its epoch is above those of the voters.
     """
     newest, voters = last_epoch_of(known), [one for one in known.copies if known.is_voter(one)]
     limit = _above(newest)
@@ -73,12 +73,12 @@ def is_to_reset(known: Survey, copy: Copy) -> bool:
 
 
 def near_end(known: Survey) -> tuple[Copy, ...]:
-    """Return the voters' copies after whose epoch few elections are possible, or none."""
+    """Return the voters' copies whose epoch leaves only few elections."""
     return tuple(copy for copy in known.copies if known.is_voter(copy) and _is_near(copy))
 
 
 def observers_near_end(known: Survey) -> tuple[Copy, ...]:
-    """Return the observers' copies of such an epoch that their own logs do not have: they ignore every leader."""
+    """Return the observers' copies with such an epoch that is not in their own log: they ignore every leader."""
     return tuple(
         copy
         for copy in known.copies
@@ -91,7 +91,7 @@ def _is_near(copy: Copy) -> bool:
 
 
 def is_ended(found: Sequence[Copy]) -> bool:
-    """Return True if one of them has the last epoch that there is: it brings the others there, or waits for them."""
+    """Return True if one of them has the last epoch: it brings the other voters there, or waits for them there."""
     return any(epochs_left(epoch_of(copy)) == 0 for copy in found)
 
 
@@ -101,7 +101,7 @@ def epoch_of(copy: Copy) -> int:
 
 
 def situation_near_end(known: Survey, found: Sequence[Copy]) -> str:
-    """Return how many elections are left, and what the logs have of such epochs, in a few sentences."""
+    """Return sentences about the elections left, and about records of such epochs in the logs."""
     epoch, newest = max(map(epoch_of, found)), last_epoch_of(known)
     names = ", ".join(copy.label for copy in found)
     said = (
@@ -121,7 +121,7 @@ def situation_near_end(known: Survey, found: Sequence[Copy]) -> str:
 
 
 def steps_near_end(known: Survey, found: Sequence[Copy]) -> tuple[Step, ...]:
-    """Return the command that resets the epoch of all voters, and what it needs; without one, what is left to do."""
+    """Return the steps that reset the epoch of all voters, or those that remain if no reset helps."""
     due = [copy for copy in found if is_to_reset(known, copy)]
     if any(reset_epoch(known, copy) is None for copy in found):
         return (_restore(),)
@@ -151,13 +151,13 @@ def _restore() -> Step:
 
 
 def situation_of_observers(found: Sequence[Copy]) -> str:
-    """Return what is wrong with observers alone."""
+    """Return the situation if only observers have such an epoch."""
     names = ", ".join(f"{copy.label} (epoch {epoch_of(copy)})" for copy in found)
     return f"By quorum-state, {names} ignores every leader of a lower epoch. It has no vote: stop no controller for it."
 
 
 def observer_steps(found: Sequence[Copy]) -> Iterator[Step]:
-    """Yield the command for each observer's file alone."""
+    """Yield the command for each observer: it resets that observer's file alone."""
     for copy in found:
         line = command("kraft", "recover", "epoch", "--dir", copy.place.log_dir, "--apply")
         yield Step(
@@ -168,10 +168,10 @@ def observer_steps(found: Sequence[Copy]) -> Iterator[Step]:
 
 
 def refuse_ended(known: Survey) -> None:
-    """Raise where voters are sound, and no epoch is left for them to elect a leader in.
+    """Refuse if the voters are intact but no epoch is left in which they could elect a leader.
 
     Raises:
-        RefusedError: with the command that resets the epochs, where one does.
+        RefusedError: with the command that resets the epochs, if one does.
     """
     found = near_end(known)
     if is_ended(found):

@@ -1,6 +1,6 @@
-"""Why a node does not start from a copy, and what mends that on the node alone, without loss.
+"""Faults that keep a node from starting from a copy, and the repairs of that node alone that lose nothing.
 
-Decides: which faults a file made anew or one command takes away. Must not know: the plan.
+Decides: which faults the node, a removed file or one command cures. Must not know: the plan.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from quorum.recovery.journal.repair_facts import Step
 
 
 def fault_of(copy: Copy) -> str | None:
-    """Why a node would not start from this copy as it is, or not without loss; None where it would."""
+    """Return why a node does not start from this copy as it is, or not without loss; None if it does."""
     if copy.place.manifest is not None:
         return "it is an export, which no node starts from" + (f"; {copy.stop}" if copy.stop is not None else "")
     if copy.place.identity is None:
         return copy.place.complaint
     if copy.is_damaged:
         return f"it is damaged: {copy.stop}" + (f"; {copy.short}" if copy.short is not None else "")
-    own = [found for found in copy.unread if not found.is_newer]  # its own release starts beside the others
+    own = [found for found in copy.unread if not found.is_newer]  # a node of that release starts with them
     strange = next((f"{found.path}: {found.why}" for found in own if not (found.is_vote or found.is_epochs)), None)
     is_vote_newer = any(found.is_newer and found.is_vote for found in copy.unread)
     wrong = strange or copy.short or copy.prefix.problem or (None if is_vote_newer else copy.quorum_problem)
@@ -41,13 +41,13 @@ def fault_of(copy: Copy) -> str | None:
 
 
 def fault_among(known: Survey, copy: Copy) -> str | None:
-    """Return the same, with what the other copies prove: a lost end that none proves to be committed is no fault."""
+    """Return the fault with the other copies in view: a lost end that none of them proves committed is no fault."""
     judged = msgspec.structs.replace(copy, short=None if end_note(known, copy) else _judged_end(known, copy))
     return fault_of(judged)
 
 
 def rename_first(known: Survey) -> list[Step]:
-    """Return the steps about misnamed checkpoints, as `kraft check` advises."""
+    """Return the steps for misnamed checkpoints, as `kraft check` advises."""
     return [
         Step(
             text=f"Start nothing from {copy.label} as it is: it would go on from a wrong offset. Give "
@@ -75,12 +75,12 @@ def _begins_misnamed(known: Survey, copy: Copy) -> bool:
 
 
 def end_note(known: Survey, copy: Copy) -> str | None:
-    """Return what proves that the log reached further, where nothing proves that what is missing was committed."""
+    """Return the proof that the log once reached further, if nothing proves the missing records committed; or None."""
     return copy.short if copy.is_end_unproven and copy.end.offset >= known.bounds.lower else None
 
 
 def note_of(known: Survey, copy: Copy) -> str | None:
-    """Return `end_note`, or what is wrong with the static voters beside the log; None where nothing is."""
+    """Return `end_note`, or the fault of the static voters in quorum-state, or None."""
     state, note = copy.quorum_state, end_note(known, copy)
     strange = None if note is not None or state is None else strange_static_voters(state)
     return note if strange is None else f"{QUORUM_STATE_FILE}: {strange}"
@@ -93,7 +93,7 @@ def _judged_end(known: Survey, copy: Copy) -> str | None:
 
 
 def _small_faults(copy: Copy) -> Iterator[str]:
-    """Those that are mended on the node alone."""
+    """Yield the faults that the node's own repairs cure."""
     if copy.prefix.checkpoints and copy.prefix.checkpoints[0].problem is not None:
         newest = copy.prefix.checkpoints[0]
         yield f"its newest checkpoint is damaged: {newest.problem}"
@@ -106,7 +106,7 @@ def _small_faults(copy: Copy) -> Iterator[str]:
 
 
 def lasting_fault(copy: Copy) -> str | None:
-    """The same, but for a file that goes and is made anew, that the log tells anew, or that `mends` takes away."""
+    """Return the fault that remains after the node's own repairs, with removed files replaced and epochs rebuilt."""
     epochs = unread_epochs(copy)
     lasting = tuple(found for found in copy.unread if not found.is_made_anew and found not in epochs)
     whole = tuple(found for found in copy.prefix.checkpoints if found.problem is None)
@@ -115,7 +115,7 @@ def lasting_fault(copy: Copy) -> str | None:
 
 
 def mends(copy: Copy) -> tuple[str, ...]:
-    """The commands that take away what alone keeps its node from starting, and lose nothing; none where none do."""
+    """Return the commands that cure all that keeps the node from starting, without loss; empty if none do."""
     if lasting_fault(copy) is not None:
         return ()
     found = []
@@ -127,12 +127,12 @@ def mends(copy: Copy) -> tuple[str, ...]:
 
 
 def drop_line(copy: Copy) -> str:
-    """The command that takes damaged checkpoints away."""
+    """Return the command that removes damaged checkpoints."""
     return f"{_line(copy, 'drop-snapshot')} --apply"
 
 
 def trim_line(copy: Copy) -> str:
-    """The command, without --apply, that drops the damaged beginning of a log."""
+    """Return the command, without --apply, that drops the damaged beginning of a log."""
     return _line(copy, "truncate", "--before", copy.start_offset)
 
 
@@ -141,7 +141,7 @@ def _line(copy: Copy, name: str, *words: object) -> str:
 
 
 def mend_first(copies: Sequence[Copy]) -> list[Step]:
-    """Before anything starts: once a leader answers, nothing offline is done to a voter any more."""
+    """Return the repairs before any start: once a leader runs, every offline repair of a voter is refused."""
     return [
         Step(
             text=f"{copy.label} does not start: {fault_of(copy)}. Before any controller starts, since this is refused "
@@ -154,12 +154,12 @@ def mend_first(copies: Sequence[Copy]) -> list[Step]:
 
 
 def unread_epochs(copy: Copy) -> tuple[Unread, ...]:
-    """Of newer software's nothing is known: that is not written over."""
+    """Return the epoch histories that cannot be read, without those of newer software: these are never overwritten."""
     return tuple(one for one in copy.unread if one.is_epochs and not one.is_newer)
 
 
 def rebuild_epochs(known: Survey) -> list[Step]:
-    """What is done before a node starts beside such a file: no record is lost by it."""
+    """Return the steps that rebuild an unreadable epoch history from the log, without loss."""
     return [
         Step(
             text=f"{copy.label} does not start: {found.path}: {found.why}. Its log tells as much, and nothing is lost: "
@@ -173,14 +173,14 @@ def rebuild_epochs(known: Survey) -> list[Step]:
 
 
 def _epochs_line(known: Survey, copy: Copy) -> str:
-    """Behind a torn write that is cut, it is made anew, too."""
+    """Return the command that rebuilds the epoch history. If a torn write must be cut, the cut rebuilds it, too."""
     if copy.stop is not None:
         return f"{cut_line(known, copy)} --apply"
     return command("kraft", "recover", "rebuild-indexes", "--dir", copy.place.log_dir, "--apply")
 
 
 def no_majority(known: Survey) -> str:
-    """Return the sentence."""
+    """Return the sentence that no majority of the voters is here and intact."""
     if not known.voters:
         return f"No majority of the voters is known to be here and sound: {who_votes(known)}."
     latest, *before = (len(voters) for voters in known.in_force.sets)
@@ -194,12 +194,12 @@ def _are(number: int) -> str:
 
 
 def absent(known: Survey) -> str:
-    """Return the voters that are not here; empty where all are."""
+    """Return a phrase for the voters that are not here; empty if all are."""
     gone = not_here(known)
     return f"; not here: {', '.join(gone)}" if gone else ""
 
 
 def unsound(known: Survey) -> str:
-    """Return the voters' copies that have a fault; empty where none has."""
+    """Return a phrase for the voters' copies that have a fault; empty if none has."""
     found = [copy.label for copy in known.copies if known.is_voter(copy) and lasting_fault(copy) is not None]
     return f"; not sound: {', '.join(found)}" if found else ""

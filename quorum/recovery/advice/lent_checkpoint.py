@@ -1,9 +1,9 @@
-"""A log whose own checkpoint is damaged, and another copy's sound one that it goes on from.
+"""A log whose own checkpoint is damaged, and that can go on from another copy's intact one.
 
-Decides: whose checkpoint fits, and how it is brought over. Must not know: what else could be done.
+Decides: whose checkpoint fits, and the commands that copy it. Must not know: other ways out.
 
-A checkpoint holds committed records only (KIP-630). Where the log has a record of the checkpoint's epoch just before
-its end, both are the same up to there (log matching, Raft 5.3), and the log goes on from it as from one of its own.
+A checkpoint holds only committed records (KIP-630). If the log has a record of the checkpoint's epoch just before its
+end, both are the same up to there (log matching, Raft 5.3). The log then goes on from it as from its own.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from quorum.recovery.journal.repair_facts import Step
 
 
 def lender(known: Survey, copy: Copy) -> tuple[Copy, CheckpointFile] | None:
-    """The copy with the newest checkpoint that `copy` goes on from; None where it needs none, or none fits."""
+    """Return the copy with the newest checkpoint that `copy` can go on from; None if it needs none, or none fits."""
     if copy.state is not None or copy.held_more or copy.place.manifest is not None:
         return None
     found = [
@@ -35,7 +35,7 @@ def _goes_on_from(copy: Copy, checkpoint: CheckpointFile) -> bool:
 
 
 def or_lent(known: Survey, copy: Copy, why: str | None) -> str | None:
-    """Why a copy cannot be used, and whose checkpoint would mend it."""
+    """Return why a copy cannot be used, with the checkpoint of another copy that would change that."""
     found = lender(known, copy)
     if why is None or found is None:
         return why
@@ -43,7 +43,7 @@ def or_lent(known: Survey, copy: Copy, why: str | None) -> str | None:
 
 
 def borrow(known: Survey, copy: Copy, least: tuple[int, int]) -> list[Step]:
-    """How `copy` gets a checkpoint that it goes on from, where its log is ahead of `least` (last epoch and end)."""
+    """Return the steps that give `copy` such a checkpoint, if its log is ahead of `least` (last epoch and end)."""
     found = lender(known, copy)
     if found is None or copy.rank <= least:
         return []

@@ -1,9 +1,9 @@
-"""Copies that a later release, or a vendor's software, has written to: what a repair says of them, and where it stops.
+"""Copies that a later release, or a vendor's software, has written to: how far a repair can handle them.
 
-Decides: which parts keep a repair from writing what it has to. Must not know: how copies are read.
+Decides: which of its parts prevent a repair. Must not know: how copies are read.
 
-A repair writes LeaderChange, VotersRecord and quorum-state as the newest known release does, which every later one
-reads. It cannot know their form where the log says who votes in a form that is not known.
+A repair writes LeaderChange, VotersRecord and quorum-state in the form of the newest known release, which every later
+one reads. If the log holds the voters in an unknown form, a repair cannot write them.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from quorum.recovery.journal.repair_facts import Step
 
 
 def not_checked(copies: Iterable[Copy]) -> tuple[str, ...]:
-    """Return a sentence that names what a later release wrote, and so was not checked; none where there is nothing."""
+    """Return a sentence about parts that a later release wrote and this one does not check; empty without any."""
     newer = newer_of(copies)
     return (newer.text("not checked"),) if newer else ()
 
 
 def why_not_written(copy: Copy) -> str | None:
-    """Return why no repair can append to this copy's log; None: one can."""
+    """Return why no repair can append to this copy's log, or None."""
     if copy.newer_voters is None:
         return None
     return (
@@ -34,10 +34,10 @@ def why_not_written(copy: Copy) -> str | None:
 
 
 def refuse_newer_voters(copy: Copy) -> None:
-    """Refuse a repair that writes voters into this copy's log, where it cannot know their form.
+    """Refuse a repair that writes voters into this copy's log if it does not know their form.
 
     Raises:
-        RefusedError: a later release wrote that in a form that is not known.
+        RefusedError: a later release wrote the voters in an unknown form.
     """
     why = why_not_written(copy)
     if why is not None:
@@ -45,10 +45,10 @@ def refuse_newer_voters(copy: Copy) -> None:
 
 
 def refuse_newer_files(copy: Copy) -> None:
-    """Refuse a repair of files of a later release beside the log. Of quorum-state it needs the epoch alone.
+    """Refuse a repair if a later release wrote a sidecar file. A quorum-state whose epoch can be read is accepted.
 
     Raises:
-        RefusedError: naming one that a later release wrote.
+        RefusedError: with the file.
     """
     for found in copy.unread:
         if found.is_newer and not found.tells_epoch:
@@ -56,7 +56,7 @@ def refuse_newer_files(copy: Copy) -> None:
 
 
 def leave_to_its_release(known: Survey) -> list[Step]:
-    """Return what to do where no copy can be repaired, because a later release wrote who votes; else nothing."""
+    """Return the step if no copy can be repaired because a later release wrote the voters; else nothing."""
     hiding = _hiding(known)
     if hiding is None:
         return []
@@ -73,6 +73,6 @@ def _hiding(known: Survey) -> str | None:
 
 
 def who_votes(known: Survey) -> str:
-    """Return why the voters are not known, as the end of a sentence."""
+    """Return why the voters are unknown, as the end of a sentence."""
     hiding = _hiding(known)
     return "no copy here says who votes" if hiding is None else f"a later release wrote that ({hiding})"

@@ -1,8 +1,7 @@
-"""What must be settled before any repair is chosen, and before anything starts.
+"""Obstacles that must be settled before any repair is chosen, and before any node starts.
 
-Decides: whether there is such a thing, and what settles it: a repair that was interrupted, copies that contradict each
-other, a repair that some directories have and others have not, or that passed over what was committed. Must not know:
-which repair follows.
+They are: an interrupted repair, copies that contradict each other, a repair that only some directories have, and a
+repair that passed over committed records. Must not know: which repair follows.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ class Obstacle(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Interruption(msgspec.Struct, frozen=True, kw_only=True):
-    """A directory in the middle of a repair. `record` None: its journal cannot be read, and `problem` says why."""
+    """A directory in the middle of a repair. Without a `record`, its journal cannot be read; `problem` says why."""
 
     log_dir: str
     record: RepairRecord | None
@@ -58,7 +57,7 @@ class Interruption(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def interruption(files: Files, place: Place) -> Interruption | None:
-    """Whether a repair of this directory waits to be finished."""
+    """Return the interrupted repair of this directory, or None."""
     log_dir = place.log_dir
     try:
         record = pending(files, log_dir)
@@ -78,7 +77,7 @@ def interruption(files: Files, place: Place) -> Interruption | None:
 
 
 def of_interruptions(found: Sequence[Interruption], paths: Iterable[str]) -> Obstacle:
-    """Repairs that wait to be finished; `paths`: all directories that are looked at."""
+    """Return the obstacle of repairs that wait to be finished. `paths`: all directories of the command."""
     names = ", ".join(one.log_dir for one in found)
     steps: list[Step] = []
     for one in found:
@@ -98,7 +97,7 @@ def of_interruptions(found: Sequence[Interruption], paths: Iterable[str]) -> Obs
 
 
 def obstacle(files: Files, known: Survey) -> Obstacle | None:
-    """What these copies have against any repair or start; None where there is nothing."""
+    """Return what forbids any repair or start of these copies, or None."""
     grave = _grave(known)
     if grave:
         return _rivalry(known, grave) if any(one.repairs for one in grave) else _contradiction(known, grave)
@@ -111,7 +110,7 @@ def obstacle(files: Files, known: Survey) -> Obstacle | None:
 
 
 def unsettled(known: Survey) -> Obstacle | None:
-    """About a node with two directories of one id, where no majority goes on without it."""
+    """Return the obstacle of a node with two directories of one id, without which there is no majority; or None."""
     steps = unsettled_steps(known)
     if not steps:
         return None
@@ -124,7 +123,7 @@ def unsettled(known: Survey) -> Obstacle | None:
 
 
 def outvoted(known: Survey) -> tuple[Copy, ...]:
-    """Copies of others than voters that contradict voters of whom a majority hold the same."""
+    """Return the copies of nodes that are no voters and that contradict a majority of the voters."""
     return tuple(copy for copy in known.copies if not elects(known, copy) and _conflicts_with(known, copy))
 
 
@@ -133,7 +132,7 @@ def _conflicts_with(known: Survey, copy: Copy) -> bool:
 
 
 def _grave(known: Survey) -> list[Conflict]:
-    """Of two that would elect; or of others, where no majority of sound voters says which bytes are right."""
+    """Return the conflicts that forbid a start: of copies that would elect, or without a majority that agrees."""
     electing = [copy for copy in known.copies if elects(known, copy)]
     among = [one for one in known.conflicts if all(copy in electing for copy in one.copies)]
     same = [copy for copy in electing if known.is_authoritative(copy) and copy.stop is None and copy.state is not None]
@@ -169,7 +168,7 @@ def _contradiction(known: Survey, found: Sequence[Conflict]) -> Obstacle:
 
 
 def _rivalry(known: Survey, found: Sequence[Conflict]) -> Obstacle:
-    """Of two repairs each made a quorum of its own."""
+    """Return the obstacle of conflicting repairs, each of which made a quorum."""
     ours = [one for one in found if one.repairs is not None]
     copies = [copy for copy in known.copies if any(copy in one.copies for one in ours)]
     kept = next((copy for copy in copies if copy.place.log_dir not in known.undoable), copies[0])
@@ -196,7 +195,7 @@ def _take_back(lines: tuple[str, ...], text: str) -> Iterator[Step]:
 
 
 def _never_again(labels: Sequence[str]) -> Iterator[Step]:
-    """About repairs that cannot be taken back."""
+    """Yield the step for repairs that cannot be undone."""
     if labels:
         yield Step(
             text=f"A node has run on {', '.join(labels)} since its repair, or its backup is gone: undo would be "
@@ -219,7 +218,10 @@ def _half_done(files: Files, known: Survey, done: Copy, behind: tuple[Copy, ...]
 
 
 def _dropped(files: Files, known: Survey, done: Copy, behind: Sequence[Copy]) -> Obstacle | None:
-    """Of a repair that can be taken back, and passed over what was committed and nobody had said is to be lost."""
+    """Return the obstacle of a repair that passed over committed records whose loss no operator accepted; or None.
+
+    The obstacle exists only while the repair can be undone.
+    """
     lines = undo_lines(known, with_repair(known, done))
     accepted = [lost for _, lost in let_go_by(done)]
     missed = [
@@ -247,24 +249,24 @@ def _dropped(files: Files, known: Survey, done: Copy, behind: Sequence[Copy]) ->
 
 
 def _said_by(files: Files, done: Copy) -> tuple[str, ...]:
-    """The command that began the last epoch of `done`, by its audit file; none where that is not there."""
+    """Return the command that began the last epoch of `done`, by its audit file; empty without one."""
     log_dir, begun = done.place.log_dir, None if done.repair is None else int(done.repair.epoch)
     records = audits(files, work_root_of(log_dir)).records
     return next((((again(one, log_dir)),) for one in reversed(records) if one.facts.new_epoch == begun), ())
 
 
 def undo_lines(known: Survey, copies: Iterable[Copy]) -> tuple[str, ...]:
-    """The commands that take the last repairs of these back, where that would be done."""
+    """Return the commands that undo the last repairs of these copies, where that is possible."""
     return tuple(undo_line(copy.place.log_dir) for copy in copies if copy.place.log_dir in known.undoable)
 
 
 def with_repair(known: Survey, done: Copy) -> list[Copy]:
-    """All that have the batch of the repair of `done`, where it elects; itself, where none does."""
+    """Return all copies that would elect and have the repair of `done`; only `done` if no copy does."""
     return [copy for copy in known.copies if copy.repair == done.repair and elects(known, copy)] or [done]
 
 
 def old_voters(known: Survey) -> list[Step]:
-    """About controllers that vote no more since a repair, and do not know: by their own files they would elect."""
+    """Return the step for controllers that a repair removed as voters: by their own files they would still elect."""
     half = unreached(known)
     if half is None:
         return []

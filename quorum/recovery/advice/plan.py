@@ -1,4 +1,4 @@
-"""What can be done about a cluster of which these copies are left, and what is best.
+"""The plan for a cluster of which these copies are left: every repair that is possible, and the best one.
 
 Decides: which repairs are possible, what each keeps and loses in words, and the recommended steps. Must not know: how
 they are done.
@@ -61,17 +61,17 @@ from quorum.recovery.journal.repair_facts import LostRecords, MayLose, Step, kep
 
 
 class Repair(msgspec.Struct, frozen=True, kw_only=True):
-    """One way out.
+    """One repair, of one copy.
 
     Attributes:
-        name: of the command, `start` where nothing needs a repair.
+        name: of the command; `start` if nothing needs a repair.
         on: the copy that is kept.
-        keeps, loses: in sentences; `loses` what is known.
-        may_lose: what cannot be known.
-        cannot_follow: nodes that cannot go on from their copies here then, in sentences.
-        refused: why it is not possible; None where it is.
+        keeps, loses: in sentences; `loses` has the known losses.
+        may_lose: losses that cannot be known.
+        cannot_follow: nodes that cannot go on from their copies here afterwards, in sentences.
+        refused: why it is not possible, or None.
         lost: the known losses as data.
-        is_behind: a copy here goes on past what is kept, with NoOps and elections only, if nothing is in `lost`.
+        is_behind: a copy here goes on past the kept one. If `lost` is empty, it has only NoOps and elections there.
     """
 
     name: str
@@ -86,7 +86,7 @@ class Repair(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """The situation, every repair, and the recommended steps in order. `is_whole`: a majority is here and sound."""
+    """The situation, every repair, and the recommended steps in order. `is_whole`: an intact majority is here."""
 
     is_whole: bool
     situation: str
@@ -95,7 +95,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def make_plan(files: Files, known: Survey) -> Plan:
-    """Return what to do with these copies."""
+    """Return the plan for these copies."""
     plan, observers = _plan(files, known), observers_near_end(known)
     if not observers:
         return plan
@@ -140,24 +140,23 @@ def sound_voters(known: Survey) -> list[Copy]:
 
 
 def whole_voters(known: Survey) -> list[Copy]:
-    """Voters' copies that a node starts from, at most without a file that it makes anew or once mended on its own; of
-    those of which nothing shows that they are of one log, the best's."""
+    """Return the voters' copies of the best log from which a node starts, at once or after its own repair."""
     whole = [copy for copy in known.copies if known.is_voter(copy) and lasting_fault(copy) is None]
     return [copy for copy in whole if shows_one_log(whole[0], copy)]
 
 
 def lacking(known: Survey, voters: Sequence[Copy]) -> str | None:
-    """That these would elect a leader who lacks what was committed; None where nothing shows it."""
+    """Return why these voters could elect a leader that lacks committed records, or None."""
     risky = endangered(known)
     if risky:
         return f"{danger(known, risky)}."
     best = max(voters, key=lambda copy: copy.rank)
     end = max(int(copy.end.offset) for copy in voters)
     if end >= known.bounds_left.lower:
-        return None  # what reached further once, and no copy here holds, went as was accepted
+        return None  # what is beyond was an accepted loss
     holders = [copy for copy in known.copies if copy.end.offset > end]
     if is_past_repair(best, holders):
-        return None  # a repair let that go, as it said
+        return None  # a repair discarded them, with notice
     names = ", ".join(str(copy.node_id) for copy in voters)
     return (
         f"A majority of the voters is here ({names}), but their logs end at offset {end}, and all before "
@@ -178,7 +177,7 @@ def usable(copy: Copy) -> str | None:
 
 
 def _nameless(known: Survey, copy: Copy) -> str | None:
-    """A new controller's directory must say which cluster it is of, and a voter's own has to say that it is."""
+    """Return why no controller's directory can be made without a cluster id, if no copy here has one; or None."""
     if known.cluster_id is not None:
         return None
     return (
@@ -188,13 +187,13 @@ def _nameless(known: Survey, copy: Copy) -> str | None:
 
 
 def may_lose(known: Survey, kept: Copy) -> MayLose | None:
-    """Return what no copy can tell; None where nothing that was committed can be missing from the copies."""
+    """Return the loss that no copy can show; None if no committed record can be missing from the copies."""
     if not known.majority_is_absent:
         return None
     if not known.voters:
         return MayLose()
     absent = tuple(map(int, known.unheard_voters))
-    if known.undecided is not None:  # whoever dropped that change went on from before it, while this log grew
+    if known.undecided is not None:  # if voters dropped that change, their log diverged before it
         return MayLose(voters=absent, past_offset=int(known.bounds.lower), is_undecided=True)
     since_ms = kept.prefix.last_timestamp_ms if kept.prefix.last_timestamp_ms >= 0 else None
     return MayLose(voters=absent, since_ms=since_ms, past_offset=int(kept.end.offset))
@@ -262,7 +261,7 @@ def _majority_here(known: Survey, sound: list[Copy], repairs: tuple[Repair, ...]
 
 
 def _move(known: Survey, sound: list[Copy]) -> list[Step]:
-    """Who keeps the vote has its directory here: a voter with its old log would hold the old addresses."""
+    """Return the step for new addresses. A voter that stays needs its directory here: its old log has the old ones."""
     voters = known.told_by.voters
     if voters is None or known.told_by.newer_voters is not None:
         return []
@@ -301,7 +300,7 @@ def _once_here(are_many: bool) -> str:
 
 
 def _move_away(copies: Iterable[Copy]) -> list[Step]:
-    """About files that keep nodes from starting, and that nothing goes with."""
+    """Return the steps for files that keep nodes from starting and whose removal loses nothing."""
     return [_move_one(copy, found) for copy in copies for found in copy.unread if found.is_made_anew]
 
 
@@ -323,7 +322,7 @@ def _move_one(copy: Copy, found: Unread) -> Step:
 
 
 def _replace(known: Survey, copy: Copy) -> Step:
-    """What to do about a damaged voter while a majority is sound; with a false epoch it might start, and be elected."""
+    """Return the step for a damaged voter beside an intact majority: with a false epoch it might be elected."""
     note = end_note(known, copy)
     if note is not None and fault_among(known, copy) is None:
         return Step(text=f"Start {copy.label} only once the others lead, and it fetches the rest: {note}")
@@ -337,7 +336,7 @@ def _replace(known: Survey, copy: Copy) -> Step:
 
 
 def _read_first(found: Unread) -> Step:
-    """About a file without which every repair refuses."""
+    """Return the step for a file without which every repair refuses."""
     if found.is_newer:
         return Step(
             text=f"{found.path}: {found.why}. Go on with a kraft of that version: this one refuses what follows"
@@ -349,7 +348,7 @@ def _read_first(found: Unread) -> Step:
 
 
 def _majority_lost(known: Survey, repairs: tuple[Repair, ...], lack: str | None = None) -> Plan:
-    """`lack`: where it is not simply that."""
+    """Return the plan without a majority. `lack`: the situation, if a majority is here but lacks committed records."""
     chosen, situation = _chosen(known, repairs), lack
     if situation is None or not known.voters:
         situation = no_majority(known)
@@ -381,10 +380,13 @@ def _majority_lost(known: Survey, repairs: tuple[Repair, ...], lack: str | None 
 
 
 def _chosen(known: Survey, repairs: Sequence[Repair]) -> tuple[Copy, Repair] | None:
-    """The best copy that is possible; but a surviving voter goes before it that lacks nothing but NoOps and elections:
-    it keeps its directory and address, and a broker's copy may be ahead by a heartbeat of the last leader. Then any
-    that loses nothing which another one would keep. A stale one comes last: it may be ahead by an election that should
-    not have been."""
+    """Return the best copy that a repair can keep, with that repair, or None.
+
+    A surviving voter that lacks only NoOps and elections comes first: it keeps its directory and its address. A
+    broker's copy may be ahead of it only by a heartbeat of the last leader. Then come copies whose choice loses nothing
+    that another choice would keep. Stale copies come last: they may be ahead by an election that should not have
+    happened.
+    """
     possible = [pair for pair in zip(known.copies, repairs, strict=True) if pair[1].refused is None]
     whole = [pair for pair in possible if not any(one.committed != "never" for one in pair[1].lost)]
     stale, gone = [one.copy for one in known.stale], shortfalls(known)

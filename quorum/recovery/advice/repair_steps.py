@@ -1,4 +1,4 @@
-"""The steps that lead to a repair: what is tried and fenced before it, and its own commands.
+"""The steps that lead to a repair: the search for other copies, the fencing, and the repair's own commands.
 
 Decides: their words and their order. Must not know: which repair is best, and how it is done.
 """
@@ -31,7 +31,7 @@ from quorum.recovery.journal.repair_facts import LostRecords, Step
 
 
 def before_repair(known: Survey, fit: Sequence[Copy], *, asks_brokers: bool) -> list[Step]:
-    """What comes before any repair; `fit`: voters' copies that nothing speaks against starting as they are."""
+    """Return the steps before any repair. `fit`: voters' copies that could start as they are."""
     clone = clone_of(known)
     bring = Step(text="Bring a copy of every broker's metadata log here, and name it too: it may be the longest")
     brought = [bring] if asks_brokers else []
@@ -45,7 +45,7 @@ def before_repair(known: Survey, fit: Sequence[Copy], *, asks_brokers: bool) -> 
 
 
 def _look_for(known: Survey, fit: Sequence[Copy]) -> list[Step]:
-    """Voters that are only not named need no repair, and no copy shows whether they are lost or live elsewhere."""
+    """Return the step for voters without a copy here. They may be alive, and then no repair is needed."""
     absent = absent_voters(known)
     if not absent:
         return []
@@ -65,7 +65,7 @@ def _and(ids: Sequence[int]) -> str:
 
 
 def _cut_first(known: Survey, chosen: Copy) -> list[Step]:
-    """No repair passes over damage in the middle of a log without a word."""
+    """Return the step that drops damage in the middle of the log: every repair refuses to skip it silently."""
     if not chosen.is_damaged:
         return []
     line = f"{cut_line(known, chosen)} --accept-data-loss"
@@ -79,7 +79,7 @@ def _cut_first(known: Survey, chosen: Copy) -> list[Step]:
 
 
 def steps_for(known: Survey, chosen: Copy, loses: Sequence[LostRecords]) -> list[Step]:
-    """The repair that goes on from `chosen`, and what follows it; `loses`: what is known to go with that."""
+    """Return the steps of the repair that goes on from `chosen`. `loses`: the records known to be lost by it."""
     cut = _cut_first(known, chosen)
     if cut and elects_once_cut(known, chosen):
         text = "Then inspect all once more: with that log cut, a majority of the voters is here, and may start as it is"
@@ -114,12 +114,12 @@ def _new_line(known: Survey, chosen: Copy, *more: str) -> str:
 
 
 def controllers_named(sound: list[Copy]) -> str:
-    """Return their ids behind the word for one or several."""
+    """Return the ids of these controllers after the word "controller" or "controllers"."""
     return f"controller{'s' if len(sound) > 1 else ''} {', '.join(str(copy.node_id) for copy in sound)}"
 
 
 def start_as_they_are(sound: list[Copy], *, waits: bool) -> str:
-    """Return the sentence that says who is started, and what starts from such logs; `waits`: something comes first."""
+    """Return the sentence to start these controllers. `waits`: another step comes first."""
     alone = len(sound) == 1
     start = f"{'Then start' if waits else 'Start'} {controllers_named(sound)}"
     start += "" if waits else " as it is" if alone else " as they are"

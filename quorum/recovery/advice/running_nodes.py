@@ -1,9 +1,9 @@
-"""Nodes that run on the directories that are looked at: what is said of those, and what comes before any repair.
+"""Nodes that run on these directories, and the steps before any repair.
 
-Decides: when nothing may be concluded from where logs end, since they go on. Must not know: how a lock is asked for.
+Decides: when the end of a log proves nothing, because the log grows. Must not know: how a lock is recognised.
 
-A running broker hinders nothing: it only follows, and its copy may be as long as any. A running voter does: logs are
-read one after the other, so that each may seem to hold what others lack, and a quorum that runs needs no repair.
+A running broker is no obstacle: it only follows, and its copy may be as long as any. A running voter is. Logs are read
+one after the other, so that each may seem to hold records that others lack. And a quorum that runs needs no repair.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from quorum.recovery.journal.repair_facts import Step
 
 
 def use_of(copy: Copy) -> str | None:
-    """That a node runs on it, in words; None where none does."""
+    """Return a phrase that a node runs on this copy, or None."""
     if copy.used_by is None:
         return None
     return f"in use: a node runs on it ({f'pid {copy.used_by}' if copy.used_by else 'of another host or container'})"
 
 
 def running_voters(known: Survey) -> tuple[Copy, ...]:
-    """Copies in use whose nodes elect."""
+    """Return the copies in use whose nodes take part in elections."""
     return tuple(copy for copy in known.in_use if elects(known, copy))
 
 
 def refuse_running(known: Survey) -> None:
-    """No repair beside a voter that runs, also where no address of its answers.
+    """Refuse a repair while a voter runs, even if none of its addresses responds.
 
     Raises:
-        RefusedError: one does, naming it.
+        RefusedError: with the voter that runs.
     """
     for copy in running_voters(known):
         raise RefusedError(
@@ -45,7 +45,7 @@ def refuse_running(known: Survey) -> None:
 
 
 def situation_of(running: Sequence[Copy]) -> str:
-    """What is known, and what is not."""
+    """Return the situation: which nodes run, and that the ends of their logs prove nothing."""
     names = ", ".join(copy.label for copy in running)
     return (
         f"This quorum has running nodes: {names}. Their logs go on while they are read, one after the other: where an "
@@ -54,7 +54,7 @@ def situation_of(running: Sequence[Copy]) -> str:
 
 
 def steps_of(known: Survey, running: Sequence[Copy]) -> tuple[Step, ...]:
-    """Ask those who know; and only then, and with all of them stopped, a repair."""
+    """Return the steps: ask the running controllers; stop all of them before any repair."""
     dirs = [copy.place.log_dir for copy in known.copies]
     return (
         *_stay_stopped(known),
@@ -72,7 +72,7 @@ def steps_of(known: Survey, running: Sequence[Copy]) -> tuple[Step, ...]:
 
 
 def _stay_stopped(known: Survey) -> tuple[Step, ...]:
-    """About stopped controllers whose directories a repair has not reached: beside what runs they would elect, too."""
+    """Return the step for stopped controllers that a repair has not reached: they would elect among themselves."""
     half = unreached(known)
     names = ", ".join(copy.label for copy in (half[1] if half is not None else ()) if copy.used_by is None)
     if half is None or not names:

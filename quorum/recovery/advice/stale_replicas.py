@@ -1,6 +1,6 @@
-"""What is said, and done, about copies that are not authoritative.
+"""The advice about voters' copies that are not authoritative.
 
-Decides: the words. Must not know: how it is found out.
+Must not know: how they are recognised.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ _NUMBERED: Final = re.compile(r"[a-z]+[-_]?([0-9]{1,9})")
 
 
 def told_of_stale(known: Survey) -> str:
-    """Behind the situation: which copies are counted for no majority; empty where all are."""
+    """Return the sentence with the copies that count for no majority; empty without any."""
     names = ", ".join(one.copy.label for one in known.stale)
     return f" Not counted: {names}." if names else ""
 
 
 def kept_out(known: Survey, chosen: Copy | None = None) -> list[Step]:
-    """What becomes of them; `chosen`: the one that a repair goes on from."""
+    """Return the steps for these copies. `chosen`: the copy that a repair goes on from."""
     older = [one for one in known.stale if one.newer is not None and one.copy is not chosen]
     others = [one for one in known.stale if one.newer is None and one.copy is not chosen and not one.rivals]
     steps = unsettled_steps(known)
@@ -50,7 +50,7 @@ def kept_out(known: Survey, chosen: Copy | None = None) -> list[Step]:
 
 
 def unsettled_steps(known: Survey) -> list[Step]:
-    """About directories of which nothing shows on which their node ran last: one step a node."""
+    """Return one step a node that has several directories, if nothing shows on which of them it ran last."""
     steps: dict[int | None, Step] = {}
     for one in known.stale:
         if one.rivals and one.copy.node_id not in steps:
@@ -66,7 +66,7 @@ def unsettled_steps(known: Survey) -> list[Step]:
 
 
 def _named_by_path(known: Survey, copy: Copy) -> Iterator[str]:
-    """A sentence where the path names an absent voter."""
+    """Yield a sentence if the path contains the id of an absent voter."""
     names = [_NUMBERED.fullmatch(part) for part in copy.place.log_dir.split("/")]
     numbers = {int(found[1]) for found in names if found is not None} & set(known.absent_voters)
     for node in sorted(numbers):

@@ -1,7 +1,4 @@
-"""The command that makes one controller the only voter, word for word.
-
-Decides: its words. Must not know: whether that is what is best.
-"""
+"""The command that makes one controller the only voter."""
 
 from __future__ import annotations
 
@@ -12,7 +9,10 @@ from quorum.recovery.evidence.repair_evidence import Survey
 
 
 def alone_line(known: Survey, own: Copy, *more: str) -> str:
-    """With all copies that are here, and --missing for the others; a clone gets an address of its own."""
+    """Return the command, with all copies that are here, and --missing for the others.
+
+    A clone gets new addresses.
+    """
     name = "standalone" if own.kraft_version > 0 else "static-voters"
     named = own_address(known, own) if name == "standalone" else ["--set", f"{own.node_id}@HOST:PORT"]
     words = (

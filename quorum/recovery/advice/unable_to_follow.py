@@ -1,11 +1,11 @@
-"""Nodes that cannot follow the log that a repair keeps, from the log that they have.
+"""Nodes that cannot follow the kept log from the log that they have.
 
-Decides: which of the copies here are such nodes', and what is done about them. Must not know: which repair it is.
+Decides: which copies here are such nodes', and what is done about them. Must not know: which repair it is.
 
-No replica truncates below its newest checkpoint: what a checkpoint holds was committed, and Kafka begins from its end
-("Attempt to truncate to offset ..., which is below the current high watermark ...", at each start). And Apache Kafka
-(4.3, KRaftControlRecordStateMachine.truncateNewEntries) does not read control records again that come to stand where
-it has cut: a longer log would hide the new voters from its node.
+No replica truncates below its newest checkpoint, since a checkpoint holds committed records. Kafka then fails at each
+start: "Attempt to truncate to offset ..., which is below the current high watermark ...". After a truncation, Apache
+Kafka 4.3 does not read the control records that replace those it cut (KRaftControlRecordStateMachine,
+truncateNewEntries). So a longer log would hide the new voters from its node.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from quorum.recovery.journal.repair_facts import Step
 
 
 class Left(msgspec.Struct, frozen=True, kw_only=True):
-    """A node that cannot follow: its newest checkpoint ends at `offset`, past `kept`; or, without one, its log does."""
+    """A node that cannot follow. Its newest checkpoint ends at `offset`, past `kept`; without one, its log does."""
 
     label: str
     node_id: int | None
@@ -45,11 +45,11 @@ class Left(msgspec.Struct, frozen=True, kw_only=True):
 def left_behind(
     known: Survey, kept: Copy, *, changed: Collection[str] = (), adds_voters: bool = True
 ) -> tuple[Left, ...]:
-    """Whose copies here cannot be gone on from once the quorum goes on from `kept`.
+    """Return the nodes whose copies here cannot follow once the quorum goes on from `kept`.
 
     Args:
         changed: log directories that the repair itself changes.
-        adds_voters: whether a repair writes voters at the end of `kept`, where they stand in the log; one may have.
+        adds_voters: True if a repair writes a voter set at the end of `kept`. An earlier one may have done so, too.
     """
     voters_at = _voters_at(kept, adds_voters=adds_voters)
     found = []
@@ -75,7 +75,7 @@ def left_behind(
 
 
 def _voters_at(kept: Copy, *, adds_voters: bool) -> int | None:
-    """Where the batch with the new voters begins; None where there is none."""
+    """Return the offset of the batch with the new voters, or None without one."""
     if kept.kraft_version == 0:
         return None
     if adds_voters:
@@ -84,12 +84,12 @@ def _voters_at(kept: Copy, *, adds_voters: bool) -> int | None:
 
 
 def warning_of(one: Left) -> str:
-    """About one of them."""
+    """Return the warning about one of these nodes."""
     return f"{one}. Before it starts again, move its {METADATA_DIRECTORY} away (a broker fetches it anew)"
 
 
 def set_aside(left: Sequence[Left]) -> list[Step]:
-    """What is done about them, before they start again."""
+    """Return the step for these nodes before they start again."""
     if not left:
         return []
     names = ", ".join(one.label for one in left)
@@ -104,7 +104,7 @@ def set_aside(left: Sequence[Left]) -> list[Step]:
 
 
 def who_holds(end_offset: int) -> str:
-    """Return a sentence about nodes that do not follow a log which lost committed records; they hold."""
+    """Return a sentence about nodes that hold, because the kept log lacks records that they know to be committed."""
     return (
         f"agents hold (kraft_held) if they know records from offset {end_offset} on to be committed, and so do "
         "controllers with a checkpoint past it: `kraft agent release` lets such an agent follow. Such a controller's "
