@@ -165,7 +165,7 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def newer_voters(self) -> str | None:
-        """The part of a later release that changes the voters or how they vote; None if there is none."""
+        """The part of a later release that changes the voters or how they vote, or None."""
         quorum = None if self.state is None else self.state.quorum
         part = None if quorum is None else quorum.newer_version or quorum.newer_voters
         return None if part is None else part.what

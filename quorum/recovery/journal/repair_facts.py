@@ -128,8 +128,8 @@ class ProvenCut(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The proof that the records which a repair cut are no loss.
 
     Attributes:
-        reason: `held` by a majority without this node; an `unfinished` write; held only by a `minority`; or
-            `superseded` by an elected leader that did not have them.
+        reason: `held` by a majority without this node; an `unfinished` write; a `minority` alone held it; `superseded`
+            by an elected leader without it.
         start, end: the offsets that were cut (exclusive). `held`: `end` is this log's historical extent.
         epoch: `held`: of the last record. Otherwise the latest epoch that the proof covers. None: unknown.
         voters: `held`: the majority.
