@@ -32,6 +32,7 @@ from metadata_log.tools.findings.finding import Finding, Severity, finding
 from metadata_log.tools.read.contents import voters_in_file
 from metadata_log.tools.read.disks import is_brokers_disk
 from metadata_log.tools.read.manifest import is_export
+from metadata_log.tools.read.readable import unusable_identity, whose_disk
 from metadata_log.tools.read.sources import LogDirectory, NodeSource
 from metadata_log.tools.replicas.side_by_side import two_metadata_logs
 from metadata_log.voters import majority_of
@@ -112,16 +113,10 @@ def _file(disk: LogDirectory) -> str:
 def _unreadable(nodes: Sequence[NodeSource]) -> Iterator[Finding]:
     for node in nodes:
         for disk in node.log_directories:
-            if disk.complaint is not None:
-                what = f"{disk.complaint}; {_whose(node, disk)}"
-                yield finding(
-                    "unreadable_file" if disk.is_closed else "corrupt_file",
-                    what,
-                    node_id=node.node_id,
-                    file=_file(disk),
-                )
+            if disk.error is not None:
+                yield unusable_identity(node, disk, disk.error)
             elif disk.identity is None and unfinished_repair(OsFiles(), str(disk.path)) is None:
-                what = f"{disk.path} has no {META_PROPERTIES_FILE}; {_whose(node, disk)}"
+                what = f"{disk.path} has no {META_PROPERTIES_FILE}; {whose_disk(node, disk)}"
                 is_logs = node.metadata is not None and node.metadata.parent == disk.path
                 yield finding(
                     "not_formatted",
@@ -131,17 +126,6 @@ def _unreadable(nodes: Sequence[NodeSource]) -> Iterator[Finding]:
                     file=str(disk.path),
                     advice=LOST_PROPERTIES if is_logs else None,
                 )
-
-
-def _whose(node: NodeSource, disk: LogDirectory) -> str:
-    """Return half a sentence on the node of a directory without a readable `meta.properties`, and the proof."""
-    if node.node_id is None:
-        return "nothing says whose it is: its node is unknown"
-    if node.is_told_by_path:
-        return f"by its path beside those of its peers it is node {node.node_id}'s"
-    if disk.told_node_id == node.node_id:
-        return f"the id in it says node {node.node_id}"
-    return f"it stands among the disks of node {node.node_id}"
 
 
 def _foreign_clusters(nodes: Sequence[NodeSource]) -> Iterator[Finding]:

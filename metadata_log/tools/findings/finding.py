@@ -12,6 +12,7 @@ from typing import Final
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from metadata_log.files.links import remedy
 from metadata_log.tools.findings.advice import Advice, as_advice
 from metadata_log.tools.findings.facts import Facts
 from metadata_log.tools.findings.kinds import FILE_CHANGED, KINDS, Cause, FindingKind, Severity
@@ -131,6 +132,12 @@ def finding(
         remedy=remedy,
         facts=facts,
     )
+
+
+def unreadable(error: OSError, file: str, *, node_id: int | None = None, more: str = "") -> Finding:
+    """Return the finding that a file or a directory cannot be read, with the remedy."""
+    meaning = f"{why_unreadable(error)}{more}"
+    return finding("unreadable_file", meaning, node_id=node_id, file=file, advice=remedy(error))
 
 
 _OF_NO_DAMAGE: Final = ("configs_left_behind", FILE_CHANGED)

@@ -10,6 +10,7 @@ from typing import Final
 
 import msgspec
 
+from metadata_log.files.links import remedy
 from metadata_log.records.newer import NOTHING_NEWER, NewerPart
 from metadata_log.tools.findings.advice import Advice
 from metadata_log.tools.findings.facts import Facts
@@ -58,7 +59,7 @@ class FindingSink:
 
     def add_unreadable(self, path: str, error: OSError) -> None:
         """Take one of a file that cannot be read."""
-        self.add("unreadable_file", why_unreadable(error), file=path)
+        self.add("unreadable_file", why_unreadable(error), file=path, advice=remedy(error))
 
     def add_newer(
         self,

@@ -33,6 +33,7 @@ from metadata_log.tools.partitions.id_mismatch import with_wrong_id
 from metadata_log.tools.partitions.node_roles import is_only_controller
 from metadata_log.tools.read.consistent_read import directory_signature
 from metadata_log.tools.read.manifest import is_export
+from metadata_log.tools.read.readable import why_unread
 from metadata_log.tools.read.sources import LogDirectory, NodeSource, find_sources, require_one_cluster
 from metadata_log.tools.times import time_text
 
@@ -201,7 +202,7 @@ def _audit_once(nodes: Sequence[NodeSource], named: Sequence[NodeSource], listed
 
 def _require_identities(nodes: Sequence[NodeSource]) -> None:
     unread = [
-        f"{disk.path}: {disk.complaint or f'it has no {META_PROPERTIES_FILE}'}"
+        f"{disk.path}: it has no {META_PROPERTIES_FILE}" if disk.error is None else why_unread(disk.error)
         for node in nodes
         for disk in node.log_directories
         if disk.identity is None

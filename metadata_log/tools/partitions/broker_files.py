@@ -25,7 +25,7 @@ from metadata_log.files.port import read_small_file
 from metadata_log.java_text import java_lines
 from metadata_log.offsets import LARGEST_OFFSET
 from metadata_log.tools.findings.advice import CLEAN_SHUTDOWN, OFFSETS
-from metadata_log.tools.findings.finding import Finding, finding, why_unreadable
+from metadata_log.tools.findings.finding import Finding, finding, unreadable
 from metadata_log.tools.read.disks import OFFSET_FILES
 from metadata_log.tools.read.manifest import is_export
 from metadata_log.tools.read.sources import NodeSource
@@ -161,7 +161,7 @@ def check_on_disks(
             except CorruptFileError as error:
                 yield finding("corrupt_file", error.what, node_id=node.node_id, file=str(path), advice=advice)
             except OSError as error:
-                yield finding("unreadable_file", why_unreadable(error), node_id=node.node_id, file=str(path))
+                yield unreadable(error, str(path), node_id=node.node_id)
 
 
 def check_link(path: Path, node_id: int | None) -> Iterator[Finding]:

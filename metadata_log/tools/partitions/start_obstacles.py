@@ -22,7 +22,7 @@ from metadata_log.files.os_files import OsFiles
 from metadata_log.files.port import read_small_file
 from metadata_log.format.epoch_file import EPOCH_FILE, parse_epochs
 from metadata_log.tools.findings.advice import ASIDE_ID, PARTITION_EPOCHS
-from metadata_log.tools.findings.finding import Finding, finding, why_unreadable
+from metadata_log.tools.findings.finding import Finding, finding, unreadable
 from metadata_log.tools.partitions.broker_files import check_link
 from metadata_log.tools.partitions.directories import HeldPartitions, PartitionDirectory, strange_directories
 from metadata_log.tools.read.manifest import is_export
@@ -70,7 +70,7 @@ def _epochs(node: NodeSource, directory: PartitionDirectory) -> Iterator[Finding
     except CorruptFileError as error:
         yield finding("corrupt_file", error.what, node_id=node.node_id, file=path, advice=PARTITION_EPOCHS)
     except OSError as error:
-        yield finding("unreadable_file", why_unreadable(error), node_id=node.node_id, file=path)
+        yield unreadable(error, path, node_id=node.node_id)
 
 
 def _names(node: NodeSource, directory: Path) -> Iterator[Finding]:
@@ -79,7 +79,7 @@ def _names(node: NodeSource, directory: Path) -> Iterator[Finding]:
     except FileNotFoundError:
         return  # a running broker deleted it meanwhile
     except OSError as error:
-        yield finding("unreadable_file", why_unreadable(error), node_id=node.node_id, file=str(directory))
+        yield unreadable(error, str(directory), node_id=node.node_id)
         return
     for name in names:
         is_by_offset = _BY_OFFSET.fullmatch(name) and not is_beyond_offsets(name)

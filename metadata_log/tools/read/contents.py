@@ -21,6 +21,7 @@ from metadata_log.directory import (
     read_quorum_state,
 )
 from metadata_log.errors import CorruptBatchError, CorruptFileError, RecordError, UnknownRecordError
+from metadata_log.files.links import exists
 from metadata_log.files.os_files import OsFiles
 from metadata_log.files.port import Files
 from metadata_log.format.batch import batch_records
@@ -71,9 +72,10 @@ def read_identity(directory: Path, files: Files | None = None) -> MetaProperties
 
     Raises:
         CorruptFileError: the file is not a valid meta.properties.
+        OSError: the file cannot be read.
     """
     for place in (directory.parent, directory):
-        if (place / META_PROPERTIES_FILE).is_file():
+        if exists(place / META_PROPERTIES_FILE):
             return read_meta_properties(files or OsFiles(), str(place))
     return None
 

@@ -1,22 +1,24 @@
 """The readable and unreadable sources among the named paths: one unreadable node must not hide the others.
 
-Decides: which nodes are left out, and how the report says so. Must not know: the content of the others.
+Decides: which nodes are left out, how the report says so, and how it names an unusable meta.properties. Must not know:
+the content of the others.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
 
+from metadata_log.directory import META_PROPERTIES_FILE
 from metadata_log.errors import CorruptFileError, MetadataLogError
 from metadata_log.files.links import remedy
-from metadata_log.tools.findings.finding import Finding, finding, why_unreadable
+from metadata_log.tools.findings.finding import Finding, finding, unreadable
 from metadata_log.tools.read.consistent_read import directory_signature
-from metadata_log.tools.read.sources import NodeSource, SharedLogError, Sources, Unread, find_sources
+from metadata_log.tools.read.sources import LogDirectory, NodeSource, SharedLogError, Sources, Unread, find_sources
 
 
 def readable_sources(paths: Iterable[Path]) -> Sources:
@@ -112,8 +114,34 @@ def finding_of(one: Unread) -> Finding:
         return finding("corrupt_file", f"{one.error.what}; {left}", node_id=one.node_id, file=one.error.path)
     error = one.error
     at = "" if error.filename in (None, str(one.path)) else f" ({error.filename})"
-    meaning = f"{why_unreadable(error)}{at}; {left}"
-    return finding("unreadable_file", meaning, node_id=one.node_id, file=str(one.path))
+    return unreadable(error, str(one.path), node_id=one.node_id, more=f"{at}; {left}")
+
+
+def unusable_identities(nodes: Iterable[NodeSource]) -> Iterator[Finding]:
+    """Yield a finding for each meta.properties that is there and does not say whose the disk is."""
+    for node in nodes:
+        for disk in node.log_directories:
+            if disk.error is not None:
+                yield unusable_identity(node, disk, disk.error)
+
+
+def unusable_identity(node: NodeSource, disk: LogDirectory, error: OSError | CorruptFileError) -> Finding:
+    """Return the finding that the meta.properties of this disk says nothing usable."""
+    file, whose = str(disk.path / META_PROPERTIES_FILE), whose_disk(node, disk)
+    if isinstance(error, CorruptFileError):
+        return finding("corrupt_file", f"{error.what}; {whose}", node_id=node.node_id, file=file)
+    return unreadable(error, file, node_id=node.node_id, more=f"; {whose}")
+
+
+def whose_disk(node: NodeSource, disk: LogDirectory) -> str:
+    """Return half a sentence on the node of a directory without a readable `meta.properties`, and the proof."""
+    if node.node_id is None:
+        return "nothing says whose it is: its node is unknown"
+    if node.is_told_by_path:
+        return f"by its path beside those of its peers it is node {node.node_id}'s"
+    if disk.told_node_id == node.node_id:
+        return f"the id in it says node {node.node_id}"
+    return f"it stands among the disks of node {node.node_id}"
 
 
 def why_unread(error: OSError | MetadataLogError) -> str:

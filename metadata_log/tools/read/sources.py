@@ -25,7 +25,6 @@ from metadata_log.files.links import exists, is_loop
 from metadata_log.files.os_files import OsFiles
 from metadata_log.files.port import read_small_file
 from metadata_log.ids import ReplicaKey
-from metadata_log.tools.findings.finding import why_unreadable
 from metadata_log.tools.new_files import naming
 from metadata_log.tools.read.disks import is_brokers_disk, is_topics_partition
 from metadata_log.tools.read.manifest import RedactedExportError, is_export, read_manifest
@@ -44,15 +43,14 @@ class SharedLogError(CorruptFileError):
 
 
 class LogDirectory(msgspec.Struct, frozen=True, kw_only=True):
-    """One disk of a node. If `identity` is missing, `complaint` is the reason why meta.properties cannot be used.
+    """One disk of a node. If `identity` is missing, `error` is the reason, or None if there is no meta.properties.
 
-    `told_node_id`: the node id in a corrupt meta.properties. `is_closed`: no part of the file could be read.
+    `told_node_id`: the node id in a corrupt meta.properties.
     """
 
     path: Path
     identity: MetaProperties | None
-    complaint: str | None = None
-    is_closed: bool = False
+    error: OSError | CorruptFileError | None = None
     told_node_id: int | None = None
 
 
@@ -319,9 +317,9 @@ def _log_directory(path: Path) -> LogDirectory:
             return LogDirectory(path=path, identity=None)
         return LogDirectory(path=path, identity=read_meta_properties(OsFiles(), str(path)))
     except CorruptFileError as error:
-        return LogDirectory(path=path, identity=None, complaint=error.what, told_node_id=_told(error.path))
+        return LogDirectory(path=path, identity=None, error=error, told_node_id=_told(error.path))
     except OSError as error:
-        return LogDirectory(path=path, identity=None, complaint=why_unreadable(error), is_closed=True)
+        return LogDirectory(path=path, identity=None, error=error)
 
 
 def _told(meta_properties: str) -> int | None:

@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 
 from metadata_log.tools.findings.finding import Finding, finding, sort_findings
-from metadata_log.tools.read.readable import finding_of, readable_sources
+from metadata_log.tools.read.readable import finding_of, readable_sources, unusable_identities
 from metadata_log.tools.read.sources import NodeSource, SourceError, require_one_cluster
 from metadata_log.tools.replicas.diff import DiffReport, diff_logs, with_logs_alone, with_own_findings
 from metadata_log.tools.replicas.foreign_logs import OfOneCluster, of_one_cluster
@@ -59,7 +59,8 @@ def diff_paths(paths: Sequence[Path]) -> DiffReport:
     )
     report = msgspec.structs.replace(report, findings=sort_findings([*clusters.findings, *twins, *report.findings]))
     said = {one.file for one in report.findings}
-    left = [*map(finding_of, sources.unread), *(one for one in _without_log(bare, paths) if one.file not in said)]
+    left = [*map(finding_of, sources.unread), *unusable_identities(sources.nodes)]
+    left += (one for one in _without_log(bare, paths) if one.file not in said)
     return msgspec.structs.replace(report, findings=(*left, *report.findings))
 
 

@@ -186,6 +186,8 @@ def show_files(files: Sequence[str], renderer: Renderer) -> int:
             status = max(status, FAILED)
         except (CliError, PermissionError) as error:
             writer.flush()
+            if isinstance(error, PermissionError) and error.filename != file:
+                raise  # one beside the log, which is the same of its other files
             status = max(status, exit_code_of(error) or FAILED)
     writer.end()
     return max(status, say_gaps(files, writer.ends))

@@ -63,7 +63,7 @@ def run(
     be used on the directory of a running node. Exit status 0: nothing is wrong. 1: something was found. 2: there is no
     log to check.
     """
-    from metadata_log.tools.read.readable import finding_of  # noqa: PLC0415  (not needed for help)
+    from metadata_log.tools.read.readable import finding_of, unusable_identities  # noqa: PLC0415  (not needed for help)
     from metadata_log.tools.replicas.replica import read_replica  # noqa: PLC0415
     from metadata_log.tools.verify.verify_log import Depth, verify_file  # noqa: PLC0415
 
@@ -76,7 +76,8 @@ def run(
         raise wrong_use(f"{named} holds no metadata log: it may be another disk of a node that has one")
     depth = Depth.BYTES if quick else Depth.REPLAY if replay else Depth.RECORDS
     replicas = [read_replica(node, depth=depth) for node in nodes]
-    found = [*map(finding_of, sources.unread), *_judged_together(replicas, sources.nodes)]
+    found = [*map(finding_of, sources.unread), *unusable_identities(sources.nodes)]
+    found += _judged_together(replicas, sources.nodes)
     files = [verify_file(path, depth=depth) for path in sources.files]
     found += (finding for report in files for finding in report.findings)
     reports = [*(replica.facts for replica in replicas), *files]

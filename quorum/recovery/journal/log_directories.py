@@ -13,6 +13,7 @@ import msgspec
 from metadata_log.directory import META_PROPERTIES_FILE, METADATA_DIRECTORY, MetaProperties, read_meta_properties
 from metadata_log.directory.repair_files import HELD_SUFFIX
 from metadata_log.errors import CorruptFileError, NewerFileError
+from metadata_log.files.links import remedy
 from metadata_log.files.port import Files, read_small_file
 from metadata_log.ids import ZERO_DIRECTORY_ID, ReplicaKey
 from metadata_log.storage.segment import segment_bases
@@ -139,29 +140,28 @@ def _exported(files: Files, path: str) -> Place:
 
 def _identified(files: Files, log_dir: str, metadata: str) -> Place:
     identity, complaint, is_newer = None, None, False
-    for name in (META_PROPERTIES_FILE, META_PROPERTIES_FILE + HELD_SUFFIX):
-        if files.exists(f"{log_dir}/{name}"):
-            try:
-                identity, complaint = _read_identity(files, log_dir, name)
-            except NewerFileError as error:
-                complaint, is_newer = str(error), True
-            break
-    else:
-        complaint = f"{log_dir} has no {META_PROPERTIES_FILE}"
+    try:
+        identity, complaint = _read_identity(files, log_dir)
+    except NewerFileError as error:
+        complaint, is_newer = str(error), True
     return Place(log_dir=log_dir, metadata=metadata, identity=identity, complaint=complaint, is_newer=is_newer)
 
 
-def _read_identity(files: Files, log_dir: str, name: str) -> tuple[MetaProperties | None, str | None]:
+def _read_identity(files: Files, log_dir: str) -> tuple[MetaProperties | None, str | None]:
+    path = f"{log_dir}/{META_PROPERTIES_FILE}"
     try:
-        if name != META_PROPERTIES_FILE:
-            return None, f"{log_dir}/{name}: a repair was interrupted here"
-        return read_meta_properties(files, log_dir), None
+        if files.exists(path):
+            return read_meta_properties(files, log_dir), None
+        if files.exists(f"{path}{HELD_SUFFIX}"):
+            return None, f"{path}{HELD_SUFFIX}: a repair was interrupted here"
     except NewerFileError:
         raise
     except CorruptFileError as error:
         return None, str(error)
     except OSError as error:
-        return None, f"{log_dir}/{name} cannot be read: {error.strerror or error}"
+        todo = remedy(error)
+        return None, f"{path} cannot be read: {error.strerror or error}{'' if todo is None else f' ({todo})'}"
+    return None, f"{log_dir} has no {META_PROPERTIES_FILE}"
 
 
 def one_cluster(identities: Iterable[MetaProperties | None], paths: Sequence[str]) -> str | None:
