@@ -56,6 +56,7 @@ def call(arguments: Sequence[str], commands: Mapping[str, tuple[str, str]], name
     gc.disable()  # what imports and the building of commands make stays: no need to look through it again and again
     command: Any = get_command(build_app(arguments, commands, name))
     _refuse_repeated(command)
+    _leave_opening(command)
     name_values(command)
     command.make_context = _in_plain_text(command.make_context)
     command.invoke = _in_plain_text(command.invoke)
@@ -108,6 +109,15 @@ def _refuse_repeated(command: Any) -> None:
         return parser
 
     command.make_parser = checking
+
+
+def _leave_opening(command: Any) -> None:
+    """Leave it to the command to open its files: of one that cannot be read, click would not say what to do."""
+    for one in getattr(command, "commands", {}).values():
+        _leave_opening(one)
+    for parameter in command.params:
+        if hasattr(parameter.type, "readable"):
+            parameter.type.readable = False
 
 
 def _takes_one_value(parameter: Any) -> bool:

@@ -30,7 +30,6 @@ def run(
         list[Path] | None,
         typer.Argument(
             metavar="[NODE_DIR...]",
-            readable=False,  # one that is not is a finding
             help="Directories of any controllers and brokers of one cluster, any subset: log directories, or what "
             "holds them; also exports, metadata directories, single segments and checkpoints. Below any other "
             "directory, nodes are looked for up to 5 levels down, on the first level that has any; hidden ones are "

@@ -11,7 +11,7 @@ import typer
 
 Config = Annotated[
     Path,
-    typer.Option("-c", "--config", help="The node's .properties file.", exists=True, dir_okay=False, readable=True),
+    typer.Option("-c", "--config", help="The node's .properties file.", exists=True, dir_okay=False),
 ]
 
 

@@ -48,7 +48,7 @@ _JAVA_SPACES: Final = "".join(map(chr, range(33)))
 
 Config = Annotated[
     Path,
-    typer.Option("-c", "--config", help="The node's .properties file.", exists=True, dir_okay=False, readable=True),
+    typer.Option("-c", "--config", help="The node's .properties file.", exists=True, dir_okay=False),
 ]
 
 

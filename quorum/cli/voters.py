@@ -52,7 +52,6 @@ def add_controller(
             help="The joining controller's .properties file; its directory is formatted.",
             exists=True,
             dir_okay=False,
-            readable=True,
         ),
     ] = None,
     controller_id: Annotated[

@@ -35,7 +35,6 @@ def inspect(
         typer.Argument(
             metavar="DIR...",
             help="Log directories of controllers and brokers of one cluster, copies or exports (kraft log export).",
-            readable=False,
         ),
     ],
     output: Output = OutputFormat.TABLE,
@@ -66,7 +65,7 @@ def inspect(
 def verify(
     directories: Annotated[
         list[Path],
-        typer.Argument(metavar="DIR...", help="Log directories that are to be started as one quorum.", readable=False),
+        typer.Argument(metavar="DIR...", help="Log directories that are to be started as one quorum."),
     ],
     output: Output = OutputFormat.TABLE,
 ) -> None:
