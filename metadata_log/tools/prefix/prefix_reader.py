@@ -59,6 +59,7 @@ def facts_and_prefix(files: Files, directory: str, source: NodeSource, own: OwnE
         probes=builder.stops,
         listeners=(builder,),
         read=read,
+        denied=own.misnamed,
     ).run()
     late = next((election.offset for election in facts.elections if election.is_late), None)
     hindsight = Hindsight(false_starts=facts.false_starts, late_leader=late)

@@ -5,7 +5,7 @@ Must not know: how each check works, other replicas, and that a directory may ch
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -72,7 +72,7 @@ _DEPENDENT: Final = ("offset_gap", "offset_repeated", "missing_segment", "epoch_
 
 
 class Verification:
-    """One pass over one directory."""
+    """One pass over one directory. `denied`: checkpoints that prove nothing, for other logs deny their names."""
 
     _reader: LogReader
     _segment: SegmentFound
@@ -89,14 +89,14 @@ class Verification:
         probes: frozenset[int],
         listeners: Sequence[LogListener] = (),
         read: Mapping[str, ReadCheckpoint] = NONE_READ,
+        denied: Collection[str] = (),
     ) -> None:
         self._files, self._directory, self._source = files, directory, source
-        self._depth, self._read = depth, read
+        self._depth, self._read, self._denied = depth, read, denied
         self._sink = FindingSink(source.node_id)
         self._chain = ChainCheck(self._sink)
         self._rules = RecordRules(self._sink)
-        self._clock = ClockCheck(self._sink)
-        self._forms = RecordForms(self._sink)
+        self._clock, self._forms = ClockCheck(self._sink), RecordForms(self._sink)
         self._settled = SettledImage()
         self._proofs: list[Proof] = []
         self._epochs: tuple[EpochStart, ...] = ()
@@ -109,13 +109,12 @@ class Verification:
         """The base of a lost segment before the first one, by the index that it left; None without one."""
         self._segments: list[str] = []
         self._sums = BatchSums(files)
-        self._is_unread = False
-        self._size = 0
+        self._is_unread, self._size = False, 0
 
     def run(self) -> LogFacts:
         """Run all checks, and return the report."""
         every = self._files.listdir(self._directory)
-        names = [name for name in every if not is_beyond_offsets(name)]
+        names = [name for name in every if not is_beyond_offsets(name) and name not in self._denied]
         self._checkpoints = self._passed(names)
         bases = segment_bases(names)
         # Read it before the log. A running node writes the log first, so the log read later holds all that it names.
@@ -127,7 +126,8 @@ class Verification:
         self._checkpoints.finish()
         self._rules.check_end(self._chain.end)
         log = self._outline()
-        check_epoch_file(self._files, self._directory, log, self._sink, has_misnamed=bool(self._checkpoints.misnamed))
+        has_misnamed = bool(self._denied or self._checkpoints.misnamed)
+        check_epoch_file(self._files, self._directory, log, self._sink, has_misnamed=has_misnamed)
         state = check_quorum_state(self._files, self._directory, log, self._sink)
         self._check_ends(state)
         check_producers(self._files, self._directory, names, self._sink)

@@ -122,6 +122,22 @@ def test_another_nodes_log_denies_the_name_of_one_that_is_left_alone() -> None:
     assert known.copies[0].node_id != 11
 
 
+@pytest.mark.parametrize("has_older", [True, False])
+def test_how_far_a_lone_one_reached_is_not_read_from_a_denied_name(has_older: bool) -> None:
+    files = without_log(1, 11, 12)
+    if not has_older:
+        files.unlink(f"/n11/{METADATA}/{OLDER}")
+
+    found = inspect_copies(files, ["/n1", "/n11", "/n12"])
+
+    own = next(copy for copy in found.survey.copies if copy.node_id == 11)
+    assert own.proved_end <= 255
+    assert "9000" not in f"{own.short} {own.proof_of_more}"
+    said = " ".join(step.text + " ".join(step.commands) for step in found.plan.steps)
+    assert "reached 9000" not in said
+    assert "--accept-data-loss" not in said
+
+
 def test_a_right_name_is_believed_beside_other_logs() -> None:
     files = load_nodes("failovers-4.4", 1, 2, 3, 11, 12)
     paths = [f"/n{node}" for node in (1, 2, 3, 11, 12)]
