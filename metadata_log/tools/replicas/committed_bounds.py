@@ -1,10 +1,11 @@
-"""How far a set of replicas' logs is certainly, and possibly, committed. The one function that answers it.
+"""The committed bounds of a set of replicas, which all tools take from here.
 
-Decides: the bounds. Must not know: files, or what a difference below or above them is called.
+Must not know: files, and the findings on differences below or above a bound.
 
-Kafka keeps no high watermark on disk, so that for stopped directories there are only bounds. Below `lower`, every
-record was committed (KIP-595: a record of the leader's epoch on a majority commits all before it; KIP-630: a snapshot
-covers committed records only). From `upper` on, none was: no majority reaches it. Between them it may have been.
+Kafka keeps no high watermark on disk, so stopped directories give only bounds. Below `lower`, every record was
+committed: a record of the leader's epoch on a majority commits all before it (KIP-595), and a snapshot covers only
+committed records (KIP-630). From `upper` on, no record was committed: no majority reaches it. Between them, a record
+was possibly committed.
 """
 
 from __future__ import annotations
@@ -20,14 +21,18 @@ from metadata_log.voters import majority_of
 
 
 class ReplicaExtent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """How far one replica reaches. `epochs` rise; `snapshot` is the end and epoch of its newest checkpoint.
+    """The extent of one replica. All ends are exclusive offsets.
 
-    `high_watermark` is the live one, where known. `committed_before`: the end of the first batch of an epoch whose
-    leader wrote metadata records: a controller becomes active only once that is committed. `proved_end`: up to where
-    its log once reached, by what stands beside it, if it does not any more; 0 where nothing says more. `held_when_cut`:
-    all before it was committed, as was proven when a repair cut this log, see `repair_audits`. `votes` False: it counts
-    for no majority, since its node may have gone on from there. `is_authoritative` False: it shows what its voter held,
-    but not what that voter held last, so that it bounds nothing from above.
+    Attributes:
+        epochs: those of its log, rising.
+        snapshot_end, snapshot_epoch: those of its newest checkpoint.
+        high_watermark: the one that the running node reported, or keeps in `committed-state`; None if unknown.
+        committed_before: the end of the LeaderChange of an epoch whose leader wrote metadata. A controller becomes
+            active only once that is committed.
+        proved_end: the offset that its log once reached, by its sidecar files; 0 if nothing proves one.
+        held_when_cut: all before it was committed, as was proven when a repair cut this log (see `repair_audits`).
+        votes: False if it counts for no majority, since its node may have gone on from there.
+        is_authoritative: False if this may not be the voter's last state. Such a replica sets no upper bound.
     """
 
     key: ReplicaKey
@@ -44,11 +49,11 @@ class ReplicaExtent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def known_committed(self) -> int:
-        """Up to where this replica itself knows its log to be committed."""
+        """All records before this offset are committed, by its own checkpoint or high watermark."""
         return max(self.snapshot_end, self.high_watermark or 0)
 
     def end_in(self, epoch: int) -> int | None:
-        """One past its last record of `epoch`, by its log or its snapshot; None when it holds none."""
+        """Return one past its last record of `epoch`, by its log or its snapshot, or None if it has no such record."""
         ends = [span.end_offset for span in self.epochs if span.epoch == epoch]
         if self.snapshot_epoch == epoch and self.snapshot_end > 0:
             ends.append(self.snapshot_end)
@@ -56,9 +61,11 @@ class ReplicaExtent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class CommittedBounds(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Records below `lower` were committed; those from `upper` on were not. `upper` None: too few replicas to say.
+    """Records below `lower` are certainly committed; records from `upper` on never were.
 
-    `because` says in words where `lower` comes from.
+    Attributes:
+        upper: None if too few replicas are given to know it.
+        because: the reason for `lower`, as a clause.
     """
 
     lower: int
@@ -67,10 +74,12 @@ class CommittedBounds(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def committed_bounds(replicas: Sequence[ReplicaExtent], voters: Sequence[ReplicaKey]) -> CommittedBounds:
-    """The bounds for these replicas; observers among them vouch with their snapshots only.
+    """Return the committed bounds by these replicas. Two copies of one replica count once in a majority.
 
-    Two copies of one replica count once. `voters` is the voter set in force; empty when unknown, and then only
-    snapshots and high watermarks vouch.
+    An observer proves a commit by its snapshot, its high watermark or its log's records, but counts for no majority.
+
+    Args:
+        voters: the voter set in force. If it is empty, no majority is known, and there is no `upper`.
     """
     lower, because = 0, "nothing is known to be committed"
     for replica in replicas:
@@ -94,6 +103,7 @@ def committed_bounds(replicas: Sequence[ReplicaExtent], voters: Sequence[Replica
     held = _held_by_majority(by_voter, majority) if voters else None
     if held is not None:
         epoch, offset = held
+        # A majority holds it, but a replica with a later epoch below that offset could still win and overwrite it.
         certain = min([offset, *_forks(replicas, epoch)])
         if certain > lower:
             lower, because = (
@@ -111,7 +121,10 @@ def _most_of(voters: int) -> str:
 
 
 def _held_by_majority(by_voter: Sequence[Sequence[ReplicaExtent]], majority: int) -> tuple[int, int] | None:
-    """The last epoch of which a majority holds a record, and up to where a majority holds it."""
+    """Return the last epoch of which a majority holds a record, and the end of the records on that majority.
+
+    Only the last such epoch counts: a record on a majority commits nothing unless it is of its leader's own epoch.
+    """
     everyone = [replica for copies in by_voter for replica in copies]
     epochs = {span.epoch for replica in everyone for span in replica.epochs}
     epochs |= {replica.snapshot_epoch for replica in everyone if replica.snapshot_end > 0}
@@ -124,7 +137,7 @@ def _held_by_majority(by_voter: Sequence[Sequence[ReplicaExtent]], majority: int
 
 
 def _once_held(by_voter: Sequence[Sequence[ReplicaExtent]], majority: int) -> int | None:
-    """Up to where a majority of logs once reached, if that is more than is left of any of them on a majority."""
+    """Return the offset that a majority of logs once reached, or None if no log provably lost its end."""
     ends = sorted((max(map(_once, copies), default=0) for copies in by_voter), reverse=True)
     if not any(replica.proved_end > _end(replica) for copies in by_voter for replica in copies):
         return None
@@ -140,18 +153,19 @@ def _last_epoch(replicas: Sequence[ReplicaExtent]) -> int:
 
 
 def _forks(replicas: Sequence[ReplicaExtent], epoch: int) -> list[int]:
-    """Where replicas hold a later epoch from a lower offset on.
+    """Return the offsets from which replicas hold an epoch later than `epoch`.
 
-    An entry of an old epoch that reached its majority under a later leader is not committed by that alone, and the
-    holder of a later epoch may still win and overwrite it (Raft, 5.4.2): above such a fork nothing is certain.
+    A record of an old epoch is not committed merely because it reached a majority under a later leader. The holder of a
+    later epoch may still win and overwrite it (Raft, 5.4.2). So above such an offset nothing is certain.
     """
     return [span.start_offset for replica in replicas for span in replica.epochs if span.epoch > epoch]
 
 
 def _upper(by_voter: Sequence[Sequence[ReplicaExtent]], majority: int, lower: int) -> int | None:
-    """The largest log end that a majority can have had; a voter whose last log is not here may have any.
+    """Return the largest log end that a majority can have had, or None if it is unknown.
 
-    None, too, where more is known to be committed: then one of these logs is not its voter's last.
+    A voter without an authoritative replica may have had any log end. None, too, if the result is below `lower`: then
+    one of these logs is not its voter's last state.
     """
     told = [[replica for replica in copies if replica.is_authoritative] for copies in by_voter]
     present = [copies for copies in told if copies]

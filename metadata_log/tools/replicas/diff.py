@@ -1,6 +1,6 @@
-"""Where replicas part, which side a majority holds, and what the difference means in records.
+"""The report on where replicas diverge: the sides, the side that a majority holds, and the records that differ.
 
-Decides: the shape of that answer. Must not know: how logs are compared (`divergence`) and judged (`judge`).
+Must not know: how logs are compared (`divergence`) and judged (`judge`).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _TEXT_SHOWN: Final = 160
 
 
 class Side(msgspec.Struct, frozen=True, kw_only=True):
-    """What some replicas hold from a parting on. `records`: the first of them in words, of `record_count` in all."""
+    """The replicas that hold the same batches from a divergence on. `records`: the first of `record_count`, as text."""
 
     replicas: tuple[str, ...]
     epoch: int
@@ -54,17 +54,17 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Parting(msgspec.Struct, frozen=True, kw_only=True):
-    """A place where replicas part: all before `offset` they share. `batches`: at how many offsets they differ."""
+    """A divergence: before `offset` the replicas are equal. `batches`: the number of base offsets where they differ."""
 
     offset: int
     batches: int
     sides: tuple[Side, ...]
     differences: tuple[str, ...] = ()
-    """The fields that differ, at the first offsets where records do."""
+    """The fields that differ, at the first offsets with different records."""
 
 
 class ReplicaLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One replica in short. `is_compared` False: nothing of it was, for the reason that a finding gives."""
+    """The summary of one replica. `is_compared`: False if it was left out, for the reason that a finding gives."""
 
     replica: str
     node_id: int | None
@@ -78,12 +78,12 @@ class ReplicaLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 
 class DiffReport(msgspec.Struct, frozen=True, kw_only=True):
-    """How replicas differ.
+    """The differences between replicas.
 
     Attributes:
-        common_end: the last common offset, exclusive: all replicas that reach it hold the same batches before it. Of
-            logs that share no offset (the note `nothing_in_common`) it says where the shortest ends, no more.
-        bounds: what is certainly, and possibly, committed; certain is nothing past where replicas part in a tie.
+        common_end: before this offset all replicas that reach it hold the same batches. If logs share no offset (the
+            note `nothing_in_common`), it is only the end of the shortest.
+        bounds: the committed bounds. A divergence in a tie limits `lower` to its offset.
     """
 
     replicas: tuple[ReplicaLine, ...]
@@ -95,7 +95,7 @@ class DiffReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def diff_logs(view: ReplicaSet, files: Files | None = None) -> DiffReport:
-    """Compare the replicas of a quorum, and say of which nothing can be compared.
+    """Compare the replicas of a quorum, with a note on each pair of logs that share no offset.
 
     Raises:
         OSError: a segment cannot be read.
@@ -105,8 +105,9 @@ def diff_logs(view: ReplicaSet, files: Files | None = None) -> DiffReport:
 
 
 def diff_and_odd(view: ReplicaSet, files: Files | None = None) -> tuple[DiffReport, frozenset[int]]:
-    """`diff_logs`, with the replicas, by their number, whose logs go another way than others': nothing is to be judged
-    by them. In a tie these are all that part.
+    """Return the report, and the indexes of the replicas that are at fault in a divergence; all of them in a tie.
+
+    The metadata of these replicas must not judge anything.
 
     Raises:
         OSError: a segment cannot be read.
@@ -155,7 +156,7 @@ def _advised(replica: Replica, found: Finding) -> list[Finding]:
 
 
 def with_own_findings(report: DiffReport, view: ReplicaSet) -> DiffReport:
-    """The report with what is wrong with each replica by itself: it was compared as far as it can be read."""
+    """Return the report with the faults of each replica by itself added: only the readable part was compared."""
     own = [found for replica in view.replicas for found in own_findings(replica, view) if found.counts]
     known = {(one.kind, one.file, one.offset, one.position) for one in own if one.file is not None}
     compared = [one for one in report.findings if (one.kind, one.file, one.offset, one.position) not in known]
@@ -163,7 +164,7 @@ def with_own_findings(report: DiffReport, view: ReplicaSet) -> DiffReport:
 
 
 def with_logs_alone(report: DiffReport, alone: ReplicaSet) -> DiffReport:
-    """The report with logs that were compared with none: their lines, and what is wrong with each by itself."""
+    """Return the report with the lines and faults of logs that were compared with no other."""
     lines = [msgspec.structs.replace(_line(alone, replica), is_compared=False) for replica in alone.replicas]
     own = [found for replica in alone.replicas for found in own_findings(replica, alone) if found.counts]
     findings = sort_findings([*report.findings, *own])
@@ -171,12 +172,12 @@ def with_logs_alone(report: DiffReport, alone: ReplicaSet) -> DiffReport:
 
 
 def own_findings(replica: Replica, view: ReplicaSet) -> list[Finding]:
-    """What is wrong with its log by itself; the voters that other logs name tell whether it is a broker's."""
+    """Return the faults of a replica by itself. The advice depends on its role, by the voters that all logs name."""
     return advised(replica.facts.findings, replica.source, replica.facts, view.voters.keys)
 
 
 def _certain(bounds: CommittedBounds, judge: Judge, conflicts: Sequence[Conflict]) -> CommittedBounds:
-    """No more is certain than where replicas part, if nothing says which of them is right."""
+    """Lower the bounds to the first divergence in a tie: nothing shows which side committed."""
     tie = min((conflict.offset for conflict in conflicts if judge.is_tie(conflict)), default=bounds.lower)
     if tie >= bounds.lower:
         return bounds
@@ -201,7 +202,7 @@ def _line(view: ReplicaSet, replica: Replica) -> ReplicaLine:
 
 
 def _two_leaders(view: ReplicaSet, judge: Judge) -> Iterator[Finding]:
-    """Yield the epochs of which two logs name different leaders; the side in the minority is at fault."""
+    """Yield a finding for each epoch with two leaders in different logs; the side in the minority is at fault."""
     elections = {
         index: [(change.epoch, change.leader_id, change.offset) for change in replica.facts.elections]
         for index, replica in enumerate(view.replicas)
@@ -254,7 +255,7 @@ def _differences(files: Files, view: ReplicaSet, judge: Judge, conflict: Conflic
 
 
 def _with_fields(found: Finding, fields: tuple[str, ...]) -> Finding:
-    """Return a finding of other bytes with the first fields that differ; any other as it is."""
+    """Return the finding; if its subject is different bytes, the first fields that differ are added."""
     if found.kind not in ("log_mismatch", "uncommitted_tail") or not fields:
         return found
     return msgspec.structs.replace(found, meaning=f"{found.meaning}: {fields[0]}")
@@ -285,7 +286,7 @@ def _parting(files: Files, view: ReplicaSet, judge: Judge, conflict: Conflict) -
 def _records(
     files: Files, segments: Sequence[str], file: str, position: int, batches: int | None
 ) -> tuple[int, tuple[str, ...]]:
-    """How many records there are from a batch on, in so many batches or to the end, and the first of them in words."""
+    """Return the number of records from a batch on, and the first of them as text. `batches`: None reads to the end."""
     count, shown = 0, list[str]()
     reader = LogReader(files, segments[list(segments).index(file) :], start=position)
     with closing(reader.batches(past_removed=True)) as found:

@@ -1,7 +1,7 @@
-"""The comparison of replicas by their paths: `kraft log diff` and `kraft.diff` share it.
+"""The comparison of replicas by their paths, for `kraft log diff` and `kraft.diff`.
 
-Decides: which logs are left out of it, as `kraft check` leaves them out, and in the same words. Must not know: how logs
-are compared. Two copies of one node's directory are compared: they may be a backup and its original.
+Decides: which logs are left out: the same ones, with the same findings, as in `kraft check`. Two copies of one node's
+directory are compared, since they may be a backup and its original. Must not know: how logs are compared.
 """
 
 from __future__ import annotations
@@ -33,8 +33,9 @@ def diff_paths(paths: Sequence[Path]) -> DiffReport:
     """Compare the replicas at these paths: nodes' directories, metadata directories or exports.
 
     Raises:
-        SourceError: they are not two logs or more of one cluster.
-        OSError, CorruptFileError: too few of them can be read.
+        SourceError: the paths do not lead to at least two logs of one cluster.
+        OSError: fewer than two logs can be read.
+        CorruptFileError: fewer than two logs can be read.
     """
     sources = readable_sources(paths)
     require_one_cluster(sources.nodes, "what was named")
@@ -65,11 +66,12 @@ def diff_paths(paths: Sequence[Path]) -> DiffReport:
 
 
 def _of_one_cluster(logs: Sequence[Replica]) -> OfOneCluster:
-    """Return which logs may be compared. Ids take a replay, so only logs without a common batch are replayed.
+    """Return the logs that may be compared.
 
     Raises:
         OSError: a log cannot be read again.
     """
+    # A replay is expensive, and only needed for the ids of topics and brokers: a common batch proves one cluster.
     if all(share_batch(traces_of(one.facts), traces_of(other.facts)) for one, other in combinations(logs, 2)):
         return OfOneCluster(logs=tuple(logs), undecided=(), findings=())
     judged = of_one_cluster([read_replica(log.source) for log in logs])
@@ -82,7 +84,10 @@ def _of_one_cluster(logs: Sequence[Replica]) -> OfOneCluster:
 
 
 def _without_log(bare: Iterable[NodeSource], named: Iterable[Path]) -> Iterator[Finding]:
-    """Yield a finding for each node that was named, and has no metadata log; a parent of several names none of them."""
+    """Yield a finding for each named path of a node without a metadata log.
+
+    A path to the parent of several nodes names none of them.
+    """
     asked = set(named)
     for node in bare:
         if node.path in asked:

@@ -1,7 +1,7 @@
-"""Where replicas' logs hold different batches at the same offset.
+"""Finds the offsets at which replicas' logs hold different batches.
 
-Decides: how logs divide. Must not know: which side is right, and what the batches hold. Streams: memory does not grow
-with the logs, and only the ranges of offsets that differ are read again.
+Must not know: which side is right, and the records. The comparison is a stream: memory does not grow with the logs, and
+only the ranges of offsets that differ are read again.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ import msgspec
 from metadata_log.tools.read.batch_sums import BatchSums, Summed, ranges_apart
 
 _Sides: TypeAlias = tuple[tuple[int, frozenset[int], int], ...]
-"""Epoch and holders of each, and the number of the first side here whose batch has the same checksum."""
+"""For each side its epoch, its holders, and the index of the first side with the same checksum."""
 
 
 class Held(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A batch that some replicas hold. `checksum`: of what follows it; None if it was not compared."""
+    """A batch that some replicas hold. `checksum`: the one in its header; None if it was not compared."""
 
     epoch: int
     holders: frozenset[int]
@@ -26,11 +26,16 @@ class Held(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Conflict(msgspec.Struct, frozen=True, kw_only=True):
-    """A way in which replicas divide: first at `offset`, at `count` base offsets in all, to before `end`.
+    """One grouping of replicas into sides that hold different batches at the same offsets.
 
-    Sides whose checksums are equal at `offset` have equal ones at all of these offsets, and others at none.
-    `sides` rise by epoch; of one epoch, the side with the fewest holders is first.
-    `places`: file and position of the batch at `offset`, by replica.
+    Two sides have either equal checksums at all of these offsets, or at none.
+
+    Attributes:
+        offset: the first of these base offsets.
+        end: the end of the last batch that differs, exclusive.
+        count: the number of these base offsets.
+        sides: by rising epoch; within one epoch, the side with the fewest holders first.
+        places: file and position of the batch at `offset`, by replica.
     """
 
     offset: int
@@ -41,9 +46,9 @@ class Conflict(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def compare(logs: Sequence[BatchSums]) -> list[Conflict]:
-    """Return how these logs divide; damage and gaps are passed over.
+    """Return the conflicts between these logs, by offset.
 
-    Batches of a segment that a running node removed after it was read are passed over, too.
+    Damage and gaps are skipped. So are batches of a segment that a running node removed after it was read.
 
     Raises:
         OSError: a segment cannot be read.

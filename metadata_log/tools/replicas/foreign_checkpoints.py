@@ -1,10 +1,13 @@
-"""Checkpoints that are another cluster's, though they stand beside a log of this one.
+"""Finds checkpoints of another cluster in a directory of this one.
 
-Decides: which checkpoint is one, and by whom that is told. Must not know: what else is wrong with it. One that ends
-within the log is held against it (`checkpoint_disagrees`); one that ends behind all logs would prove that they all lost
-what is between. It is another's where nothing of it was ever of theirs: none of its topics is one that they ever had,
-and none of their topics, nor the registration of any broker of theirs, is in it. One that names a voter's directory
-which they name too is theirs: topics and brokers may all have been replaced since.
+Decides: which checkpoint is foreign, and which logs are the witnesses. Must not know: other faults of a checkpoint.
+
+If a checkpoint ends within the log, the log is compared with it (`checkpoint_disagrees`). If it ends behind all logs,
+it would prove that all of them lost the records between. So it must be recognized as foreign.
+
+It is foreign if it shares nothing with the witnesses. They never had any of its topics, and it has none of their topics
+or broker registrations. If it names a voter's directory that a witness also names, it is not foreign: all topics and
+brokers may have been replaced since.
 """
 
 from __future__ import annotations
@@ -31,9 +34,9 @@ _ADVICE: Final = (
 
 
 def without_alien_checkpoints(logs: Sequence[Replica]) -> tuple[list[Replica], list[Finding]]:
-    """The logs without such checkpoints, and a finding for each of these.
+    """Return the logs without foreign checkpoints, and a finding for each of these.
 
-    The logs that go back to offset 0 must agree that it is another's, and be a majority of the voters'.
+    The witnesses are the logs that begin at offset 0. All must agree, and they must be a majority of the voters.
     """
     found: list[Finding] = []
     left: list[Replica] = []
@@ -47,7 +50,7 @@ def without_alien_checkpoints(logs: Sequence[Replica]) -> tuple[list[Replica], l
 
 
 def _strangers(checkpoint: CheckpointReport, own: int, logs: Sequence[Replica]) -> list[int]:
-    """The logs by which it is another's; none where it is not known to be."""
+    """Return the indexes of the logs that prove a checkpoint to be foreign; none if it is not proven."""
     judges = [
         index
         for index, log in enumerate(logs)
@@ -77,7 +80,7 @@ def _is_strange(image: MetadataImage, log: LogFacts) -> bool:
 
 
 def _without(report: LogFacts, strange: Sequence[CheckpointReport]) -> LogFacts:
-    """Its image was the checkpoint's, if that is where it reaches."""
+    """Return the facts without these checkpoints, and without an image, which may have been a foreign checkpoint's."""
     names = {one.path for one in strange}
     kept = tuple(one for one in report.checkpoints if one.path not in names)
     voters = report.voters if report.voters is not None and report.voters.offset >= 0 else voters_of(list(kept))

@@ -1,13 +1,14 @@
-"""Metadata logs that are another cluster's, though they stand in a node's directory of this one.
+"""Finds metadata logs of another cluster in a node's directory of this one.
 
-Decides: which log is one, and by whom that is told. Must not know: what else is wrong with it. Nothing in a log names
-its cluster. But all logs of one cluster that go back to offset 0 begin with the same bytes in the same epoch, and one
-that has not a single batch there in common with the others was never a replica of theirs. One that begins later, or in
-another epoch, has no batch, no topic, no broker's registration and no voter's directory in common with them.
-Where no offset is in both, that is not enough: topics, brokers and disks may all have been replaced between the two.
-Then their metadata must contradict each other (`same_log`). Or one log must lie in a directory that the other names,
-and that it does not name itself.
-It must not be compared with them: it may reach further, and in later epochs, and would judge the others.
+Decides: which log is foreign, and which logs are the witnesses. Must not know: other faults of a log.
+
+A foreign log must not be compared: it may reach further, in later epochs, and would make the others look wrong. Nothing
+in a log names its cluster, so two logs are foreign to each other in these cases:
+
+- Both begin at offset 0 in one epoch, and none of their first batches is the same. Replicas would share the bytes.
+- Otherwise, they have no batch, no topic, no broker's registration and no voter's directory in common. If no offset is
+  in both logs, that is not enough, since all of these may have been replaced between the two. Then their metadata must
+  also contradict each other (`same_log`), or one log's directory is named by the other log but not by itself.
 """
 
 from __future__ import annotations
@@ -32,21 +33,21 @@ from metadata_log.tools.verify.log_facts import LogFacts
 from metadata_log.tools.words import join_names
 
 _COMPARED: Final = 16
-"""So many batches are a log's head."""
+"""The number of first batches that are compared."""
 
 
 class _Head(msgspec.Struct, frozen=True, kw_only=True):
-    """The first batches of a log, by their offsets: epoch and checksum."""
+    """Epoch and checksum of a log's first batches, by their base offsets."""
 
     batches: dict[int, tuple[int, int]]
 
     def has_first_epoch_of(self, other: _Head) -> bool:
-        """Return True if both go back to offset 0, in one epoch."""
+        """Return True if both begin at offset 0 in the same epoch."""
         mine, theirs = self.batches, other.batches
         return 0 in mine and 0 in theirs and mine[0][0] == theirs[0][0]
 
     def is_strange_to(self, other: _Head) -> bool:
-        """Whether they begin in one epoch, and have nothing in common."""
+        """Return True if both begin at offset 0 in the same epoch, and share none of these batches."""
         mine, theirs = self.batches, other.batches
         if not self.has_first_epoch_of(other):
             return False
@@ -57,9 +58,9 @@ class OfOneCluster(msgspec.Struct, frozen=True, kw_only=True):
     """The logs that may be compared, and those that may not.
 
     Attributes:
-        logs: those that are not known to be other clusters'.
-        undecided: logs of several clusters, where nothing says whose is another's: none of them judges any other.
-        findings: one for each log that is another cluster's, and one for all that are undecided.
+        logs: the logs that are not known to be foreign.
+        undecided: logs of several clusters, if nothing shows which cluster is this one. No log of them judges another.
+        findings: one for each foreign log, and one for all undecided logs.
     """
 
     logs: tuple[Replica, ...]
@@ -68,9 +69,9 @@ class OfOneCluster(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def of_one_cluster(logs: Sequence[Replica]) -> OfOneCluster:
-    """Return the logs of one cluster, and what is said of other clusters' logs.
+    """Return the logs of one cluster, and the findings on foreign logs.
 
-    Several logs, which are a majority of the voters that they name, must agree in all that others are not theirs.
+    At least two logs that are a majority of the voters that they name must be of one cluster to call others foreign.
     """
     heads = {
         index: _head(OsFiles(), log.facts.segments[0])
@@ -95,9 +96,10 @@ def of_one_cluster(logs: Sequence[Replica]) -> OfOneCluster:
 def _clusters(
     logs: Sequence[Replica], heads: Mapping[int, _Head], strange: Collection[frozenset[int]]
 ) -> list[list[int]]:
-    """Return the logs of which enough is known, by their numbers, each with those of its cluster.
+    """Return the logs that have enough to compare, by their indexes, grouped by cluster.
 
-    None where a log is not strange to two that are strange to each other: then nothing is known of the three.
+    The result is empty if a log is foreign to neither of two logs that are foreign to each other. Then it is unknown
+    which of the three belong together.
     """
     known = [index for index, log in enumerate(logs) if index in heads or _is_known(log.facts)]
     clusters: list[list[int]] = []
@@ -110,16 +112,17 @@ def _clusters(
 
 
 def _most_certain(logs: Sequence[Replica], clusters: Sequence[Sequence[int]]) -> Sequence[int] | None:
-    """Return the logs that judge the others: a majority of their voters, and more logs than another majority.
+    """Return the cluster that makes the others foreign, or None.
 
-    No single log's word makes another one foreign.
+    It must have at least two logs, a majority of the voters that they name, and more logs than any other such cluster.
+    A single log must never make another log foreign: it could be the foreign one.
     """
     able = sorted((one for one in clusters if len(one) > 1 and are_majority(logs, one)), key=len)
     return able[-1] if able and (len(able) == 1 or len(able[-2]) < len(able[-1])) else None
 
 
 def _strange_pairs(replicas: ReplicaSet, heads: Mapping[int, _Head]) -> set[frozenset[int]]:
-    """Return every two logs, by their numbers, that were never replicas of one."""
+    """Return each pair of logs, by their indexes, that were never replicas of one log."""
     found = set()
     logs = replicas.replicas
     for one, other in combinations(range(len(logs)), 2):
@@ -133,7 +136,7 @@ def _strange_pairs(replicas: ReplicaSet, heads: Mapping[int, _Head]) -> set[froz
 
 
 def _is_known(report: LogFacts) -> bool:
-    """Return True if it has topics or brokers, which no other cluster shares."""
+    """Return True if it has topics or brokers, whose ids no other cluster shares."""
     return any(image.topics.by_id or image.cluster.brokers for image in _images(report))
 
 
@@ -143,7 +146,7 @@ def _images(report: LogFacts) -> list[MetadataImage]:
 
 
 def _have_nothing_in_common(replicas: ReplicaSet, one: Replica, other: Replica) -> bool:
-    """Return True if nothing that a cluster's logs share is in both, and something says that they are not of one."""
+    """Return True if the two share nothing that replicas share, and something shows that they are not of one log."""
     mine, theirs = one.facts, other.facts
     shared = named_directories(mine.known_voters) & named_directories(theirs.known_voters)
     if shared or not _have_other_topics(mine, theirs):
@@ -156,7 +159,7 @@ def _have_nothing_in_common(replicas: ReplicaSet, one: Replica, other: Replica) 
 
 
 def _have_other_topics(one: LogFacts, other: LogFacts) -> bool:
-    """Return True if both have topics and brokers, and none of them is in both."""
+    """Return True if both have topics and brokers, but share no topic and no registration."""
     for mine, theirs in ((one, other), (other, one)):
         topics = {topic_id for image in _images(mine) for topic_id in image.topics.by_id}
         if not topics or any(theirs.rules.was_ever(topic_id) for topic_id in topics):
@@ -173,7 +176,7 @@ def _have_other_topics(one: LogFacts, other: LogFacts) -> bool:
 
 
 def _is_misplaced(log: Replica, other: LogFacts) -> bool:
-    """Return True if the other log has its directory as a voter's or a broker's, and its own has other ones there."""
+    """Return True if the other log names this log's directory as a voter's or a broker's, but this log does not."""
     own = log.key
     voters = named_directories(log.facts.known_voters)
     if voters and own not in voters and own in named_directories(other.known_voters):
@@ -183,7 +186,7 @@ def _is_misplaced(log: Replica, other: LogFacts) -> bool:
 
 
 def _disks_of(node_id: NodeId, report: LogFacts) -> set[DirectoryId]:
-    """Return the directories that a broker is, or was, registered with."""
+    """Return the directories of a broker's registrations in the log's image and its checkpoints."""
     brokers = (image.cluster.brokers.get(node_id) for image in _images(report))
     return {directory for broker in brokers if broker is not None for directory in broker.directories}
 
@@ -196,7 +199,7 @@ def _head(files: Files, path: str) -> _Head:
 
 
 def are_majority(logs: Sequence[Replica], others: Sequence[int]) -> bool:
-    """Whether these logs are a majority of the voters that they name."""
+    """Return True if these logs are a majority of the voters that they name."""
     view = ReplicaSet([logs[index] for index in others])
     return view.has_majority(view.replicas)
 
@@ -215,7 +218,7 @@ def _finding(logs: Sequence[Replica], index: int, others: Sequence[int], heads: 
 
 
 def _of_nobody(replicas: ReplicaSet, clusters: Sequence[Sequence[int]], heads: Mapping[int, _Head]) -> Finding:
-    """Return the finding that accuses none of the logs, which are of several clusters."""
+    """Return the one finding that logs are of several clusters; it accuses no log."""
     logs = replicas.replicas
     names = [join_names([logs[index].label for index in cluster]) for cluster in clusters]
     is_each_alone = all(len(cluster) == 1 for cluster in clusters)

@@ -1,6 +1,6 @@
-"""The image hash of one or several copies of a metadata log, at one offset.
+"""The image hashes of one or several replicas at one offset.
 
-Decides: at which offset copies are compared when none is named. Must not know: how a hash is computed (`image.hash`).
+Decides: the offset, if the caller names none. Must not know: how a hash is computed (`image.hash`).
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ _T = TypeVar("_T")
 
 
 class HashLine(msgspec.Struct, frozen=True, kw_only=True):
-    """The hash of one copy.
+    """The hash of one replica.
 
     Attributes:
-        end_offset: exclusive.
-        problem: why there is no hash.
-        left_behind: topics that are gone, whose configs the copy holds nevertheless (`orphaned_configs`).
-        hash_without: the hash as it would be without them.
-        not_hashed: the sentence that names all that a later release has written, and the hash does not cover in full.
-        is_comparable: no record was passed over, so that equal metadata gives an equal hash.
+        end_offset: the end of the hashed state, exclusive.
+        problem: the reason if there is no hash.
+        left_behind: removed topics whose configs the replica still holds (`orphaned_configs`).
+        hash_without: the hash as it would be without these configs.
+        not_hashed: a sentence that names the records of a later release, which the hash does not cover in full.
+        is_comparable: True if no record was skipped, so that equal metadata gives an equal hash.
     """
 
     source: str
@@ -58,21 +58,23 @@ class HashLine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def histories(paths: Sequence[Path]) -> list[tuple[str, LogHistory]]:
-    """Each log and file at these paths, with what it is called.
+    """Return the name and history of each log and file at these paths.
 
     Raises:
-        SourceError, HistoryError: one is none.
+        SourceError: a path leads to no log.
+        HistoryError: a log has no segment and no checkpoint, or a file is misnamed.
     """
     return [(label, opened()) for label, _, opened in _places(paths, find_sources(paths))]
 
 
 def histories_and_problems(paths: Sequence[Path]) -> tuple[list[tuple[str, LogHistory]], list[HashLine]]:
-    """The same, where of several logs one may be none, or closed: a line for it says why.
+    """Return the histories; of several logs, an unreadable one gives a line with its problem instead.
 
     Raises:
         SourceError: no path leads to a log.
-        HistoryError: the only one is none.
-        OSError, CorruptFileError: none can be read.
+        HistoryError: the only log has no history.
+        OSError: no log can be read.
+        CorruptFileError: no log can be read.
     """
     sources = readable_sources(paths)
     places = _places(paths, sources)
@@ -89,7 +91,7 @@ def histories_and_problems(paths: Sequence[Path]) -> tuple[list[tuple[str, LogHi
 
 
 def _places(paths: Sequence[Path], sources: Sources) -> list[tuple[str, Path, Callable[[], LogHistory]]]:
-    """What each log and file is called, where it is, and how it is opened."""
+    """Return the name, the path, and the function that opens each log and file."""
     found: list[tuple[str, Path, Callable[[], LogHistory]]] = [
         (node.label, node.metadata, partial(open_sound_history, node.metadata))
         for node in sources.nodes
@@ -102,7 +104,7 @@ def _places(paths: Sequence[Path], sources: Sources) -> list[tuple[str, Path, Ca
 
 
 def hash_of(state: State) -> str:
-    """The hash of a state, in hexadecimal.
+    """Return the hash of a state, in hexadecimal.
 
     Raises:
         UnwritableMetadataError: there is no metadata.version yet.
@@ -115,14 +117,15 @@ def _hash_of(image: MetadataImage, state: State) -> str:
 
 
 def hash_logs(paths: Sequence[Path], at: int | None = None) -> list[HashLine]:
-    """The hashes at offset `at`; by default at the last offset that all copies have a state for.
+    """Return the hashes at offset `at`; by default at the last offset at which all replicas have a state.
 
-    Of several copies one that cannot be read, or is damaged before that, has a problem instead; alone it is an error.
+    If several replicas are given, an unreadable or damaged one has a problem instead of a hash.
 
     Raises:
-        SourceError, HistoryError: a path is none of a log.
-        MetadataLogError: the files of the only copy are damaged, or a running node removed some, again and again.
-        OSError: the only copy cannot be read.
+        SourceError: a path leads to no log.
+        HistoryError: the only replica has no history.
+        MetadataLogError: the only replica is damaged, or a running node removed files during each attempt.
+        OSError: the only replica cannot be read.
     """
     return past_removals(lambda: _hash_logs(paths, at))
 
@@ -149,7 +152,7 @@ def _hashed(found: Sequence[tuple[str, LogHistory]], at: int | None, *, may_fail
 
 
 def _read(label: str, history: LogHistory, read: Callable[[LogHistory], _T], *, may_fail: bool) -> _T | HashLine:
-    """What `read` makes of a copy; where it may fail, why it did: the other copies are hashed nevertheless."""
+    """Return the result of `read`; if it fails and `may_fail`, a line with the problem, so that others are hashed."""
     try:
         return read(history)
     except RemovedMeanwhileError:
@@ -168,7 +171,7 @@ def _read(label: str, history: LogHistory, read: Callable[[LogHistory], _T], *, 
 
 
 def _end_of_state(history: LogHistory, end: int) -> int:
-    """Where the last state up to `end` ends; `end` itself where the copy begins later."""
+    """Return the end of the last state up to `end`; `end` itself if the replica begins later."""
     return history.state_at(end).end if history.start_offset <= end else end
 
 

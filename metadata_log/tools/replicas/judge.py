@@ -1,14 +1,13 @@
-"""What it means that replicas hold different batches at one offset, or name different leaders of one epoch.
+"""Judges conflicts: replicas hold different batches at one offset, or name different leaders of one epoch.
 
-Decides: whose batch is the odd one, and whether a difference is an uncommitted tail, a broken promise, or may be
-either. Must not know: files, and how the differences were found.
+Decides: which side is wrong, and whether the difference is an uncommitted tail or lost committed records. Must not
+know: files, and how the differences were found. Sources: KIP-595; Raft 5.3, 5.4.
 
-Two batches of one offset and epoch must be the same bytes (log matching). Of two epochs at one offset the lower may be
-the tail of a deposed leader, which the replica will cut off; unless it, or the majority, knows it to be committed.
-Where the checksums are equal, it is one batch, and the epoch in front of them, which they do not cover, was changed.
-The side is wrong whose epoch its own logs deny, be it the majority: one fault may be the same on two disks.
-Where nothing says which is wrong, one finding says so of all, and names no node. No single log's word empties another.
-Sources: KIP-595; Raft 5.3, 5.4.
+Two batches of one offset and epoch must have the same bytes (log matching). Of two epochs at one offset, the lower may
+be an old leader's uncommitted tail, which its replica will truncate. It is not if that batch is known to be committed.
+If the checksums are equal, it is one batch, and its epoch, which the checksum does not cover, was changed. A side whose
+own logs deny its epoch is wrong even if it is the majority: two disks may have the same fault. If nothing shows which
+side is wrong, one finding covers all, and names no node. A single log never causes the advice to empty another.
 """
 
 from __future__ import annotations
@@ -27,15 +26,14 @@ from metadata_log.voters import majority_of
 
 _NO_PLACES: Final[Mapping[int, tuple[str, int]]] = {}
 _Judged: TypeAlias = tuple[int, Finding]
-"""A finding, after the number of the replica that it is about."""
+"""The index of a replica, and a finding about it."""
 
 
 class ReplicaView(msgspec.Struct, frozen=True, kw_only=True):
-    """What the judge must know of a replica. `known_committed`: up to where it knows its own log to be committed.
+    """The facts of a replica that the judge needs. `known_committed`, `committed_before`: see `ReplicaExtent`.
 
-    `committed_before`: up to where its records show the same, see `ReplicaExtent`; those of a damaged log may not.
-    `is_sound`: its batches follow one another. `denied_epochs`: offsets of batches whose epoch its own log denies.
-    `denied_batches`: file and position of batches that its own log denies, by their place or by what they hold.
+    `is_sound`: True if its batches follow one another. `denied_epochs`: offsets of batches whose epoch its own log or
+    sidecar files deny. `denied_batches`: file and position of batches that its own log shows to be impossible there.
     """
 
     label: str
@@ -50,7 +48,7 @@ class ReplicaView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Judge:
-    """Judges conflicts among replicas, which it knows by their number in `replicas`."""
+    """Judges conflicts among replicas, by their index in `replicas`."""
 
     def __init__(
         self, replicas: Sequence[ReplicaView] | Mapping[int, ReplicaView], voter_count: int, bounds: CommittedBounds
@@ -60,10 +58,10 @@ class Judge:
         self._has_voters = voter_count > 0
         self._bounds = bounds
         self._contradicted = frozenset[int]()
-        """The replicas that differ from most others somewhere."""
+        """The replicas that differ from most others at some offset."""
 
     def weigh(self, conflicts: Iterable[Conflict]) -> None:
-        """Take note who differs from most others somewhere, which weighs where nothing else shows who is right."""
+        """Note which replicas differ from most others at some offset; this decides if nothing else does."""
         found = set[int]()
         for conflict in conflicts:
             for sides in _by_epoch(conflict.sides).values():
@@ -73,11 +71,11 @@ class Judge:
         self._contradicted = frozenset(found)
 
     def on_conflict(self, conflict: Conflict) -> Iterator[Finding]:
-        """What a conflict means, a finding for each replica that is at fault or must act."""
+        """Yield a finding for each replica that is at fault in a conflict, or must act on it."""
         yield from dict.fromkeys(found for _, found in self.judged(conflict))
 
     def judged(self, conflict: Conflict) -> Iterator[tuple[int, Finding]]:
-        """`on_conflict`, each finding with the number of its replica; one that names no node with that of each."""
+        """Yield the same findings with the replica's index. A finding that names no node comes with each index."""
         changed = list(self._changed_headers(conflict))
         for side, others, reference in changed:
             yield from self._renamed(conflict, side, others, reference)
@@ -91,14 +89,14 @@ class Judge:
     def reference_among(
         self, sides: Sequence[tuple[int, frozenset[int]]], places: Mapping[int, tuple[str, int]]
     ) -> frozenset[int] | None:
-        """Return the side, each given after its offset, that most hold; in a tie the one that its logs do not deny.
+        """Return the side that most replicas hold; in a tie, the one that its own logs do not deny; otherwise None.
 
-        None where that decides nothing. `places`: file and position of the batch of each replica.
+        Each side is given with its offset. `places`: file and position of each replica's batch.
         """
         return self._most_or_undenied(sides, places)
 
     def is_tie(self, conflict: Conflict) -> bool:
-        """Whether batches of one epoch differ and nothing says which is right: neither a majority, nor most copies."""
+        """Return True if batches of one epoch differ, and nothing shows which is right."""
         return any(
             len(sides) > 1
             and self.majority_of([side.holders for side in sides]) is None
@@ -107,11 +105,11 @@ class Judge:
         )
 
     def names(self, holders: frozenset[int]) -> str:
-        """`node 1, node 2 and node 3`."""
+        """Return the labels as text: `node 1, node 2 and node 3`."""
         return join_names([self._replicas[index].label for index in sorted(holders)])
 
     def majority_of(self, sides: Sequence[frozenset[int]]) -> frozenset[int] | None:
-        """The side that a majority of the voters holds."""
+        """Return the side that a majority of the voters holds, or None."""
         if not self._has_voters:
             return None
         return next((side for side in sides if self._voters_of(side) >= self._majority), None)
@@ -125,9 +123,9 @@ class Judge:
         return sides[weights.index(best)] if weights.count(best) == 1 else None
 
     def _changed_headers(self, conflict: Conflict) -> Iterator[tuple[Held, Sequence[Held], frozenset[int] | None]]:
-        """Yield each side whose batch others hold under another epoch, these, and the side that is right.
+        """Yield each side whose epoch is wrong, the other sides with the same batch, and the right one of these.
 
-        Where it is not known which is, each of them is such a side.
+        If it is unknown which is right (None), each of them is yielded.
         """
         by_checksum: dict[int | None, list[Held]] = {}
         for side in conflict.sides:
@@ -141,7 +139,7 @@ class Judge:
                     yield side, [other for other in sides if other is not side], reference
 
     def _rightful(self, offset: int, sides: Sequence[Held]) -> frozenset[int] | None:
-        """Return the side whose epoch its logs bear out, of several the majority's; None if nothing says which is."""
+        """Return the side whose epoch its own logs do not deny; of several, the one most hold; None if undecided."""
         borne = [side.holders for side in sides if self._is_undenied(side.holders, offset)]
         reference = self._reference(borne) if borne else None
         if reference is not None:
@@ -155,9 +153,9 @@ class Judge:
     def _most_or_undenied(
         self, sides: Sequence[tuple[int, frozenset[int]]], places: Mapping[int, tuple[str, int]]
     ) -> frozenset[int] | None:
-        """Return the side, of those after their offsets, that most hold; in a tie the one that its logs do not deny.
+        """Return the side that most replicas hold; in a tie, the one that its own logs do not deny.
 
-        Where that does not decide, it is the one whose holders differ from most others nowhere else.
+        If that decides nothing, it is the only side with a holder that differs from most others nowhere else.
         """
         reference = self._reference([side for _, side in sides])
         if reference is not None:
@@ -175,7 +173,7 @@ class Judge:
     def _renamed(
         self, conflict: Conflict, side: Held, others: Sequence[Held], reference: frozenset[int] | None
     ) -> Iterator[_Judged]:
-        """One batch, whose header was changed in one of its copies."""
+        """Yield the findings on one batch whose header was changed on some replicas."""
         each = others if reference is not None else sorted((side, *others), key=lambda one: one.epoch)
         where = " and ".join(f"of epoch {one.epoch} on {self.names(one.holders)}" for one in each)
         why = "it is one batch, for its checksum is the same, which does not cover the epoch in its header"
@@ -191,7 +189,7 @@ class Judge:
         yield from self._for_each("log_mismatch", Severity.ERROR, side, conflict, meaning, advice)
 
     def _mismatches(self, conflict: Conflict, sides: Sequence[Held]) -> Iterator[_Judged]:
-        """Log matching: the replicas in the minority hold the wrong bytes; without one, nothing says who does."""
+        """Yield a finding for each replica that breaks log matching; in a tie, one finding that names no node."""
         reference = self._rightful_bytes(conflict, sides)
         if reference is None:
             yield from self._undecided(conflict, sides)
@@ -208,7 +206,7 @@ class Judge:
             yield from self._for_each("log_mismatch", Severity.ERROR, side, conflict, meaning, advice)
 
     def _undecided(self, conflict: Conflict, sides: Sequence[Held]) -> Iterator[_Judged]:
-        """Yield one finding of all: two logs contradict each other, and neither accuses the other."""
+        """Yield one finding for all: two logs contradict each other, and neither is known to be wrong."""
         names = " than on ".join(self.names(side.holders) for side in sides)
         meaning = (
             f"the batch at offset {conflict.offset} of epoch {sides[0].epoch} has other bytes on {names}, and nothing "
@@ -225,7 +223,7 @@ class Judge:
         sides: Sequence[Held],
         places: Mapping[int, tuple[str, int]],
     ) -> str | None:
-        """Return careful advice for a side that another one's word is against, and no more; None for the kind's."""
+        """Return careful advice if only one other log is against a side that its own logs do not deny; else None."""
         holders = [one.holders for one in sides]
         has_most = len(reference) > 1 and self._reference(holders) is reference
         if has_most or self.majority_of(holders) is reference:
@@ -257,9 +255,9 @@ class Judge:
     def _against_committed(
         self, conflict: Conflict, side: Held, committed: Held, *, is_majority: bool
     ) -> Iterator[_Judged]:
-        """A batch where another was committed: a stale tail if its replica never went past it.
+        """Yield a finding for each holder of a batch where another was committed: a stale tail, or lost records.
 
-        A majority cuts nothing: it was restored to an earlier time, and may have committed its own batch since.
+        A majority's batch is no stale tail: it was restored from older copies, and may have committed its own since.
         """
         where = f"the batch at offset {conflict.offset} is of epoch {side.epoch} here"
         for index in sorted(side.holders):
@@ -276,7 +274,10 @@ class Judge:
             yield self._finding("committed_prefix_differs", Severity.ERROR, index, side, conflict, meaning)
 
     def _among_uncertain(self, conflict: Conflict, sides: Sequence[Held]) -> Iterator[_Judged]:
-        """Nobody knows either to be committed. The log with the highest last epoch stays; the others will be cut."""
+        """Yield the findings if neither batch is known to be committed.
+
+        The log with the highest last epoch stays; the others will be truncated.
+        """
         held = self.majority_of([side.holders for side in sides])
         majority = next((side for side in sides if side.holders is held), None)
         last_epochs = {index: self._replicas[index].last_epoch for side in sides for index in side.holders}
@@ -312,7 +313,7 @@ class Judge:
             yield self._finding("log_mismatch", Severity.ERROR, index, side, conflict, meaning)
 
     def _joined_again(self, conflict: Conflict, sides: Sequence[Held]) -> Iterator[_Judged]:
-        """Yield one finding of logs that differ and go on to one epoch, where no majority holds either side."""
+        """Yield one finding on logs that differ, but go on to the same epoch, if no majority holds either side."""
         where = " and ".join(f"of epoch {side.epoch} on {self.names(side.holders)}" for side in sides)
         meaning = (
             f"the batch at offset {conflict.offset} is {where}, and all these logs go on to the same epoch: logs that "
@@ -366,7 +367,7 @@ class Judge:
 def leaders_of(
     elections: Mapping[int, Sequence[tuple[int, int, int]]],
 ) -> Iterator[tuple[int, dict[tuple[int, int], frozenset[int]]]]:
-    """The epochs of which replicas name several leaders: (leader, offset) → the replicas that do.
+    """Yield each epoch with several leaders, and by (leader, offset) the replicas that name it.
 
     `elections`: by replica, its LeaderChanges as (epoch, leader, offset).
     """

@@ -1,6 +1,6 @@
-"""Replicas near the last epoch that there is: a finding for each, voter or observer.
+"""Finds replicas whose epoch is near the largest possible one.
 
-Decides: how grave it is; what the log itself has, and no reset helps, is a note. Must not know: files.
+Decides: the severity. If the log itself has such an epoch, no reset helps, and it is a note. Must not know: files.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from metadata_log.tools.replicas.replica_set import ReplicaSet
 
 
 def near_last_epoch(view: ReplicaSet) -> Iterator[Finding]:
-    """Yield the quorum-states after whose epoch few elections are possible, or none."""
+    """Yield a finding for each `quorum-state` after whose epoch few or no elections are possible."""
     for replica in view.replicas:
         state = replica.facts.quorum_state
         if state is not None and is_near_last_epoch(state.leader_epoch):

@@ -1,7 +1,4 @@
-"""The differences between records of replicas at one offset, field by field.
-
-Decides: which fields are named, and how many. Must not know: which side is right.
-"""
+"""Compares the records of replicas at the same offsets, field by field. Must not know: which side is right."""
 
 from __future__ import annotations
 
@@ -24,7 +21,7 @@ from metadata_log.tools.times import time_text
 OFFSETS_SHOWN: Final = 3
 _VALUE_SHOWN: Final = 60
 _VALUE_KEPT: Final = 1000
-"""Characters of a value for a page; a text shows `_VALUE_SHOWN`."""
+"""Characters of a value that are kept for an HTML page; a text shows only `_VALUE_SHOWN`."""
 _RECORD_SHOWN: Final = 120
 _WHOLE_SHOWN: Final = 1000
 _OF_BATCH: Final = "batch "
@@ -34,14 +31,14 @@ _Records: TypeAlias = dict[int, dict[str, JsonValue]]
 
 
 class _Read(NamedTuple):
-    """The records of a side from the differing batch on, and the offset after the last one, exclusive."""
+    """The records of a side from the differing batch on, and the offset one past the last."""
 
     records: _Records
     end: int
 
 
 class FieldDifference(msgspec.Struct, frozen=True, kw_only=True):
-    """A field that differs, with its value on each side; `record` for records that are of different types."""
+    """A field that differs, with its value on each side. Its name is `record` if the records have different types."""
 
     name: str
     values: tuple[str, ...]
@@ -56,16 +53,16 @@ class RecordDifference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Compared(msgspec.Struct, frozen=True, kw_only=True):
-    """The first records that differ. `unread`: the numbers of the sides whose records cannot be read."""
+    """The first records that differ. `unread`: the indexes of the sides whose records cannot be read."""
 
     records: tuple[RecordDifference, ...] = ()
     unread: tuple[int, ...] = ()
 
 
 def compare_records(files: Files, places: Sequence[tuple[str, int]]) -> Compared:
-    """Return what differs between two or more sides from a batch on: the file and position of each.
+    """Return the first records that differ between sides, each given by the file and position of a batch.
 
-    The first offsets alone, of those that each side has in this file: a side may have them in several batches.
+    Only offsets that each side has in this file are compared. The records of one side may be in several batches.
 
     Raises:
         OSError: a segment cannot be read.
@@ -82,9 +79,12 @@ def compare_records(files: Files, places: Sequence[tuple[str, int]]) -> Compared
 
 
 def differences(files: Files, sides: Sequence[tuple[str, str, int]]) -> tuple[str, ...]:
-    """Return `compare_records` as texts: (names of the replicas, file, position) of each side.
+    """Return the result of `compare_records` as texts.
 
-    If the records of a side cannot be read, that is all.
+    If the records of a side cannot be read, the only text says so.
+
+    Args:
+        sides: the names of each side's replicas, and the file and position of its batch.
 
     Raises:
         OSError: a segment cannot be read.
@@ -106,7 +106,7 @@ def _text(record: RecordDifference, names: Sequence[str]) -> str:
 
 
 def _at(offset: int, sides: Sequence[_Records]) -> RecordDifference | None:
-    """Return what differs at an offset, or None if nothing does."""
+    """Return the difference at an offset, or None if the records are equal."""
     types = {str(records[offset][""]) for records in sides if offset in records}
     if len(types) > 1:
         whole = FieldDifference(name="record", values=tuple(_whole(records.get(offset)) for records in sides))

@@ -1,7 +1,4 @@
-"""One directory that holds the metadata log, and the facts that one pass over it found.
-
-Decides: how far a replica reaches, and how it is named. Must not know: other replicas.
-"""
+"""One replica: its directory, and the facts that one pass over its log found. Must not know: other replicas."""
 
 from __future__ import annotations
 
@@ -21,13 +18,13 @@ from metadata_log.tools.verify.verify_log import verify_log
 
 
 class Replica(msgspec.Struct, frozen=True, kw_only=True):
-    """One node's log and the facts that were found in it. `label` tells it from the others."""
+    """One node's log and its facts. `label`: a name that is unique among the replicas of a set."""
 
     source: NodeSource
     facts: LogFacts
     label: str
     prefix: ValidPrefix | None = None
-    """The part that a node can go on from; None where `read_replica` was not asked for it."""
+    """The valid prefix; None unless it was read at `Depth.PREFIX`."""
 
     @property
     def key(self) -> ReplicaKey:
@@ -38,18 +35,18 @@ class Replica(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def snapshot_end(self) -> int:
-        """Of its newest whole checkpoint."""
+        """The end offset of its newest whole checkpoint; 0 without one."""
         ends = [int(found.end.offset) for found in self.facts.checkpoints if found.end is not None]
         return max(ends, default=0)
 
     @property
     def reach(self) -> int:
-        """One past the last record that it has, in its log or in a checkpoint."""
+        """One past the last record in its log or a checkpoint."""
         return max(self.facts.end_offset, self.snapshot_end)
 
     @property
     def extent(self) -> ReplicaExtent:
-        """For the bounds of what is committed."""
+        """The extent from which the committed bounds are computed."""
         ends = [found.end for found in self.facts.checkpoints if found.end is not None]
         newest = max(ends, key=lambda end: (end.offset, end.epoch), default=None)
         return ReplicaExtent(
@@ -67,13 +64,13 @@ class Replica(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def last_epoch(self) -> int:
-        """Of the last record that it has, in its log or in a checkpoint; -1 without any."""
+        """The epoch of the last record in its log or a checkpoint; -1 without a record."""
         extent = self.extent
         return extent.snapshot_epoch if extent.snapshot_end >= extent.log_end_offset else self.facts.last_epoch
 
     @property
     def last_place(self) -> str:
-        """The file where its log ends."""
+        """The last segment; the directory if there is no segment."""
         return self.facts.segments[-1] if self.facts.segments else self.facts.directory
 
 
@@ -85,10 +82,12 @@ def read_replica(
     files: Files | None = None,
     own: OwnEpochs | None = None,
 ) -> Replica:
-    """Read a node's metadata directory. `depth`, `probes`: see `verify_log`.
+    """Read a node's metadata directory.
 
-    `own`: what other files than the log say of its epochs, at `Depth.PREFIX`. There `files` are as of one moment, and
-    the findings are those of the pass.
+    Args:
+        depth, probes: see `verify_log`.
+        files: at `Depth.PREFIX`, a consistent read of the directory, which is then read only once.
+        own: the epochs by other files than the log, for `Depth.PREFIX` only.
 
     Raises:
         OSError: the directory cannot be listed.

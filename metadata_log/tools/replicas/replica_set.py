@@ -1,7 +1,6 @@
-"""Several replicas' logs seen as one quorum: who votes, what is committed, who lacks it.
+"""Several replicas as one quorum: its voters, its committed bounds, and the replicas that lack committed records.
 
-Decides: which voter set is in force, and which replicas lack what was committed. Must not know: how a log is read, and
-where replicas differ.
+Must not know: how a log is read, and where replicas diverge.
 """
 
 from __future__ import annotations
@@ -37,10 +36,11 @@ from metadata_log.voters import majority_of
 
 
 class ReplicaSet:
-    """Replicas of one log, and what they prove together.
+    """Replicas of one log, with the voters and committed bounds that they prove together.
 
-    `bare` are nodes whose directories hold no metadata log. `voters` and `bounds` are given if more is known of them
-    than these replicas prove.
+    Args:
+        bare: nodes whose directories hold no metadata log.
+        voters, bounds: given if other evidence proves more than these replicas.
     """
 
     def __init__(
@@ -65,13 +65,13 @@ class ReplicaSet:
 
     @cached_property
     def bounds(self) -> CommittedBounds:
-        """How far all is committed, certainly and possibly."""
+        """The committed bounds."""
         if self._known_bounds is not None:
             return self._known_bounds
         return committed_bounds([replica.extent for replica in self.replicas], self._latest.keys)
 
     def with_bounds(self, bounds: CommittedBounds) -> ReplicaSet:
-        """Return the same replicas and voters; what is committed is known by other means."""
+        """Return the same replicas and voters with other committed bounds."""
         return ReplicaSet(self.replicas, self.bare, voters=self.voters, bounds=bounds)
 
     def is_voter(self, replica: Replica) -> bool:
@@ -79,7 +79,7 @@ class ReplicaSet:
         return is_voter(replica.key, self.voters.keys)
 
     def same_log(self, one: Replica, other: Replica) -> SameLog:
-        """Return how it is known that two of the replicas are of one log.
+        """Return whether two of the replicas are of one log: shown, denied or unknown.
 
         Raises:
             OSError: a segment cannot be read any more.
@@ -91,11 +91,11 @@ class ReplicaSet:
         return self.voters.has_majority(replica.key for replica in replicas)
 
     def may_be_voter(self, replica: Replica) -> bool:
-        """Return True if it is a voter in force, or has no directory id that says that it is none."""
+        """Return True if it is a voter in force, or has a voter's node id and no directory id that denies it."""
         return may_be_voter(replica.key, self.voters.keys)
 
     def is_listed_as_voter(self, replica: Replica) -> bool:
-        """Return True if it is a voter, or may be one whose meta.properties cannot be read: for tables of replicas."""
+        """Return True if tables show it as a voter: it is one, or may be one with an unreadable `meta.properties`."""
         return self.is_voter(replica) or (replica.source.identity is None and self.may_be_voter(replica))
 
     @cached_property
@@ -104,14 +104,14 @@ class ReplicaSet:
 
     @cached_property
     def _named(self) -> list[NamedVoters]:
-        """The voters that each replica names, the most advanced first."""
+        """The voters that each replica names, those of the most advanced replica first."""
         ranked = _ranked(self.replicas)
         witnesses = witnesses_of(ranked)
         return [_named(replica, witnesses.voters_of(index)) for index, replica in enumerate(ranked)]
 
     @property
     def views(self) -> list[ReplicaView]:
-        """The replicas for the judge of differences."""
+        """The facts of the replicas for `Judge`."""
         return [
             ReplicaView(
                 label=replica.label,
@@ -129,7 +129,7 @@ class ReplicaSet:
 
 
 def _named(replica: Replica, recorded: tuple[ReplicaKey, ...] | None) -> NamedVoters:
-    """Return the voters that a replica names; `recorded`: those of its log, unless other logs deny them."""
+    """Return the voters that a replica names. `recorded`: those of its log; None if other logs deny them."""
     facts = replica.facts
     at = -1 if facts.voters is None else facts.voters.offset
     earlier = [each for each in voter_sets(facts) if each.offset < at]
@@ -154,19 +154,19 @@ _OF_EPOCHS: Final = (
 
 
 def _denied_epochs(report: LogFacts) -> frozenset[int]:
-    """Return the offsets at which a log, or a file beside it, says that a batch is of another epoch."""
+    """Return the offsets of batches whose epoch the log itself or a sidecar file denies."""
     found = (one.offset for one in report.findings if one.kind in _OF_EPOCHS and one.offset is not None)
     return frozenset({*found, *report.false_starts})
 
 
 def _denied_batches(report: LogFacts) -> frozenset[tuple[str, int]]:
-    """Return the batches, by file and position, that are impossible where they are, by their own log."""
+    """Return the file and position of each batch that has an error by its own log."""
     errors = (one for one in report.findings if one.severity is Severity.ERROR and one.file in report.segments)
     return frozenset((one.file, one.position) for one in errors if one.file is not None and one.position is not None)
 
 
 def _labelled(replicas: Sequence[Replica]) -> tuple[Replica, ...]:
-    """Return the replicas, two of one node with their paths."""
+    """Return the replicas with unique labels: if two are of one node, the labels have their paths."""
     ids = [replica.source.node_id for replica in replicas]
     return tuple(
         msgspec.structs.replace(replica, label=_label(replica.source, is_unique=ids.count(node_id) == 1))
@@ -183,18 +183,18 @@ def _ranked(replicas: Sequence[Replica]) -> list[Replica]:
 
 
 def witnesses_of(replicas: Sequence[Replica]) -> Witnesses:
-    """Return these replicas as witnesses, known by their number."""
+    """Return these replicas as witnesses, by their index."""
     return Witnesses([VotersLog(label=one.label, node_id=one.source.node_id, facts=one.facts) for one in replicas])
 
 
 def lacking_copies(view: ReplicaSet) -> list[Replica]:
-    """The voters' copies that end before what is committed, if so many voters lack it that no majority can have it."""
+    """Return the voters' replicas that lack committed records, if no majority of voters can have these records."""
     lacking, _ = _lacking(view, view.voters.keys)
     return [copy for one in lacking for copy in one] if _is_lost(view) else []
 
 
 def _is_lost(view: ReplicaSet) -> bool:
-    """Whether no majority can have all that was committed, whichever of the two sets did that."""
+    """Return True if in each voter set that may be in force, no majority can have all committed records."""
     for voters in view.voters.sets:
         lacking, bare = _lacking(view, voters)
         if len(voters) - len(lacking) - len(bare) >= majority_of(len(voters)):
@@ -203,7 +203,7 @@ def _is_lost(view: ReplicaSet) -> bool:
 
 
 def _lacking(view: ReplicaSet, voters: Sequence[ReplicaKey]) -> tuple[list[list[Replica]], list[NodeSource]]:
-    """For each voter of whose copies all end before what is committed, these; and the voters that have no log."""
+    """Return the replicas of each voter that lacks committed records on all of them, and the voters without a log."""
     lacking: list[list[Replica]] = []
     bare: list[NodeSource] = []
     for voter in voters if view.bounds.lower else ():
@@ -216,7 +216,7 @@ def _lacking(view: ReplicaSet, voters: Sequence[ReplicaKey]) -> tuple[list[list[
 
 
 def lost_commits(view: ReplicaSet) -> Iterator[Finding]:
-    """What was committed and can be on no majority any more: a finding for each voter that lacks it."""
+    """Yield a finding for each voter that lacks committed records, if no majority can have them any more."""
     lower, voters = view.bounds.lower, view.voters.keys
     if not voters or not lower:
         return
@@ -245,9 +245,9 @@ def lost_commits(view: ReplicaSet) -> Iterator[Finding]:
 
 
 def _who_lost(lacking: Sequence[Replica], bare: Sequence[NodeSource], view: ReplicaSet) -> Sequence[Replica]:
-    """Return those that are shown to have had what they lack, if the loss on them explains it all; else every one.
+    """Return the replicas that provably had the lost records, if these losses alone explain the lost majority.
 
-    A voter may lag behind the others for good reason.
+    Otherwise return all that lack the records. A voter may simply lag behind: it never had them, and lost nothing.
     """
     shown = [one for one in lacking if one.facts.proved_end > one.reach]
     never_had = len(lacking) - len(shown)
@@ -258,7 +258,7 @@ def _who_lost(lacking: Sequence[Replica], bare: Sequence[NodeSource], view: Repl
 
 
 def voters_without_log(view: ReplicaSet) -> Iterator[Finding]:
-    """Voters whose directories have nothing of a log of which others have something, and may have had it."""
+    """Yield a finding for each voter without a record, if other replicas have records and it may have had them."""
     if not any(replica.reach for replica in view.replicas):
         return
     for node in view.bare:
@@ -287,8 +287,10 @@ def voters_without_log(view: ReplicaSet) -> Iterator[Finding]:
 
 
 def absent_voters(view: ReplicaSet, parents: Sequence[Path], unread: Iterable[int | None]) -> Iterator[Finding]:
-    """Voters that none of the nodes below a directory is, which was named to be looked through. Copies of one node
-    there are no cluster."""
+    """Yield a finding for each voter that is not among the nodes below the given parent directories.
+
+    Nothing is reported if all nodes there have one id: these are copies of one node, not a cluster.
+    """
     here = {replica.source.node_id for replica in view.replicas} | {node.node_id for node in view.bare} | {*unread}
     for parent in parents[:1] if len(here) > 1 else ():
         for voter in view.voters.keys:
@@ -299,7 +301,7 @@ def absent_voters(view: ReplicaSet, parents: Sequence[Path], unread: Iterable[in
 
 
 def short_logs(view: ReplicaSet) -> Iterator[Finding]:
-    """Replicas that end below the high watermark that they gave themselves when they were exported."""
+    """Yield a finding for each replica that ends below the high watermark that it reported at its export."""
     for replica in view.replicas:
         mark = replica.source.high_watermark
         if mark is not None and mark > replica.reach and not replica.facts.is_unread:
@@ -314,10 +316,12 @@ def short_logs(view: ReplicaSet) -> Iterator[Finding]:
 
 
 def nothing_in_common(view: ReplicaSet, *, with_any: bool = False) -> Iterator[Finding]:
-    """Replicas whose log ends before another's begins: of these two nothing can be compared, so nothing differs.
+    """Yield a note for each replica whose log ends before another's begins, since the two cannot be compared.
 
-    `with_any`: only those that share an offset with no other at all. Where their metadata cannot be of one log, one of
-    the two is another cluster's.
+    If their metadata contradicts each other, the finding is instead that they are of different clusters.
+
+    Args:
+        with_any: True to report only replicas that share an offset with no other replica.
     """
     for replica in view.replicas:
         start, end = replica.facts.start_offset, replica.facts.end_offset
@@ -342,7 +346,7 @@ def nothing_in_common(view: ReplicaSet, *, with_any: bool = False) -> Iterator[F
 
 
 def _not_of_one_cluster(one: Replica, other: Replica) -> Finding | None:
-    """Return the finding that accuses neither of two logs whose metadata contradicts each other; None if it fits."""
+    """Return the finding that two logs are of different clusters, which accuses neither, or None if they are not."""
     why = contradiction(traces_of(one.facts), traces_of(other.facts))
     if why is None or named_directories(one.facts.known_voters) & named_directories(other.facts.known_voters):
         return None
@@ -350,7 +354,7 @@ def _not_of_one_cluster(one: Replica, other: Replica) -> Finding | None:
 
 
 def undecided_clusters(what: str) -> Finding:
-    """Return the finding that logs are of several clusters, which accuses none of them."""
+    """Return the finding that logs are of several clusters; it accuses no log."""
     advice = (
         "start none of them before it is known which is this cluster's: name more copies of the log, the other "
         "controllers' and brokers', until a majority holds one side"

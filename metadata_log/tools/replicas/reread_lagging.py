@@ -1,10 +1,10 @@
-"""A second look at the voters that seem to lack what was committed: a living quorum goes on while its logs are read.
+"""Reads the logs of voters again that seem to lack committed records: a running quorum writes while its logs are read.
 
-Decides: whose log is read again, and what it is held against. Must not know: how a log is read.
+Decides: which logs are read again, and the committed bound for them. Must not know: how a log is read.
 
-What the first reading showed to be committed was so before the second one began. A voter that has it by then has not
-lost it: it was only read before the others. What was committed after that is asked of nobody, so that two looks are
-enough, however busy the quorum is.
+Records that the first read shows to be committed were committed before the second read began. If a voter has them by
+then, it lost nothing: its log was only read before the others. The second read is compared with the bound of the
+first, not with a newer one. So two reads are enough, however busy the quorum is.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from metadata_log.tools.replicas.replica_set import ReplicaSet, lacking_copies
 
 
 def with_second_look(view: ReplicaSet, read: Callable[[NodeSource], Replica]) -> ReplicaSet:
-    """The quorum with the logs of those voters read anew; the same where none seems to lack anything.
+    """Return the set with the logs of these voters read again; the same set if no voter seems to lack records.
 
     Raises:
-        OSError: a log cannot be read any more.
+        OSError: a log can no longer be read.
     """
     behind = {id(replica.source) for replica in lacking_copies(view) or lacking_copies(_with_last_epoch(view))}
     if not behind:
@@ -35,9 +35,9 @@ def with_second_look(view: ReplicaSet, read: Callable[[NodeSource], Replica]) ->
 
 
 def _with_last_epoch(view: ReplicaSet) -> ReplicaSet:
-    """Return the quorum as if the first record of the last epoch in any log had been committed, which it may be.
+    """Return the set as if the first record of the last epoch in any log were committed, which is possible.
 
-    Its leader may have been elected after the others' logs were read.
+    The leader may have been elected after the logs of the others were read.
     """
     last = max(
         (one.facts.epochs[-1] for one in view.replicas if one.facts.epochs), key=lambda span: span.epoch, default=None

@@ -1,9 +1,10 @@
-"""Voters' replicas that know of no epoch as late as one in which their node acted.
+"""Finds voters' replicas that lack every trace of an epoch in which their node voted or led.
 
-Decides: which act shows that. Must not know: which LeaderChanges are believed, and what follows.
+Decides: which act proves that. Must not know: which LeaderChanges are believed.
 
-A vote is durable before it is given, and so is the epoch that a leader begins (KIP-595). A directory that lacks it was
-set back to an older copy, or copied before. A repair names a leader and electors that did nothing.
+A voter writes its vote to disk before it grants it, and a leader its epoch before it leads (KIP-595). A directory
+without that epoch was restored from an older copy, or was copied earlier. A LeaderChange of a repair proves nothing: it
+names a leader and voters that did not act.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ from metadata_log.tools.read.control_facts import Election
 
 
 def restored_voter(node_id: int, knows_epoch: int, elections: Iterable[tuple[str, Election]]) -> VoterRestored | None:
-    """Return the latest act of a node in an epoch after `knows_epoch`; None without one.
+    """Return the latest act of a node in an epoch after `knows_epoch`, or None.
 
-    `elections`: those that are believed, each with the name of a replica that has it.
+    Args:
+        elections: the believed ones, each with the name of a replica that has it.
     """
     later = [(name, election) for name, election in elections if election.epoch > knows_epoch]
     acts = [(name, election) for name, election in later if _acted(node_id, election)]

@@ -1,10 +1,10 @@
-"""Tell which logs are of one log if the id of their cluster does not: two clusters may share it.
+"""Shows whether two replicas are of one log, by their content: two clusters may have the same cluster id.
 
-Decides: what counts as shared, and what contradicts. Must not know: what is wrong with a log, and what follows.
+Decides: what counts as shared, and what as a contradiction. Must not know: the faults of a log.
 
-Two clusters have one cluster id if a clone goes on, or if the id was set by hand. Replicas of one log have the same
-batches: with records at the same offsets in both, they have at least one in common, however much is damaged or was
-never committed. Ids are random, so that no other cluster has the same by chance.
+Two clusters have one cluster id if a clone runs on, or if a person set the id. If replicas of one log have records at
+the same offsets, they share at least one batch, however much is damaged or was never committed. Ids of topics, brokers'
+runs and directories are random, so two clusters never share one by chance.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ from metadata_log.tools.verify.log_facts import LogFacts
 
 
 class SameLog(enum.Enum):
-    """How it is known that two replicas are of one log."""
+    """The relation of two replicas: of one log, of different logs, or unknown."""
 
     SHOWN = enum.auto()
     """They share a batch, a topic, a broker's run, or a broker's directory."""
     DENIED = enum.auto()
-    """They share nothing of that, and cannot be of one log."""
+    """They share nothing, and cannot be of one log."""
     UNKNOWN = enum.auto()
-    """They share nothing of that, and nothing contradicts."""
+    """They share nothing, but nothing contradicts."""
 
 
 class Traces(msgspec.Struct, frozen=True, kw_only=True):
-    """The parts of a replica by which its log is known.
+    """The parts of a replica that identify its log.
 
     Attributes:
-        sums: of its batches; None if a segment cannot be read.
+        sums: the checksums of its batches; None if a segment cannot be read.
         spans: the offsets at which it has batches.
-        image: the metadata at its end, if that is known.
-        committed_before: all before this offset was committed, by the log itself.
-        hides_metadata: a later release wrote records there that are not known.
+        image: the metadata at its end, or None if unknown.
+        committed_before: all records before this offset are committed, by the log itself.
+        hides_metadata: True if a later release wrote metadata that is not read.
     """
 
     sums: BatchSums | None
@@ -52,7 +52,7 @@ class Traces(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def traces_of(facts: LogFacts) -> Traces:
-    """Return the traces that a verification leaves."""
+    """Return the traces in the facts of a verification."""
     return Traces(
         sums=None if facts.is_unread else facts.sums,
         spans=facts.epochs,
@@ -63,7 +63,7 @@ def traces_of(facts: LogFacts) -> Traces:
 
 
 def traces_of_prefix(prefix: ValidPrefix) -> Traces:
-    """Return the traces that a valid prefix leaves: none of what follows it."""
+    """Return the traces of a valid prefix, without the records behind it."""
     return Traces(
         sums=prefix.sums,
         spans=prefix.spans,
@@ -74,15 +74,15 @@ def traces_of_prefix(prefix: ValidPrefix) -> Traces:
 
 
 def named_directories(voters: Iterable[ReplicaKey]) -> frozenset[ReplicaKey]:
-    """Return the voters that are named with their directories: no two clusters share one."""
+    """Return the voters with a directory id, which is random: no two clusters share one."""
     return frozenset(voter for voter in voters if voter.directory_id != ZERO_DIRECTORY_ID)
 
 
 def same_log(one: Traces, other: Traces) -> SameLog:
-    """Return how it is known that these are of one log.
+    """Return whether these are of one log: shown, denied or unknown.
 
     Raises:
-        OSError: a segment cannot be read any more.
+        OSError: a segment can no longer be read.
     """
     if share_batch(one, other) or _share_ids(one.image, other.image):
         return SameLog.SHOWN
@@ -91,19 +91,19 @@ def same_log(one: Traces, other: Traces) -> SameLog:
 
 
 def share_batch(one: Traces, other: Traces) -> bool:
-    """Return True if a batch of both ends at one offset and is the same; an epoch that was changed is no difference.
+    """Return True if both have the same batch at one end offset. A changed epoch in its header does not matter.
 
     Raises:
-        OSError: a segment cannot be read any more.
+        OSError: a segment can no longer be read.
     """
     return one.sums is not None and other.sums is not None and one.sums.shares_batch(other.sums)
 
 
 def contradiction(one: Traces, other: Traces) -> str | None:
-    """Return what their metadata says that cannot be of one log; None if nothing does, or they share a batch.
+    """Return a clause on metadata that cannot be of one log, or None. Replicas that share a batch do not contradict.
 
     Raises:
-        OSError: a segment cannot be read any more.
+        OSError: a segment can no longer be read.
     """
     mine, theirs = one.image, other.image
     if mine is None or theirs is None or share_batch(one, other):
@@ -113,12 +113,13 @@ def contradiction(one: Traces, other: Traces) -> str | None:
         if renamed is not None and renamed.name != topic.name:
             return f"topic {id_text(topic_id)} is {topic.name} in one and {renamed.name} in the other"
     if one.hides_metadata or other.hides_metadata:
-        return None  # a later registration may be among what is not known
+        return None  # the unread records may hold the later registration
     for node_id, broker in mine.cluster.brokers.items():
         again = theirs.cluster.brokers.get(node_id)
         if again is None or again.incarnation_id == broker.incarnation_id:
             continue
-        # A registration's epoch is its record's offset: a log that had committed the later one would know it.
+        # A broker epoch is the offset of the registration's record. A log that has committed records past the later
+        # registration must hold it, so a log that lacks it is another one.
         behind = one if broker.epoch < again.epoch else other
         if broker.epoch == again.epoch or max(broker.epoch, again.epoch) < behind.committed_before:
             return (
@@ -155,10 +156,10 @@ def _share_ids(one: MetadataImage | None, other: MetadataImage | None) -> bool:
 
 
 def kindred_groups(reports: Sequence[LogFacts]) -> list[list[int]]:
-    """Return the logs, by their numbers, in groups of those that may be replicas of one.
+    """Return the logs, by their indexes, in groups that may be replicas of one log.
 
     Raises:
-        OSError: a segment cannot be read any more.
+        OSError: a segment can no longer be read.
     """
     groups: list[list[int]] = []
     traces = [traces_of(report) for report in reports]

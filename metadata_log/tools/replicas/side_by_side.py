@@ -1,9 +1,10 @@
-"""Two metadata logs on the disks of one node: the one that adds nothing to the other is no witness.
+"""Finds two metadata logs on the disks of one node; the one that adds nothing to the other is no witness.
 
-Decides: which of them that is, and how both are named. Must not know: what else is wrong with them. A node keeps one
-log, and the other is a copy of an earlier time, or a new disk. What its quorum-state and its records say was true then:
-it accuses no node now.
-A disk that was formatted, or whose log was cut, may have the later quorum-state: that alone makes no log the newer.
+Decides: which of them that is. Must not know: other faults of a log.
+
+A node keeps one log. The other log is an older copy, or on a new disk. Its `quorum-state` and records were true at an
+earlier time, so they accuse no node now. A disk that was formatted, or whose log was cut, may have the later
+`quorum-state`. So that file alone does not make its log the newer one.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from metadata_log.tools.verify.log_facts import LogFacts
 
 
 def side_by_side(nodes: Sequence[NodeSource]) -> list[list[NodeSource]]:
-    """Return the nodes of one id whose disks are in one directory, each with a metadata log: several together."""
+    """Return each group of several sources that have one node id, one parent directory, and each a metadata log."""
     beside: dict[tuple[Path, int], list[NodeSource]] = {}
     for node in nodes:
         if node.metadata is not None and node.node_id is not None and not is_export(node.metadata):
@@ -30,9 +31,10 @@ def side_by_side(nodes: Sequence[NodeSource]) -> list[list[NodeSource]]:
 
 
 def older_of_two(logs: Sequence[Replica]) -> list[int]:
-    """Return the numbers of the logs that add nothing to one beside them whose batches follow one another.
+    """Return the indexes of the logs that add nothing to a sound log of the same node.
 
-    The voter's directory goes first, by its id. One that reaches further, or proves more, is not set aside for it.
+    A directory with a voter's directory id ranks before others. But a log that reaches further, or proves more commits,
+    is never left out.
     """
     beside = side_by_side([log.source for log in logs])
     voters = ReplicaSet(logs).voters.keys if beside else ()
@@ -52,7 +54,7 @@ def _rank(log: Replica, voters: Sequence[ReplicaKey]) -> tuple[bool, tuple[int, 
 
 
 def _adds_nothing(log: Replica, newer: Replica) -> bool:
-    """Return True if all that a log reaches, or proves to be committed, the newer one does too."""
+    """Return True if the newer log reaches every offset that this one does, and proves every commit that it proves."""
     if log.facts.is_unread:
         return False
     mine, theirs = log.extent, newer.extent
@@ -62,13 +64,13 @@ def _adds_nothing(log: Replica, newer: Replica) -> bool:
 
 
 def progress_of(report: LogFacts) -> tuple[int, int, int]:
-    """Return how far a node went with a log: its last epoch, its end, and the epoch of its quorum-state."""
+    """Return the log's last epoch, its end offset, and the epoch of `quorum-state`, which order copies of one log."""
     epoch = -1 if report.quorum_state is None else int(report.quorum_state.leader_epoch)
     return report.last_epoch, report.end_offset, epoch
 
 
 def two_metadata_logs(nodes: Sequence[NodeSource], progress: Mapping[Path, tuple[int, int, int]]) -> Iterator[Finding]:
-    """Yield a finding for each of several logs in one node, which does not start so. `progress`: see `progress_of`."""
+    """Yield a finding for each of several logs of one node, which does not start so. `progress`: see `progress_of`."""
     for several in side_by_side(nodes):
         node_id = several[0].node_id
         ends = [(node.metadata, progress.get(node.metadata)) for node in several if node.metadata is not None]

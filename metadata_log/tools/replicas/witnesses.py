@@ -1,12 +1,15 @@
-"""Replicas as witnesses against each other: what one says alone, and others deny, accuses no other node.
+"""Replicas as witnesses against each other: a record that other replicas deny must not accuse another node.
 
-Decides: which LeaderChange, and which set of voters, may judge other nodes. Must not know: what they are judged for.
+Decides: which LeaderChange, and which voter set, is believed. Must not know: the findings that follow from it.
 
-A replica denies a record if its batches follow one another, it has the offset, and it has no such record there. Where
-as many deny a record as bear it out, nothing is known, and no node is judged by it. What one log has alone, and no
-other can deny, is believed of the leader's own log. So it is if another node's quorum-state names that leader.
-A LeaderChange in its leader's own log, which its quorum-state bears out, is believed though other logs differ there.
-Of two leaders of one epoch each wrote its own, and each is evidence against the one that voted for both.
+A replica confirms a record if it has the record at the same offset. It denies the record if its batches follow one
+another and reach that offset, but it has another record there. These rules decide:
+
+- A LeaderChange in the leader's own log, confirmed by the leader's `quorum-state`, is believed even if other logs
+  differ. Two leaders of one epoch have each written their own, and both are evidence against a voter that voted twice.
+- If at least as many replicas deny a record as confirm it, it is not believed.
+- A record that only one log has, and no other log can deny, needs support. It is believed if that log is the leader's
+  own, or if another node's `quorum-state` names that leader.
 """
 
 from __future__ import annotations
@@ -23,16 +26,16 @@ from metadata_log.tools.verify.log_facts import LogFacts
 from metadata_log.tools.verify.voters import VotersLog, is_denied
 
 _Key: TypeAlias = tuple[int, int, int]
-"""Of a LeaderChange: epoch, leader, offset."""
+"""Epoch, leader and offset of a LeaderChange."""
 
 
 class Witnesses:
-    """The replicas of one log, known by their number in `logs`, and which of their records may judge others."""
+    """The replicas of one log, by their index in `logs`, and the records of them that are believed."""
 
     def __init__(self, logs: Sequence[VotersLog]) -> None:
         self._logs = logs
         self._holders: dict[_Key, set[int]] = {}
-        """The replicas that have a LeaderChange at its offset."""
+        """The replicas that have this LeaderChange at its offset."""
         self._leaders: dict[int, dict[int, set[int]]] = {}
         """By epoch and leader, the replicas that name that leader."""
         for index, election in self._every_election():
@@ -40,7 +43,7 @@ class Witnesses:
             self._leaders.setdefault(election.epoch, {}).setdefault(election.leader_id, set()).add(index)
 
     def elections(self) -> dict[int, list[tuple[int, Election]]]:
-        """Return the LeaderChanges that judge other nodes, by epoch, each with the number of its holder."""
+        """Return the believed LeaderChanges by epoch, each with the index of its replica."""
         found: dict[int, list[tuple[int, Election]]] = {}
         believed: dict[_Key, bool] = {}
         for index, election in self._every_election():
@@ -56,7 +59,7 @@ class Witnesses:
             yield from ((index, election) for election in log.facts.elections)
 
     def _is_believed(self, election: Election) -> bool:
-        """Return True if more replicas bear a LeaderChange out than deny it, and it is not one log's word alone."""
+        """Return True if a LeaderChange may accuse other nodes, by the rules at the top of this module."""
         holders = self._holders[_key(election)]
         if any(self._is_own(election, index) for index in holders):
             return True
@@ -65,9 +68,10 @@ class Witnesses:
         return len(holders) > 1 or self._is_known_elsewhere(election, min(holders))
 
     def _is_own(self, election: Election, index: int) -> bool:
-        """Return True if the log is that of the leader, who was elected by votes and went on from there.
+        """Return True if this is the log of the elected leader, and its `quorum-state` does not deny the epoch.
 
-        A leader writes its quorum-state before its LeaderChange.
+        A leader writes `quorum-state` before its LeaderChange. So without the epoch in that file, the record is not its
+        own. After the leader went on to a later epoch, the file no longer shows this one.
         """
         log = self._logs[index]
         state = log.facts.quorum_state
@@ -78,21 +82,24 @@ class Witnesses:
         return log.facts.is_sound and (has_led or went_on)
 
     def lone(self) -> Iterator[tuple[int, Election]]:
-        """Yield the LeaderChanges that one log has alone, that no other can deny, and that judge no node."""
+        """Yield the LeaderChanges that only one log has, that no other log can deny, and that are not believed."""
         for index, election in self._every_election():
             is_alone = len(self._holders[_key(election)]) == 1 and not self._deniers(election)
             if is_alone and not self._is_known_elsewhere(election, index):
                 yield index, election
 
     def _deniers(self, election: Election) -> set[int]:
-        """Return those that have another record there, or another leader of that epoch."""
+        """Return the replicas that have another record at that offset, or another leader of that epoch."""
         found = {index for index, log in enumerate(self._logs) if _covers(log.facts, election.offset)}
         for leader_id, naming in self._leaders[election.epoch].items():
             found |= naming if leader_id != election.leader_id else set()
         return found - self._holders[_key(election)]
 
     def _is_known_elsewhere(self, election: Election, holder: int) -> bool:
-        """Return True if the log is the leader's own, or another node's quorum-state names that leader."""
+        """Return True if the log is the leader's own, or another node's `quorum-state` names that leader.
+
+        A single log has no witnesses: then its records are believed.
+        """
         if self._logs[holder].node_id == election.leader_id or len(self._logs) < 2:
             return True
         states = (log.facts.quorum_state for index, log in enumerate(self._logs) if index != holder)
@@ -102,7 +109,7 @@ class Witnesses:
         )
 
     def voters_of(self, index: int) -> tuple[ReplicaKey, ...] | None:
-        """Return the voters that a replica names; None if it names none, or others deny them."""
+        """Return the voters that a replica names, or None if it names no voters, or others deny them."""
         report = self._logs[index].facts
         voting = report.voters
         if voting is None:
@@ -116,7 +123,7 @@ class Witnesses:
         return None if is_denied else voting.voters
 
     def _is_denied(self, index: int, checkpoint: CheckpointReport) -> bool:
-        """Return True if a checkpoint's own log, or other replicas, say otherwise of the quorum at its end."""
+        """Return True if the checkpoint has an error, or its own log or other replicas deny its voters."""
         own = self._logs[index]
         if any(found.file == checkpoint.path and found.severity is Severity.ERROR for found in own.facts.findings):
             return True
